@@ -1,0 +1,38 @@
+# The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
+
+.PHONY: help build demo check check-quick clean
+.NOTPARALLEL:
+
+# For the scripts: the demo's picture, the OpenCL driver, and DEPS=no to leave the packages alone.
+export IMAGE OPENCL DEPS
+
+help:
+	@echo "make build         compile all for Windows and Linux; what you use is in out/"
+	@echo "make demo          paint a picture with Direct3D 11 and OpenCL under Wine: out/demo.png"
+	@echo "                   (IMAGE=any.png or any.jpg, OPENCL=pocl or rusticl)"
+	@echo "make check         run all tests; the last line tells how many passed and failed"
+	@echo "make check-quick   run the tests that take less than two minutes together"
+	@echo "make clean         remove all that was built"
+	@echo
+	@echo "Each installs the Debian packages that it needs and that are missing (not with DEPS=no)."
+
+build:
+	@scripts/deps build
+	@scripts/build
+
+demo:
+	@scripts/deps demo
+	@scripts/build x64
+	@scripts/demo
+
+check:
+	@scripts/deps check
+	@scripts/check
+
+check-quick:
+	@scripts/deps check
+	@scripts/check --quick
+
+clean:
+	@scripts/wine-stop --force
+	@rm -rf build out

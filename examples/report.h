@@ -1,0 +1,22 @@
+/* What the demo says while it runs, and how it ends when a call fails. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <windows.h>
+
+/* Prints one line of progress, at once even into a pipe. */
+void step(const char *format, ...);
+
+/* Prints one line to stderr and ends the program with status 1. */
+_Noreturn void fail(const char *format, ...);
+
+/* End the program if a call failed: the line names the call, the code and what the user can do about it. */
+void check_cl(cl_int code, const char *call, const char *advice);
+void check_d3d(HRESULT result, const char *call, const char *advice);
+
+/* A steady clock in milliseconds; only differences mean something. */
+double clock_ms(void);
+
+#endif

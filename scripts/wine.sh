@@ -1,0 +1,155 @@
+# Shared by wine-run, wine-stop and wine-keeper, which set `root` to the checkout's folder: where things lie, and how the
+# Wine session is found, started and ended.
+#
+# A session is one wineserver and one Xvfb, both children of one wine-keeper. All Windows programs of a checkout share
+# it, so that a program starts in a moment.
+#
+#   $state/lock      held with flock while a session is looked for, started or ended; never while a program runs
+#   $state/keeper    "PID START DISPLAY" of the session's keeper
+#   $state/run.PID   one per running program: START of the process PID
+#
+# START is the process's start time, so that another process that got the same PID is not taken for it.
+
+state=$root/build/wine
+prefix=$root/build/wine-prefix
+prefix_ready=$prefix/.cld3d-ready
+keeper_file=$state/keeper
+idle_seconds=60
+
+say() {
+    echo "wine-run: $*" >&2
+}
+
+die() {
+    say "$*"
+    exit 1
+}
+
+# Sets `start`; fails for a process that does not exist or has ended.
+process_start() {
+    { read -r process_stat <"/proc/$1/stat"; } 2>/dev/null || return 1
+    # The name in parentheses may hold blanks; the fields after it are numbered from 3, and START is number 22.
+    set -- ${process_stat##*) }
+    [ "$1" != Z ] || return 1
+    shift 19
+    start=$1
+}
+
+# Takes the lock, on file descriptor 9. What is started while it is held must be started with `9>&-`.
+take_lock() {
+    mkdir -p "$state"
+    exec 9>"$state/lock"
+    flock -w 300 9 || die "another start has held $state/lock for 5 minutes; scripts/wine-stop --force ends it"
+}
+
+drop_lock() {
+    exec 9>&-
+}
+
+# Everything that Wine, Mesa and PoCL would write in the user's home goes to build/, and nothing there has an effect.
+# Sound, menus, .NET and HTML are of no use here. What the user sets for WINEDLLOVERRIDES comes last, so it wins.
+wine_environment() {
+    WINE_RUN_XAUTHORITY=${XAUTHORITY:-${HOME:-/nonexistent}/.Xauthority}
+    export HOME="$root/build/home" TMPDIR=/tmp
+    unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME
+    export WINEPREFIX="$prefix" WINEARCH=win64 WINEDEBUG="${WINEDEBUG:--all}"
+    export WINEDLLOVERRIDES="mscoree,mshtml=;winemenubuilder.exe=d;opencl=n,b${WINEDLLOVERRIDES:+;$WINEDLLOVERRIDES}"
+    export LIBGL_ALWAYS_SOFTWARE="${LIBGL_ALWAYS_SOFTWARE:-1}"
+    export MESA_SHADER_CACHE_DIR="$root/build/cache/mesa"
+    export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$root/build/cache/pocl}"
+    mkdir -p "$HOME" "$MESA_SHADER_CACHE_DIR" "$POCL_CACHE_DIR"
+}
+
+# OPENCL chooses the driver.
+opencl_environment() {
+    vendors=/etc/OpenCL/vendors
+    case ${OPENCL:-pocl} in
+    pocl)
+        export OCL_ICD_VENDORS="$vendors/pocl.icd"
+        ;;
+    rusticl)
+        export OCL_ICD_VENDORS="$vendors/rusticl.icd" RUSTICL_ENABLE=llvmpipe
+        ;;
+    system)
+        return
+        ;;
+    *)
+        die "OPENCL is '$OPENCL'; it can be pocl, rusticl or system (all drivers, as they are installed)"
+        ;;
+    esac
+    [ -e "$OCL_ICD_VENDORS" ] || die "the OpenCL driver '${OPENCL:-pocl}' is not installed: $OCL_ICD_VENDORS is missing"
+}
+
+# Makes the prefix unless it is complete. With the lock held.
+make_prefix_locked() {
+    [ ! -e "$prefix_ready" ] || return 0
+    command -v wine >/dev/null || die "Wine is not installed; 'make build' installs it"
+    say "creating a Wine prefix in build/wine-prefix (once, about half a minute)"
+    [ ! -d "$prefix" ] || wineserver -k 2>/dev/null
+    rm -rf "$prefix"
+    mkdir -p "$prefix"
+    trap 'wineserver -k; exit 130' INT TERM HUP
+    (
+        unset DISPLAY
+        wine wineboot --init || exit
+        # A program that crashes must end, not wait for somebody to close a window.
+        wine reg add 'HKCU\Software\Wine\WineDbg' /v ShowCrashDialog /t REG_DWORD /d 0 /f || exit
+        wineserver -w
+    ) </dev/null >"$state/prefix.log" 2>&1 9>&- &
+    wait $! || {
+        wineserver -k
+        tail -n 5 "$state/prefix.log" >&2
+        die "Wine could not create its prefix; all it said is in $state/prefix.log"
+    }
+    trap - INT TERM HUP
+    : >"$prefix_ready"
+}
+
+# Sets `keeper` and `display` if a session is there. With the lock held.
+find_session_locked() {
+    { read -r keeper keeper_start display <"$keeper_file"; } 2>/dev/null || return 1
+    process_start "$keeper" && [ "$start" = "$keeper_start" ]
+}
+
+# Ends what a wineserver left behind that was killed: processes of the prefix that wait for it for ever. Only when there
+# is no session, with the lock held.
+kill_orphans_locked() {
+    for process in /proc/[0-9]*; do
+        if grep -qzxF "WINEPREFIX=$prefix" "$process/environ" && [ "${process#/proc/}" != $$ ]; then
+            kill -KILL "${process#/proc/}"
+        fi
+    done 2>/dev/null
+}
+
+# With the lock held. All inherited descriptors are closed: a caller that waits for the end of a pipe must not wait for
+# the session.
+start_session_locked() {
+    wineserver -k 2>/dev/null
+    kill_orphans_locked
+    rm -f "$keeper_file"
+    setsid "$root/scripts/wine-keeper" </dev/null >"$state/keeper.log" 2>&1 \
+        3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+    started=$!
+    tries=0
+    until find_session_locked; do
+        tries=$((tries + 1))
+        if [ $tries -gt 400 ] || ! process_start $started; then
+            tail -n 5 "$state/keeper.log" >&2
+            die "the Wine session did not start; all it said is in $state/keeper.log"
+        fi
+        sleep 0.05
+    done
+}
+
+# Sets `running` to the number of programs that run, and forgets those that have ended. With the lock held.
+count_programs_locked() {
+    running=0
+    for run in "$state"/run.*; do
+        { read -r run_start <"$run"; } 2>/dev/null || run_start=
+        if process_start "${run##*.}" && [ "$start" = "$run_start" ]; then
+            running=$((running + 1))
+        else
+            rm -f "$run"
+        fi
+    done
+}

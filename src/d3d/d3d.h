@@ -1,0 +1,120 @@
+/* What the core knows of Direct3D: one descriptor per API (data) and one narrow table of operations (code).
+ *
+ * After `describe` nothing but the operations sees a Direct3D type. The operations check nothing that the core has
+ * checked, and the core never calls Direct3D itself. All of them may be called from any thread that the application
+ * lets use the device; none of them is called while a lock of ours is held. */
+#ifndef CLD3D_D3D_D3D_H
+#define CLD3D_D3D_D3D_H
+
+#include <CL/cl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct format_row;
+
+enum surface_kind { SURFACE_BUFFER, SURFACE_IMAGE_2D, SURFACE_IMAGE_3D };
+
+/* A Direct3D subresource in neutral terms. */
+struct surface_desc {
+    enum surface_kind kind;
+    const struct format_row *format; /* of the plane; NULL for a buffer */
+    uint32_t width, height, depth;   /* of the plane at its mip level, in texels; a buffer: bytes, 1, 1 */
+    uint32_t subresource;            /* Direct3D's own index; a planar texture's slice */
+    bool dynamic;                    /* the CPU writes to it, the GPU only reads: no copy may have it as destination */
+};
+
+/* A surface while it is shared: the resource and our staging copy of it. The pointers are COM interfaces of the API. */
+struct surface {
+    const struct d3d_api *api;
+    void *device;    /* not owned: the resource keeps it alive */
+    void *resource;  /* one reference */
+    void *staging;   /* one reference; NULL until `stage` */
+    struct surface_desc desc;
+};
+
+/* Where the CPU finds a mapped plane. */
+struct mapped_surface {
+    void *data;
+    size_t row_pitch;   /* bytes from row to row */
+    size_t slice_pitch; /* bytes from slice to slice of a 3D image, else 0 */
+};
+
+/* A Direct3D adapter as far as it helps to find the OpenCL device that is the same. */
+struct d3d_adapter {
+    char description[256]; /* UTF-8 */
+    uint32_t vendor, device;
+    uint8_t luid[8];
+    bool software; /* llvmpipe, WARP, the reference rasteriser */
+};
+
+enum describe_status {
+    DESCRIBED,
+    DESCRIBE_NOT_AN_OBJECT,   /* NULL, or an address where no COM object is */
+    DESCRIBE_OTHER_KIND,      /* an object, but no resource of the API and kind */
+    DESCRIBE_OTHER_DEVICE,    /* a resource of another device */
+    DESCRIBE_IMMUTABLE,
+    DESCRIBE_MULTISAMPLED,
+    DESCRIBE_BAD_SUBRESOURCE,
+    DESCRIBE_BAD_FORMAT
+};
+
+struct d3d_ops {
+    /* The device interface of `object` with one reference of ours, with protection against use from several threads
+     * switched on unless the device was made for a single thread. NULL if it is no device of this API. */
+    void *(*open_device)(void *object);
+
+    /* The identity of a COM object whatever the interface: an address to compare, without a reference. */
+    const void *(*identity)(void *object);
+    /* A reference more or less, for any interface; `release` takes NULL too. */
+    void (*add_ref)(void *object);
+    void (*release)(void *object);
+
+    /* The adapter of a device (`object_is_adapter` false) or of a DXGI adapter. False if `object` is neither. */
+    bool (*adapter)(void *object, bool object_is_adapter, struct d3d_adapter *adapter);
+
+    /* Fills `desc` for the subresource `index` of a resource, by the rules of the extension. For anything but
+     * DESCRIBED, `why` says in words what is wrong. */
+    enum describe_status (*describe)(void *device, void *resource, enum surface_kind kind, uint32_t index,
+                                     struct surface_desc *desc, char *why, size_t why_size);
+
+    /* Makes the staging copy, of the subresource's size, readable and writable by the CPU. */
+    bool (*stage)(struct surface *surface);
+    /* Queues the copy from the resource to the staging copy. */
+    bool (*fetch)(struct surface *surface);
+    /* Waits for queued copies and maps the staging copy for reading and writing. */
+    bool (*map)(struct surface *surface, struct mapped_surface *mapped);
+    void (*unmap)(struct surface *surface);
+    /* Unmaps the staging copy and queues the copy back to the resource, so that later Direct3D work sees it. */
+    bool (*store)(struct surface *surface);
+};
+
+/* One Direct3D API as data. Token and error values: the extension's header. */
+struct d3d_api {
+    const char *name;      /* "Direct3D 11" */
+    const char *extension; /* "cl_khr_d3d11_sharing" */
+    const struct d3d_ops *ops;
+
+    cl_int invalid_device, invalid_resource, already_acquired, not_acquired;
+
+    cl_uint device_source, adapter_source;
+    cl_uint preferred_set, all_set;
+    cl_context_properties context_device;
+    cl_context_info context_prefer_shared;
+    cl_mem_info mem_resource;
+    cl_image_info image_subresource;
+    cl_command_type command_acquire, command_release;
+
+    struct {
+        const char *get_device_ids, *create_buffer, *create_2d, *create_3d, *acquire, *release;
+    } call; /* the names of its functions, for messages */
+};
+
+extern const struct d3d_api d3d11_api;
+extern const struct d3d_api d3d10_api;
+
+/* All APIs that are served. */
+extern const struct d3d_api *const d3d_apis[];
+extern const unsigned d3d_api_count;
+
+#endif

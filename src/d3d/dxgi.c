@@ -1,0 +1,248 @@
+#include "d3d/dxgi.h"
+
+#include "d3d/formats.h"
+#include "log.h"
+#include "os/os.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool d3d_check(const char *call, HRESULT result)
+{
+    static const struct {
+        HRESULT code;
+        const char *name, *advice;
+    } names[] = {
+        {DXGI_ERROR_DEVICE_REMOVED, "DXGI_ERROR_DEVICE_REMOVED", "; the Direct3D device is lost, make a new one"},
+        {DXGI_ERROR_DEVICE_RESET, "DXGI_ERROR_DEVICE_RESET", "; the Direct3D device is lost, make a new one"},
+        {DXGI_ERROR_DEVICE_HUNG, "DXGI_ERROR_DEVICE_HUNG", "; the Direct3D device is lost, make a new one"},
+        {DXGI_ERROR_INVALID_CALL, "DXGI_ERROR_INVALID_CALL", ""},
+        {E_OUTOFMEMORY, "E_OUTOFMEMORY", "; out of memory"},
+        {E_INVALIDARG, "E_INVALIDARG", ""},
+        {E_FAIL, "E_FAIL", ""},
+        {E_NOTIMPL, "E_NOTIMPL", ""},
+        {D3DERR_DEVICELOST, "D3DERR_DEVICELOST", "; the Direct3D device is lost, reset it"},
+    };
+    if (SUCCEEDED(result))
+        return true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (names[i].code == result) {
+            log_write(LOG_ERROR, "%s failed: %s%s", call, names[i].name, names[i].advice);
+            return false;
+        }
+    }
+    log_write(LOG_ERROR, "%s failed: 0x%08lx", call, (unsigned long)result);
+    return false;
+}
+
+void *com_query(void *object, const GUID *iid)
+{
+    void *found = NULL;
+    if (!os_looks_like_object(object))
+        return NULL;
+    if (FAILED(IUnknown_QueryInterface((IUnknown *)object, iid, &found)))
+        return NULL;
+    return found;
+}
+
+void com_add_ref(void *object)
+{
+    IUnknown_AddRef((IUnknown *)object);
+}
+
+void com_release(void *object)
+{
+    if (object)
+        IUnknown_Release((IUnknown *)object);
+}
+
+const void *com_identity(void *object)
+{
+    void *identity = com_query(object, &IID_IUnknown);
+    com_release(identity);
+    return identity;
+}
+
+void dxgi_protect(void *device)
+{
+    ID3D10Multithread *multithread = com_query(device, &IID_ID3D10Multithread);
+    if (!multithread) {
+        log_write(LOG_DEBUG, "the Direct3D device has no ID3D10Multithread: it is not protected against other threads");
+        return;
+    }
+    ID3D10Multithread_SetMultithreadProtected(multithread, TRUE);
+    com_release(multithread);
+}
+
+/* WCHAR is UTF-16 on both sides; adapters have plain names, so surrogates are not worth their code. */
+static void utf8_from_wide(const WCHAR *wide, size_t count, char *text, size_t size)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count && wide[i] && at + 4 < size; i++) {
+        const unsigned c = wide[i];
+        if (c < 0x80) {
+            text[at++] = (char)c;
+        } else if (c < 0x800) {
+            text[at++] = (char)(0xC0 | c >> 6);
+            text[at++] = (char)(0x80 | (c & 0x3F));
+        } else {
+            text[at++] = (char)(0xE0 | c >> 12);
+            text[at++] = (char)(0x80 | (c >> 6 & 0x3F));
+            text[at++] = (char)(0x80 | (c & 0x3F));
+        }
+    }
+    text[at] = '\0';
+}
+
+static bool software_adapter(const struct d3d_adapter *adapter)
+{
+    /* Microsoft's WARP and basic render driver are 1414:008c. Mesa's rasterisers are recognised by their names, since
+     * Wine may give them any vendor. */
+    return (adapter->vendor == 0x1414 && adapter->device == 0x8c) || strstr(adapter->description, "llvmpipe") ||
+           strstr(adapter->description, "softpipe") || strstr(adapter->description, "SwiftShader");
+}
+
+bool dxgi_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter)
+{
+    IDXGIAdapter *dxgi = NULL;
+    if (object_is_adapter) {
+        dxgi = com_query(object, &IID_IDXGIAdapter);
+    } else {
+        IDXGIDevice *device = com_query(object, &IID_IDXGIDevice);
+        if (device && !d3d_check("IDXGIDevice::GetAdapter", IDXGIDevice_GetAdapter(device, &dxgi)))
+            dxgi = NULL;
+        com_release(device);
+    }
+    if (!dxgi)
+        return false;
+    DXGI_ADAPTER_DESC desc;
+    const bool known = d3d_check("IDXGIAdapter::GetDesc", IDXGIAdapter_GetDesc(dxgi, &desc));
+    com_release(dxgi);
+    if (!known)
+        return false;
+    memset(adapter, 0, sizeof(*adapter));
+    utf8_from_wide(desc.Description, sizeof(desc.Description) / sizeof(desc.Description[0]), adapter->description,
+                   sizeof(adapter->description));
+    adapter->vendor = desc.VendorId;
+    adapter->device = desc.DeviceId;
+    memcpy(adapter->luid, &desc.AdapterLuid, sizeof(adapter->luid));
+    adapter->software = software_adapter(adapter);
+    return true;
+}
+
+enum describe_status dxgi_describe_child(const struct child_facts *child, void *device, void *resource, char *why,
+                                         size_t why_size)
+{
+    if (!com_identity(resource)) {
+        snprintf(why, why_size, "resource %p is no COM object", resource);
+        return DESCRIBE_NOT_AN_OBJECT;
+    }
+    /* The same address is asked for, not only the same object: what the caller will call is this interface. */
+    void *typed = com_query(resource, child->kind);
+    com_release(typed);
+    if (typed != resource) {
+        snprintf(why, why_size, "resource %p is no %s", resource, child->kind_name);
+        return DESCRIBE_OTHER_KIND;
+    }
+    void *owner = child->owner(resource);
+    const bool same = owner && (owner == device || com_identity(owner) == com_identity(device));
+    com_release(owner);
+    if (!same) {
+        snprintf(why, why_size, "the resource belongs to another Direct3D device than the context (%p)", device);
+        return DESCRIBE_OTHER_DEVICE;
+    }
+    return DESCRIBED;
+}
+
+static uint32_t level_extent(uint32_t extent, uint32_t level)
+{
+    return extent >> level ? extent >> level : 1;
+}
+
+enum describe_status dxgi_describe_buffer(uint32_t bytes, bool immutable, bool dynamic, struct surface_desc *desc,
+                                          char *why, size_t why_size)
+{
+    if (immutable) {
+        snprintf(why, why_size, "the buffer has usage IMMUTABLE; share one with usage DEFAULT");
+        return DESCRIBE_IMMUTABLE;
+    }
+    *desc = (struct surface_desc){.kind = SURFACE_BUFFER, .width = bytes, .height = 1, .depth = 1, .dynamic = dynamic};
+    return DESCRIBED;
+}
+
+enum describe_status dxgi_describe_texture(const struct texture_facts *facts, enum surface_kind kind, uint32_t index,
+                                           struct surface_desc *desc, char *why, size_t why_size)
+{
+    if (facts->immutable) {
+        snprintf(why, why_size, "the texture has usage IMMUTABLE; share one with usage DEFAULT");
+        return DESCRIBE_IMMUTABLE;
+    }
+    if (facts->samples > 1) {
+        snprintf(why, why_size, "the texture has %u samples per texel; resolve it to one with a single sample",
+                 facts->samples);
+        return DESCRIBE_MULTISAMPLED;
+    }
+    const struct format_row *first = format_from_dxgi(facts->format, 0);
+    const uint32_t planes = first ? first->planes : 1;
+    /* A planar texture has one level; its index counts planes first (cl_intel_d3d11_nv12_media_sharing). */
+    const uint64_t count = (uint64_t)facts->slices * (planes > 1 ? planes : facts->levels);
+    if (index >= count) {
+        snprintf(why, why_size, "subresource %u is out of range: the texture has %u (%u slices, %u %s)", index,
+                 (unsigned)count, facts->slices, planes > 1 ? planes : facts->levels,
+                 planes > 1 ? "planes: pass plane + planes * slice" : "levels: pass level + levels * slice");
+        return DESCRIBE_BAD_SUBRESOURCE;
+    }
+    const struct format_row *format = format_from_dxgi(facts->format, planes > 1 ? index % planes : 0);
+    if (!format) {
+        snprintf(why, why_size, "DXGI format %u is not in the table of formats that can be shared",
+                 (unsigned)facts->format);
+        return DESCRIBE_BAD_FORMAT;
+    }
+    const uint32_t level = planes > 1 ? 0 : index % facts->levels;
+    *desc = (struct surface_desc){
+        .kind = kind,
+        .format = format,
+        .width = level_extent(facts->width, level) >> format->shift,
+        .height = level_extent(facts->height, level) >> format->shift,
+        .depth = level_extent(facts->depth, level),
+        .subresource = planes > 1 ? index / planes * facts->levels : index,
+        .dynamic = facts->dynamic,
+    };
+    return DESCRIBED;
+}
+
+uint32_t dxgi_staging_width(const struct surface_desc *desc)
+{
+    return desc->format ? desc->width << desc->format->shift : desc->width;
+}
+
+uint32_t dxgi_staging_height(const struct surface_desc *desc)
+{
+    return desc->format ? desc->height << desc->format->shift : desc->height;
+}
+
+struct mapped_surface dxgi_mapped_plane(const struct surface_desc *desc, void *data, size_t row_pitch,
+                                        size_t depth_pitch)
+{
+    char *plane = data;
+    if (desc->format && desc->format->plane > 0)
+        plane += row_pitch * dxgi_staging_height(desc);
+    return (struct mapped_surface){plane, row_pitch, desc->kind == SURFACE_IMAGE_3D ? depth_pitch : 0};
+}
+
+void dxgi_copy_level(const struct surface_desc *desc, void *to, size_t to_row, size_t to_depth, const void *from,
+                     size_t from_row, size_t from_depth)
+{
+    size_t row_bytes = desc->width, rows = desc->height;
+    if (desc->format) {
+        const struct format_row *luma = format_from_dxgi(desc->format->dxgi, 0);
+        row_bytes = (size_t)dxgi_staging_width(desc) * luma->texel_bytes;
+        rows = dxgi_staging_height(desc);
+        if (luma->planes > 1)
+            rows += rows / 2;
+    }
+    for (size_t z = 0; z < desc->depth; z++)
+        for (size_t y = 0; y < rows; y++)
+            memcpy((char *)to + z * to_depth + y * to_row, (const char *)from + z * from_depth + y * from_row,
+                   row_bytes);
+}

@@ -1,0 +1,63 @@
+/* What Direct3D 10 and 11 have in common behind their interfaces: COM, DXGI adapters, the geometry of subresources. */
+#ifndef CLD3D_D3D_DXGI_H
+#define CLD3D_D3D_DXGI_H
+
+#include "d3d/d3d.h"
+#include "d3d/d3d_types.h"
+
+/* The one funnel for Direct3D's errors: says which call on which API failed and how. Returns whether it succeeded. */
+bool d3d_check(const char *call, HRESULT result);
+
+/* The interface `iid` of an address that an application gave, or NULL if there is no such object. One reference. */
+void *com_query(void *object, const GUID *iid);
+/* The object's IUnknown, to compare, without a reference; NULL if there is no object. */
+const void *com_identity(void *object);
+void com_add_ref(void *object);
+void com_release(void *object);
+
+/* d3d_ops.adapter for both. */
+bool dxgi_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter);
+
+/* Switches on protection against use from several threads, where the device has that. */
+void dxgi_protect(void *device);
+
+/* What the check of a resource needs of its API. */
+struct child_facts {
+    const GUID *kind;
+    const char *kind_name;
+    void *(*owner)(void *resource); /* its device, with one reference */
+};
+
+/* Whether `resource` is an object of the kind and of the device: DESCRIBED if it is. */
+enum describe_status dxgi_describe_child(const struct child_facts *child, void *device, void *resource, char *why,
+                                         size_t why_size);
+
+/* The properties of a texture which decide about its subresources; levels, slices and samples are 1 where there is no
+ * such thing. */
+struct texture_facts {
+    DXGI_FORMAT format;
+    uint32_t width, height, depth, levels, slices, samples;
+    bool immutable, dynamic;
+};
+
+/* The rules for textures that the two APIs share: finds plane, slice and level of `index` and fills `desc`. */
+enum describe_status dxgi_describe_texture(const struct texture_facts *facts, enum surface_kind kind, uint32_t index,
+                                           struct surface_desc *desc, char *why, size_t why_size);
+
+/* Rules for buffers. */
+enum describe_status dxgi_describe_buffer(uint32_t bytes, bool immutable, bool dynamic, struct surface_desc *desc,
+                                          char *why, size_t why_size);
+
+/* Width and height of the staging copy: the whole texture level where the surface is one plane of it. */
+uint32_t dxgi_staging_width(const struct surface_desc *desc);
+uint32_t dxgi_staging_height(const struct surface_desc *desc);
+
+/* The plane of `desc` in a mapped level that begins at `data`. */
+struct mapped_surface dxgi_mapped_plane(const struct surface_desc *desc, void *data, size_t row_pitch,
+                                        size_t depth_pitch);
+
+/* Copies all bytes of a level (all planes of a planar one) between two mapped places of the same size. */
+void dxgi_copy_level(const struct surface_desc *desc, void *to, size_t to_row, size_t to_depth, const void *from,
+                     size_t from_row, size_t from_depth);
+
+#endif

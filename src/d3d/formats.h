@@ -1,0 +1,38 @@
+/* The formats that can be shared, one plain row each. Nothing about a format is written anywhere else.
+ *
+ * Source: the DXGI table of cl_khr_d3d10_sharing and cl_khr_d3d11_sharing; beyond it, marked so, what Intel's and AMD's
+ * drivers share too and programs rely on. */
+#ifndef CLD3D_D3D_FORMATS_H
+#define CLD3D_D3D_FORMATS_H
+
+#include "d3d/d3d_types.h"
+
+#include <CL/cl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct format_row {
+    const char *name;     /* without DXGI_FORMAT_ */
+    DXGI_FORMAT dxgi;
+    cl_image_format cl;   /* what OpenCL programs see of this plane */
+    uint8_t texel_bytes;  /* of this plane */
+    uint8_t plane;        /* 0 but for planar formats */
+    uint8_t planes;       /* 1 but for planar formats */
+    uint8_t shift;        /* this plane's width and height are the texture's >> shift */
+    bool beyond;          /* not in the specification's table */
+};
+
+extern const struct format_row dxgi_formats[];
+extern const unsigned dxgi_format_count;
+
+/* The row of a format's plane; NULL if the format is not in the table or has no such plane. */
+const struct format_row *format_from_dxgi(DXGI_FORMAT format, unsigned plane);
+
+/* Bytes of one texel of an OpenCL image format; 0 for one that is unknown. */
+size_t cl_format_texel_bytes(cl_image_format format);
+/* Channels in memory of a channel order; 0 for one that is unknown. */
+unsigned cl_order_channels(cl_channel_order order);
+/* Bytes of one channel of a channel type that is not packed; 0 for others. */
+unsigned cl_type_bytes(cl_channel_type type);
+
+#endif

@@ -1,0 +1,15 @@
+/* What the files with the extensions' functions need: the Direct3D types of their signatures and the core. */
+#ifndef CLD3D_DOORS_CL_D3D_H
+#define CLD3D_DOORS_CL_D3D_H
+
+#include "d3d/d3d_types.h"
+#include "share/share.h"
+
+#include <CL/cl_d3d10.h>
+#include <CL/cl_d3d11.h>
+
+/* Makes sure that the OpenCL below is loaded: a program may call an extension's function first. Each door has its own;
+ * a layer is always open. */
+void door_open(void);
+
+#endif

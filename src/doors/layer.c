@@ -1,0 +1,39 @@
+/* The Khronos layer door: the loader gives us the table of what is below and gets ours.
+ *
+ * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, then clInitLayer once. */
+#include "doors/cl_d3d.h"
+#include "log.h"
+
+#include <CL/cl_layer.h>
+#include <string.h>
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t param_value_size, void *param_value,
+                                               size_t *param_value_size_ret)
+{
+    static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    static const char name[] = "cld3d";
+    switch (param_name) {
+    case CL_LAYER_API_VERSION:
+        return answer("clGetLayerInfo", &version, sizeof(version), param_value_size, param_value, param_value_size_ret);
+    case CL_LAYER_NAME:
+        return answer("clGetLayerInfo", name, sizeof(name), param_value_size, param_value, param_value_size_ret);
+    default:
+        return log_refuse("clGetLayerInfo", CL_INVALID_VALUE, "unknown query 0x%x", param_name);
+    }
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
+                                            cl_uint *num_entries_ret, const cl_icd_dispatch **layer_dispatch_ret)
+{
+    if (!target_dispatch || !num_entries_ret || !layer_dispatch_ret)
+        return log_refuse("clInitLayer", CL_INVALID_VALUE, "an argument is NULL");
+    next_set(target_dispatch, num_entries);
+    tiers_install();
+    *num_entries_ret = sizeof(cl_icd_dispatch) / sizeof(next_function);
+    *layer_dispatch_ret = tier_share();
+    return CL_SUCCESS;
+}
+
+void door_open(void)
+{
+}

@@ -1,0 +1,82 @@
+#include "doors/opencl_dll.h"
+
+#include "doors/cl_d3d.h"
+#include "log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Atomic(const cl_icd_dispatch *) opencl_dll_current = &opencl_dll_boot_table;
+
+/* Guards the opening. */
+static os_mutex opening = OS_MUTEX_INIT;
+
+static next_function find(const char *name, void *library)
+{
+    return os_library_symbol(library, name);
+}
+
+static next_function find_nothing(const char *name, void *library)
+{
+    (void)name;
+    (void)library;
+    return NULL;
+}
+
+static bool is_ourselves(void *library)
+{
+    HMODULE self = NULL;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                       (const char *)&opencl_dll_current, &self);
+    return library == (void *)self;
+}
+
+/* The system's own OpenCL.dll by its full path: by its name alone the loader would find us again. */
+static void next_path(char *path, size_t size)
+{
+    const char *chosen = setting_text(SETTING_NEXT);
+    if (chosen[0]) {
+        snprintf(path, size, "%s", chosen);
+        return;
+    }
+    const UINT length = GetSystemDirectoryA(path, (UINT)size);
+    snprintf(path + length, size - length, "\\opencl.dll");
+}
+
+static void *open_next(void)
+{
+    char path[MAX_PATH + 16], why[256];
+    next_path(path, sizeof(path));
+    void *library = os_library_open(path, why, sizeof(why));
+    if (!library) {
+        log_write(LOG_ERROR, "no OpenCL below: %s: %s; install an OpenCL or name its library in %s", path, why,
+                  setting_variable(SETTING_NEXT));
+        return NULL;
+    }
+    if (is_ourselves(library) || os_library_symbol(library, "cld3d_version")) {
+        log_write(LOG_ERROR, "no OpenCL below: %s is cld3d itself; name the system's own library in %s", path,
+                  setting_variable(SETTING_NEXT));
+        os_library_close(library);
+        return NULL;
+    }
+    log_write(LOG_INFO, "the OpenCL below is %s", path);
+    return library;
+}
+
+void opencl_dll_open(void)
+{
+    os_lock(&opening);
+    if (opencl_dll_table() == &opencl_dll_boot_table) {
+        void *library = open_next();
+        next_load(library ? find : find_nothing, library);
+        tiers_install();
+        atomic_store_explicit(&opencl_dll_current, tier_share(), memory_order_release);
+    }
+    os_unlock(&opening);
+}
+
+void door_open(void)
+{
+    if (opencl_dll_table() == &opencl_dll_boot_table)
+        opencl_dll_open();
+}

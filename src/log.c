@@ -1,0 +1,135 @@
+#include "log.h"
+
+#include "os/os.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *variable, *value;
+} settings[] = {
+#define X(constant, variable, value, meaning) {variable, value},
+    SETTINGS(X)
+#undef X
+};
+
+/* Guards the texts while they are read from the environment the first time. */
+static os_mutex setting_lock = OS_MUTEX_INIT;
+static char setting_values[SETTING_COUNT][512];
+static atomic_bool setting_known[SETTING_COUNT];
+
+const char *setting_text(enum setting setting)
+{
+    char *value = setting_values[setting];
+    if (atomic_load_explicit(&setting_known[setting], memory_order_acquire))
+        return value;
+    os_lock(&setting_lock);
+    if (!atomic_load_explicit(&setting_known[setting], memory_order_relaxed)) {
+        if (!os_setting(settings[setting].variable, value, sizeof(setting_values[setting])))
+            snprintf(value, sizeof(setting_values[setting]), "%s", settings[setting].value);
+        atomic_store_explicit(&setting_known[setting], true, memory_order_release);
+    }
+    os_unlock(&setting_lock);
+    return value;
+}
+
+bool setting_on(enum setting setting)
+{
+    const char *text = setting_text(setting);
+    return text[0] && strcmp(text, "0") != 0;
+}
+
+const char *setting_variable(enum setting setting)
+{
+    return settings[setting].variable;
+}
+
+static const char *const level_names[] = {"none", "error", "warn", "info", "debug"};
+
+bool log_wants(enum log_level level)
+{
+    static atomic_int chosen = -1;
+    int limit = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (limit < 0) {
+        limit = LOG_WARN;
+        for (int i = LOG_NONE; i <= LOG_DEBUG; i++)
+            if (strcmp(setting_text(SETTING_LOG), level_names[i]) == 0)
+                limit = i;
+        atomic_store_explicit(&chosen, limit, memory_order_relaxed);
+    }
+    return (int)level <= limit;
+}
+
+static void write_line(enum log_level level, const char *format, va_list arguments)
+{
+    char line[1024];
+    int length = snprintf(line, sizeof(line), "cld3d: %s: ", level_names[level]);
+    vsnprintf(line + length, sizeof(line) - (size_t)length - 1, format, arguments);
+    strcat(line, "\n");
+    os_log_line(setting_text(SETTING_LOG_FILE), line);
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+    if (!log_wants(level))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    write_line(level, format, arguments);
+    va_end(arguments);
+}
+
+cl_int log_refuse(const char *call, cl_int code, const char *format, ...)
+{
+    if (!log_wants(LOG_WARN))
+        return code;
+    char reason[768];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof(reason), format, arguments);
+    va_end(arguments);
+    log_write(LOG_WARN, "%s: %s (%d): %s", call, cl_error_name(code), code, reason);
+    return code;
+}
+
+cl_int log_next(const char *call, const char *what, cl_int code)
+{
+    if (code != CL_SUCCESS)
+        log_write(LOG_WARN, "%s: the OpenCL below failed in %s: %s (%d)", call, what, cl_error_name(code), code);
+    return code;
+}
+
+const char *cl_error_name(cl_int code)
+{
+    static const struct {
+        cl_int code;
+        const char *name;
+    } names[] = {
+#define N(constant) {constant, #constant}
+        N(CL_SUCCESS), N(CL_DEVICE_NOT_FOUND), N(CL_DEVICE_NOT_AVAILABLE), N(CL_COMPILER_NOT_AVAILABLE),
+        N(CL_MEM_OBJECT_ALLOCATION_FAILURE), N(CL_OUT_OF_RESOURCES), N(CL_OUT_OF_HOST_MEMORY),
+        N(CL_PROFILING_INFO_NOT_AVAILABLE), N(CL_MEM_COPY_OVERLAP), N(CL_IMAGE_FORMAT_MISMATCH),
+        N(CL_IMAGE_FORMAT_NOT_SUPPORTED), N(CL_BUILD_PROGRAM_FAILURE), N(CL_MAP_FAILURE),
+        N(CL_MISALIGNED_SUB_BUFFER_OFFSET), N(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST), N(CL_INVALID_VALUE),
+        N(CL_INVALID_DEVICE_TYPE), N(CL_INVALID_PLATFORM), N(CL_INVALID_DEVICE), N(CL_INVALID_CONTEXT),
+        N(CL_INVALID_QUEUE_PROPERTIES), N(CL_INVALID_COMMAND_QUEUE), N(CL_INVALID_HOST_PTR), N(CL_INVALID_MEM_OBJECT),
+        N(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR), N(CL_INVALID_IMAGE_SIZE), N(CL_INVALID_SAMPLER), N(CL_INVALID_BINARY),
+        N(CL_INVALID_BUILD_OPTIONS), N(CL_INVALID_PROGRAM), N(CL_INVALID_PROGRAM_EXECUTABLE),
+        N(CL_INVALID_KERNEL_NAME), N(CL_INVALID_KERNEL), N(CL_INVALID_ARG_INDEX), N(CL_INVALID_ARG_VALUE),
+        N(CL_INVALID_ARG_SIZE), N(CL_INVALID_KERNEL_ARGS), N(CL_INVALID_EVENT_WAIT_LIST), N(CL_INVALID_EVENT),
+        N(CL_INVALID_OPERATION), N(CL_INVALID_BUFFER_SIZE), N(CL_INVALID_PROPERTY), N(CL_INVALID_IMAGE_DESCRIPTOR),
+#undef N
+        /* The codes of the three extensions; their headers need a Direct3D header first. */
+        {-1002, "CL_INVALID_D3D10_DEVICE_KHR"}, {-1003, "CL_INVALID_D3D10_RESOURCE_KHR"},
+        {-1004, "CL_D3D10_RESOURCE_ALREADY_ACQUIRED_KHR"}, {-1005, "CL_D3D10_RESOURCE_NOT_ACQUIRED_KHR"},
+        {-1006, "CL_INVALID_D3D11_DEVICE_KHR"}, {-1007, "CL_INVALID_D3D11_RESOURCE_KHR"},
+        {-1008, "CL_D3D11_RESOURCE_ALREADY_ACQUIRED_KHR"}, {-1009, "CL_D3D11_RESOURCE_NOT_ACQUIRED_KHR"},
+        {-1010, "CL_INVALID_DX9_MEDIA_ADAPTER_KHR"}, {-1011, "CL_INVALID_DX9_MEDIA_SURFACE_KHR"},
+        {-1012, "CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR"}, {-1013, "CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].code == code)
+            return names[i].name;
+    return "CL_?";
+}

@@ -1,0 +1,54 @@
+/* What cld3d tells its user, and the one list of its settings.
+ *
+ * A message says what was asked, what the matter is and what to do. CLD3D_LOG decides how much is said, CLD3D_LOG_FILE
+ * where. All functions may be called from any thread. */
+#ifndef CLD3D_LOG_H
+#define CLD3D_LOG_H
+
+#include <CL/cl.h>
+#include <stdbool.h>
+
+/* mingw's own printf is C11 (__USE_MINGW_ANSI_STDIO), but its compiler checks formats by Microsoft's rules by default. */
+#ifdef _WIN32
+#define LOG_FORMAT(format_index, first) __attribute__((format(gnu_printf, format_index, first)))
+#else
+#define LOG_FORMAT(format_index, first) __attribute__((format(printf, format_index, first)))
+#endif
+
+enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* Every setting of cld3d: constant, environment variable, default, meaning. The table of docs/settings.md is checked
+ * against this list. */
+#define SETTINGS(X)                                                                                                    \
+    X(SETTING_LOG, "CLD3D_LOG", "warn", "how much is said: none, error, warn, info, debug")                            \
+    X(SETTING_LOG_FILE, "CLD3D_LOG_FILE", "", "a file that gets the messages instead of the standard error stream")    \
+    X(SETTING_NEXT, "CLD3D_NEXT", "", "full path of the OpenCL.dll below; else the system's own")                      \
+    X(SETTING_STRICT, "CLD3D_STRICT", "1", "0 lets commands use shared objects that are not acquired")                 \
+    X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")
+
+enum setting {
+#define X(constant, variable, value, meaning) constant,
+    SETTINGS(X)
+#undef X
+    SETTING_COUNT
+};
+
+/* The value of a setting, or its default. The text lives as long as the process. */
+const char *setting_text(enum setting setting);
+bool setting_on(enum setting setting);
+const char *setting_variable(enum setting setting);
+
+bool log_wants(enum log_level level);
+void log_write(enum log_level level, const char *format, ...) LOG_FORMAT(2, 3);
+
+/* The name of an OpenCL error code or "CL_?" for one that is unknown. */
+const char *cl_error_name(cl_int code);
+
+/* The one funnel for refusals: says at level `warn` that `call` fails with `code` and why, and returns `code`. */
+cl_int log_refuse(const char *call, cl_int code, const char *format, ...) LOG_FORMAT(3, 4);
+
+/* The one funnel for errors of the OpenCL below: says at level `warn` that its function `what`, needed for `call`,
+ * failed with `code`, and returns `code`. Says nothing and returns CL_SUCCESS if it did not fail. */
+cl_int log_next(const char *call, const char *what, cl_int code);
+
+#endif

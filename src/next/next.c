@@ -1,0 +1,44 @@
+#include "next/next.h"
+
+#include "log.h"
+
+#include <string.h>
+
+cl_icd_dispatch next;
+
+next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot *slot)
+{
+    next_function function;
+    memcpy(&function, (const char *)table + slot->offset, sizeof(function));
+    return function;
+}
+
+static void slot_set(cl_icd_dispatch *table, const struct next_slot *slot, next_function function)
+{
+    if (!function)
+        function = slot->missing;
+    memcpy((char *)table + slot->offset, &function, sizeof(function));
+}
+
+void next_set(const cl_icd_dispatch *table, size_t entries)
+{
+    /* The slots of the extensions' own functions have no answer of ours: they stay NULL if they are. */
+    const size_t known = entries * sizeof(next_function) < sizeof(next) ? entries * sizeof(next_function) : sizeof(next);
+    memset(&next, 0, sizeof(next));
+    memcpy(&next, table, known);
+    for (size_t i = 0; i < next_slot_count; i++)
+        slot_set(&next, &next_slots[i], next_slot_get(&next, &next_slots[i]));
+}
+
+void next_load(next_function (*find)(const char *name, void *library), void *library)
+{
+    memset(&next, 0, sizeof(next));
+    for (size_t i = 0; i < next_slot_count; i++)
+        slot_set(&next, &next_slots[i], find(next_slots[i].name, library));
+}
+
+cl_int next_lacks(const char *function, const char *since)
+{
+    return log_refuse(function, CL_INVALID_OPERATION,
+                      "the OpenCL below has no such function (it came with %s); use one that has", since);
+}

@@ -1,0 +1,42 @@
+/* The OpenCL below: one dispatch table without empty slots.
+ *
+ * A door fills it once, before anything else runs; after that it is constant. Functions that the OpenCL below lacks
+ * are answered by `missing_` functions that say so and fail with CL_INVALID_OPERATION (there is no code for it in the
+ * specification; the Khronos loader answers an empty slot with the same). */
+#ifndef CLD3D_NEXT_NEXT_H
+#define CLD3D_NEXT_NEXT_H
+
+#ifdef _WIN32
+#include <d3d9.h>
+#endif
+#include <CL/cl_icd.h>
+#include <stddef.h>
+
+typedef void (*next_function)(void);
+
+/* A function of the dispatch table: its name, its place and the answer if the OpenCL below lacks it. */
+struct next_slot {
+    const char *name;
+    size_t offset;
+    next_function missing;
+};
+
+extern const struct next_slot next_slots[];
+extern const size_t next_slot_count;
+
+extern cl_icd_dispatch next;
+
+/* Sets `next` from a table in which any slot may be NULL. */
+void next_set(const cl_icd_dispatch *table, size_t entries);
+
+/* Sets `next` by asking `find` for each function by its name. */
+void next_load(next_function (*find)(const char *name, void *library), void *library);
+
+/* The function in a slot of a table. */
+next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot *slot);
+
+/* Says that the OpenCL below lacks a function, which came with OpenCL version or extension `since`, and returns
+ * CL_INVALID_OPERATION. For the generated answers. */
+cl_int next_lacks(const char *function, const char *since);
+
+#endif

@@ -1,0 +1,53 @@
+/* What the code needs of the operating system, and nothing else: os_win32.c and os_posix.c implement it.
+ *
+ * All functions may be called from any thread. None of them may be called while the loader lock is held
+ * (from DllMain), except the mutex functions. */
+#ifndef CLD3D_OS_OS_H
+#define CLD3D_OS_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef _WIN32
+#include <windows.h>
+typedef SRWLOCK os_mutex;
+#define OS_MUTEX_INIT SRWLOCK_INIT
+#else
+#include <pthread.h>
+typedef pthread_mutex_t os_mutex;
+#define OS_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
+#endif
+
+/* A mutex, not recursive; static initialisation with OS_MUTEX_INIT, nothing to destroy. */
+void os_lock(os_mutex *mutex);
+void os_unlock(os_mutex *mutex);
+
+/* Copies the setting `name` from the environment to `value` (always terminated, cut at `size`).
+ * Returns false, with an empty value, if it is not set. */
+bool os_setting(const char *name, char *value, size_t size);
+
+/* Writes one finished line of text (with its newline) to the standard error stream, or appends it to `file` if that is
+ * neither NULL nor empty. Lines of several threads do not mix. */
+void os_log_line(const char *file, const char *line);
+
+/* Loads a library by its full path. Returns NULL if that fails; `why` then says so in words. */
+void *os_library_open(const char *path, char *why, size_t why_size);
+/* The address of an exported function, or NULL. */
+void (*os_library_symbol(void *library, const char *name))(void);
+void os_library_close(void *library);
+
+/* Whether `size` bytes from `address` can be read now. Another thread may unmap them at any time: a help against bad
+ * arguments, no protection against races. */
+bool os_readable(const void *address, size_t size);
+
+/* Whether `object` can be a live object that begins with a pointer to a table of functions, as COM objects and OpenCL
+ * handles do: object, table and the first function are looked at, nothing is called. */
+bool os_looks_like_object(const void *object);
+
+/* Whether Wine runs this process. */
+bool os_is_wine(void);
+
+/* Whether `handle` names a live handle of this process. False where there are no such handles. */
+bool os_valid_handle(const void *handle);
+
+#endif

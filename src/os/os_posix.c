@@ -1,0 +1,132 @@
+#define _GNU_SOURCE
+
+#include "os/os.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+void os_lock(os_mutex *mutex)
+{
+    pthread_mutex_lock(mutex);
+}
+
+void os_unlock(os_mutex *mutex)
+{
+    pthread_mutex_unlock(mutex);
+}
+
+bool os_setting(const char *name, char *value, size_t size)
+{
+    /* A program that runs with more rights than its user must not be steered by the user's environment. */
+    const char *text = secure_getenv(name);
+    value[0] = '\0';
+    if (!text || strlen(text) >= size)
+        return false;
+    strcpy(value, text);
+    return true;
+}
+
+void os_log_line(const char *file, const char *line)
+{
+    static os_mutex mutex = OS_MUTEX_INIT;
+    os_lock(&mutex);
+    FILE *stream = file && file[0] ? fopen(file, "ae") : stderr;
+    if (stream) {
+        fputs(line, stream);
+        if (stream != stderr)
+            fclose(stream);
+    }
+    os_unlock(&mutex);
+}
+
+void *os_library_open(const char *path, char *why, size_t why_size)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library && why_size) {
+        const char *text = dlerror();
+        snprintf(why, why_size, "%s", text ? text : "dlopen failed");
+    }
+    return library;
+}
+
+void (*os_library_symbol(void *library, const char *name))(void)
+{
+    /* ISO C has no cast from an object pointer to a function pointer; POSIX guarantees this one. */
+    void *address = dlsym(library, name);
+    void (*function)(void);
+    memcpy(&function, &address, sizeof(function));
+    return function;
+}
+
+void os_library_close(void *library)
+{
+    if (library)
+        dlclose(library);
+}
+
+bool os_readable(const void *address, size_t size)
+{
+    /* The kernel copies, so a bad address gives an error and no signal. One byte of each page is enough. */
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = (uintptr_t)address, last = first + (size ? size - 1 : 0);
+    if (!address || last < first)
+        return false;
+    for (uintptr_t at = first; at <= last; at = (at / page + 1) * page) {
+        char byte;
+        const struct iovec here = {&byte, 1}, there = {(void *)at, 1};
+        if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1)
+            continue;
+        /* A container may forbid the call; then at least know whether anything is mapped there. */
+        unsigned char resident;
+        if (errno == EFAULT || mincore((void *)(at / page * page), 1, &resident) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* /proc/self/maps knows what may be executed; asked once per object that a program hands over. */
+static bool executable(const void *address)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps)
+        return true;
+    bool found = false;
+    char line[512];
+    while (!found && fgets(line, sizeof(line), maps)) {
+        unsigned long from, to;
+        char rights[8];
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) == 3 && (uintptr_t)address >= from &&
+            (uintptr_t)address < to)
+            found = strchr(rights, 'x') != NULL;
+    }
+    fclose(maps);
+    return found;
+}
+
+bool os_looks_like_object(const void *object)
+{
+    if ((uintptr_t)object % sizeof(void *) || !os_readable(object, sizeof(void *)))
+        return false;
+    const void *table = *(const void *const *)object;
+    if ((uintptr_t)table % sizeof(void *) || !os_readable(table, 3 * sizeof(void *)))
+        return false;
+    return executable(*(const void *const *)table);
+}
+
+bool os_is_wine(void)
+{
+    return false;
+}
+
+bool os_valid_handle(const void *handle)
+{
+    (void)handle;
+    return false;
+}

@@ -1,0 +1,96 @@
+#include "os/os.h"
+
+#include <stdio.h>
+
+void os_lock(os_mutex *mutex)
+{
+    AcquireSRWLockExclusive(mutex);
+}
+
+void os_unlock(os_mutex *mutex)
+{
+    ReleaseSRWLockExclusive(mutex);
+}
+
+bool os_setting(const char *name, char *value, size_t size)
+{
+    const DWORD length = GetEnvironmentVariableA(name, value, (DWORD)size);
+    if (length == 0 || length >= size) {
+        value[0] = '\0';
+        return false;
+    }
+    return true;
+}
+
+void os_log_line(const char *file, const char *line)
+{
+    static os_mutex mutex = OS_MUTEX_INIT;
+    os_lock(&mutex);
+    FILE *stream = file && file[0] ? fopen(file, "ab") : stderr;
+    if (stream) {
+        fputs(line, stream);
+        if (stream == stderr)
+            fflush(stream);
+        else
+            fclose(stream);
+    }
+    os_unlock(&mutex);
+}
+
+void *os_library_open(const char *path, char *why, size_t why_size)
+{
+    HMODULE library = LoadLibraryA(path);
+    if (!library && why_size)
+        snprintf(why, why_size, "LoadLibrary failed with Windows error %lu", GetLastError());
+    return (void *)library;
+}
+
+void (*os_library_symbol(void *library, const char *name))(void)
+{
+    return (void (*)(void))GetProcAddress((HMODULE)library, name);
+}
+
+void os_library_close(void *library)
+{
+    if (library)
+        FreeLibrary((HMODULE)library);
+}
+
+static DWORD protection_at(const void *address, size_t size)
+{
+    MEMORY_BASIC_INFORMATION info;
+    if (!address || !VirtualQuery(address, &info, sizeof(info)) || info.State != MEM_COMMIT ||
+        (info.Protect & (PAGE_GUARD | PAGE_NOACCESS)))
+        return 0;
+    const char *end = (const char *)info.BaseAddress + info.RegionSize;
+    if ((const char *)address + size > end)
+        return protection_at(end, (size_t)((const char *)address + size - end));
+    return info.Protect;
+}
+
+bool os_readable(const void *address, size_t size)
+{
+    return protection_at(address, size) != 0;
+}
+
+bool os_looks_like_object(const void *object)
+{
+    const DWORD code = PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
+    if ((size_t)object % sizeof(void *) || !os_readable(object, sizeof(void *)))
+        return false;
+    const void *table = *(const void *const *)object;
+    if ((size_t)table % sizeof(void *) || !os_readable(table, 3 * sizeof(void *)))
+        return false;
+    return (protection_at(*(const void *const *)table, 1) & code) != 0;
+}
+
+bool os_is_wine(void)
+{
+    return GetProcAddress(GetModuleHandleA("ntdll.dll"), "wine_get_version") != NULL;
+}
+
+bool os_valid_handle(const void *handle)
+{
+    DWORD flags;
+    return GetHandleInformation((HANDLE)handle, &flags);
+}

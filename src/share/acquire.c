@@ -1,0 +1,392 @@
+/* Acquire and release: clEnqueueAcquire...KHR and clEnqueueRelease...KHR of all APIs.
+ *
+ * Ownership changes in the call, for the whole list or for nothing of it. Direct3D's part of an acquire (the copy to the
+ * staging resource, the map) runs in the call; OpenCL's part is an ordinary command behind the wait list. A release waits
+ * in the call until OpenCL is done, so that Direct3D calls right after it see the result; only where that could wait for
+ * the caller itself it is deferred (deferred.c). */
+#include "share/command.h"
+
+#include "log.h"
+
+#include <stdlib.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+/* ---- arguments ---- */
+
+static cl_int find_queue(struct command *c, cl_command_queue handle)
+{
+    cl_context context = NULL;
+    c->queue = registry_get(RECORD_QUEUE, handle);
+    if (!c->queue && (!handle || (!os_is_wine() && !os_looks_like_object(handle)) ||
+                      below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) !=
+                          CL_SUCCESS))
+        return log_refuse(c->call, CL_INVALID_COMMAND_QUEUE, "%p is no command queue", (void *)handle);
+    if (!c->queue || !context_serves(c->queue->context, c->api))
+        return log_refuse(c->call, CL_INVALID_CONTEXT, "the queue's context was not made with a %s device", c->api->name);
+    return CL_SUCCESS;
+}
+
+static cl_int find_objects(struct command *c, cl_uint count, const cl_mem *handles)
+{
+    if ((count == 0) != (handles == NULL))
+        return log_refuse(c->call, CL_INVALID_VALUE, "the list of objects is %p, but its length %u", (const void *)handles,
+                          count);
+    if (count == 0)
+        return CL_SUCCESS;
+    c->objects = calloc(count, sizeof(struct object_record *));
+    if (!c->objects)
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u objects", count);
+    for (; c->count < count; c->count++) {
+        struct object_record *object = registry_get(RECORD_OBJECT, handles[c->count]);
+        if (!object || object->parent || object->transfer.surface.api != c->api) {
+            record_put(object);
+            return log_refuse(c->call, CL_INVALID_MEM_OBJECT, "object %u of the list, %p, was not made of a %s resource",
+                              c->count, (void *)handles[c->count], c->api->name);
+        }
+        c->objects[c->count] = object;
+        if (object->context != c->queue->context) {
+            c->count++;
+            return log_refuse(c->call, CL_INVALID_CONTEXT, "object %u of the list, %p, belongs to another context than the "
+                              "queue", c->count - 1, (void *)handles[c->count - 1]);
+        }
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int command_begin(struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects)
+{
+    cl_int status = find_queue(c, queue);
+    if (status == CL_SUCCESS)
+        status = find_objects(c, count, objects);
+    if (status == CL_SUCCESS)
+        status = event_check_list(c->call, c->queue->context->head.handle, c->wait_count, c->wait);
+    for (cl_uint i = 0; i < c->count && status == CL_SUCCESS; i++)
+        object_settle(c->objects[i]);
+    return status;
+}
+
+static void command_end(struct command *c)
+{
+    for (cl_uint i = 0; i < c->count; i++)
+        record_put(c->objects[i]);
+    free(c->objects);
+    if (c->first)
+        below()->clReleaseEvent(c->first);
+    record_put(c->queue);
+}
+
+/* ---- ownership ---- */
+
+/* Takes all objects from one state to another, or none: an object that stands twice in the list is in the wrong state
+ * the second time. Returns the first object that could not be taken, or NULL. */
+static const struct object_record *take(const struct command *c, enum object_state from, enum object_state to,
+                                        bool *deferred)
+{
+    const struct object_record *stuck = NULL;
+    cl_uint taken = 0;
+    os_lock(&registry_lock);
+    for (; taken < c->count && !stuck; taken++) {
+        if (c->objects[taken]->state != from) {
+            stuck = c->objects[taken--];
+        } else {
+            c->objects[taken]->state = to;
+            *deferred = *deferred || c->objects[taken]->deferred;
+        }
+    }
+    while (stuck && taken > 0)
+        c->objects[--taken]->state = from;
+    os_unlock(&registry_lock);
+    return stuck;
+}
+
+void command_set_state(const struct command *c, enum object_state state)
+{
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < c->count; i++)
+        c->objects[i]->state = state;
+    os_unlock(&registry_lock);
+}
+
+void command_abandon(const struct command *c, cl_uint count)
+{
+    for (cl_uint i = 0; i < count; i++)
+        c->objects[i]->transport->abandon(&c->objects[i]->transfer);
+}
+
+/* The acquire may still fail with its wait list: each object remembers the event that will tell. */
+static void remember(const struct command *c, cl_event event)
+{
+    for (cl_uint i = 0; i < c->count && event; i++) {
+        if (below()->clRetainEvent(event) != CL_SUCCESS)
+            continue;
+        os_lock(&registry_lock);
+        cl_event before = c->objects[i]->pending;
+        c->objects[i]->pending = event;
+        os_unlock(&registry_lock);
+        if (before)
+            below()->clReleaseEvent(before);
+    }
+}
+
+/* ---- commands ---- */
+
+cl_int command_transfer(const struct command *c, bool to_opencl, cl_command_queue queue, cl_uint wait_count,
+                        const cl_event *wait, cl_event *events)
+{
+    cl_int status = CL_SUCCESS;
+    cl_uint i = 0;
+    for (; i < c->count && status == CL_SUCCESS; i++) {
+        const struct transport *transport = c->objects[i]->transport;
+        struct transfer *transfer = &c->objects[i]->transfer;
+        status = to_opencl ? transport->upload(transfer, queue, wait_count, wait, &events[i])
+                           : transport->download(transfer, queue, wait_count, wait, &events[i]);
+    }
+    if (status == CL_SUCCESS)
+        return status;
+    log_next(c->call, to_opencl ? "the write to an object" : "the read of an object", status);
+    if (--i > 0) {
+        below()->clWaitForEvents(i, events);
+        event_release_all(i, events);
+    }
+    return status;
+}
+
+/* In a queue with profiling the command's time begins with a marker, so that Direct3D's part is inside. */
+static void begin_profile(struct command *c)
+{
+    if (!c->event || !queue_profiles(c->queue))
+        return;
+    if (below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &c->first) != CL_SUCCESS)
+        c->first = NULL;
+}
+
+/* Hands the command's event to the application, or gives it back. */
+static void publish(struct command *c, cl_event event)
+{
+    if (c->event) {
+        event_track(event, c->type, c->queue, c->first);
+        c->first = NULL;
+        *c->event = event;
+    } else if (event) {
+        below()->clReleaseEvent(event);
+    }
+}
+
+/* Direct3D or a wait list made the command fail: its event says so. Without an event the call does. */
+static cl_int fail(struct command *c, cl_int failure)
+{
+    if (!c->event)
+        return failure == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ? CL_SUCCESS : failure;
+    return event_make_failed(c->call, c->type, c->queue, failure, c->event);
+}
+
+/* A command without objects does nothing, but what asks for its event gets one. */
+static cl_int nothing_to_do(struct command *c)
+{
+    cl_event event;
+    if (!c->event)
+        return CL_SUCCESS;
+    const cl_int status = log_next(c->call, "clEnqueueMarkerWithWaitList",
+                                   below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait,
+                                                                        &event));
+    if (status == CL_SUCCESS)
+        publish(c, event);
+    return status;
+}
+
+static bool fetch_all(const struct command *c)
+{
+    /* All copies are queued before the first is waited for. */
+    for (cl_uint i = 0; i < c->count; i++)
+        if (!c->objects[i]->transport->fetch(&c->objects[i]->transfer))
+            return false;
+    for (cl_uint i = 0; i < c->count; i++) {
+        if (!c->objects[i]->transport->arrive(&c->objects[i]->transfer)) {
+            command_abandon(c, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The event that ends an acquire: later commands of the queue come after the writes, in any order of execution. */
+static cl_int end_acquire(struct command *c, cl_event *writes, cl_event *end)
+{
+    *end = NULL;
+    if (queue_out_of_order(c->queue))
+        return log_next(c->call, "clEnqueueBarrierWithWaitList",
+                        below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, c->count, writes, end));
+    *end = writes[c->count - 1];
+    writes[c->count - 1] = NULL;
+    return CL_SUCCESS;
+}
+
+static cl_int acquire_now(struct command *c)
+{
+    cl_event *writes = calloc(c->count, sizeof(*writes)), end;
+    if (!writes)
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u events", c->count);
+    begin_profile(c);
+    cl_int status = command_transfer(c, true, c->queue->head.handle, c->wait_count, c->wait, writes);
+    if (status == CL_SUCCESS) {
+        status = end_acquire(c, writes, &end);
+        if (status != CL_SUCCESS)
+            below()->clWaitForEvents(c->count, writes);
+        event_release_all(c->count, writes);
+    }
+    free(writes);
+    if (status != CL_SUCCESS)
+        return status;
+    if (c->wait_count)
+        remember(c, end);
+    publish(c, end);
+    return CL_SUCCESS;
+}
+
+static cl_int acquire_objects(struct command *c)
+{
+    bool deferred = false;
+    const struct object_record *stuck = take(c, OBJECT_IDLE, OBJECT_ACQUIRING, &deferred);
+    if (stuck)
+        return log_refuse(c->call, c->api->already_acquired, "object %p is acquired already; release it first",
+                          stuck->head.handle);
+    cl_int status;
+    if (event_list_failed(c->wait_count, c->wait)) {
+        log_write(LOG_WARN, "%s: an event of the wait list has failed: nothing was acquired", c->call);
+        command_set_state(c, OBJECT_IDLE);
+        return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    }
+    if (deferred) {
+        status = deferred_acquire(c);
+    } else if (!fetch_all(c)) {
+        command_set_state(c, OBJECT_IDLE);
+        return fail(c, CL_OUT_OF_RESOURCES);
+    } else {
+        status = acquire_now(c);
+        if (status != CL_SUCCESS)
+            command_abandon(c, c->count);
+    }
+    command_set_state(c, status == CL_SUCCESS ? OBJECT_ACQUIRED : OBJECT_IDLE);
+    return status;
+}
+
+/* Waits for the reads of a release. On failure they are over too, whatever the reason. */
+static cl_int await(const struct command *c, const cl_event *reads)
+{
+    context_flush(c->queue->context); /* the wait list may name commands of other queues */
+    if (below()->clWaitForEvents(c->count, reads) == CL_SUCCESS)
+        return CL_SUCCESS;
+    log_write(LOG_WARN, "%s: a command that it waits for has failed: the objects stay acquired", c->call);
+    return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+}
+
+static cl_int read_back(struct command *c)
+{
+    cl_event *reads = calloc(c->count, sizeof(*reads));
+    if (!reads)
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u events", c->count);
+    cl_int status = CL_SUCCESS;
+    if (queue_out_of_order(c->queue))
+        status = log_next(c->call, "clEnqueueBarrierWithWaitList",
+                          below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, NULL));
+    if (status == CL_SUCCESS)
+        status = command_transfer(c, false, c->queue->head.handle, c->wait_count, c->wait, reads);
+    if (status == CL_SUCCESS) {
+        status = await(c, reads);
+        event_release_all(c->count, reads);
+    }
+    free(reads);
+    return status;
+}
+
+static bool store_all(const struct command *c)
+{
+    bool done = true;
+    for (cl_uint i = 0; i < c->count; i++) {
+        const bool stored = c->objects[i]->transport->store(&c->objects[i]->transfer);
+        done = done && stored;
+    }
+    return done;
+}
+
+/* The bytes are with Direct3D; what is left is the event, whose time ends now. */
+static cl_int end_release(struct command *c)
+{
+    cl_event end;
+    if (!c->event)
+        return CL_SUCCESS;
+    const cl_int status = log_next(c->call, "clEnqueueMarkerWithWaitList",
+                                   below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, 0, NULL, &end));
+    if (status == CL_SUCCESS)
+        publish(c, end);
+    return status;
+}
+
+static cl_int release_now(struct command *c)
+{
+    begin_profile(c);
+    const cl_int status = read_back(c);
+    if (status != CL_SUCCESS) {
+        command_set_state(c, OBJECT_ACQUIRED);
+        return status;
+    }
+    const bool stored = store_all(c);
+    command_set_state(c, OBJECT_IDLE);
+    return stored ? end_release(c) : fail(c, CL_OUT_OF_RESOURCES);
+}
+
+static cl_int release_objects(struct command *c)
+{
+    bool deferred = false;
+    const struct object_record *stuck = take(c, OBJECT_ACQUIRED, OBJECT_RELEASING, &deferred);
+    if (stuck)
+        return log_refuse(c->call, c->api->not_acquired, "object %p is not acquired", stuck->head.handle);
+    if (event_list_failed(c->wait_count, c->wait)) {
+        command_set_state(c, OBJECT_ACQUIRED);
+        return log_refuse(c->call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                          "an event of the wait list has failed: the objects stay acquired");
+    }
+    if (holds_possible())
+        holds_note(c->queue->head.handle, c->wait_count, c->wait);
+    if (!deferred && !queue_held(c->queue))
+        return release_now(c);
+    const cl_int status = deferred_release(c);
+    command_set_state(c, status == CL_SUCCESS ? OBJECT_IDLE : OBJECT_ACQUIRED);
+    return status;
+}
+
+/* ---- the two calls ---- */
+
+static cl_int run(struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                  cl_int (*act)(struct command *))
+{
+    cl_int status = command_begin(c, queue, count, objects);
+    if (status == CL_SUCCESS && c->count == 0)
+        status = nothing_to_do(c);
+    else if (status == CL_SUCCESS)
+        status = act(c);
+    command_end(c);
+    return status;
+}
+
+cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                     cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    struct command c = {.api = api, .call = api->call.acquire, .type = api->command_acquire, .wait_count = wait_count,
+                        .wait = wait, .event = event};
+    if (holds_possible())
+        holds_note(queue, wait_count, wait);
+    return run(&c, queue, count, objects, acquire_objects);
+}
+
+cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                     cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    struct command c = {.api = api, .call = api->call.release, .type = api->command_release, .wait_count = wait_count,
+                        .wait = wait, .event = event};
+    return run(&c, queue, count, objects, release_objects);
+}

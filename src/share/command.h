@@ -1,0 +1,36 @@
+/* An acquire or release on its way: what acquire.c and deferred.c share. */
+#ifndef CLD3D_SHARE_COMMAND_H
+#define CLD3D_SHARE_COMMAND_H
+
+#include "share/share.h"
+
+/* The checked arguments of one call. */
+struct command {
+    const struct d3d_api *api;
+    const char *call;
+    cl_command_type type;
+    struct queue_record *queue;     /* held */
+    cl_uint count;
+    struct object_record **objects; /* `count` of them, held */
+    cl_uint wait_count;
+    const cl_event *wait;           /* the application's */
+    cl_event *event;                /* where the application wants the event, or NULL */
+    cl_event first;                 /* owned; the marker with which the command begins, or NULL */
+};
+
+/* Sets the state of all objects. */
+void command_set_state(const struct command *command, enum object_state state);
+/* Ends the transfers of the first `count` objects without moving anything. */
+void command_abandon(const struct command *command, cl_uint count);
+
+/* Enqueues the transfers of all objects in one direction: `events` gets `count` events. On failure what was enqueued is
+ * complete and its events are released. */
+cl_int command_transfer(const struct command *command, bool to_opencl, cl_command_queue queue, cl_uint wait_count,
+                        const cl_event *wait, cl_event *events);
+
+/* The queue is held: defers the command until the user events that hold it are set. */
+cl_int deferred_release(struct command *command);
+/* A deferred command on one of the objects is pending: the acquire comes after it. */
+cl_int deferred_acquire(struct command *command);
+
+#endif

@@ -1,0 +1,306 @@
+/* Contexts with interop: clCreateContext, clCreateContextFromType, clGetContextInfo and the counts of references. */
+#include "share/share.h"
+
+#include "log.h"
+
+#include <CL/cl_gl.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+/* The Direct3D devices go when the application's count reaches zero, though queues and objects may keep the context
+ * and this record for longer: that is the moment which the specification names. */
+static void drop_devices(struct context_record *context)
+{
+    for (unsigned i = 0; i < context->interop_count; i++) {
+        void *device = context->interop[i].device;
+        context->interop[i].device = NULL;
+        if (device)
+            context->interop[i].api->ops->release(device);
+    }
+}
+
+static void destroy(struct record *record)
+{
+    struct context_record *context = (struct context_record *)record;
+    drop_devices(context);
+    while (context->claims) {
+        struct claim *claim = context->claims;
+        context->claims = claim->after;
+        free(claim);
+    }
+    free(context->properties);
+    free(context);
+}
+
+void *context_device(const struct context_record *context, const struct d3d_api *api)
+{
+    for (unsigned i = 0; context && i < context->interop_count; i++)
+        if (context->interop[i].api == api)
+            return context->interop[i].device;
+    return NULL;
+}
+
+bool context_serves(const struct context_record *context, const struct d3d_api *api)
+{
+    for (unsigned i = 0; i < context->interop_count; i++)
+        if (context->interop[i].api == api)
+            return true;
+    return false;
+}
+
+cl_int context_get(const char *call, cl_context handle, struct context_record **context)
+{
+    *context = registry_get(RECORD_CONTEXT, handle);
+    if (*context)
+        return CL_SUCCESS;
+    cl_uint refs;
+    /* Wine hands a bad address on to the host and survives; elsewhere the address must at least look right. */
+    if (!handle || (!os_is_wine() && !os_looks_like_object(handle)) ||
+        below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS)
+        return log_refuse(call, CL_INVALID_CONTEXT, "%p is no OpenCL context", (void *)handle);
+    return CL_SUCCESS;
+}
+
+/* ---- properties ---- */
+
+static const struct d3d_api *api_of_property(cl_context_properties name)
+{
+    for (unsigned i = 0; i < d3d_api_count; i++)
+        if (d3d_apis[i]->context_device == name)
+            return d3d_apis[i];
+    return NULL;
+}
+
+static bool other_graphics(cl_context_properties name)
+{
+    return name == CL_GL_CONTEXT_KHR || name == CL_EGL_DISPLAY_KHR || name == CL_GLX_DISPLAY_KHR ||
+           name == CL_WGL_HDC_KHR || name == CL_CGL_SHAREGROUP_KHR;
+}
+
+/* Whether the list has anything that concerns us. Everything else is the driver's business, errors included. */
+static bool concerns_us(const cl_context_properties *properties)
+{
+    for (const cl_context_properties *p = properties; p && *p; p += 2)
+        if (*p == CL_CONTEXT_INTEROP_USER_SYNC || api_of_property(*p))
+            return true;
+    return false;
+}
+
+static cl_int add_interop(const char *call, struct context_record *context, const struct d3d_api *api, void *object)
+{
+    void *device = object ? api->ops->open_device(object) : NULL;
+    if (!object)
+        return CL_SUCCESS;
+    if (!device)
+        return log_refuse(call, api->invalid_device, "%p is no %s device", object, api->name);
+    if (context->interop_count > 0) {
+        api->ops->release(device);
+        return log_refuse(call, CL_INVALID_OPERATION, "interop with %s and with %s was asked for; make a context for each",
+                          context->interop[0].api->name, api->name);
+    }
+    context->interop[context->interop_count].api = api;
+    context->interop[context->interop_count++].device = device;
+    return CL_SUCCESS;
+}
+
+static cl_int read_property(const char *call, struct context_record *context, const cl_context_properties *p)
+{
+    for (const cl_context_properties *other = p + 2; *other; other += 2)
+        if (*other == *p)
+            return log_refuse(call, CL_INVALID_PROPERTY, "property 0x%lx is given twice", (unsigned long)*p);
+    if (*p == CL_CONTEXT_INTEROP_USER_SYNC) {
+        if (p[1] != CL_TRUE && p[1] != CL_FALSE)
+            return log_refuse(call, CL_INVALID_PROPERTY, "CL_CONTEXT_INTEROP_USER_SYNC is %ld; it can be CL_TRUE or CL_FALSE",
+                              (long)p[1]);
+        context->user_sync = p[1] == CL_TRUE;
+        return CL_SUCCESS;
+    }
+    const struct d3d_api *api = api_of_property(*p);
+    return api ? add_interop(call, context, api, (void *)p[1]) : CL_SUCCESS;
+}
+
+/* Fills the record from the list and `driver`, of the same room, with what the driver shall see. */
+static cl_int read_properties(const char *call, struct context_record *context, cl_context_properties *driver)
+{
+    bool graphics = false;
+    size_t kept = 0;
+    for (const cl_context_properties *p = context->properties; *p; p += 2) {
+        const cl_int status = read_property(call, context, p);
+        if (status != CL_SUCCESS)
+            return status;
+        graphics = graphics || (other_graphics(*p) && p[1]);
+        if (*p == CL_CONTEXT_INTEROP_USER_SYNC || api_of_property(*p))
+            continue;
+        driver[kept++] = p[0];
+        driver[kept++] = p[1];
+    }
+    driver[kept] = 0;
+    if (graphics && context->interop_count)
+        return log_refuse(call, CL_INVALID_OPERATION, "interop with OpenGL and with %s was asked for; make a context for each",
+                          context->interop[0].api->name);
+    return CL_SUCCESS;
+}
+
+static struct context_record *record_from(const cl_context_properties *properties)
+{
+    size_t count = 1;
+    for (const cl_context_properties *p = properties; *p; p += 2)
+        count += 2;
+    struct context_record *context = calloc(1, sizeof(*context));
+    cl_context_properties *copy = malloc(count * sizeof(*copy));
+    if (!context || !copy) {
+        free(context);
+        free(copy);
+        return NULL;
+    }
+    memcpy(copy, properties, count * sizeof(*copy));
+    context->head = (struct record){.kind = RECORD_CONTEXT, .destroy = destroy};
+    context->properties = copy;
+    context->property_count = count;
+    return context;
+}
+
+/* ---- creation ---- */
+
+/* What the two functions differ in. */
+struct creation {
+    const char *call;
+    bool by_type;
+    cl_device_type type;
+    cl_uint device_count;
+    const cl_device_id *devices;
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *);
+    void *user_data;
+};
+
+static cl_context create_below(const struct creation *c, const cl_context_properties *properties, cl_int *status)
+{
+    if (properties && !properties[0])
+        properties = NULL;
+    if (c->by_type)
+        return below()->clCreateContextFromType(properties, c->type, c->notify, c->user_data, status);
+    return below()->clCreateContext(properties, c->device_count, c->devices, c->notify, c->user_data, status);
+}
+
+static cl_context create_recorded(const struct creation *c, const cl_context_properties *properties, cl_int *status)
+{
+    struct context_record *context = record_from(properties);
+    cl_context_properties *driver = context ? malloc(context->property_count * sizeof(*driver)) : NULL;
+    cl_context handle = NULL;
+    if (!driver)
+        *status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the context's properties");
+    else
+        *status = read_properties(c->call, context, driver);
+    if (*status == CL_SUCCESS)
+        handle = create_below(c, driver, status);
+    free(driver);
+    if (handle) {
+        context->head.handle = handle;
+        if (registry_add(&context->head)) {
+            if (context->interop_count)
+                log_write(LOG_INFO, "%s: context %p shares with %s device %p, transport: %s%s", c->call, (void *)handle,
+                          context->interop[0].api->name, context->interop[0].device, host_transport.name,
+                          context->user_sync ? ", the application synchronises" : "");
+            return handle;
+        }
+        below()->clReleaseContext(handle);
+        *status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the context's record");
+    }
+    if (context)
+        destroy(&context->head);
+    return NULL;
+}
+
+static cl_context create(const struct creation *c, const cl_context_properties *properties, cl_int *errcode_ret)
+{
+    cl_int status = CL_SUCCESS;
+    cl_context context = concerns_us(properties) ? create_recorded(c, properties, &status)
+                                                 : create_below(c, properties, &status);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return context;
+}
+
+static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint num_devices,
+                                             const cl_device_id *devices,
+                                             void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t, void *),
+                                             void *user_data, cl_int *errcode_ret)
+{
+    const struct creation c = {"clCreateContext", false, 0, num_devices, devices, pfn_notify, user_data};
+    return create(&c, properties, errcode_ret);
+}
+
+static cl_context CL_API_CALL create_context_from_type(const cl_context_properties *properties,
+                                                       cl_device_type device_type,
+                                                       void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t,
+                                                                                     void *),
+                                                       void *user_data, cl_int *errcode_ret)
+{
+    const struct creation c = {"clCreateContextFromType", true, device_type, 0, NULL, pfn_notify, user_data};
+    return create(&c, properties, errcode_ret);
+}
+
+/* ---- the rest ---- */
+
+static cl_int CL_API_CALL retain_context(cl_context context)
+{
+    const cl_int status = below()->clRetainContext(context);
+    if (status == CL_SUCCESS)
+        registry_app_retain(RECORD_CONTEXT, context);
+    return status;
+}
+
+static cl_int CL_API_CALL release_context(cl_context context)
+{
+    struct context_record *record = registry_get(RECORD_CONTEXT, context);
+    if (record && registry_app_release(RECORD_CONTEXT, context))
+        drop_devices(record);
+    record_put(record);
+    return below()->clReleaseContext(context);
+}
+
+static cl_int query(const struct context_record *context, cl_context_info name, size_t room, void *value,
+                    size_t *size_ret)
+{
+    if (name == CL_CONTEXT_PROPERTIES)
+        return answer("clGetContextInfo", context->properties,
+                      context->property_count * sizeof(*context->properties), room, value, size_ret);
+    for (unsigned i = 0; i < context->interop_count; i++) {
+        const struct d3d_api *api = context->interop[i].api;
+        if (name == api->context_prefer_shared) {
+            /* Through the host it makes no difference whether a resource is shareable. */
+            const cl_bool prefer = CL_FALSE;
+            return answer("clGetContextInfo", &prefer, sizeof(prefer), room, value, size_ret);
+        }
+        if (name == (cl_context_info)api->context_device)
+            return answer("clGetContextInfo", &context->interop[i].device, sizeof(void *), room, value, size_ret);
+    }
+    return CL_INVALID_OPERATION; /* not ours */
+}
+
+static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info param_name, size_t param_value_size,
+                                           void *param_value, size_t *param_value_size_ret)
+{
+    struct context_record *record = registry_get(RECORD_CONTEXT, context);
+    cl_int status = CL_INVALID_OPERATION;
+    if (record)
+        status = query(record, param_name, param_value_size, param_value, param_value_size_ret);
+    record_put(record);
+    if (status != CL_INVALID_OPERATION)
+        return status;
+    return below()->clGetContextInfo(context, param_name, param_value_size, param_value, param_value_size_ret);
+}
+
+void context_install(cl_icd_dispatch *table)
+{
+    table->clCreateContext = create_context;
+    table->clCreateContextFromType = create_context_from_type;
+    table->clRetainContext = retain_context;
+    table->clReleaseContext = release_context;
+    table->clGetContextInfo = get_context_info;
+}

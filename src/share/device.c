@@ -1,0 +1,174 @@
+/* Which OpenCL devices belong to a Direct3D device or adapter: clGetDeviceIDsFrom...KHR. */
+#include "share/share.h"
+
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICE_LUID_VALID 0x106C /* cl_khr_device_uuid */
+#define DEVICE_LUID 0x106D
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+static cl_platform_id *get_platforms(cl_uint *count)
+{
+    *count = 0;
+    if (below()->clGetPlatformIDs(0, NULL, count) != CL_SUCCESS || *count == 0)
+        return NULL;
+    cl_platform_id *platforms = calloc(*count, sizeof(*platforms));
+    if (platforms && below()->clGetPlatformIDs(*count, platforms, NULL) == CL_SUCCESS)
+        return platforms;
+    free(platforms);
+    *count = 0;
+    return NULL;
+}
+
+bool platform_valid(cl_platform_id platform)
+{
+    cl_uint count;
+    cl_platform_id *platforms = get_platforms(&count);
+    bool found = false;
+    for (cl_uint i = 0; i < count; i++)
+        found = found || platforms[i] == platform;
+    free(platforms);
+    return found;
+}
+
+bool device_supports_sharing(cl_device_id device)
+{
+    /* Buffers could be shared without images, but then the extension would be there only in part. */
+    cl_bool images = CL_FALSE;
+    return below()->clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL) == CL_SUCCESS && images;
+}
+
+/* The devices of a platform that can share, in the platform's order. */
+static cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count)
+{
+    cl_uint all = 0;
+    *count = 0;
+    if (below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &all) != CL_SUCCESS || all == 0)
+        return NULL;
+    cl_device_id *devices = calloc(all, sizeof(*devices));
+    if (!devices || below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, all, devices, NULL) != CL_SUCCESS) {
+        free(devices);
+        return NULL;
+    }
+    for (cl_uint i = 0; i < all; i++)
+        if (device_supports_sharing(devices[i]))
+            devices[(*count)++] = devices[i];
+    return devices;
+}
+
+/* ---- the match ---- */
+
+static bool same_luid(cl_device_id device, const struct d3d_adapter *adapter, bool *known)
+{
+    cl_bool valid = CL_FALSE;
+    uint8_t luid[8];
+    *known = below()->clGetDeviceInfo(device, DEVICE_LUID_VALID, sizeof(valid), &valid, NULL) == CL_SUCCESS && valid &&
+             below()->clGetDeviceInfo(device, DEVICE_LUID, sizeof(luid), luid, NULL) == CL_SUCCESS;
+    return *known && memcmp(luid, adapter->luid, sizeof(luid)) == 0;
+}
+
+/* The same hardware, by LUID, else by vendor among the devices that are no CPUs. */
+static bool same_hardware(cl_device_id device, const struct d3d_adapter *adapter)
+{
+    bool known;
+    if (same_luid(device, adapter, &known) || known)
+        return known && same_luid(device, adapter, &known);
+    cl_uint vendor = 0;
+    cl_device_type type = 0;
+    below()->clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor, NULL);
+    below()->clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    return !(type & CL_DEVICE_TYPE_CPU) && vendor == adapter->vendor;
+}
+
+static bool any_same_hardware(const struct d3d_adapter *adapter)
+{
+    cl_uint platform_count, device_count;
+    cl_platform_id *platforms = get_platforms(&platform_count);
+    bool found = false;
+    for (cl_uint p = 0; p < platform_count && !found; p++) {
+        cl_device_id *devices = sharing_devices(platforms[p], &device_count);
+        for (cl_uint d = 0; d < device_count; d++)
+            found = found || same_hardware(devices[d], adapter);
+        free(devices);
+    }
+    free(platforms);
+    return found;
+}
+
+/* Preferred: the device that is the adapter. Where no OpenCL has it, Direct3D's resources are as near to the CPU as to
+ * any other device, and under Wine a software rasteriser shows itself as some graphics card: then the CPU devices. */
+static cl_uint keep_preferred(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter)
+{
+    const bool hardware = !adapter->software && any_same_hardware(adapter);
+    cl_uint kept = 0;
+    for (cl_uint i = 0; i < count; i++) {
+        cl_device_type type = 0;
+        below()->clGetDeviceInfo(devices[i], CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+        if (hardware ? same_hardware(devices[i], adapter) : (type & CL_DEVICE_TYPE_CPU) != 0)
+            devices[kept++] = devices[i];
+    }
+    return kept;
+}
+
+/* ---- the call ---- */
+
+static cl_int check_arguments(const struct d3d_api *api, cl_platform_id platform, cl_uint source, cl_uint set,
+                              cl_uint count, const cl_device_id *devices, const cl_uint *found)
+{
+    const char *call = api->call.get_device_ids;
+    if (!platform_valid(platform))
+        return log_refuse(call, CL_INVALID_PLATFORM, "%p is no platform of clGetPlatformIDs", (void *)platform);
+    if (source != api->device_source && source != api->adapter_source)
+        return log_refuse(call, CL_INVALID_VALUE, "device source 0x%x; it can be 0x%x (a device) or 0x%x (a DXGI adapter)",
+                          source, api->device_source, api->adapter_source);
+    if (set != api->preferred_set && set != api->all_set)
+        return log_refuse(call, CL_INVALID_VALUE, "device set 0x%x; it can be 0x%x (preferred) or 0x%x (all)", set,
+                          api->preferred_set, api->all_set);
+    if (count == 0 && devices)
+        return log_refuse(call, CL_INVALID_VALUE, "num_entries is 0, but devices is not NULL");
+    if (!devices && !found)
+        return log_refuse(call, CL_INVALID_VALUE, "devices and num_devices are both NULL");
+    return CL_SUCCESS;
+}
+
+static bool find_adapter(const struct d3d_api *api, cl_uint source, void *object, struct d3d_adapter *adapter)
+{
+    if (source == api->adapter_source)
+        return api->ops->adapter(object, true, adapter);
+    void *device = object ? api->ops->open_device(object) : NULL;
+    const bool found = device && api->ops->adapter(device, false, adapter);
+    api->ops->release(device);
+    return found;
+}
+
+cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
+                            cl_uint room, cl_device_id *devices, cl_uint *found)
+{
+    const cl_int status = check_arguments(api, platform, source, set, room, devices, found);
+    if (status != CL_SUCCESS)
+        return status;
+    struct d3d_adapter adapter;
+    /* The specification leaves the code for a bad object open; a bad argument value is what it is. */
+    if (!find_adapter(api, source, object, &adapter))
+        return log_refuse(api->call.get_device_ids, CL_INVALID_VALUE, "%p is no %s", object,
+                          source == api->adapter_source ? "IDXGIAdapter" : api->name);
+    cl_uint count;
+    cl_device_id *candidates = sharing_devices(platform, &count);
+    if (set == api->preferred_set)
+        count = keep_preferred(candidates, count, &adapter);
+    for (cl_uint i = 0; devices && i < count && i < room; i++)
+        devices[i] = candidates[i];
+    if (found)
+        *found = count;
+    free(candidates);
+    log_write(LOG_DEBUG, "%s: %u %s devices for adapter '%s' (%04x:%04x)", api->call.get_device_ids, count,
+              set == api->preferred_set ? "preferred" : "possible", adapter.description, adapter.vendor, adapter.device);
+    return count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
+}

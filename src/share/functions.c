@@ -1,0 +1,52 @@
+/* Functions by their names: the extensions' own from us, everything else from the OpenCL below. */
+#include "share/share.h"
+
+#include "doors/entry_points.h"
+#include "log.h"
+
+#include <string.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+next_function share_function(const char *name)
+{
+    for (unsigned i = 0; name && i < entry_point_count; i++)
+        if (strcmp(entry_points[i].name, name) == 0)
+            return entry_points[i].function;
+    return NULL;
+}
+
+/* OpenCL gives functions as `void *`, which ISO C does not convert; every system that OpenCL runs on does. */
+static void *as_object(next_function function)
+{
+    void *address;
+    memcpy(&address, &function, sizeof(address));
+    return address;
+}
+
+static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const char *func_name)
+{
+    const next_function own = share_function(func_name);
+    if (own && platform_valid(platform))
+        return as_object(own);
+    if (own) {
+        log_refuse("clGetExtensionFunctionAddressForPlatform", CL_INVALID_PLATFORM, "%p is no platform", (void *)platform);
+        return NULL;
+    }
+    return below()->clGetExtensionFunctionAddressForPlatform(platform, func_name);
+}
+
+static void *CL_API_CALL get_address(const char *func_name)
+{
+    const next_function own = share_function(func_name);
+    return own ? as_object(own) : below()->clGetExtensionFunctionAddress(func_name);
+}
+
+void functions_install(cl_icd_dispatch *table)
+{
+    table->clGetExtensionFunctionAddressForPlatform = get_address_for_platform;
+    table->clGetExtensionFunctionAddress = get_address;
+}

@@ -1,0 +1,31 @@
+/* The check before every command that uses memory objects: one that is shared must be acquired.
+ *
+ * The generated functions of guard_generated.c stand at the top of the tier: they ask `guard_needed`, one load and one
+ * branch for a program that shares nothing, and only then call the checks. */
+#ifndef CLD3D_SHARE_GUARD_H
+#define CLD3D_SHARE_GUARD_H
+
+#include "share/share.h"
+
+static inline bool guard_needed(void)
+{
+    return registry_hot();
+}
+
+/* The tier below the guard. */
+const cl_icd_dispatch *guard_below(void);
+
+/* CL_SUCCESS, or the API's NOT_ACQUIRED code if one of the objects is shared and not acquired. Notes the wait list for
+ * the queue, too. Lists that break OpenCL's own rules are left to the OpenCL below. */
+cl_int guard_objects(cl_command_queue queue, const char *call, cl_uint count, const cl_mem *objects, cl_uint wait_count,
+                     const cl_event *wait);
+/* The same for the memory objects that a kernel's arguments name. */
+cl_int guard_kernel(cl_command_queue queue, const char *call, cl_kernel kernel, cl_uint wait_count, const cl_event *wait);
+
+void guard_install_generated(cl_icd_dispatch *table);
+
+/* Writes the shared objects that a kernel's arguments name to `objects`, held, and returns their number, at most `room`
+ * (kernel.c). */
+cl_uint kernel_objects(cl_kernel kernel, struct object_record **objects, cl_uint room);
+
+#endif

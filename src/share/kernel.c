@@ -1,0 +1,174 @@
+/* Which shared objects a kernel's arguments name: followed from clSetKernelArg on, while there are shared objects. */
+#include "share/guard.h"
+
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kernel_record {
+    struct record head;
+    /* Guarded by registry_lock: the handles that arguments name, NULL where an argument names no shared object. */
+    cl_mem *arguments;
+    cl_uint count;
+};
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+static void destroy(struct record *record)
+{
+    free(((struct kernel_record *)record)->arguments);
+    free(record);
+}
+
+static struct kernel_record *new_record(cl_kernel handle)
+{
+    struct kernel_record *kernel = calloc(1, sizeof(*kernel));
+    if (!kernel)
+        return NULL;
+    kernel->head = (struct record){.kind = RECORD_KERNEL, .handle = handle, .destroy = destroy};
+    cl_uint refs = 1;
+    below()->clGetKernelInfo(handle, CL_KERNEL_REFERENCE_COUNT, sizeof(refs), &refs, NULL);
+    if (!registry_add(&kernel->head)) {
+        free(kernel);
+        return NULL;
+    }
+    /* The application may hold more references than the one that registry_add counts. */
+    for (; refs > 1; refs--)
+        registry_app_retain(RECORD_KERNEL, handle);
+    return registry_get(RECORD_KERNEL, handle);
+}
+
+static bool set_argument_locked(struct kernel_record *kernel, cl_uint index, cl_mem object)
+{
+    if (index >= kernel->count) {
+        if (!object)
+            return true;
+        cl_mem *wider = realloc(kernel->arguments, (index + 1) * sizeof(*wider));
+        if (!wider)
+            return false;
+        memset(wider + kernel->count, 0, (index + 1 - kernel->count) * sizeof(*wider));
+        kernel->arguments = wider;
+        kernel->count = index + 1;
+    }
+    kernel->arguments[index] = object;
+    return true;
+}
+
+static void note_argument(cl_kernel handle, cl_uint index, cl_mem object)
+{
+    struct kernel_record *kernel = registry_get(RECORD_KERNEL, handle);
+    if (!kernel && object)
+        kernel = new_record(handle);
+    if (!kernel) {
+        if (object)
+            log_write(LOG_ERROR, "no memory to follow a kernel's arguments: their use is not checked");
+        return;
+    }
+    os_lock(&registry_lock);
+    const bool noted = set_argument_locked(kernel, index, object);
+    os_unlock(&registry_lock);
+    if (!noted)
+        log_write(LOG_ERROR, "no memory to follow a kernel's arguments: their use is not checked");
+    record_put(kernel);
+}
+
+static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, size_t arg_size, const void *arg_value)
+{
+    const cl_int status = below()->clSetKernelArg(kernel, arg_index, arg_size, arg_value);
+    if (status != CL_SUCCESS || !guard_needed())
+        return status;
+    cl_mem object = NULL;
+    if (arg_value && arg_size == sizeof(object))
+        memcpy(&object, arg_value, sizeof(object)); /* a plain number of this size names no object: the look-up tells */
+    struct object_record *shared = object ? registry_get(RECORD_OBJECT, object) : NULL;
+    note_argument(kernel, arg_index, shared ? object : NULL);
+    record_put(shared);
+    return status;
+}
+
+cl_uint kernel_objects(cl_kernel handle, struct object_record **objects, cl_uint room)
+{
+    cl_uint found = 0;
+    os_lock(&registry_lock);
+    const struct kernel_record *kernel = registry_find_locked(RECORD_KERNEL, handle);
+    for (cl_uint i = 0; kernel && i < kernel->count && found < room; i++) {
+        if (!kernel->arguments[i])
+            continue;
+        objects[found] = registry_find_locked(RECORD_OBJECT, kernel->arguments[i]);
+        if (objects[found])
+            record_hold(objects[found++]);
+    }
+    os_unlock(&registry_lock);
+    return found;
+}
+
+/* ---- lifetimes: a new kernel at an old address has no arguments yet ---- */
+
+static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *kernel_name, cl_int *errcode_ret)
+{
+    cl_kernel kernel = below()->clCreateKernel(program, kernel_name, errcode_ret);
+    if (kernel && registry_hot())
+        registry_forget(RECORD_KERNEL, kernel);
+    return kernel;
+}
+
+static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint num_kernels, cl_kernel *kernels,
+                                         cl_uint *num_kernels_ret)
+{
+    cl_uint made = 0;
+    const cl_int status = below()->clCreateKernelsInProgram(program, num_kernels, kernels, &made);
+    if (num_kernels_ret)
+        *num_kernels_ret = made;
+    for (cl_uint i = 0; status == CL_SUCCESS && kernels && i < made && registry_hot(); i++)
+        registry_forget(RECORD_KERNEL, kernels[i]);
+    return status;
+}
+
+static cl_kernel CL_API_CALL clone_kernel(cl_kernel source_kernel, cl_int *errcode_ret)
+{
+    cl_kernel clone = below()->clCloneKernel(source_kernel, errcode_ret);
+    if (!clone || !registry_hot())
+        return clone;
+    registry_forget(RECORD_KERNEL, clone);
+    struct kernel_record *from = registry_get(RECORD_KERNEL, source_kernel);
+    for (cl_uint i = 0; from; i++) {
+        os_lock(&registry_lock);
+        const bool more = i < from->count;
+        cl_mem object = more ? from->arguments[i] : NULL;
+        os_unlock(&registry_lock);
+        if (!more)
+            break;
+        if (object)
+            note_argument(clone, i, object);
+    }
+    record_put(from);
+    return clone;
+}
+
+static cl_int CL_API_CALL retain_kernel(cl_kernel kernel)
+{
+    const cl_int status = below()->clRetainKernel(kernel);
+    if (status == CL_SUCCESS)
+        registry_app_retain(RECORD_KERNEL, kernel);
+    return status;
+}
+
+static cl_int CL_API_CALL release_kernel(cl_kernel kernel)
+{
+    registry_app_release(RECORD_KERNEL, kernel);
+    return below()->clReleaseKernel(kernel);
+}
+
+void kernel_install(cl_icd_dispatch *table)
+{
+    table->clSetKernelArg = set_kernel_arg;
+    table->clCreateKernel = create_kernel;
+    table->clCreateKernelsInProgram = create_kernels;
+    table->clCloneKernel = clone_kernel;
+    table->clRetainKernel = retain_kernel;
+    table->clReleaseKernel = release_kernel;
+}

@@ -1,0 +1,444 @@
+/* Shared objects: creation with the rules of the extensions, references, queries, and the children that other functions
+ * make of them. */
+#include "share/share.h"
+
+#include "d3d/formats.h"
+#include "log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+atomic_uint object_count;
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+/* ---- claims: one object per subresource, function and context ---- */
+
+static struct claim *claim_subresource(struct context_record *context, const void *identity, enum surface_kind kind,
+                                       cl_uint index, bool *taken)
+{
+    struct claim *claim = malloc(sizeof(*claim));
+    *taken = false;
+    if (!claim)
+        return NULL;
+    *claim = (struct claim){identity, kind, index, NULL};
+    os_lock(&registry_lock);
+    for (const struct claim *c = context->claims; c; c = c->after)
+        *taken = *taken || (c->identity == identity && c->kind == kind && c->index == index);
+    if (!*taken) {
+        claim->after = context->claims;
+        context->claims = claim;
+    }
+    os_unlock(&registry_lock);
+    if (!*taken)
+        return claim;
+    free(claim);
+    return NULL;
+}
+
+static void give_up_claim(struct context_record *context, struct claim *claim)
+{
+    if (!claim)
+        return;
+    os_lock(&registry_lock);
+    struct claim **place = &context->claims;
+    while (*place && *place != claim)
+        place = &(*place)->after;
+    if (*place)
+        *place = claim->after;
+    os_unlock(&registry_lock);
+    free(claim);
+}
+
+/* ---- records ---- */
+
+static void destroy(struct record *record)
+{
+    struct object_record *object = (struct object_record *)record;
+    if (object->pending)
+        below()->clReleaseEvent(object->pending);
+    if (object->transport)
+        object->transport->destroy(&object->transfer);
+    if (object->transfer.surface.resource)
+        object->transfer.surface.api->ops->release(object->transfer.surface.resource);
+    record_put(object->parent);
+    give_up_claim(object->context, object->claim);
+    record_put(object->context);
+    free(object);
+    atomic_fetch_sub_explicit(&object_count, 1, memory_order_relaxed);
+}
+
+static struct object_record *new_object(void)
+{
+    struct object_record *object = calloc(1, sizeof(*object));
+    if (object) {
+        object->head = (struct record){.kind = RECORD_OBJECT, .destroy = destroy};
+        atomic_fetch_add_explicit(&object_count, 1, memory_order_relaxed);
+    }
+    return object;
+}
+
+struct object_record *object_root(struct object_record *object)
+{
+    while (object->parent)
+        object = object->parent;
+    return object;
+}
+
+void object_settle(struct object_record *object)
+{
+    os_lock(&registry_lock);
+    cl_event pending = object->state == OBJECT_ACQUIRED ? object->pending : NULL;
+    if (pending)
+        object->pending = NULL; /* ours now; whoever comes meanwhile sees the object acquired */
+    os_unlock(&registry_lock);
+    if (!pending)
+        return;
+    const cl_int status = event_status(pending);
+    os_lock(&registry_lock);
+    const bool undo = status < 0 && object->state == OBJECT_ACQUIRED;
+    const bool keep = status > CL_COMPLETE && object->state == OBJECT_ACQUIRED && !object->pending;
+    if (undo)
+        object->state = OBJECT_ACQUIRING; /* nobody else touches the transfer now */
+    if (keep)
+        object->pending = pending;
+    os_unlock(&registry_lock);
+    if (!keep)
+        below()->clReleaseEvent(pending);
+    if (!undo)
+        return;
+    object->transport->abandon(&object->transfer);
+    log_write(LOG_WARN, "the acquire of object %p was undone: an event in its wait list failed", object->head.handle);
+    os_lock(&registry_lock);
+    object->state = OBJECT_IDLE;
+    os_unlock(&registry_lock);
+}
+
+/* ---- creation ---- */
+
+struct creation {
+    const struct d3d_api *api;
+    const char *call;
+    struct context_record *context;
+    cl_mem_flags flags;
+    enum surface_kind kind;
+    void *resource;
+    cl_uint index;
+};
+
+static cl_int check_context(struct creation *c, cl_context handle)
+{
+    const cl_int status = context_get(c->call, handle, &c->context);
+    if (status != CL_SUCCESS)
+        return status;
+    if (!context_device(c->context, c->api))
+        return log_refuse(c->call, c->api->invalid_resource,
+                          "context %p was not made with a %s device; give one in its properties", (void *)handle,
+                          c->api->name);
+    return CL_SUCCESS;
+}
+
+static cl_int check_flags(const struct creation *c)
+{
+    switch (c->flags) {
+    case 0: /* as everywhere in OpenCL: read-write */
+    case CL_MEM_READ_WRITE:
+    case CL_MEM_READ_ONLY:
+    case CL_MEM_WRITE_ONLY:
+        return CL_SUCCESS;
+    default:
+        return log_refuse(c->call, CL_INVALID_VALUE,
+                          "flags 0x%lx; one of CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE can be given",
+                          (unsigned long)c->flags);
+    }
+}
+
+static cl_int describe(const struct creation *c, struct surface_desc *desc)
+{
+    char why[256] = "";
+    switch (c->api->ops->describe(context_device(c->context, c->api), c->resource, c->kind, c->index, desc, why,
+                                  sizeof(why))) {
+    case DESCRIBED:
+        return CL_SUCCESS;
+    case DESCRIBE_BAD_SUBRESOURCE:
+        return log_refuse(c->call, CL_INVALID_VALUE, "%s", why);
+    case DESCRIBE_BAD_FORMAT:
+        return log_refuse(c->call, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "%s", why);
+    default:
+        return log_refuse(c->call, c->api->invalid_resource, "%s", why);
+    }
+}
+
+/* The ordinary object of the OpenCL below that programs will use. */
+static cl_mem create_below(const struct creation *c, const struct surface_desc *desc, cl_int *status)
+{
+    cl_context context = c->context->head.handle;
+    if (c->kind == SURFACE_BUFFER)
+        return below()->clCreateBuffer(context, c->flags, desc->width, NULL, status);
+    const cl_image_desc image = {
+        .image_type = c->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+        .image_width = desc->width,
+        .image_height = desc->height,
+        .image_depth = c->kind == SURFACE_IMAGE_3D ? desc->depth : 0,
+    };
+    cl_mem memory = below()->clCreateImage(context, c->flags, &desc->format->cl, &image, NULL, status);
+    /* A format that the device does not have maps to no supported format: the extension has one code for that. */
+    if (!memory && (*status == CL_IMAGE_FORMAT_NOT_SUPPORTED || *status == CL_INVALID_OPERATION))
+        *status = CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+    return memory;
+}
+
+static cl_int fill(struct object_record *object, const struct creation *c, const struct surface_desc *desc)
+{
+    cl_int status = CL_SUCCESS;
+    cl_mem memory = create_below(c, desc, &status);
+    if (!memory)
+        return log_refuse(c->call, status, "the OpenCL below can't make an object of %ux%ux%u texels, format %s", desc->width,
+                          desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
+    object->head.handle = memory;
+    object->transfer.memory = memory;
+    object->transfer.surface = (struct surface){
+        .api = c->api, .device = context_device(c->context, c->api), .resource = c->resource, .desc = *desc};
+    c->api->ops->add_ref(c->resource);
+    object->transport = &host_transport;
+    if (registry_add(&object->head))
+        return CL_SUCCESS;
+    below()->clReleaseMemObject(memory);
+    return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
+}
+
+static cl_int create_object(const struct creation *c, const struct surface_desc *desc, struct object_record **made)
+{
+    struct object_record *object = new_object();
+    if (!object)
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
+    record_hold(c->context);
+    object->context = c->context;
+    object->flags = c->flags ? c->flags : CL_MEM_READ_WRITE;
+    object->index = c->index;
+    bool taken;
+    object->claim = claim_subresource(c->context, c->api->ops->identity(c->resource), c->kind, c->index, &taken);
+    cl_int status = CL_SUCCESS;
+    if (taken)
+        status = log_refuse(c->call, c->api->invalid_resource,
+                            "subresource %u of resource %p has an object in this context already; release it first or "
+                            "use it", c->index, c->resource);
+    else if (!object->claim)
+        status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
+    else
+        status = fill(object, c, desc);
+    if (status == CL_SUCCESS)
+        *made = object;
+    else
+        destroy(&object->head);
+    return status;
+}
+
+cl_mem object_create(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
+                     enum surface_kind kind, void *resource, cl_uint index, cl_int *errcode_ret)
+{
+    struct creation c = {api, call, NULL, flags, kind, resource, index};
+    struct surface_desc desc;
+    struct object_record *object = NULL;
+    cl_mem memory = NULL;
+    cl_int status = check_context(&c, context);
+    if (status == CL_SUCCESS)
+        status = check_flags(&c);
+    if (status == CL_SUCCESS)
+        status = describe(&c, &desc);
+    if (status == CL_SUCCESS)
+        status = create_object(&c, &desc, &object);
+    if (object) {
+        memory = object->head.handle;
+        log_write(LOG_DEBUG, "%s: object %p is subresource %u of %p, %ux%ux%u %s, transport: %s", call, (void *)memory,
+                  index, resource, desc.width, desc.height, desc.depth, desc.format ? desc.format->name : "bytes",
+                  object->transport->name);
+    }
+    record_put(c.context);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return memory;
+}
+
+/* ---- references ---- */
+
+static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)
+{
+    const cl_int status = below()->clRetainMemObject(memobj);
+    if (status == CL_SUCCESS)
+        registry_app_retain(RECORD_OBJECT, memobj);
+    return status;
+}
+
+static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
+{
+    struct object_record *object = registry_get(RECORD_OBJECT, memobj);
+    if (object && registry_app_release(RECORD_OBJECT, memobj)) {
+        /* The subresource is free for a new object now, whatever still holds this one. */
+        os_lock(&registry_lock);
+        struct claim *claim = object->claim;
+        object->claim = NULL;
+        os_unlock(&registry_lock);
+        give_up_claim(object->context, claim);
+    }
+    record_put(object);
+    return below()->clReleaseMemObject(memobj);
+}
+
+/* ---- children ---- */
+
+/* A sub-buffer or an image of a shared buffer: usable while its parent is acquired. */
+static void adopt(cl_mem child, cl_mem parent)
+{
+    struct object_record *of = parent ? registry_get(RECORD_OBJECT, parent) : NULL;
+    if (!child || !of) {
+        record_put(of);
+        return;
+    }
+    struct object_record *object = new_object();
+    if (object) {
+        object->head.handle = child;
+        object->parent = of;
+        record_hold(of->context);
+        object->context = of->context;
+        if (registry_add(&object->head))
+            return;
+        destroy(&object->head);
+        return;
+    }
+    log_write(LOG_ERROR, "no memory to follow a sub-buffer: its use is not checked");
+    record_put(of);
+}
+
+static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type buffer_create_type,
+                                            const void *buffer_create_info, cl_int *errcode_ret)
+{
+    cl_mem child = below()->clCreateSubBuffer(buffer, flags, buffer_create_type, buffer_create_info, errcode_ret);
+    adopt(child, buffer);
+    return child;
+}
+
+static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
+                                       const cl_image_desc *image_desc, void *host_ptr, cl_int *errcode_ret)
+{
+    cl_mem image = below()->clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
+    if (image)
+        adopt(image, image_desc->mem_object);
+    return image;
+}
+
+static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const cl_mem_properties *properties,
+                                                       cl_mem_flags flags, const cl_image_format *image_format,
+                                                       const cl_image_desc *image_desc, void *host_ptr,
+                                                       cl_int *errcode_ret)
+{
+    cl_mem image = below()->clCreateImageWithProperties(context, properties, flags, image_format, image_desc, host_ptr,
+                                                        errcode_ret);
+    if (image)
+        adopt(image, image_desc->mem_object);
+    return image;
+}
+
+/* ---- queries ---- */
+
+/* What a query of the extension asks an object; `value` NULL: the object has no such thing. */
+static cl_int answer_extension(const char *call, const struct d3d_api *api, bool ours, const void *value, size_t size,
+                               size_t room, void *to, size_t *size_ret)
+{
+    if (!ours)
+        return log_refuse(call, api->invalid_resource, "the object was not made of a %s resource", api->name);
+    return answer(call, value, size, room, to, size_ret);
+}
+
+static bool made_by(const struct object_record *object, const struct d3d_api *api)
+{
+    return object && !object->parent && object->transfer.surface.api == api;
+}
+
+static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_name, size_t param_value_size,
+                                              void *param_value, size_t *param_value_size_ret)
+{
+    struct object_record *object = registry_get(RECORD_OBJECT, memobj);
+    cl_int status = CL_INVALID_OPERATION;
+    for (unsigned i = 0; i < d3d_api_count; i++)
+        if (param_name == d3d_apis[i]->mem_resource)
+            status = answer_extension("clGetMemObjectInfo", d3d_apis[i], made_by(object, d3d_apis[i]),
+                                      object ? &object->transfer.surface.resource : NULL, sizeof(void *),
+                                      param_value_size, param_value, param_value_size_ret);
+    if (status == CL_INVALID_OPERATION && object && !object->parent && param_name == CL_MEM_REFERENCE_COUNT) {
+        os_lock(&registry_lock);
+        const cl_uint refs = object->head.app_refs;
+        os_unlock(&registry_lock);
+        status = answer("clGetMemObjectInfo", &refs, sizeof(refs), param_value_size, param_value, param_value_size_ret);
+    }
+    if (status == CL_INVALID_OPERATION && object && !object->parent && param_name == CL_MEM_FLAGS)
+        status = answer("clGetMemObjectInfo", &object->flags, sizeof(object->flags), param_value_size, param_value,
+                        param_value_size_ret);
+    record_put(object);
+    if (status != CL_INVALID_OPERATION)
+        return status;
+    return below()->clGetMemObjectInfo(memobj, param_name, param_value_size, param_value, param_value_size_ret);
+}
+
+/* The sizes in an image's answers: a size_t for each, and drivers disagree about those that do not apply. */
+static bool image_number(const struct object_record *object, cl_image_info name, size_t *number)
+{
+    const struct surface_desc *desc = &object->transfer.surface.desc;
+    const bool deep = desc->kind == SURFACE_IMAGE_3D;
+    const size_t texel = desc->format->texel_bytes, row = desc->width * texel;
+    switch (name) {
+    case CL_IMAGE_ELEMENT_SIZE: *number = texel; return true;
+    case CL_IMAGE_ROW_PITCH: *number = row; return true;
+    case CL_IMAGE_SLICE_PITCH: *number = deep ? row * desc->height : 0; return true;
+    case CL_IMAGE_WIDTH: *number = desc->width; return true;
+    case CL_IMAGE_HEIGHT: *number = desc->height; return true;
+    case CL_IMAGE_DEPTH: *number = deep ? desc->depth : 0; return true;
+    case CL_IMAGE_ARRAY_SIZE: *number = 0; return true;
+    default: return false;
+    }
+}
+
+static cl_int query_image(const struct object_record *object, cl_image_info name, size_t room, void *to,
+                          size_t *size_ret)
+{
+    const struct surface_desc *desc = &object->transfer.surface.desc;
+    size_t number;
+    if (name == CL_IMAGE_FORMAT)
+        return answer("clGetImageInfo", &desc->format->cl, sizeof(desc->format->cl), room, to, size_ret);
+    if (image_number(object, name, &number))
+        return answer("clGetImageInfo", &number, sizeof(number), room, to, size_ret);
+    return CL_INVALID_OPERATION; /* the driver's answer is right */
+}
+
+static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info param_name, size_t param_value_size,
+                                         void *param_value, size_t *param_value_size_ret)
+{
+    struct object_record *object = registry_get(RECORD_OBJECT, image);
+    cl_int status = CL_INVALID_OPERATION;
+    for (unsigned i = 0; i < d3d_api_count; i++)
+        if (param_name == d3d_apis[i]->image_subresource)
+            status = answer_extension("clGetImageInfo", d3d_apis[i],
+                                      made_by(object, d3d_apis[i]) && object->transfer.surface.desc.format,
+                                      object ? &object->index : NULL, sizeof(object->index), param_value_size,
+                                      param_value, param_value_size_ret);
+    if (status == CL_INVALID_OPERATION && object && !object->parent && object->transfer.surface.desc.format)
+        status = query_image(object, param_name, param_value_size, param_value, param_value_size_ret);
+    record_put(object);
+    if (status != CL_INVALID_OPERATION)
+        return status;
+    return below()->clGetImageInfo(image, param_name, param_value_size, param_value, param_value_size_ret);
+}
+
+void object_install(cl_icd_dispatch *table)
+{
+    table->clRetainMemObject = retain_mem_object;
+    table->clReleaseMemObject = release_mem_object;
+    table->clCreateSubBuffer = create_sub_buffer;
+    table->clCreateImage = create_image;
+    table->clCreateImageWithProperties = create_image_with_properties;
+    table->clGetMemObjectInfo = get_mem_object_info;
+    table->clGetImageInfo = get_image_info;
+}

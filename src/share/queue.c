@@ -1,0 +1,245 @@
+/* Command queues of contexts with interop, and what holds their commands back.
+ *
+ * A release has to wait in the call until OpenCL is done, since Direct3D may use the resource right after it. It must
+ * not wait if the queue's commands wait for a user event, which perhaps the same thread sets later. Only user events can
+ * hold a queue for ever, so they are followed while they are pending: which queues have commands that wait for them,
+ * directly or through another held queue. */
+#include "share/share.h"
+
+#include "log.h"
+
+#include <stdlib.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+static void destroy(struct record *record)
+{
+    struct queue_record *queue = (struct queue_record *)record;
+    record_put(queue->context);
+    free(queue->held_by);
+    free(queue);
+}
+
+bool queue_out_of_order(const struct queue_record *queue)
+{
+    return (queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
+}
+
+bool queue_profiles(const struct queue_record *queue)
+{
+    return (queue->properties & CL_QUEUE_PROFILING_ENABLE) != 0;
+}
+
+static void follow(cl_context context, cl_command_queue handle)
+{
+    struct context_record *record = registry_get(RECORD_CONTEXT, context);
+    if (!record)
+        return;
+    struct queue_record *queue = calloc(1, sizeof(*queue));
+    if (queue) {
+        queue->head = (struct record){.kind = RECORD_QUEUE, .handle = handle, .destroy = destroy};
+        queue->context = record;
+        below()->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(queue->properties), &queue->properties, NULL);
+        if (registry_add(&queue->head))
+            return;
+        free(queue);
+    }
+    log_write(LOG_ERROR, "no memory to follow a command queue: it can't acquire shared objects");
+    record_put(record);
+}
+
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 cl_command_queue_properties properties, cl_int *errcode_ret)
+{
+    cl_command_queue queue = below()->clCreateCommandQueue(context, device, properties, errcode_ret);
+    if (queue && registry_hot())
+        follow(context, queue);
+    return queue;
+}
+
+static cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl_device_id device,
+                                                                 const cl_queue_properties *properties,
+                                                                 cl_int *errcode_ret)
+{
+    cl_command_queue queue = below()->clCreateCommandQueueWithProperties(context, device, properties, errcode_ret);
+    if (queue && registry_hot())
+        follow(context, queue);
+    return queue;
+}
+
+static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
+{
+    const cl_int status = below()->clRetainCommandQueue(queue);
+    if (status == CL_SUCCESS)
+        registry_app_retain(RECORD_QUEUE, queue);
+    return status;
+}
+
+static cl_int CL_API_CALL release_queue(cl_command_queue queue)
+{
+    registry_app_release(RECORD_QUEUE, queue);
+    return below()->clReleaseCommandQueue(queue);
+}
+
+/* ---- flushing ---- */
+
+struct queue_list {
+    const struct context_record *context;
+    struct queue_record *queues[64];
+    unsigned count;
+};
+
+static void collect(struct record *record, void *data)
+{
+    struct queue_list *list = data;
+    struct queue_record *queue = (struct queue_record *)record;
+    if (queue->context == list->context && list->count < sizeof(list->queues) / sizeof(list->queues[0])) {
+        record_hold(queue);
+        list->queues[list->count++] = queue;
+    }
+}
+
+void context_flush(const struct context_record *context)
+{
+    struct queue_list list = {.context = context};
+    os_lock(&registry_lock);
+    registry_each_locked(RECORD_QUEUE, collect, &list);
+    os_unlock(&registry_lock);
+    for (unsigned i = 0; i < list.count; i++) {
+        below()->clFlush(list.queues[i]->head.handle);
+        record_put(list.queues[i]);
+    }
+}
+
+/* ---- user events ---- */
+
+/* The pending user events of contexts with interop. Guarded by registry_lock; the count may be read without it. */
+static cl_event *pending;
+static unsigned pending_capacity;
+static atomic_uint pending_count;
+
+bool holds_possible(void)
+{
+    return atomic_load_explicit(&pending_count, memory_order_relaxed) != 0;
+}
+
+static bool add_event(cl_event **list, unsigned *capacity, unsigned count, cl_event event)
+{
+    if (count == *capacity) {
+        const unsigned wider = *capacity ? *capacity * 2 : 8;
+        cl_event *grown = realloc(*list, wider * sizeof(*grown));
+        if (!grown)
+            return false;
+        *list = grown;
+        *capacity = wider;
+    }
+    (*list)[count] = event;
+    return true;
+}
+
+static bool listed(const cl_event *list, unsigned count, cl_event event)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (list[i] == event)
+            return true;
+    return false;
+}
+
+static unsigned without(cl_event *list, unsigned count, cl_event event)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (list[i] == event)
+            list[i--] = list[--count];
+    return count;
+}
+
+static void hold_locked(struct queue_record *queue, cl_event event)
+{
+    if (!listed(queue->held_by, queue->held_count, event) &&
+        add_event(&queue->held_by, &queue->held_capacity, queue->held_count, event))
+        queue->held_count++;
+}
+
+void holds_note(cl_command_queue handle, cl_uint count, const cl_event *events)
+{
+    for (cl_uint i = 0; events && i < count; i++) {
+        /* Asked before the lock: the event's queue is the driver's knowledge. User events have none. */
+        cl_command_queue of = NULL;
+        struct event_record *ours = registry_get(RECORD_EVENT, events[i]);
+        if (ours)
+            of = ours->queue;
+        else if (os_readable(events[i], sizeof(void *)))
+            below()->clGetEventInfo(events[i], CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL);
+        record_put(ours);
+        os_lock(&registry_lock);
+        struct queue_record *queue = registry_find_locked(RECORD_QUEUE, handle);
+        struct queue_record *other = of ? registry_find_locked(RECORD_QUEUE, of) : NULL;
+        const unsigned waiting = atomic_load_explicit(&pending_count, memory_order_relaxed);
+        if (queue && listed(pending, waiting, events[i]))
+            hold_locked(queue, events[i]);
+        for (unsigned k = 0; queue && other && other != queue && k < other->held_count; k++)
+            hold_locked(queue, other->held_by[k]);
+        os_unlock(&registry_lock);
+    }
+}
+
+bool queue_held(struct queue_record *queue)
+{
+    if (!holds_possible())
+        return false;
+    os_lock(&registry_lock);
+    const bool held = queue->held_count != 0;
+    os_unlock(&registry_lock);
+    return held;
+}
+
+static void let_go(struct record *record, void *event)
+{
+    struct queue_record *queue = (struct queue_record *)record;
+    queue->held_count = without(queue->held_by, queue->held_count, event);
+}
+
+static void user_event_over(cl_event event)
+{
+    os_lock(&registry_lock);
+    const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed);
+    atomic_store_explicit(&pending_count, without(pending, count, event), memory_order_relaxed);
+    registry_each_locked(RECORD_QUEUE, let_go, event);
+    os_unlock(&registry_lock);
+}
+
+static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcode_ret)
+{
+    cl_event event = below()->clCreateUserEvent(context, errcode_ret);
+    if (!event || !registry_hot())
+        return event;
+    os_lock(&registry_lock);
+    const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed);
+    if (registry_find_locked(RECORD_CONTEXT, context) && add_event(&pending, &pending_capacity, count, event))
+        atomic_store_explicit(&pending_count, count + 1, memory_order_relaxed);
+    os_unlock(&registry_lock);
+    return event;
+}
+
+static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)
+{
+    const cl_int status = below()->clSetUserEventStatus(event, execution_status);
+    if (status == CL_SUCCESS && holds_possible()) {
+        user_event_over(event);
+        deferred_run();
+    }
+    return status;
+}
+
+void queue_install(cl_icd_dispatch *table)
+{
+    table->clCreateCommandQueue = create_queue;
+    table->clCreateCommandQueueWithProperties = create_queue_with_properties;
+    table->clRetainCommandQueue = retain_queue;
+    table->clReleaseCommandQueue = release_queue;
+    table->clCreateUserEvent = create_user_event;
+    table->clSetUserEventStatus = set_user_event_status;
+}

@@ -1,0 +1,150 @@
+#include "share/registry.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+os_mutex registry_lock = OS_MUTEX_INIT;
+atomic_uint registry_records;
+
+/* Chained hash table; grows by doubling when there is more than one record a bucket. Guarded by registry_lock. */
+static struct record **buckets;
+static size_t bucket_count;
+
+static size_t bucket_of(enum record_kind kind, const void *handle, size_t count)
+{
+    uint64_t x = (uint64_t)(uintptr_t)handle / 8 * RECORD_KINDS + (uint64_t)kind;
+    x *= 0x9E3779B97F4A7C15u; /* Fibonacci hashing: handles are addresses, their low bits say little */
+    return (size_t)(x >> 32) & (count - 1);
+}
+
+static struct record **place_locked(enum record_kind kind, const void *handle)
+{
+    if (!bucket_count)
+        return NULL;
+    struct record **place = &buckets[bucket_of(kind, handle, bucket_count)];
+    while (*place && ((*place)->kind != kind || (*place)->handle != handle))
+        place = &(*place)->chain;
+    return place;
+}
+
+static bool grow_locked(void)
+{
+    const size_t count = bucket_count ? bucket_count * 2 : 64;
+    struct record **wider = calloc(count, sizeof(*wider));
+    if (!wider)
+        return bucket_count != 0; /* a full table is slow, not wrong */
+    for (size_t i = 0; i < bucket_count; i++) {
+        for (struct record *record = buckets[i], *after; record; record = after) {
+            after = record->chain;
+            struct record **head = &wider[bucket_of(record->kind, record->handle, count)];
+            record->chain = *head;
+            *head = record;
+        }
+    }
+    free(buckets);
+    buckets = wider;
+    bucket_count = count;
+    return true;
+}
+
+static struct record *remove_locked(enum record_kind kind, const void *handle)
+{
+    struct record **place = place_locked(kind, handle);
+    struct record *record = place ? *place : NULL;
+    if (record) {
+        *place = record->chain;
+        atomic_fetch_sub_explicit(&registry_records, 1, memory_order_relaxed);
+    }
+    return record;
+}
+
+bool registry_add(struct record *record)
+{
+    os_lock(&registry_lock);
+    if (atomic_load_explicit(&registry_records, memory_order_relaxed) >= bucket_count && !grow_locked()) {
+        os_unlock(&registry_lock);
+        return false;
+    }
+    struct record *stale = remove_locked(record->kind, record->handle);
+    record->app_refs = 1;
+    atomic_store_explicit(&record->holds, 1, memory_order_relaxed);
+    struct record **head = &buckets[bucket_of(record->kind, record->handle, bucket_count)];
+    record->chain = *head;
+    *head = record;
+    atomic_fetch_add_explicit(&registry_records, 1, memory_order_relaxed);
+    os_unlock(&registry_lock);
+    record_put(stale);
+    return true;
+}
+
+void *registry_find_locked(enum record_kind kind, const void *handle)
+{
+    struct record **place = place_locked(kind, handle);
+    return place ? *place : NULL;
+}
+
+void *registry_get(enum record_kind kind, const void *handle)
+{
+    if (!registry_hot())
+        return NULL;
+    os_lock(&registry_lock);
+    struct record *record = registry_find_locked(kind, handle);
+    if (record)
+        record_hold(record);
+    os_unlock(&registry_lock);
+    return record;
+}
+
+void record_hold(void *record)
+{
+    atomic_fetch_add_explicit(&((struct record *)record)->holds, 1, memory_order_relaxed);
+}
+
+void record_put(void *record)
+{
+    struct record *head = record;
+    if (head && atomic_fetch_sub_explicit(&head->holds, 1, memory_order_acq_rel) == 1)
+        head->destroy(head);
+}
+
+void registry_app_retain(enum record_kind kind, const void *handle)
+{
+    if (!registry_hot())
+        return;
+    os_lock(&registry_lock);
+    struct record *record = registry_find_locked(kind, handle);
+    if (record)
+        record->app_refs++;
+    os_unlock(&registry_lock);
+}
+
+bool registry_app_release(enum record_kind kind, const void *handle)
+{
+    if (!registry_hot())
+        return false;
+    os_lock(&registry_lock);
+    struct record *record = registry_find_locked(kind, handle);
+    const bool last = record && --record->app_refs == 0;
+    if (last)
+        remove_locked(kind, handle);
+    os_unlock(&registry_lock);
+    if (last)
+        record_put(record);
+    return last;
+}
+
+void registry_forget(enum record_kind kind, const void *handle)
+{
+    os_lock(&registry_lock);
+    struct record *record = remove_locked(kind, handle);
+    os_unlock(&registry_lock);
+    record_put(record);
+}
+
+void registry_each_locked(enum record_kind kind, void (*visit)(struct record *, void *), void *data)
+{
+    for (size_t i = 0; i < bucket_count; i++)
+        for (struct record *record = buckets[i]; record; record = record->chain)
+            if (record->kind == kind)
+                visit(record, data);
+}

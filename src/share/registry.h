@@ -1,0 +1,66 @@
+/* What cld3d knows about OpenCL handles: a table of records beside the driver's own objects.
+ *
+ * A record lives as long as something holds it. The registry holds it while the application does: its own count of
+ * references (`app_refs`) follows the application's retains and releases, whatever the driver's count says, since drivers
+ * count running commands and kernel arguments too. When the application's last reference goes, the record leaves the
+ * registry; it is destroyed when the last hold is put.
+ *
+ * One lock guards the table, the counts and the lists between records; no driver or Direct3D function and no destructor
+ * runs under it. Handles are looked up only while `registry_hot()`: a process that never shares anything pays for one
+ * load and one branch. */
+#ifndef CLD3D_SHARE_REGISTRY_H
+#define CLD3D_SHARE_REGISTRY_H
+
+#include "os/os.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+enum record_kind { RECORD_CONTEXT, RECORD_QUEUE, RECORD_OBJECT, RECORD_KERNEL, RECORD_EVENT, RECORD_KINDS };
+
+/* The head of every record; records embed it as their first member. */
+struct record {
+    enum record_kind kind;
+    void *handle;                     /* the driver's */
+    unsigned app_refs;                /* the application's references; guarded by the registry's lock */
+    atomic_uint holds;                /* who needs the record, the registry included */
+    void (*destroy)(struct record *); /* frees it; called with no lock held */
+    struct record *chain;             /* of the hash table */
+};
+
+extern os_mutex registry_lock;
+extern atomic_uint registry_records;
+
+/* Whether there is any record at all. */
+static inline bool registry_hot(void)
+{
+    return atomic_load_explicit(&registry_records, memory_order_relaxed) != 0;
+}
+
+/* Adds a record whose kind, handle and destroy are set: one reference of the application, one hold of the registry. A
+ * record under the same kind and handle is stale (the driver has given the address again) and leaves. False if memory
+ * is short; the record is untouched then. */
+bool registry_add(struct record *record);
+
+/* The record of a handle, held, or NULL. */
+void *registry_get(enum record_kind kind, const void *handle);
+
+/* The record of a handle for use while the lock is held. */
+void *registry_find_locked(enum record_kind kind, const void *handle);
+
+void record_hold(void *record);
+/* Gives a hold back; NULL is allowed. */
+void record_put(void *record);
+
+/* The application's retain and release. `registry_app_release` returns true if that was its last reference; the record
+ * has left the registry then. Both do nothing for unknown handles. */
+void registry_app_retain(enum record_kind kind, const void *handle);
+bool registry_app_release(enum record_kind kind, const void *handle);
+
+/* Takes a record out of the registry, whatever the application holds. */
+void registry_forget(enum record_kind kind, const void *handle);
+
+/* Calls `visit` for each record of a kind with the lock held. */
+void registry_each_locked(enum record_kind kind, void (*visit)(struct record *, void *), void *data);
+
+#endif

@@ -1,0 +1,166 @@
+/* The records of the sharing extensions and the functions of src/share/ for one another and for the doors.
+ *
+ * Unless said otherwise a function may be called from any thread with no lock held, and a cl_int result is an OpenCL
+ * error code that has been logged already. */
+#ifndef CLD3D_SHARE_SHARE_H
+#define CLD3D_SHARE_SHARE_H
+
+#include "d3d/d3d.h"
+#include "share/registry.h"
+#include "share/tiers.h"
+#include "transport/transport.h"
+
+/* ---- contexts (context.c) ---- */
+
+enum { INTEROP_MAX = 4 }; /* Direct3D 10 or 11 alone, or up to three DX9 media adapters */
+
+/* A subresource that has an object in the context: the rule against duplicates. */
+struct claim {
+    const void *identity; /* the resource's IUnknown; compared only */
+    enum surface_kind kind;
+    cl_uint index;
+    struct claim *after;
+};
+
+/* A context with properties that the driver need not know of. */
+struct context_record {
+    struct record head;
+    cl_context_properties *properties; /* as the application gave them, with the 0 at the end */
+    size_t property_count;             /* entries, the 0 included */
+    bool user_sync;
+    unsigned interop_count;            /* 0: no interop was asked for */
+    struct {
+        const struct d3d_api *api;
+        void *device; /* one reference until the application's last reference to the context goes */
+    } interop[INTEROP_MAX];
+    struct claim *claims; /* guarded by registry_lock */
+};
+
+/* The device by which a context interoperates with an API, or NULL. */
+void *context_device(const struct context_record *context, const struct d3d_api *api);
+/* Whether a context was made for an API, even if its device reference is gone by now. */
+bool context_serves(const struct context_record *context, const struct d3d_api *api);
+/* The record of a live context with its handle checked: CL_INVALID_CONTEXT for what is no context. A context without
+ * record is valid and gives CL_SUCCESS and NULL. */
+cl_int context_get(const char *call, cl_context handle, struct context_record **context);
+
+/* ---- queues and what holds them (queue.c) ---- */
+
+struct queue_record {
+    struct record head;
+    struct context_record *context; /* held */
+    cl_command_queue_properties properties;
+    cl_event *held_by; /* pending user events that commands of this queue wait for; guarded by registry_lock */
+    unsigned held_count, held_capacity;
+};
+
+bool queue_out_of_order(const struct queue_record *queue);
+bool queue_profiles(const struct queue_record *queue);
+/* Flushes every queue of a context, so that a wait in one of them can't starve. */
+void context_flush(const struct context_record *context);
+
+/* Whether user events are pending at all: the only thing that can hold a queue. */
+bool holds_possible(void);
+/* Notes that commands of `queue` wait for events. */
+void holds_note(cl_command_queue queue, cl_uint count, const cl_event *events);
+/* Whether commands of a queue wait for a user event that is not complete. */
+bool queue_held(struct queue_record *queue);
+
+/* ---- events (event.c) ---- */
+
+/* What an event of ours answers differently from the driver's. */
+struct event_record {
+    struct record head;
+    cl_command_type type;
+    cl_command_queue queue;
+    cl_context context;
+    cl_event first; /* owned; the command began with this event's. NULL: with the event itself */
+    cl_int failure; /* the status to report if the command failed: negative */
+};
+
+/* Makes `event` answer as a command of `type` in `queue`. Takes over `first`. */
+void event_track(cl_event event, cl_command_type type, const struct queue_record *queue, cl_event first);
+/* Makes the event of a command that has failed already with the negative status `failure`. */
+cl_int event_make_failed(const char *call, cl_command_type type, const struct queue_record *queue, cl_int failure,
+                         cl_event *event);
+/* The driver's execution status, or its error code, which is negative too. */
+cl_int event_status(cl_event event);
+/* CL_INVALID_EVENT_WAIT_LIST or CL_INVALID_CONTEXT for a list that breaks the rules. */
+cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events);
+/* Whether an event of the list has failed. */
+bool event_list_failed(cl_uint count, const cl_event *events);
+void event_release_all(cl_uint count, cl_event *events);
+
+/* ---- shared objects (object.c) ---- */
+
+enum object_state {
+    OBJECT_IDLE,      /* Direct3D's */
+    OBJECT_ACQUIRING, /* an acquire call is at work */
+    OBJECT_ACQUIRED,  /* OpenCL's */
+    OBJECT_RELEASING  /* a release call is at work */
+};
+
+struct object_record {
+    struct record head;
+    struct context_record *context; /* held */
+    struct object_record *parent;   /* held; set for sub-buffers and images made of a shared buffer, which are shared
+                                       objects only in so far as their use needs the parent acquired */
+    struct transfer transfer;
+    const struct transport *transport;
+    struct claim *claim;
+    cl_uint index; /* the subresource argument as given */
+    cl_mem_flags flags;
+
+    /* Guarded by registry_lock. */
+    enum object_state state;
+    cl_event pending;  /* owned; the acquire's event while that may still fail, else NULL */
+    unsigned deferred; /* releases and acquires that wait for a user event */
+};
+
+/* Counts shared objects and their children; the guard looks at nothing else while it is 0. */
+extern atomic_uint object_count;
+
+/* Makes an object of a subresource (index 0 for a buffer). */
+cl_mem object_create(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
+                     enum surface_kind kind, void *resource, cl_uint index, cl_int *errcode_ret);
+/* The object that decides whether a memory object may be used: itself or its parent. */
+struct object_record *object_root(struct object_record *object);
+/* Looks whether an acquire that was waiting for events has failed since, and undoes it if so. */
+void object_settle(struct object_record *object);
+
+/* ---- acquire and release (acquire.c, deferred.c) ---- */
+
+cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                     cl_uint wait_count, const cl_event *wait, cl_event *event);
+cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                     cl_uint wait_count, const cl_event *wait, cl_event *event);
+
+/* Runs the deferred commands that nothing holds any longer. Called after a user event was set. */
+void deferred_run(void);
+
+/* ---- device queries (device.c) and the functions by name (functions.c) ---- */
+
+cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
+                            cl_uint count, cl_device_id *devices, cl_uint *found);
+/* Whether `platform` is one that clGetPlatformIDs gives. */
+bool platform_valid(cl_platform_id platform);
+bool device_supports_sharing(cl_device_id device);
+
+/* An own function by its name, or NULL. */
+next_function share_function(const char *name);
+
+/* Answers a query in the way of all OpenCL queries: CL_INVALID_VALUE if the room is too small. */
+cl_int answer(const char *call, const void *value, size_t size, size_t room, void *to, size_t *size_ret);
+
+/* ---- the parts of the tier: each replaces its functions in the table ---- */
+
+void context_install(cl_icd_dispatch *table);
+void queue_install(cl_icd_dispatch *table);
+void event_install(cl_icd_dispatch *table);
+void object_install(cl_icd_dispatch *table);
+void kernel_install(cl_icd_dispatch *table);
+void strings_install(cl_icd_dispatch *table);
+void functions_install(cl_icd_dispatch *table);
+void guard_install(cl_icd_dispatch *table);
+
+#endif

@@ -1,0 +1,153 @@
+/* The extension strings of platforms and devices, plain and with versions.
+ *
+ * The sizes are counted anew: Wine's own for these strings are wrong, and FFmpeg ends itself if the size is not
+ * strlen + 1. */
+#include "share/share.h"
+
+#include "log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRING_ROOM = 64 * 1024 }; /* Wine may tell a size of 0 for a string that is there */
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+cl_int answer(const char *call, const void *value, size_t size, size_t room, void *to, size_t *size_ret)
+{
+    if (to && room < size)
+        return log_refuse(call, CL_INVALID_VALUE, "param_value_size is %zu, the answer has %zu bytes", room, size);
+    if (to && size)
+        memcpy(to, value, size);
+    if (size_ret)
+        *size_ret = size;
+    return CL_SUCCESS;
+}
+
+/* A platform or a device, whose queries have the same shape. */
+struct subject {
+    const char *call;
+    cl_platform_id platform; /* NULL: the device */
+    cl_device_id device;
+};
+
+static cl_int ask(const struct subject *s, cl_uint name, size_t room, void *to, size_t *size_ret)
+{
+    return s->device ? below()->clGetDeviceInfo(s->device, name, room, to, size_ret)
+                     : below()->clGetPlatformInfo(s->platform, name, room, to, size_ret);
+}
+
+/* The specification: a platform lists the extension if and only if all its devices do. */
+static bool subject_shares(const struct subject *s)
+{
+    if (s->device)
+        return device_supports_sharing(s->device);
+    cl_uint count = 0;
+    cl_device_id devices[64];
+    if (below()->clGetDeviceIDs(s->platform, CL_DEVICE_TYPE_ALL, 64, devices, &count) != CL_SUCCESS || count == 0)
+        return false;
+    for (cl_uint i = 0; i < count && i < 64; i++)
+        if (!device_supports_sharing(devices[i]))
+            return false;
+    return true;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+        if ((at == text || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static void append_words(char *text, size_t size)
+{
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == ' ')
+        text[--length] = '\0';
+    for (unsigned i = 0; i < d3d_api_count; i++)
+        if (!has_word(text, d3d_apis[i]->extension))
+            length += (size_t)snprintf(text + length, size - length, "%s%s", length ? " " : "", d3d_apis[i]->extension);
+}
+
+static cl_int extension_string(const struct subject *s, cl_uint name, size_t room, void *to, size_t *size_ret)
+{
+    char *text = calloc(1, STRING_ROOM + 1024);
+    if (!text)
+        return log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension string");
+    cl_int status = ask(s, name, STRING_ROOM, text, NULL);
+    if (status == CL_SUCCESS) {
+        if (subject_shares(s))
+            append_words(text, STRING_ROOM + 1024);
+        status = answer(s->call, text, strlen(text) + 1, room, to, size_ret);
+    }
+    free(text);
+    return status;
+}
+
+static size_t append_versions(cl_name_version *list, size_t count)
+{
+    for (unsigned i = 0; i < d3d_api_count; i++) {
+        bool listed = false;
+        for (size_t k = 0; k < count; k++)
+            listed = listed || strcmp(list[k].name, d3d_apis[i]->extension) == 0;
+        if (listed)
+            continue;
+        list[count].version = CL_MAKE_VERSION(1, 0, 0);
+        snprintf(list[count++].name, sizeof(list->name), "%s", d3d_apis[i]->extension);
+    }
+    return count;
+}
+
+static cl_int extension_versions(const struct subject *s, cl_uint name, size_t room, void *to, size_t *size_ret)
+{
+    size_t size = 0;
+    cl_int status = ask(s, name, 0, NULL, &size);
+    if (status != CL_SUCCESS)
+        return status; /* an OpenCL before 3.0 has no such query */
+    size_t count = size / sizeof(cl_name_version);
+    cl_name_version *list = calloc(count + d3d_api_count, sizeof(*list));
+    if (!list)
+        return log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension list");
+    status = count ? ask(s, name, count * sizeof(*list), list, NULL) : CL_SUCCESS;
+    if (status == CL_SUCCESS) {
+        if (subject_shares(s))
+            count = append_versions(list, count);
+        status = answer(s->call, list, count * sizeof(*list), room, to, size_ret);
+    }
+    free(list);
+    return status;
+}
+
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name, size_t param_value_size,
+                                            void *param_value, size_t *param_value_size_ret)
+{
+    const struct subject s = {"clGetPlatformInfo", platform, NULL};
+    if (param_name == CL_PLATFORM_EXTENSIONS)
+        return extension_string(&s, param_name, param_value_size, param_value, param_value_size_ret);
+    if (param_name == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
+        return extension_versions(&s, param_name, param_value_size, param_value, param_value_size_ret);
+    return below()->clGetPlatformInfo(platform, param_name, param_value_size, param_value, param_value_size_ret);
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
+                                          void *param_value, size_t *param_value_size_ret)
+{
+    const struct subject s = {"clGetDeviceInfo", NULL, device};
+    if (device && param_name == CL_DEVICE_EXTENSIONS)
+        return extension_string(&s, param_name, param_value_size, param_value, param_value_size_ret);
+    if (device && param_name == CL_DEVICE_EXTENSIONS_WITH_VERSION)
+        return extension_versions(&s, param_name, param_value_size, param_value, param_value_size_ret);
+    return below()->clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+}
+
+void strings_install(cl_icd_dispatch *table)
+{
+    table->clGetPlatformInfo = get_platform_info;
+    table->clGetDeviceInfo = get_device_info;
+}

@@ -1,0 +1,20 @@
+/* The tiers between a program and the OpenCL below. Each tier takes the table of the tier below and replaces the
+ * functions that it changes; the rest goes through untouched.
+ *
+ *     program -> door -> share -> formats -> next
+ *
+ * `share` is the extensions themselves: contexts, objects, ownership. `formats` carries image formats that a device lacks
+ * in wider ones. `next` is the OpenCL below (next/next.h). A tier calls the tier below, never its own. */
+#ifndef CLD3D_SHARE_TIERS_H
+#define CLD3D_SHARE_TIERS_H
+
+#include "next/next.h"
+
+/* Builds the tiers over `next`, which must be set. Called once by the door. */
+void tiers_install(void);
+
+/* The tables of the tiers. Constant after tiers_install. */
+const cl_icd_dispatch *tier_share(void);
+const cl_icd_dispatch *tier_formats(void);
+
+#endif

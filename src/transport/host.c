@@ -1,0 +1,190 @@
+#include "transport/transport.h"
+
+#include "d3d/formats.h"
+#include "log.h"
+#include "os/os.h"
+#include "share/tiers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Two planes of one slice may be stored by two threads. Each store reads the other plane and writes both, since
+ * Direct3D 10 and 11 copy no single plane: one at a time. */
+static os_mutex planar_store = OS_MUTEX_INIT;
+
+static bool planar(const struct transfer *transfer)
+{
+    return transfer->surface.desc.format && transfer->surface.desc.format->planes > 1;
+}
+
+static size_t row_bytes(const struct surface_desc *desc)
+{
+    return (size_t)desc->width * (desc->format ? desc->format->texel_bytes : 1);
+}
+
+static bool fetch(struct transfer *transfer)
+{
+    const struct d3d_ops *ops = transfer->surface.api->ops;
+    if (!transfer->surface.staging && !ops->stage(&transfer->surface))
+        return false;
+    return ops->fetch(&transfer->surface);
+}
+
+static bool arrive(struct transfer *transfer)
+{
+    transfer->is_mapped = transfer->surface.api->ops->map(&transfer->surface, &transfer->mapped);
+    return transfer->is_mapped;
+}
+
+static void abandon(struct transfer *transfer)
+{
+    if (transfer->is_mapped)
+        transfer->surface.api->ops->unmap(&transfer->surface);
+    transfer->is_mapped = false;
+}
+
+/* Memory on the host's side of a transfer: the staging copy or our own rows. */
+struct place {
+    char *data;
+    size_t row_pitch, slice_pitch;
+};
+
+static cl_int move_image(struct transfer *transfer, bool to_opencl, cl_command_queue queue, const struct place *place,
+                         const size_t *origin, const size_t *region, cl_uint wait_count, const cl_event *wait,
+                         cl_event *done)
+{
+    const cl_icd_dispatch *cl = tier_formats();
+    return to_opencl ? cl->clEnqueueWriteImage(queue, transfer->memory, CL_FALSE, origin, region, place->row_pitch,
+                                               place->slice_pitch, place->data, wait_count, wait, done)
+                     : cl->clEnqueueReadImage(queue, transfer->memory, CL_FALSE, origin, region, place->row_pitch,
+                                              place->slice_pitch, place->data, wait_count, wait, done);
+}
+
+static cl_int move_buffer(struct transfer *transfer, bool to_opencl, cl_command_queue queue, const struct place *place,
+                          cl_uint wait_count, const cl_event *wait, cl_event *done)
+{
+    const cl_icd_dispatch *cl = tier_formats();
+    const size_t size = transfer->surface.desc.width;
+    return to_opencl ? cl->clEnqueueWriteBuffer(queue, transfer->memory, CL_FALSE, 0, size, place->data, wait_count, wait,
+                                                done)
+                     : cl->clEnqueueReadBuffer(queue, transfer->memory, CL_FALSE, 0, size, place->data, wait_count, wait,
+                                               done);
+}
+
+/* OpenCL wants the slice pitch of a 3D image to be whole rows, Direct3D promises no such thing: then slice by slice. */
+static cl_int move_slices(struct transfer *transfer, bool to_opencl, cl_command_queue queue, const struct place *place,
+                          cl_uint wait_count, const cl_event *wait, cl_event *done)
+{
+    const struct surface_desc *desc = &transfer->surface.desc;
+    const cl_icd_dispatch *cl = tier_formats();
+    const size_t region[3] = {desc->width, desc->height, 1};
+    cl_event *events = calloc(desc->depth, sizeof(*events));
+    cl_int status = events ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    cl_uint count = 0;
+    while (status == CL_SUCCESS && count < desc->depth) {
+        const size_t origin[3] = {0, 0, count};
+        const struct place slice = {place->data + count * place->slice_pitch, place->row_pitch, 0};
+        status = move_image(transfer, to_opencl, queue, &slice, origin, region, wait_count, wait, &events[count]);
+        count += status == CL_SUCCESS;
+    }
+    if (status == CL_SUCCESS)
+        status = cl->clEnqueueMarkerWithWaitList(queue, count, events, done);
+    if (status != CL_SUCCESS && count)
+        cl->clWaitForEvents(count, events); /* they use the mapped memory */
+    for (cl_uint i = 0; i < count; i++)
+        cl->clReleaseEvent(events[i]);
+    free(events);
+    return status;
+}
+
+static cl_int move(struct transfer *transfer, bool to_opencl, cl_command_queue queue, const struct place *place,
+                   cl_uint wait_count, const cl_event *wait, cl_event *done)
+{
+    const struct surface_desc *desc = &transfer->surface.desc;
+    const size_t origin[3] = {0, 0, 0}, region[3] = {desc->width, desc->height, desc->depth};
+    if (desc->kind == SURFACE_BUFFER)
+        return move_buffer(transfer, to_opencl, queue, place, wait_count, wait, done);
+    if (desc->kind == SURFACE_IMAGE_3D && place->slice_pitch % place->row_pitch)
+        return move_slices(transfer, to_opencl, queue, place, wait_count, wait, done);
+    return move_image(transfer, to_opencl, queue, place, origin, region, wait_count, wait, done);
+}
+
+static cl_int upload(struct transfer *transfer, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                     cl_event *done)
+{
+    const struct place place = {transfer->mapped.data, transfer->mapped.row_pitch, transfer->mapped.slice_pitch};
+    return move(transfer, true, queue, &place, wait_count, wait, done);
+}
+
+/* The bytes come back through rows of our own where the staging copy is not mapped yet (a deferred acquire comes
+ * before), and for planes: what is mapped now of the other plane may be old when it is stored. */
+static cl_int download(struct transfer *transfer, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                       cl_event *done)
+{
+    const struct surface_desc *desc = &transfer->surface.desc;
+    const size_t row = row_bytes(desc), slice = row * desc->height;
+    transfer->in_rows = planar(transfer) || !transfer->is_mapped;
+    if (!transfer->in_rows) {
+        const struct place place = {transfer->mapped.data, transfer->mapped.row_pitch, transfer->mapped.slice_pitch};
+        return move(transfer, false, queue, &place, wait_count, wait, done);
+    }
+    if (!transfer->rows)
+        transfer->rows = malloc(slice * desc->depth);
+    if (!transfer->rows)
+        return CL_OUT_OF_HOST_MEMORY;
+    const struct place place = {transfer->rows, row, desc->kind == SURFACE_IMAGE_3D ? slice : 0};
+    return move(transfer, false, queue, &place, wait_count, wait, done);
+}
+
+static void copy_rows(struct transfer *transfer)
+{
+    const struct surface_desc *desc = &transfer->surface.desc;
+    const size_t row = row_bytes(desc);
+    const char *from = transfer->rows;
+    for (size_t z = 0; z < desc->depth; z++)
+        for (size_t y = 0; y < desc->height; y++, from += row)
+            memcpy((char *)transfer->mapped.data + z * transfer->mapped.slice_pitch + y * transfer->mapped.row_pitch, from,
+                   row);
+}
+
+static bool store_rows(struct transfer *transfer)
+{
+    os_lock(&planar_store);
+    abandon(transfer);
+    bool done = (!planar(transfer) || fetch(transfer)) && arrive(transfer);
+    if (done) {
+        copy_rows(transfer);
+        transfer->is_mapped = false;
+        done = transfer->surface.api->ops->store(&transfer->surface);
+    }
+    os_unlock(&planar_store);
+    return done;
+}
+
+static bool store(struct transfer *transfer)
+{
+    if (transfer->in_rows)
+        return store_rows(transfer);
+    transfer->is_mapped = false;
+    return transfer->surface.api->ops->store(&transfer->surface);
+}
+
+static void destroy(struct transfer *transfer)
+{
+    abandon(transfer);
+    transfer->surface.api->ops->release(transfer->surface.staging);
+    transfer->surface.staging = NULL;
+    free(transfer->rows);
+    transfer->rows = NULL;
+}
+
+const struct transport host_transport = {
+    .name = "host (staging copy)",
+    .fetch = fetch,
+    .arrive = arrive,
+    .upload = upload,
+    .download = download,
+    .store = store,
+    .abandon = abandon,
+    .destroy = destroy,
+};

@@ -1,0 +1,49 @@
+/* How the bytes of a shared object travel between Direct3D and OpenCL.
+ *
+ * A transport moves bytes and validates nothing: the core has checked every argument and sees to it that one object is
+ * never in two transfers at once. Both directions have a first part that runs in the application's call and a second one
+ * that ends the transfer, possibly later and on another thread of the application. No lock of ours is held. */
+#ifndef CLD3D_TRANSPORT_TRANSPORT_H
+#define CLD3D_TRANSPORT_TRANSPORT_H
+
+#include "d3d/d3d.h"
+
+#include <CL/cl.h>
+
+/* One shared object on its way. Owned by the shared object. */
+struct transfer {
+    struct surface surface;
+    cl_mem memory;                /* the driver's object; not owned */
+    struct mapped_surface mapped; /* valid while is_mapped */
+    bool is_mapped;
+    void *rows;                   /* memory of our own for the way back, rows without gaps; NULL until it is needed */
+    bool in_rows;                 /* the way back goes through `rows` */
+};
+
+struct transport {
+    const char *name; /* for people: "host (staging copy)" */
+
+    /* Acquire. `fetch` queues the work of Direct3D that gives us the bytes; `arrive` waits until they are there. Both
+     * return false if Direct3D fails. */
+    bool (*fetch)(struct transfer *transfer);
+    bool (*arrive)(struct transfer *transfer);
+    /* Enqueues the command that brings them into the OpenCL object. `done` gets its event, owned by the caller. */
+    cl_int (*upload)(struct transfer *transfer, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                     cl_event *done);
+
+    /* Release. `download` enqueues the command that brings the bytes out of the OpenCL object; when its event is
+     * complete, `store` gives them to Direct3D. `store` returns false if Direct3D fails. */
+    cl_int (*download)(struct transfer *transfer, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                       cl_event *done);
+    bool (*store)(struct transfer *transfer);
+
+    /* Ends a transfer without moving anything further. No command may be using its memory any more. */
+    void (*abandon)(struct transfer *transfer);
+    /* Frees what the transfer keeps between its ways. */
+    void (*destroy)(struct transfer *transfer);
+};
+
+/* Through the host's memory: a staging copy, mapped from acquire to release. Works with every Direct3D and OpenCL. */
+extern const struct transport host_transport;
+
+#endif

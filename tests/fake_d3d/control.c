@@ -1,0 +1,273 @@
+/* Knobs, counters and violations. The counters are relaxed atomics on purpose: a lock here would
+ * order the calls of all threads, and a thread checker could no longer see races of the library. */
+#include "fake_internal.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define NAME(text) text,
+static const char *const names[FAKE_METHOD_COUNT] = { FAKE_METHOD_NAMES(NAME) };
+#undef NAME
+
+struct counter {
+    atomic_uint calls;
+    atomic_uint fail_in; /* calls until the ordered failure, 0: none ordered */
+    _Atomic(HRESULT) fail_with;
+};
+
+static struct counter counters[FAKE_METHOD_COUNT];
+static atomic_uint stub_calls, last_stub, violations;
+
+static atomic_uint delay, slow_calls;
+static atomic_bool held, tight_pitch;
+static atomic_bool check_single_threaded = true;
+
+/* Guards the text of the last violation. */
+static pthread_mutex_t text_lock = PTHREAD_MUTEX_INITIALIZER;
+static char text[256];
+
+#define MAX_SUPPORT 32
+/* Guards the table of overridden format support. */
+static pthread_mutex_t support_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    DXGI_FORMAT format;
+    UINT support;
+} supports[MAX_SUPPORT];
+static unsigned support_count;
+
+const char *fake_method_name(enum fake_method method)
+{
+    return names[method];
+}
+
+HRESULT fake_count(enum fake_method method)
+{
+    struct counter *counter = &counters[method];
+    unsigned left = atomic_load_explicit(&counter->fail_in, memory_order_relaxed);
+
+    atomic_fetch_add_explicit(&counter->calls, 1, memory_order_relaxed);
+    while (left && !atomic_compare_exchange_weak_explicit(&counter->fail_in, &left, left - 1,
+                                                          memory_order_relaxed,
+                                                          memory_order_relaxed))
+        continue;
+    if (left != 1)
+        return S_OK;
+    return atomic_load_explicit(&counter->fail_with, memory_order_relaxed);
+}
+
+HRESULT fake_stub(enum fake_method method)
+{
+    atomic_fetch_add_explicit(&stub_calls, 1, memory_order_relaxed);
+    atomic_store_explicit(&last_stub, method + 1, memory_order_relaxed);
+    fake_count(method);
+    return E_NOTIMPL;
+}
+
+void fake_violation(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    pthread_mutex_lock(&text_lock);
+    vsnprintf(text, sizeof text, format, arguments);
+    pthread_mutex_unlock(&text_lock);
+    va_end(arguments);
+    atomic_fetch_add(&violations, 1);
+}
+
+static bool name_fits(const char *name, const char *wanted)
+{
+    const char *bare = strstr(name, "::");
+
+    return !strcmp(name, wanted) || !strcmp(bare + 2, wanted);
+}
+
+unsigned fake_d3d_fail(const char *method, unsigned nth, HRESULT hr)
+{
+    unsigned i, found = 0;
+
+    for (i = 0; i < FAKE_METHOD_COUNT; i++) {
+        if (!name_fits(names[i], method))
+            continue;
+        found++;
+        atomic_store(&counters[i].fail_with, hr);
+        atomic_store(&counters[i].fail_in, nth);
+    }
+    return found;
+}
+
+unsigned fake_d3d_calls(const char *method)
+{
+    unsigned i, calls = 0;
+
+    for (i = 0; i < FAKE_METHOD_COUNT; i++)
+        if (name_fits(names[i], method))
+            calls += atomic_load(&counters[i].calls);
+    return calls;
+}
+
+unsigned fake_d3d_stub_calls(void)
+{
+    return atomic_load(&stub_calls);
+}
+
+const char *fake_d3d_last_stub(void)
+{
+    unsigned number = atomic_load(&last_stub);
+
+    return number ? names[number - 1] : "";
+}
+
+unsigned fake_d3d_violations(void)
+{
+    return atomic_load(&violations);
+}
+
+const char *fake_d3d_last_violation(void)
+{
+    static _Thread_local char copy[sizeof text];
+
+    pthread_mutex_lock(&text_lock);
+    memcpy(copy, text, sizeof copy);
+    pthread_mutex_unlock(&text_lock);
+    return copy;
+}
+
+void fake_d3d_forget_violations(void)
+{
+    pthread_mutex_lock(&text_lock);
+    text[0] = '\0';
+    pthread_mutex_unlock(&text_lock);
+    atomic_store(&violations, 0);
+}
+
+void fake_d3d_remove(void *iface, HRESULT reason)
+{
+    struct fake_device *device = fake_device_find(iface);
+
+    if (!device)
+        return;
+    pthread_mutex_lock(&device->lock);
+    fake_device_remove_locked(device, reason);
+    pthread_mutex_unlock(&device->lock);
+    fake_object_unref(&device->object);
+}
+
+void fake_d3d_remove_after(void *iface, unsigned nth, HRESULT reason)
+{
+    struct fake_device *device = fake_device_find(iface);
+
+    if (!device)
+        return;
+    pthread_mutex_lock(&device->lock);
+    device->remove_in = nth;
+    device->remove_with = reason;
+    pthread_mutex_unlock(&device->lock);
+    fake_object_unref(&device->object);
+}
+
+void fake_d3d_delay(unsigned milliseconds)
+{
+    atomic_store(&delay, milliseconds);
+}
+
+unsigned fake_knob_delay(void)
+{
+    return atomic_load_explicit(&delay, memory_order_relaxed);
+}
+
+void fake_d3d_hold(bool on)
+{
+    atomic_store(&held, on);
+}
+
+bool fake_knob_held(void)
+{
+    return atomic_load_explicit(&held, memory_order_relaxed);
+}
+
+void fake_d3d_slow_calls(unsigned microseconds)
+{
+    atomic_store(&slow_calls, microseconds);
+}
+
+unsigned fake_knob_slow_calls(void)
+{
+    return atomic_load_explicit(&slow_calls, memory_order_relaxed);
+}
+
+void fake_d3d_check_single_threaded(bool on)
+{
+    atomic_store(&check_single_threaded, on);
+}
+
+bool fake_knob_check_single_threaded(void)
+{
+    return atomic_load_explicit(&check_single_threaded, memory_order_relaxed);
+}
+
+void fake_d3d_tight_pitch(bool on)
+{
+    atomic_store(&tight_pitch, on);
+}
+
+bool fake_knob_tight_pitch(void)
+{
+    return atomic_load_explicit(&tight_pitch, memory_order_relaxed);
+}
+
+void fake_d3d_format_support(DXGI_FORMAT format, UINT support)
+{
+    unsigned i;
+
+    pthread_mutex_lock(&support_lock);
+    for (i = 0; i < support_count && supports[i].format != format; i++)
+        continue;
+    if (support == FAKE_D3D_SUPPORT_DEFAULT) {
+        if (i < support_count)
+            supports[i] = supports[--support_count];
+    } else if (i < MAX_SUPPORT) {
+        supports[i].format = format;
+        supports[i].support = support;
+        if (i == support_count)
+            support_count++;
+    }
+    pthread_mutex_unlock(&support_lock);
+}
+
+bool fake_knob_format_support(DXGI_FORMAT format, UINT *support)
+{
+    unsigned i;
+    bool found;
+
+    pthread_mutex_lock(&support_lock);
+    for (i = 0; i < support_count && supports[i].format != format; i++)
+        continue;
+    found = i < support_count;
+    if (found)
+        *support = supports[i].support;
+    pthread_mutex_unlock(&support_lock);
+    return found;
+}
+
+void fake_d3d_reset(void)
+{
+    unsigned i;
+
+    for (i = 0; i < FAKE_METHOD_COUNT; i++) {
+        atomic_store(&counters[i].calls, 0);
+        atomic_store(&counters[i].fail_in, 0);
+    }
+    atomic_store(&stub_calls, 0);
+    atomic_store(&last_stub, 0);
+    fake_d3d_forget_violations();
+    fake_d3d_delay(0);
+    fake_d3d_hold(false);
+    fake_d3d_slow_calls(0);
+    fake_d3d_tight_pitch(false);
+    fake_d3d_check_single_threaded(true);
+    fake_d3d_set_adapters(0, NULL);
+    pthread_mutex_lock(&support_lock);
+    support_count = 0;
+    pthread_mutex_unlock(&support_lock);
+}

@@ -1,0 +1,292 @@
+/* Factories and adapters. */
+#include "fake_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_stubs.h"
+
+struct fake_factory {
+    struct fake_object object;
+    FAKE_IFACE(IDXGIFactory1) face;
+    unsigned count;
+    DXGI_ADAPTER_DESC1 descs[FAKE_D3D_MAX_ADAPTERS];
+};
+
+/* Guards the adapters that a test has set. */
+static pthread_mutex_t adapters_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned adapter_count; /* 0: the default one */
+static DXGI_ADAPTER_DESC1 adapters[FAKE_D3D_MAX_ADAPTERS];
+
+static void describe(DXGI_ADAPTER_DESC1 *desc, const struct fake_d3d_adapter *adapter)
+{
+    size_t i, length = strlen(adapter->description);
+
+    memset(desc, 0, sizeof *desc);
+    for (i = 0; i < length && i < 127; i++)
+        desc->Description[i] = (WCHAR)adapter->description[i];
+    desc->VendorId = adapter->vendor;
+    desc->DeviceId = adapter->device;
+    desc->DedicatedVideoMemory = (SIZE_T)1 << 30;
+    desc->SharedSystemMemory = (SIZE_T)1 << 30;
+    desc->AdapterLuid = adapter->luid;
+}
+
+void fake_d3d_set_adapters(unsigned count, const struct fake_d3d_adapter *list)
+{
+    unsigned i;
+
+    pthread_mutex_lock(&adapters_lock);
+    adapter_count = count < FAKE_D3D_MAX_ADAPTERS ? count : FAKE_D3D_MAX_ADAPTERS;
+    for (i = 0; i < adapter_count; i++)
+        describe(&adapters[i], &list[i]);
+    pthread_mutex_unlock(&adapters_lock);
+}
+
+unsigned fake_adapters(DXGI_ADAPTER_DESC1 descs[FAKE_D3D_MAX_ADAPTERS])
+{
+    static const struct fake_d3d_adapter usual = {
+        "Fake Direct3D Adapter", 0x1af4, 0x1050, { 0x2a, 0 },
+    };
+    unsigned count;
+
+    pthread_mutex_lock(&adapters_lock);
+    count = adapter_count;
+    memcpy(descs, adapters, sizeof adapters);
+    pthread_mutex_unlock(&adapters_lock);
+    if (!count)
+        describe(&descs[count++], &usual);
+    return count;
+}
+
+/* ---- IDXGIAdapter ---- */
+
+static struct fake_adapter *adapter_of(IDXGIAdapter1 *iface)
+{
+    return (struct fake_adapter *)fake_object_of(iface);
+}
+
+static void adapter_destroy(struct fake_object *object)
+{
+    struct fake_adapter *adapter = (struct fake_adapter *)object;
+
+    fake_object_unref(&adapter->factory->object);
+    free(adapter);
+}
+
+static HRESULT STDMETHODCALLTYPE adapter_GetParent(IDXGIAdapter1 *iface, REFIID iid, void **out)
+{
+    fake_count(FAKE_IDXGIAdapter1_GetParent);
+    return fake_object_query(&adapter_of(iface)->factory->object,
+                             FAKE_IDXGIFactory1_QueryInterface, iid, out);
+}
+
+static HRESULT STDMETHODCALLTYPE adapter_EnumOutputs(IDXGIAdapter1 *iface, UINT index,
+                                                     IDXGIOutput **out)
+{
+    (void)iface;
+    (void)index;
+    fake_count(FAKE_IDXGIAdapter1_EnumOutputs);
+    if (out)
+        *out = NULL;
+    return DXGI_ERROR_NOT_FOUND;
+}
+
+static HRESULT STDMETHODCALLTYPE adapter_GetDesc(IDXGIAdapter1 *iface, DXGI_ADAPTER_DESC *desc)
+{
+    HRESULT hr = fake_count(FAKE_IDXGIAdapter1_GetDesc);
+
+    if (FAILED(hr))
+        return hr;
+    if (!desc)
+        return E_INVALIDARG;
+    /* The later structure only adds a member at the end. */
+    memcpy(desc, &adapter_of(iface)->desc, sizeof *desc);
+    return S_OK;
+}
+
+static HRESULT STDMETHODCALLTYPE adapter_GetDesc1(IDXGIAdapter1 *iface, DXGI_ADAPTER_DESC1 *desc)
+{
+    HRESULT hr = fake_count(FAKE_IDXGIAdapter1_GetDesc1);
+
+    if (FAILED(hr))
+        return hr;
+    if (!desc)
+        return E_INVALIDARG;
+    *desc = adapter_of(iface)->desc;
+    return S_OK;
+}
+
+static HRESULT STDMETHODCALLTYPE adapter_CheckInterfaceSupport(IDXGIAdapter1 *iface, REFGUID guid,
+                                                               LARGE_INTEGER *version)
+{
+    HRESULT hr = fake_count(FAKE_IDXGIAdapter1_CheckInterfaceSupport);
+
+    (void)iface;
+    if (FAILED(hr))
+        return hr;
+    if (!IsEqualGUID(guid, &IID_IDXGIDevice) && !IsEqualGUID(guid, &IID_ID3D10Device)
+        && !IsEqualGUID(guid, &IID_ID3D10Device1))
+        return DXGI_ERROR_UNSUPPORTED;
+    if (version)
+        version->QuadPart = (LONGLONG)8 << 48 | 1;
+    return S_OK;
+}
+
+static const IDXGIAdapter1Vtbl adapter_vtbl = {
+    FAKE_STUBS_IDXGIAdapter1,
+    .GetParent = adapter_GetParent,
+    .EnumOutputs = adapter_EnumOutputs,
+    .GetDesc = adapter_GetDesc,
+    .CheckInterfaceSupport = adapter_CheckInterfaceSupport,
+    .GetDesc1 = adapter_GetDesc1,
+};
+
+static const struct fake_iid adapter_ifaces[] = {
+    { &IID_IUnknown, offsetof(struct fake_adapter, face) },
+    { &IID_IDXGIObject, offsetof(struct fake_adapter, face) },
+    { &IID_IDXGIAdapter, offsetof(struct fake_adapter, face) },
+    { &IID_IDXGIAdapter1, offsetof(struct fake_adapter, face) },
+    { NULL, 0 },
+};
+
+static const struct fake_class adapter_class = {
+    .name = "IDXGIAdapter", .ifaces = adapter_ifaces, .destroy = adapter_destroy,
+};
+
+/* Keeps a reference on the factory. */
+static struct fake_adapter *adapter_in(struct fake_factory *factory, unsigned index)
+{
+    struct fake_adapter *adapter;
+
+    if (index >= factory->count)
+        return NULL;
+    adapter = calloc(1, sizeof *adapter);
+    if (!adapter)
+        return NULL;
+    adapter->face.i.lpVtbl = (IDXGIAdapter1Vtbl *)&adapter_vtbl;
+    adapter->face.object = &adapter->object;
+    adapter->index = index;
+    adapter->desc = factory->descs[index];
+    adapter->factory = factory;
+    fake_object_ref(&factory->object);
+    fake_object_init(&adapter->object, sizeof *adapter, &adapter_class, NULL);
+    return adapter;
+}
+
+/* ---- IDXGIFactory ---- */
+
+static struct fake_factory *factory_of(IDXGIFactory1 *iface)
+{
+    return (struct fake_factory *)fake_object_of(iface);
+}
+
+static void factory_destroy(struct fake_object *object)
+{
+    free(object);
+}
+
+static HRESULT enum_adapters(IDXGIFactory1 *iface, enum fake_method method, UINT index, void **out)
+{
+    HRESULT hr = fake_count(method);
+    struct fake_adapter *adapter;
+
+    if (!out)
+        return DXGI_ERROR_INVALID_CALL;
+    *out = NULL;
+    if (FAILED(hr))
+        return hr;
+    adapter = adapter_in(factory_of(iface), index);
+    if (!adapter)
+        return DXGI_ERROR_NOT_FOUND;
+    *out = &adapter->face.i;
+    return S_OK;
+}
+
+static HRESULT STDMETHODCALLTYPE factory_EnumAdapters(IDXGIFactory1 *iface, UINT index,
+                                                      IDXGIAdapter **out)
+{
+    return enum_adapters(iface, FAKE_IDXGIFactory1_EnumAdapters, index, (void **)out);
+}
+
+static HRESULT STDMETHODCALLTYPE factory_EnumAdapters1(IDXGIFactory1 *iface, UINT index,
+                                                       IDXGIAdapter1 **out)
+{
+    return enum_adapters(iface, FAKE_IDXGIFactory1_EnumAdapters1, index, (void **)out);
+}
+
+static BOOL STDMETHODCALLTYPE factory_IsCurrent(IDXGIFactory1 *iface)
+{
+    (void)iface;
+    fake_count(FAKE_IDXGIFactory1_IsCurrent);
+    return TRUE;
+}
+
+static const IDXGIFactory1Vtbl factory_vtbl = {
+    FAKE_STUBS_IDXGIFactory1,
+    .EnumAdapters = factory_EnumAdapters,
+    .EnumAdapters1 = factory_EnumAdapters1,
+    .IsCurrent = factory_IsCurrent,
+};
+
+static const struct fake_iid factory_ifaces[] = {
+    { &IID_IUnknown, offsetof(struct fake_factory, face) },
+    { &IID_IDXGIObject, offsetof(struct fake_factory, face) },
+    { &IID_IDXGIFactory, offsetof(struct fake_factory, face) },
+    { &IID_IDXGIFactory1, offsetof(struct fake_factory, face) },
+    { NULL, 0 },
+};
+
+static const struct fake_class factory_class = {
+    .name = "IDXGIFactory", .ifaces = factory_ifaces, .destroy = factory_destroy,
+};
+
+static struct fake_factory *factory_create(void)
+{
+    struct fake_factory *factory = calloc(1, sizeof *factory);
+
+    if (!factory)
+        return NULL;
+    factory->face.i.lpVtbl = (IDXGIFactory1Vtbl *)&factory_vtbl;
+    factory->face.object = &factory->object;
+    factory->count = fake_adapters(factory->descs);
+    fake_object_init(&factory->object, sizeof *factory, &factory_class, NULL);
+    return factory;
+}
+
+struct fake_adapter *fake_adapter_create(unsigned index)
+{
+    struct fake_factory *factory = factory_create();
+    struct fake_adapter *adapter;
+
+    if (!factory)
+        return NULL;
+    adapter = adapter_in(factory, index);
+    fake_object_unref(&factory->object);
+    return adapter;
+}
+
+struct fake_adapter *fake_adapter_for(IDXGIAdapter *iface)
+{
+    if (!iface)
+        return fake_adapter_create(0);
+    fake_object_ref(fake_object_of(iface));
+    return (struct fake_adapter *)fake_object_of(iface);
+}
+
+HRESULT WINAPI CreateDXGIFactory1(REFIID iid, void **out)
+{
+    struct fake_factory *factory = factory_create();
+    HRESULT hr;
+
+    if (!factory)
+        return E_OUTOFMEMORY;
+    hr = fake_object_query(&factory->object, FAKE_IDXGIFactory1_QueryInterface, iid, out);
+    fake_object_unref(&factory->object);
+    return hr;
+}
+
+HRESULT WINAPI CreateDXGIFactory(REFIID iid, void **out)
+{
+    return CreateDXGIFactory1(iid, out);
+}

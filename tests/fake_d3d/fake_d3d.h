@@ -1,0 +1,133 @@
+/* A fake Direct3D in plain memory, for tests that run natively.
+ *
+ * The library under test and the test programs call Direct3D 9, 10 and 11 through the usual COM
+ * interfaces; here stand objects behind them that keep their pixels in ordinary memory, count
+ * references as the real ones do and watch how they are used.  The entry points have their usual
+ * names: D3D11CreateDevice, D3D10CreateDevice(1), Direct3DCreate9(Ex), CreateDXGIFactory(1).
+ * This header is for tests that want more than a Direct3D: to make a call fail, to lose a device,
+ * to hold the GPU back, to count.
+ *
+ * What is real: buffers and textures of Direct3D 10 and 11 and surfaces and textures of
+ * Direct3D 9 with the rules for their creation, maps and locks with pitches larger than a row,
+ * copies, updates, event queries, identity and reference counts, adapters, shared handles within
+ * the process, keyed mutexes.  There are no shaders, views or draws: every other method is there,
+ * counts its call and answers E_NOTIMPL (fake_d3d_stub_calls tells how often).
+ *
+ * A *violation* is a use that Direct3D does not allow and that a real one might let pass or answer
+ * with damage: a copy from a mapped resource, two threads in an unprotected device.  The call is
+ * then refused or left without effect, and the violation counted.  A use with an error code of
+ * its own (a map that the usage does not allow) gets that code and is no violation.
+ *
+ * All functions may be called from any thread. `device` and `object` are interface pointers of
+ * this fake, of any interface of the object; others are ignored and give 0.
+ */
+#ifndef FAKE_D3D_H
+#define FAKE_D3D_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <d3d11.h>
+
+/* What the padding of a mapped subresource is filled with, and what discarded and never written
+ * contents hold. */
+#define FAKE_D3D_PADDING 0xA5
+#define FAKE_D3D_UNDEFINED 0xDB
+
+/* All knobs to their defaults, all counters to zero. Objects and devices stay as they are. */
+void fake_d3d_reset(void);
+
+/* ---- Failures ---- */
+
+/* The nth next call of `method` (1: the next one) fails with `hr`, once. A method is named
+ * "ID3D11DeviceContext::Map", or "Map" for every interface that has it. Methods without a result
+ * do nothing instead. One failure may be pending per method. Returns how many methods the name
+ * fits: 0 tells of a misspelt one. */
+unsigned fake_d3d_fail(const char *method, unsigned nth, HRESULT hr);
+
+/* The device is lost, at once or in its nth next call (that call already finds it lost). `reason`
+ * is what GetDeviceRemovedReason, or TestCooperativeLevel and CheckDeviceState, answer then.
+ * Pending work is dropped and whoever waits for it wakes up. */
+void fake_d3d_remove(void *device, HRESULT reason);
+void fake_d3d_remove_after(void *device, unsigned nth, HRESULT reason);
+
+/* ---- Time ---- */
+
+/* With a delay other than 0, copies, updates and queries wait in the device until they are
+ * flushed (by Flush, a waiting Map, or a GetData that may flush), and take effect that many
+ * milliseconds later, in order. */
+void fake_d3d_delay(unsigned milliseconds);
+
+/* While held, nothing that waits in a device is completed, however long ago it was flushed, and new
+ * work waits too. */
+void fake_d3d_hold(bool held);
+
+/* Every call that only one thread at a time may make takes at least so long, so that two threads
+ * that do not keep out of each other's way are sure to meet. */
+void fake_d3d_slow_calls(unsigned microseconds);
+
+/* ---- Counters ---- */
+
+/* Calls of a method since the last reset; the name as for fake_d3d_fail. AddRef and Release are not
+ * counted. */
+unsigned fake_d3d_calls(const char *method);
+
+/* Calls of methods that the fake does not have; the name of the last one ("" if none). */
+unsigned fake_d3d_stub_calls(void);
+const char *fake_d3d_last_stub(void);
+
+/* Violations since the last reset. The text of the last one stays valid until the same thread asks
+ * again. */
+unsigned fake_d3d_violations(void);
+const char *fake_d3d_last_violation(void);
+/* For a test that provoked one: the count is 0 again. */
+void fake_d3d_forget_violations(void);
+
+/* The public references that an object has. An object that is gone has none. */
+unsigned fake_d3d_refs(const void *object);
+
+/* Objects with public references, devices, contexts and adapters included; fake_d3d_live_of counts
+ * those of one class ("ID3D11Texture2D"). fake_d3d_list_live prints them, one line each, behind
+ * `prefix`. */
+unsigned fake_d3d_live(void);
+unsigned fake_d3d_live_of(const char *class_name);
+void fake_d3d_list_live(FILE *out, const char *prefix);
+
+/* ---- Rules ---- */
+
+/* Whether a single-threaded device (D3D11_CREATE_DEVICE_SINGLETHREADED and its like) may be used
+ * by the thread that created it alone. Default true. */
+void fake_d3d_check_single_threaded(bool on);
+
+/* Mapped pitches as narrow as the rows, and the same each time. Default false. */
+void fake_d3d_tight_pitch(bool on);
+
+/* What CheckFormatSupport answers for a DXGI format and what can be made of it
+ * (D3D11_FORMAT_SUPPORT_*; Direct3D 10 has the same bits). FAKE_D3D_SUPPORT_DEFAULT undoes it. */
+#define FAKE_D3D_SUPPORT_DEFAULT 0xFFFFFFFFu
+void fake_d3d_format_support(DXGI_FORMAT format, UINT support);
+
+/* ---- Adapters ---- */
+
+#define FAKE_D3D_MAX_ADAPTERS 4
+
+struct fake_d3d_adapter {
+    const char *description; /* ASCII, up to 127 characters; copied */
+    UINT vendor;
+    UINT device;
+    LUID luid;
+};
+
+/* The adapters of factories and Direct3D 9 objects made from now on, 1 to FAKE_D3D_MAX_ADAPTERS of
+ * them. Default: one, "Fake Direct3D Adapter", vendor 0x1af4, device 0x1050, LUID 0:0x2a. */
+void fake_d3d_set_adapters(unsigned count, const struct fake_d3d_adapter *adapters);
+
+/* ---- Contents ---- */
+
+/* Copies the bytes of a subresource as the GPU has them at this moment (work that still waits has
+ * not happened), rows and planes without padding. Returns its size, also where `size` is smaller
+ * and nothing is copied. For a Direct3D 9 surface `subresource` is 0. */
+size_t fake_d3d_peek(void *resource, unsigned subresource, void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,19 @@
+/* The interface identifiers that are otherwise in libdxguid and libuuid.  They are weak, so that
+ * whoever defines some of them too is not in the way. */
+
+#include <windows.h>
+#include <unknwn.h>
+
+#include <guiddef.h>
+#undef DEFINE_GUID
+#define DEFINE_GUID(name, l, w1, w2, b1, b2, b3, b4, b5, b6, b7, b8) \
+    extern const GUID name __attribute__((weak));                    \
+    const GUID name = { l, w1, w2, { b1, b2, b3, b4, b5, b6, b7, b8 } }
+
+DEFINE_GUID(IID_IUnknown, 0x00000000, 0x0000, 0x0000, 0xc0, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+            0x46);
+
+#include <d3d11.h>
+#include <d3d11_4.h>
+#include <d3d10_1.h>
+#include <d3d9.h>

@@ -1,0 +1,157 @@
+/* What the resources of Direct3D 10 and 11 have in common. */
+#include "fake_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An object on a store, whose reference it takes over, also when it fails. */
+static struct fake_resource *create(struct fake_device *device,
+                                    const struct fake_resource_type *type,
+                                    struct fake_store *store)
+{
+    struct fake_resource *resource = calloc(1, sizeof *resource);
+
+    if (!resource) {
+        fake_store_release(store);
+        return NULL;
+    }
+    resource->face.any.vtbl = type->vtbl;
+    resource->face.any.object = &resource->object;
+    resource->dxgi.i.lpVtbl = (IDXGIResourceVtbl *)&fake_dxgi_resource_vtbl;
+    resource->dxgi.object = &resource->object;
+    resource->mutex.i.lpVtbl = (IDXGIKeyedMutexVtbl *)&fake_keyed_mutex_vtbl;
+    resource->mutex.object = &resource->object;
+    resource->store = store;
+    atomic_init(&resource->priority, DXGI_RESOURCE_PRIORITY_NORMAL);
+    fake_object_init(&resource->object, sizeof *resource,
+                     fake_desc_keyed(&store->desc) ? type->keyed_class : type->class, device);
+    return resource;
+}
+
+static bool data_complete(const struct fake_desc *desc, const D3D11_SUBRESOURCE_DATA *data)
+{
+    unsigned i;
+
+    for (i = 0; data && i < desc->mips * desc->layers; i++)
+        if (!data[i].pSysMem)
+            return false;
+    return true;
+}
+
+HRESULT fake_resource_make(struct fake_device *device, const struct fake_resource_type *type,
+                           struct fake_desc *desc, const D3D11_SUBRESOURCE_DATA *data, void **out)
+{
+    HRESULT hr = fake_desc_check(desc, data != NULL, type->max_size);
+    struct fake_resource *resource;
+    struct fake_store *store;
+
+    if (FAILED(hr))
+        return hr;
+    if (!data_complete(desc, data))
+        return E_INVALIDARG;
+    if (!out)
+        return S_FALSE;
+    store = fake_store_create(desc, data);
+    resource = store ? create(device, type, store) : NULL;
+    if (!resource)
+        return E_OUTOFMEMORY;
+    *out = &resource->face;
+    return S_OK;
+}
+
+HRESULT fake_resource_open(struct fake_device *device, const struct fake_resource_type *types,
+                           HANDLE handle, REFIID iid, void **out)
+{
+    struct fake_store *store = fake_handle_open(handle);
+    struct fake_resource *resource;
+    const struct fake_iid *entry;
+
+    if (!store)
+        return E_INVALIDARG;
+    resource = create(device, &types[store->desc.kind], store);
+    if (!resource)
+        return E_OUTOFMEMORY;
+    for (entry = resource->object.class->ifaces; entry->iid; entry++) {
+        if (!IsEqualGUID(entry->iid, iid))
+            continue;
+        *out = (char *)resource + entry->offset;
+        return S_OK;
+    }
+    fake_object_unref(&resource->object);
+    return E_NOINTERFACE;
+}
+
+void fake_resource_destroy(struct fake_object *object)
+{
+    struct fake_resource *resource = (struct fake_resource *)object;
+
+    fake_store_release(resource->store);
+    free(resource);
+}
+
+struct fake_resource *fake_resource_of(const void *iface)
+{
+    return (struct fake_resource *)fake_object_of(iface);
+}
+
+struct fake_resource *fake_resource_check(struct fake_device *device, const void *iface,
+                                          const char *method)
+{
+    struct fake_resource *resource;
+
+    if (!iface) {
+        fake_violation("%s: no resource", method);
+        return NULL;
+    }
+    resource = fake_resource_of(iface);
+    if (resource->object.device != device) {
+        fake_violation("%s: a resource of another device", method);
+        return NULL;
+    }
+    return resource;
+}
+
+void fake_resource_set_priority(struct fake_object *object, enum fake_method method, UINT priority)
+{
+    fake_touch(object, method);
+    atomic_store(&((struct fake_resource *)object)->priority, priority);
+}
+
+UINT fake_resource_get_priority(struct fake_object *object, enum fake_method method)
+{
+    fake_touch(object, method);
+    return atomic_load(&((struct fake_resource *)object)->priority);
+}
+
+/* What a Direct3D 9 surface or a resource of the later versions keeps its texels in. */
+static struct fake_store *store_of(struct fake_object *object, unsigned *subresource)
+{
+    (void)subresource;
+    if (object->class->destroy == fake_resource_destroy)
+        return ((struct fake_resource *)object)->store;
+    return NULL;
+}
+
+size_t fake_d3d_peek(void *iface, unsigned subresource, void *bytes, size_t size)
+{
+    struct fake_object *object = fake_object_find(iface);
+    struct fake_store *store = object ? store_of(object, &subresource) : NULL;
+    size_t needed = 0;
+
+    if (store && subresource < store->count) {
+        const struct fake_subresource *sub = &store->subresources[subresource];
+        struct fake_device *device = object->device;
+
+        needed = sub->view.slice * sub->depth;
+        pthread_mutex_lock(&device->lock);
+        fake_queue_advance(device);
+        pthread_mutex_lock(&fake_shared_lock);
+        if (size >= needed)
+            memcpy(bytes, sub->view.base, needed);
+        pthread_mutex_unlock(&fake_shared_lock);
+        pthread_mutex_unlock(&device->lock);
+    }
+    if (object)
+        fake_object_unref(object);
+    return needed;
+}
