@@ -29,6 +29,9 @@ OWN_SUFFIXES = ("D3D10KHR", "D3D11KHR", "D3D10ObjectsKHR", "D3D11ObjectsKHR", "D
                 "D3D10Texture2DKHR", "D3D11Texture2DKHR", "D3D10Texture3DKHR", "D3D11Texture3DKHR",
                 "DX9MediaAdapterKHR", "DX9MediaSurfaceKHR", "DX9MediaSurfacesKHR")
 
+# What the drop-in exports besides OpenCL.
+OWN_EXPORTS = ["cld3d_report"]
+
 # Parameters by which a command names a list of memory objects, and the parameter with its length.
 MEM_LISTS = {"mem_objects": "num_mem_objects", "mem_list": "num_mem_objects"}
 
@@ -176,7 +179,7 @@ def exports_file(functions):
 
 def def_file(functions):
     names = sorted(f.name for f in functions if f.exported)
-    return f"; {BANNER}\nEXPORTS\n" + "".join(f"    {n}\n" for n in names)
+    return f"; {BANNER}\nEXPORTS\n" + "".join(f"    {n}\n" for n in [*names, *OWN_EXPORTS])
 
 
 # -- the guard before every command that uses memory objects ----------------------------------------------------------

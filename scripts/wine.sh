@@ -49,7 +49,6 @@ drop_lock() {
 # Everything that Wine, Mesa and PoCL would write in the user's home goes to build/, and nothing there has an effect.
 # Sound, menus, .NET and HTML are of no use here. What the user sets for WINEDLLOVERRIDES comes last, so it wins.
 wine_environment() {
-    WINE_RUN_XAUTHORITY=${XAUTHORITY:-${HOME:-/nonexistent}/.Xauthority}
     export HOME="$root/build/home" TMPDIR=/tmp
     unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME
     export WINEPREFIX="$prefix" WINEARCH=win64 WINEDEBUG="${WINEDEBUG:--all}"
@@ -121,14 +120,14 @@ kill_orphans_locked() {
     done 2>/dev/null
 }
 
-# With the lock held. All inherited descriptors are closed: a caller that waits for the end of a pipe must not wait for
-# the session.
+# With the lock held. The keeper gets none of the caller's file descriptors: who waits for the end of a pipe must not wait
+# for the session. A shell can't close those above 9.
 start_session_locked() {
     wineserver -k 2>/dev/null
     kill_orphans_locked
     rm -f "$keeper_file"
-    setsid "$root/scripts/wine-keeper" </dev/null >"$state/keeper.log" 2>&1 \
-        3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+    python3 -c 'import os, sys; os.closerange(3, 65536); os.setsid(); os.execv(sys.argv[1], sys.argv[1:])' \
+        "$root/scripts/wine-keeper" </dev/null >"$state/keeper.log" 2>&1 &
     started=$!
     tries=0
     until find_session_locked; do

@@ -10,6 +10,8 @@ _Atomic(const cl_icd_dispatch *) opencl_dll_current = &opencl_dll_boot_table;
 
 /* Guards the opening. */
 static os_mutex opening = OS_MUTEX_INIT;
+/* For people: the library below, or why there is none. */
+static char next_report[MAX_PATH + 320];
 
 static next_function find(const char *name, void *library)
 {
@@ -49,16 +51,19 @@ static void *open_next(void)
     next_path(path, sizeof(path));
     void *library = os_library_open(path, why, sizeof(why));
     if (!library) {
+        snprintf(next_report, sizeof(next_report), "none: %s: %s", path, why);
         log_write(LOG_ERROR, "no OpenCL below: %s: %s; install an OpenCL or name its library in %s", path, why,
                   setting_variable(SETTING_NEXT));
         return NULL;
     }
-    if (is_ourselves(library) || os_library_symbol(library, "cld3d_version")) {
+    if (is_ourselves(library) || os_library_symbol(library, "cld3d_report")) {
+        snprintf(next_report, sizeof(next_report), "none: %s is cld3d itself", path);
         log_write(LOG_ERROR, "no OpenCL below: %s is cld3d itself; name the system's own library in %s", path,
                   setting_variable(SETTING_NEXT));
         os_library_close(library);
         return NULL;
     }
+    snprintf(next_report, sizeof(next_report), "%s", path);
     log_write(LOG_INFO, "the OpenCL below is %s", path);
     return library;
 }
@@ -79,4 +84,16 @@ void door_open(void)
 {
     if (opencl_dll_table() == &opencl_dll_boot_table)
         opencl_dll_open();
+}
+
+const char *CL_API_CALL cld3d_report(const char *topic)
+{
+    door_open();
+    if (topic && strcmp(topic, "version") == 0)
+        return CLD3D_VERSION;
+    if (topic && strcmp(topic, "next") == 0)
+        return next_report;
+    if (topic && strcmp(topic, "transport") == 0)
+        return host_transport.name;
+    return NULL;
 }

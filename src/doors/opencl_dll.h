@@ -21,4 +21,8 @@ static inline const cl_icd_dispatch *opencl_dll_table(void)
 /* Loads the OpenCL below and switches to the real table; does nothing if that has been done. */
 void opencl_dll_open(void);
 
+/* Exported for cld3dinfo: what only the library knows, by topic ("version", "next", "transport"). The text lives as long
+ * as the process; NULL for an unknown topic. */
+const char *CL_API_CALL cld3d_report(const char *topic);
+
 #endif

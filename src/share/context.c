@@ -1,6 +1,7 @@
 /* Contexts with interop: clCreateContext, clCreateContextFromType, clGetContextInfo and the counts of references. */
 #include "share/share.h"
 
+#include "formats/carrier.h"
 #include "log.h"
 
 #include <CL/cl_gl.h>
@@ -33,6 +34,7 @@ static void destroy(struct record *record)
         context->claims = claim->after;
         free(claim);
     }
+    converters_destroy(context->converters);
     free(context->properties);
     free(context);
 }

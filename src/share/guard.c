@@ -1,6 +1,7 @@
 #include "share/guard.h"
 
 #include "log.h"
+#include "share/kernel.h"
 
 const cl_icd_dispatch *guard_below(void)
 {
@@ -51,7 +52,8 @@ cl_int guard_kernel(cl_command_queue queue, const char *call, cl_kernel kernel, 
     cl_int status = CL_SUCCESS;
     if (strict()) {
         struct object_record *objects[256]; /* more than any device's kernels can have parameters */
-        const cl_uint count = kernel_objects(kernel, objects, sizeof(objects) / sizeof(objects[0]));
+        const cl_uint count = kernel_records(kernel, RECORD_OBJECT, (struct record **)objects, NULL,
+                                             sizeof(objects) / sizeof(objects[0]));
         for (cl_uint i = 0; i < count; i++) {
             if (status == CL_SUCCESS)
                 status = check(call, objects[i]);

@@ -24,8 +24,4 @@ cl_int guard_kernel(cl_command_queue queue, const char *call, cl_kernel kernel, 
 
 void guard_install_generated(cl_icd_dispatch *table);
 
-/* Writes the shared objects that a kernel's arguments name to `objects`, held, and returns their number, at most `room`
- * (kernel.c). */
-cl_uint kernel_objects(cl_kernel kernel, struct object_record **objects, cl_uint room);
-
 #endif

@@ -1,14 +1,15 @@
-/* Which shared objects a kernel's arguments name: followed from clSetKernelArg on, while there are shared objects. */
-#include "share/guard.h"
+/* Which shared objects and carried images a kernel's arguments name: followed from clSetKernelArg on, while there are any. */
+#include "share/kernel.h"
 
 #include "log.h"
+#include "share/guard.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct kernel_record {
     struct record head;
-    /* Guarded by registry_lock: the handles that arguments name, NULL where an argument names no shared object. */
+    /* Guarded by registry_lock: the handles that arguments name, NULL where an argument names none of interest. */
     cl_mem *arguments;
     cl_uint count;
 };
@@ -84,23 +85,27 @@ static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, si
     cl_mem object = NULL;
     if (arg_value && arg_size == sizeof(object))
         memcpy(&object, arg_value, sizeof(object)); /* a plain number of this size names no object: the look-up tells */
-    struct object_record *shared = object ? registry_get(RECORD_OBJECT, object) : NULL;
-    note_argument(kernel, arg_index, shared ? object : NULL);
-    record_put(shared);
+    os_lock(&registry_lock);
+    const bool known = object && (registry_find_locked(RECORD_OBJECT, object) || registry_find_locked(RECORD_IMAGE, object));
+    os_unlock(&registry_lock);
+    note_argument(kernel, arg_index, known ? object : NULL);
     return status;
 }
 
-cl_uint kernel_objects(cl_kernel handle, struct object_record **objects, cl_uint room)
+cl_uint kernel_records(cl_kernel handle, enum record_kind kind, struct record **records, cl_uint *indexes, cl_uint room)
 {
     cl_uint found = 0;
     os_lock(&registry_lock);
     const struct kernel_record *kernel = registry_find_locked(RECORD_KERNEL, handle);
     for (cl_uint i = 0; kernel && i < kernel->count && found < room; i++) {
-        if (!kernel->arguments[i])
+        struct record *record = kernel->arguments[i] ? registry_find_locked(kind, kernel->arguments[i]) : NULL;
+        if (!record)
             continue;
-        objects[found] = registry_find_locked(RECORD_OBJECT, kernel->arguments[i]);
-        if (objects[found])
-            record_hold(objects[found++]);
+        record_hold(record);
+        records[found] = record;
+        if (indexes)
+            indexes[found] = i;
+        found++;
     }
     os_unlock(&registry_lock);
     return found;

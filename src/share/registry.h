@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum record_kind { RECORD_CONTEXT, RECORD_QUEUE, RECORD_OBJECT, RECORD_KERNEL, RECORD_EVENT, RECORD_KINDS };
+enum record_kind { RECORD_CONTEXT, RECORD_QUEUE, RECORD_OBJECT, RECORD_IMAGE, RECORD_KERNEL, RECORD_EVENT, RECORD_KINDS };
 
 /* The head of every record; records embed it as their first member. */
 struct record {

@@ -33,7 +33,8 @@ struct context_record {
         const struct d3d_api *api;
         void *device; /* one reference until the application's last reference to the context goes */
     } interop[INTEROP_MAX];
-    struct claim *claims; /* guarded by registry_lock */
+    struct claim *claims;         /* guarded by registry_lock */
+    struct converter *converters; /* of formats/carrier.c; guarded by registry_lock */
 };
 
 /* The device by which a context interoperates with an API, or NULL. */

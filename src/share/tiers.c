@@ -1,8 +1,9 @@
 #include "share/tiers.h"
 
+#include "formats/image.h"
 #include "share/share.h"
 
-static cl_icd_dispatch share_table;
+static cl_icd_dispatch formats_table, share_table;
 
 const cl_icd_dispatch *tier_share(void)
 {
@@ -11,12 +12,18 @@ const cl_icd_dispatch *tier_share(void)
 
 const cl_icd_dispatch *tier_formats(void)
 {
-    return &next;
+    return &formats_table;
 }
 
 void tiers_install(void)
 {
-    share_table = *tier_formats();
+    formats_table = next;
+    image_install(&formats_table);
+    transfer_install(&formats_table);
+    map_install(&formats_table);
+    launch_install(&formats_table);
+
+    share_table = formats_table;
     context_install(&share_table);
     queue_install(&share_table);
     event_install(&share_table);

@@ -87,6 +87,13 @@ UINT rig_texel_bytes(DXGI_FORMAT format);
 void rig_write(const struct rig *rig, void *resource, const struct rig_desc *desc, UINT subresource, const void *data);
 /* Reads a subresource to tightly packed rows through a staging copy. No Flush before: Direct3D must be right as it is. */
 void rig_read(const struct rig *rig, void *resource, const struct rig_desc *desc, UINT subresource, void *data);
+/* The size of a subresource as tightly packed rows (a planar format: with its chroma), and how many subresources. */
+size_t rig_bytes(const struct rig_desc *desc, UINT subresource);
+UINT rig_subresources(const struct rig_desc *desc);
+
+/* Flush of the device, and a wait until an event query behind all its work is reached. */
+void rig_flush(const struct rig *rig, void *device);
+bool rig_finish(const struct rig *rig, void *device);
 
 /* The public reference count of a COM object. */
 ULONG rig_refs(void *object);

@@ -55,10 +55,15 @@ HRESULT fake_count(enum fake_method method)
     return atomic_load_explicit(&counter->fail_with, memory_order_relaxed);
 }
 
-HRESULT fake_stub(enum fake_method method)
+void fake_missing(enum fake_method method)
 {
     atomic_fetch_add_explicit(&stub_calls, 1, memory_order_relaxed);
     atomic_store_explicit(&last_stub, method + 1, memory_order_relaxed);
+}
+
+HRESULT fake_stub(enum fake_method method)
+{
+    fake_missing(method);
     fake_count(method);
     return E_NOTIMPL;
 }

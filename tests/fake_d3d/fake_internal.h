@@ -105,6 +105,8 @@ void fake_private_clear(struct fake_object *object);
 HRESULT fake_count(enum fake_method method);
 const char *fake_method_name(enum fake_method method);
 HRESULT fake_stub(enum fake_method method);
+/* A call that is counted already wants something that the fake does not have. */
+void fake_missing(enum fake_method method);
 void fake_violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 unsigned fake_knob_delay(void);
@@ -226,7 +228,13 @@ void fake_format_copy(const struct fake_format *format, const struct fake_view *
 
 /* ---- store.c: the memory of a resource ---- */
 
-enum fake_kind { FAKE_BUFFER = 1, FAKE_TEXTURE1D, FAKE_TEXTURE2D, FAKE_TEXTURE3D };
+enum fake_kind {
+    FAKE_BUFFER = 1,
+    FAKE_TEXTURE1D,
+    FAKE_TEXTURE2D,
+    FAKE_TEXTURE3D,
+    FAKE_SURFACE9, /* the surfaces and textures of Direct3D 9, whose formats are others */
+};
 
 /* Usage, bind and CPU access flags have the same values in Direct3D 10 and 11. */
 struct fake_desc {
@@ -391,13 +399,17 @@ void fake_resource10_get_type(struct fake_object *object, enum fake_method metho
 HRESULT fake_child9_get_device(struct fake_object *object, enum fake_method method,
                                IDirect3DDevice9 **out);
 
-/* ---- query.c: event queries of Direct3D 10 and 11 ---- */
+/* surface9.c: what a surface or level of Direct3D 9 keeps its texels in; NULL if it is none. */
+struct fake_store *fake_surface9_store(struct fake_object *object, unsigned *subresource);
+
+/* ---- query.c: event queries ---- */
 
 struct fake_query {
     struct fake_object object;
     union {
         FAKE_IFACE(ID3D11Query) query11;
         FAKE_IFACE(ID3D10Query) query10;
+        FAKE_IFACE(IDirect3DQuery9) query9;
     } face;
     unsigned type, misc;
     bool ended;

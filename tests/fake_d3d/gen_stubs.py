@@ -71,7 +71,7 @@ EARLIER = {
 
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)")
 METHOD = re.compile(r"([\w\s*]+?)\(\s*\*\s*(\w+)\s*\)\s*\(([^()]*)\)\s*;")
-ORIGIN = re.compile(r"/\*\*\* (\w+) methods \*\*\*/")
+ORIGIN = re.compile(r"/\*+ (I\w+)(?: methods)? \*+/")
 
 
 def read_headers(compiler):
@@ -89,7 +89,7 @@ def methods_of(text, interface):
     body = ATTRIBUTE.sub("", found.group(1))
     origin = None
     methods = []
-    for part in re.split(r"(/\*\*\* \w+ methods \*\*\*/)", body):
+    for part in re.split(r"(/\*+ I\w+(?: methods)? \*+/)", body):
         mark = ORIGIN.match(part)
         if mark:
             origin = mark.group(1)

@@ -1,4 +1,4 @@
-/* Event queries of Direct3D 10 and 11. */
+/* Event queries, the same in all versions. */
 #include "fake_internal.h"
 
 #include <stdlib.h>

@@ -68,6 +68,10 @@ HRESULT fake_resource_open(struct fake_device *device, const struct fake_resourc
 
     if (!store)
         return E_INVALIDARG;
+    if (store->desc.kind == FAKE_SURFACE9) {
+        fake_store_release(store);
+        return E_INVALIDARG;
+    }
     resource = create(device, &types[store->desc.kind], store);
     if (!resource)
         return E_OUTOFMEMORY;
@@ -126,10 +130,9 @@ UINT fake_resource_get_priority(struct fake_object *object, enum fake_method met
 /* What a Direct3D 9 surface or a resource of the later versions keeps its texels in. */
 static struct fake_store *store_of(struct fake_object *object, unsigned *subresource)
 {
-    (void)subresource;
     if (object->class->destroy == fake_resource_destroy)
         return ((struct fake_resource *)object)->store;
-    return NULL;
+    return fake_surface9_store(object, subresource);
 }
 
 size_t fake_d3d_peek(void *iface, unsigned subresource, void *bytes, size_t size)

@@ -1,0 +1,326 @@
+#include "formats/carrier.h"
+
+#include "convert.cl.h"
+#include "d3d/formats.h"
+#include "log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool equal(cl_image_format a, cl_image_format b)
+{
+    return a.image_channel_order == b.image_channel_order && a.image_channel_data_type == b.image_channel_data_type;
+}
+
+/* ---- what the device has ---- */
+
+/* Formats that a driver lists, but whose kernels read and write wrong values. PoCL 3.1 takes the half floats of images
+ * with one channel for whole numbers. */
+static bool broken(const struct context_record *context, cl_image_format format)
+{
+    if (format.image_channel_data_type != CL_HALF_FLOAT || cl_order_channels(format.image_channel_order) != 1)
+        return false;
+    cl_device_id devices[64];
+    cl_platform_id platform;
+    char name[64] = "";
+    size_t size = 0;
+    if (next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
+        size >= sizeof(devices[0]) &&
+        next.clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS)
+        next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+    return strstr(name, "Portable Computing Language") != NULL;
+}
+
+struct format_list {
+    cl_image_format formats[256];
+    cl_uint count;
+};
+
+static void list_native(const struct context_record *context, cl_mem_object_type type, struct format_list *list)
+{
+    list->count = 0;
+    if (next.clGetSupportedImageFormats(context->head.handle, CL_MEM_READ_WRITE, type, 256, list->formats,
+                                        &list->count) != CL_SUCCESS)
+        list->count = 0;
+    if (list->count > 256)
+        list->count = 256;
+}
+
+static bool has(const struct format_list *list, cl_image_format format)
+{
+    for (cl_uint i = 0; i < list->count; i++)
+        if (equal(list->formats[i], format))
+            return true;
+    return false;
+}
+
+/* ---- the choice ---- */
+
+static bool sharable(cl_image_format format)
+{
+    for (unsigned i = 0; i < dxgi_format_count; i++)
+        if (equal(dxgi_formats[i].cl, format))
+            return true;
+    return false;
+}
+
+static bool can_be_float(cl_channel_type type)
+{
+    return type == CL_SNORM_INT8 || type == CL_SNORM_INT16 || type == CL_UNORM_INT8 || type == CL_UNORM_INT16 ||
+           type == CL_HALF_FLOAT;
+}
+
+static bool choose(const struct context_record *context, const struct format_list *native, cl_image_format declared,
+                   cl_image_format *carrier)
+{
+    if ((has(native, declared) && !broken(context, declared)) || !sharable(declared))
+        return false;
+    /* The same channel type keeps every bit; a float holds every value of the types that kernels read as floats. */
+    const cl_image_format same = {CL_RGBA, declared.image_channel_data_type}, floats = {CL_RGBA, CL_FLOAT};
+    if (has(native, same))
+        *carrier = same;
+    else if (has(native, floats) && can_be_float(declared.image_channel_data_type))
+        *carrier = floats;
+    else
+        return false;
+    return true;
+}
+
+static bool carries(const struct context_record *context, cl_mem_object_type type)
+{
+    return context->interop_count > 0 && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER;
+}
+
+bool carrier_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
+                    cl_image_format *carrier)
+{
+    struct format_list native;
+    if (!carries(context, type))
+        return false;
+    list_native(context, type, &native);
+    return choose(context, &native, declared, carrier);
+}
+
+cl_uint carrier_list(const struct context_record *context, cl_mem_object_type type, cl_uint room, cl_image_format *formats)
+{
+    struct format_list native, found = {.count = 0};
+    cl_image_format carrier;
+    if (!carries(context, type))
+        return 0;
+    list_native(context, type, &native);
+    for (unsigned i = 0; i < dxgi_format_count; i++) {
+        const cl_image_format format = dxgi_formats[i].cl;
+        if (has(&native, format) || has(&found, format) || !choose(context, &native, format, &carrier))
+            continue;
+        if (found.count < room)
+            formats[found.count] = format;
+        found.formats[found.count++] = format;
+    }
+    return found.count;
+}
+
+/* ---- the conversion ---- */
+
+static const char *storage(cl_channel_type type)
+{
+    static const char *const names[] = {"", "uchar", "ushort", "", "uint"};
+    return names[cl_type_bytes(type)];
+}
+
+/* The names in convert.cl for a channel type that is carried in floats. */
+static const char *conversion(cl_channel_type type)
+{
+    switch (type) {
+    case CL_SNORM_INT8: return "snorm8";
+    case CL_SNORM_INT16: return "snorm16";
+    case CL_UNORM_INT8: return "unorm8";
+    case CL_UNORM_INT16: return "unorm16";
+    default: return "half";
+    }
+}
+
+/* What kernels read as alpha of a format without one, in the carrier's storage. */
+static const char *one(cl_channel_type type)
+{
+    switch (type) {
+    case CL_SNORM_INT8: return "127";
+    case CL_UNORM_INT8: return "255";
+    case CL_SNORM_INT16: return "32767";
+    case CL_UNORM_INT16: return "65535";
+    case CL_HALF_FLOAT: return "0x3C00";
+    case CL_FLOAT: return "0x3F800000";
+    default: return "1";
+    }
+}
+
+static unsigned order_code(cl_channel_order order)
+{
+    return order == CL_A ? 1 : order == CL_BGRA ? 2 : 0;
+}
+
+static void build_options(const struct converter *c, char *options, size_t size)
+{
+    const cl_channel_type from = c->declared.image_channel_data_type, to = c->carrier.image_channel_data_type;
+    char functions[96], alpha[32];
+    if (from == to) {
+        snprintf(functions, sizeof(functions), "-DENCODE=keep_%s -DDECODE=keep_%s -DWIDE=%s", storage(from), storage(from),
+                 storage(to));
+        snprintf(alpha, sizeof(alpha), "%s", one(to));
+    } else {
+        snprintf(functions, sizeof(functions), "-DENCODE=%s_to_float -DDECODE=float_to_%s -DWIDE=float", conversion(from),
+                 conversion(from));
+        snprintf(alpha, sizeof(alpha), "1.0f");
+    }
+    if (c->declared.image_channel_order == CL_A)
+        snprintf(alpha, sizeof(alpha), "0"); /* it has one of its own */
+    snprintf(options, size, "%s -DNARROW=%s -DCHANNELS=%u -DALPHA=%s -DORDER=%u", functions, storage(from),
+             cl_order_channels(c->declared.image_channel_order), alpha, order_code(c->declared.image_channel_order));
+}
+
+static void free_converter(struct converter *c)
+{
+    if (c->widen)
+        next.clReleaseKernel(c->widen);
+    if (c->narrow)
+        next.clReleaseKernel(c->narrow);
+    if (c->program)
+        next.clReleaseProgram(c->program);
+    free(c);
+}
+
+void converters_destroy(struct converter *first)
+{
+    while (first) {
+        struct converter *after = first->after;
+        free_converter(first);
+        first = after;
+    }
+}
+
+static void log_build(const struct context_record *context, cl_program program)
+{
+    cl_device_id devices[64];
+    char text[512] = "";
+    if (next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) == CL_SUCCESS)
+        next.clGetProgramBuildInfo(program, devices[0], CL_PROGRAM_BUILD_LOG, sizeof(text) - 1, text, NULL);
+    log_write(LOG_ERROR, "the conversion program does not build: %s", text);
+}
+
+static struct converter *make(const struct context_record *context, cl_image_format declared, cl_image_format carrier,
+                              cl_int *status)
+{
+    struct converter *c = calloc(1, sizeof(*c));
+    if (!c) {
+        *status = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    c->declared = declared;
+    c->carrier = carrier;
+    c->narrow_texel = cl_format_texel_bytes(declared);
+    c->wide_texel = cl_format_texel_bytes(carrier);
+    c->lock = (os_mutex)OS_MUTEX_INIT;
+    char options[512];
+    const char *source = convert_cl;
+    build_options(c, options, sizeof(options));
+    c->program = next.clCreateProgramWithSource(context->head.handle, 1, &source, NULL, status);
+    if (*status == CL_SUCCESS) {
+        *status = next.clBuildProgram(c->program, 0, NULL, options, NULL, NULL);
+        if (*status != CL_SUCCESS)
+            log_build(context, c->program);
+    }
+    if (*status == CL_SUCCESS)
+        c->widen = next.clCreateKernel(c->program, "widen", status);
+    if (*status == CL_SUCCESS)
+        c->narrow = next.clCreateKernel(c->program, "narrow", status);
+    if (*status == CL_SUCCESS)
+        return c;
+    free_converter(c);
+    return NULL;
+}
+
+static struct converter *find_locked(struct context_record *context, cl_image_format declared, cl_image_format carrier)
+{
+    struct converter *c = context->converters;
+    while (c && !(equal(c->declared, declared) && equal(c->carrier, carrier)))
+        c = c->after;
+    return c;
+}
+
+struct converter *converter_get(struct context_record *context, cl_image_format declared, cl_image_format carrier,
+                                cl_int *status)
+{
+    os_lock(&registry_lock);
+    struct converter *found = find_locked(context, declared, carrier);
+    os_unlock(&registry_lock);
+    *status = CL_SUCCESS;
+    struct converter *made = found ? NULL : make(context, declared, carrier, status);
+    if (!made)
+        return found;
+    os_lock(&registry_lock);
+    found = find_locked(context, declared, carrier); /* another thread may have been faster */
+    if (!found) {
+        made->after = context->converters;
+        context->converters = made;
+    }
+    os_unlock(&registry_lock);
+    if (!found)
+        return made;
+    free_converter(made);
+    return found;
+}
+
+cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue, cl_mem from, cl_mem to, size_t texels,
+                         cl_uint wait_count, const cl_event *wait, cl_event *done)
+{
+    cl_kernel kernel = widen ? c->widen : c->narrow;
+    os_lock(&c->lock);
+    cl_int status = next.clSetKernelArg(kernel, 0, sizeof(from), &from);
+    if (status == CL_SUCCESS)
+        status = next.clSetKernelArg(kernel, 1, sizeof(to), &to);
+    if (status == CL_SUCCESS)
+        status = next.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &texels, NULL, wait_count, wait, done);
+    os_unlock(&c->lock);
+    return log_next("the conversion of an image's format", "clEnqueueNDRangeKernel", status);
+}
+
+/* ---- fill colours ---- */
+
+static float quantized(cl_channel_type type, float x)
+{
+    const float scale = type == CL_SNORM_INT8 ? 127.0f : type == CL_SNORM_INT16 ? 32767.0f : type == CL_UNORM_INT8 ? 255.0f
+                        : type == CL_UNORM_INT16 ? 65535.0f : 0.0f;
+    if (scale == 0.0f)
+        return x;
+    const float low = type == CL_SNORM_INT8 || type == CL_SNORM_INT16 ? -1.0f : 0.0f;
+    return rintf(fminf(fmaxf(x, low), 1.0f) * scale) / scale;
+}
+
+void carrier_fill_color(cl_image_format declared, const void *color, void *changed)
+{
+    const cl_channel_type type = declared.image_channel_data_type;
+    const bool whole = type == CL_SIGNED_INT8 || type == CL_SIGNED_INT16 || type == CL_SIGNED_INT32 ||
+                       type == CL_UNSIGNED_INT8 || type == CL_UNSIGNED_INT16 || type == CL_UNSIGNED_INT32;
+    const bool alpha_only = declared.image_channel_order == CL_A;
+    const unsigned channels = cl_order_channels(declared.image_channel_order);
+    cl_uint bits[4];
+    const cl_float one_float = 1.0f;
+    memcpy(bits, color, sizeof(bits));
+    for (unsigned i = 0; i < 4; i++) {
+        const bool kept = alpha_only ? i == 3 : i < channels;
+        if (!kept && i == 3 && whole)
+            bits[i] = 1;
+        else if (!kept && i == 3)
+            memcpy(&bits[i], &one_float, sizeof(one_float));
+        else if (!kept)
+            bits[i] = 0;
+        if (whole || type == CL_FLOAT || type == CL_HALF_FLOAT)
+            continue;
+        cl_float value;
+        memcpy(&value, &bits[i], sizeof(value));
+        value = quantized(type, value);
+        memcpy(&bits[i], &value, sizeof(value));
+    }
+    memcpy(changed, bits, sizeof(bits));
+}

@@ -1,0 +1,44 @@
+/* Formats that a device lacks, carried in wider ones that it has: the choice, and the conversion on the device.
+ *
+ * A carried image is an ordinary image of the driver in an RGBA format. Kernels read and write the values that the
+ * declared format would give; all that the host sees (read, write, copy, fill, map, queries) is the declared format.
+ * Two things differ and can't be helped: get_image_channel_order() in a kernel tells the carrier's order, and the border
+ * colour of CLK_ADDRESS_CLAMP has alpha 0 where an R or RG image has 1. */
+#ifndef CLD3D_FORMATS_CARRIER_H
+#define CLD3D_FORMATS_CARRIER_H
+
+#include "share/share.h"
+
+/* Converts between two formats in one context. Lives as long as the context's record. */
+struct converter {
+    cl_image_format declared, carrier;
+    size_t narrow_texel, wide_texel; /* bytes */
+    cl_program program;
+    cl_kernel widen, narrow;
+    os_mutex lock; /* the kernels' arguments, from setting to enqueue; taken for nothing else */
+    struct converter *after;
+};
+
+/* Finds how images of `declared` and `type` are carried in a context. False: they are not, because the device has the
+ * format or nothing can carry it. */
+bool carrier_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
+                    cl_image_format *carrier);
+
+/* The formats that are carried in a context for `type`: writes at most `room` and returns the number of all. */
+cl_uint carrier_list(const struct context_record *context, cl_mem_object_type type, cl_uint room, cl_image_format *formats);
+
+/* The converter of a context for a pair of formats, made when it is first needed. NULL with *status set on failure. */
+struct converter *converter_get(struct context_record *context, cl_image_format declared, cl_image_format carrier,
+                                cl_int *status);
+
+/* Enqueues the conversion of `texels` texels, from tightly packed `from` to tightly packed `to`. */
+cl_int converter_enqueue(struct converter *converter, bool widen, cl_command_queue queue, cl_mem from, cl_mem to,
+                         size_t texels, cl_uint wait_count, const cl_event *wait, cl_event *done);
+
+/* Frees the converters of a context. */
+void converters_destroy(struct converter *first);
+
+/* Changes a fill colour (float4, int4 or uint4, as clEnqueueFillImage takes) to what the carrier must be filled with. */
+void carrier_fill_color(cl_image_format declared, const void *color, void *changed);
+
+#endif

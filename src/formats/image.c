@@ -1,0 +1,427 @@
+/* Carried images: creation, lifetimes and queries; and the two ways between a carried image and declared texels. */
+#include "formats/image.h"
+
+#include "d3d/formats.h"
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct image_record *image_get(cl_mem image)
+{
+    return registry_get(RECORD_IMAGE, image);
+}
+
+static void destroy(struct record *record)
+{
+    struct image_record *image = (struct image_record *)record;
+    while (image->mappings) {
+        struct image_mapping *mapping = image->mappings;
+        image->mappings = mapping->after;
+        if (mapping->narrow)
+            next.clReleaseMemObject(mapping->narrow);
+        free(mapping);
+    }
+    record_put(image->context);
+    free(image);
+}
+
+/* ---- regions ---- */
+
+size_t image_region_bytes(const struct image_record *image, const size_t *region)
+{
+    return region[0] * region[1] * region[2] * image->converter->narrow_texel;
+}
+
+bool image_region_valid(const struct image_record *image, const size_t *origin, const size_t *region)
+{
+    if (!origin || !region)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (region[i] == 0 || origin[i] > image->extent[i] || region[i] > image->extent[i] - origin[i])
+            return false;
+    return true;
+}
+
+cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status)
+{
+    cl_mem buffer = next.clCreateBuffer(image->context->head.handle, flags, bytes, NULL, status);
+    log_next("a command on an image in a carried format", "clCreateBuffer", *status);
+    return buffer;
+}
+
+static size_t texels_of(const size_t *region)
+{
+    return region[0] * region[1] * region[2];
+}
+
+/* Ends a step of two commands: the events go to the caller, or everything is undone. */
+static cl_int end_steps(cl_int status, cl_mem wide, cl_event begun, cl_event *first, cl_event *done)
+{
+    next.clReleaseMemObject(wide); /* the driver keeps it until its commands are over */
+    if (status != CL_SUCCESS)
+        *done = NULL;
+    if (first && status == CL_SUCCESS)
+        *first = begun;
+    else if (begun)
+        next.clReleaseEvent(begun);
+    return status;
+}
+
+cl_int image_to_narrow(struct image_record *image, cl_command_queue queue, const size_t *origin, const size_t *region,
+                       cl_mem narrow, cl_uint wait_count, const cl_event *wait, cl_event *first, cl_event *done)
+{
+    struct converter *c = image->converter;
+    cl_int status;
+    cl_event copied = NULL;
+    cl_mem wide = image_buffer(image, CL_MEM_READ_WRITE, texels_of(region) * c->wide_texel, &status);
+    if (!wide)
+        return status;
+    status = next.clEnqueueCopyImageToBuffer(queue, image->head.handle, wide, origin, region, 0, wait_count, wait, &copied);
+    if (status == CL_SUCCESS)
+        status = converter_enqueue(c, false, queue, wide, narrow, texels_of(region), 1, &copied, done);
+    return end_steps(status, wide, copied, first, done);
+}
+
+cl_int image_from_narrow(struct image_record *image, cl_command_queue queue, const size_t *origin, const size_t *region,
+                         cl_mem narrow, cl_uint wait_count, const cl_event *wait, cl_event *first, cl_event *done)
+{
+    struct converter *c = image->converter;
+    cl_int status;
+    cl_event converted = NULL;
+    cl_mem wide = image_buffer(image, CL_MEM_READ_WRITE, texels_of(region) * c->wide_texel, &status);
+    if (!wide)
+        return status;
+    status = converter_enqueue(c, true, queue, narrow, wide, texels_of(region), wait_count, wait, &converted);
+    if (status == CL_SUCCESS)
+        status = next.clEnqueueCopyBufferToImage(queue, wide, image->head.handle, 0, origin, region, 1, &converted, done);
+    return end_steps(status, wide, converted, first, done);
+}
+
+void image_publish(cl_command_queue queue, cl_command_type type, cl_event first, cl_event done, cl_event *event)
+{
+    struct queue_record *record = event ? registry_get(RECORD_QUEUE, queue) : NULL;
+    if (event && record) {
+        event_track(done, type, record, first);
+        first = NULL;
+    }
+    if (event)
+        *event = done;
+    else if (done)
+        next.clReleaseEvent(done);
+    if (first)
+        next.clReleaseEvent(first);
+    record_put(record);
+}
+
+/* ---- creation ---- */
+
+static void set_extent(struct image_record *image)
+{
+    const cl_image_desc *desc = &image->desc;
+    const size_t layers = desc->image_array_size;
+    image->extent[0] = desc->image_width;
+    image->extent[1] = image->type == CL_MEM_OBJECT_IMAGE1D ? 1
+                       : image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? layers : desc->image_height;
+    image->extent[2] = image->type == CL_MEM_OBJECT_IMAGE3D ? desc->image_depth
+                       : image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY ? layers : 1;
+}
+
+/* The pitches of the application's memory. A 1D array has its layers where a 2D image has its rows. */
+static void set_host_pitches(struct image_record *image)
+{
+    const bool layers_are_rows = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    const size_t given = layers_are_rows ? image->desc.image_slice_pitch : image->desc.image_row_pitch;
+    image->host_row = given ? given : image->extent[0] * image->converter->narrow_texel;
+    image->host_slice = image->desc.image_slice_pitch && !layers_are_rows ? image->desc.image_slice_pitch
+                                                                          : image->host_row * image->extent[1];
+}
+
+/* Brings the application's bytes into a new image, through a queue of our own. */
+static cl_int upload(struct image_record *image, const void *bytes)
+{
+    cl_int status;
+    cl_device_id devices[64];
+    const size_t origin[3] = {0, 0, 0};
+    const size_t rows[3] = {image->extent[0] * image->converter->narrow_texel, image->extent[1], image->extent[2]};
+    cl_event done = NULL;
+    status = next.clGetContextInfo(image->context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL);
+    cl_command_queue queue = NULL;
+    if (status == CL_SUCCESS)
+        queue = next.clCreateCommandQueue(image->context->head.handle, devices[0], 0, &status);
+    cl_mem narrow = queue ? image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, image->extent), &status) : NULL;
+    if (narrow)
+        status = next.clEnqueueWriteBufferRect(queue, narrow, CL_TRUE, origin, origin, rows, 0, 0, image->host_row,
+                                               image->extent[2] > 1 ? image->host_slice : 0, bytes, 0, NULL, NULL);
+    if (narrow && status == CL_SUCCESS)
+        status = image_from_narrow(image, queue, origin, image->extent, narrow, 0, NULL, NULL, &done);
+    if (done) {
+        status = next.clWaitForEvents(1, &done);
+        next.clReleaseEvent(done);
+    }
+    if (narrow)
+        next.clReleaseMemObject(narrow);
+    if (queue)
+        next.clReleaseCommandQueue(queue);
+    return log_next("clCreateImage", "the copy of the application's memory", status);
+}
+
+static cl_int check_host(cl_mem_flags flags, const void *host)
+{
+    const bool wanted = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
+    if (wanted != (host != NULL))
+        return log_refuse("clCreateImage", CL_INVALID_HOST_PTR, "host_ptr is %p with flags 0x%lx", host,
+                          (unsigned long)flags);
+    return CL_SUCCESS;
+}
+
+static struct image_record *new_image(struct context_record *context, struct converter *converter,
+                                      const cl_image_desc *desc, cl_mem_flags flags, void *host)
+{
+    struct image_record *image = calloc(1, sizeof(*image));
+    if (!image)
+        return NULL;
+    image->head = (struct record){.kind = RECORD_IMAGE, .destroy = destroy};
+    record_hold(context);
+    image->context = context;
+    image->converter = converter;
+    image->type = desc->image_type;
+    image->desc = *desc;
+    image->flags = flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_READ_WRITE) ? flags : flags | CL_MEM_READ_WRITE;
+    image->host = flags & CL_MEM_USE_HOST_PTR ? host : NULL;
+    set_extent(image);
+    set_host_pitches(image);
+    return image;
+}
+
+/* The driver's image is always read-write and has no host memory: conversions need both ways. */
+static cl_int make_below(struct image_record *image, const void *bytes)
+{
+    cl_int status;
+    const cl_mem_flags host_flags = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR |
+                                    CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
+    cl_image_desc desc = image->desc;
+    desc.image_row_pitch = desc.image_slice_pitch = 0;
+    if (image->flags & ~(host_flags | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_READ_WRITE))
+        return log_refuse("clCreateImage", CL_INVALID_VALUE, "flags 0x%lx", (unsigned long)image->flags);
+    image->head.handle = next.clCreateImage(image->context->head.handle, CL_MEM_READ_WRITE, &image->converter->carrier,
+                                            &desc, NULL, &status);
+    if (status != CL_SUCCESS)
+        return log_next("clCreateImage", "clCreateImage in the wider format", status);
+    status = bytes ? upload(image, bytes) : CL_SUCCESS;
+    if (status == CL_SUCCESS && !registry_add(&image->head))
+        status = CL_OUT_OF_HOST_MEMORY;
+    if (status != CL_SUCCESS)
+        next.clReleaseMemObject(image->head.handle);
+    return status;
+}
+
+/* Makes a carried image if the format needs it: false if the driver shall make it. */
+static bool make_carried(cl_context handle, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
+                         void *host, cl_int *status, cl_mem *made)
+{
+    struct context_record *context = format && desc && !desc->mem_object ? registry_get(RECORD_CONTEXT, handle) : NULL;
+    cl_image_format carrier;
+    *made = NULL;
+    if (!context || !carrier_choose(context, *format, desc->image_type, &carrier)) {
+        record_put(context);
+        return false;
+    }
+    struct converter *converter = NULL;
+    struct image_record *image = NULL;
+    *status = check_host(flags, host);
+    if (*status == CL_SUCCESS)
+        converter = converter_get(context, *format, carrier, status);
+    if (converter) {
+        image = new_image(context, converter, desc, flags, host);
+        *status = image ? make_below(image, host) : CL_OUT_OF_HOST_MEMORY;
+    }
+    if (image && *status == CL_SUCCESS)
+        *made = image->head.handle;
+    else if (image)
+        destroy(&image->head);
+    record_put(context);
+    return true;
+}
+
+static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
+                                       const cl_image_desc *image_desc, void *host_ptr, cl_int *errcode_ret)
+{
+    cl_int status;
+    cl_mem image;
+    if (!registry_hot() || !make_carried(context, flags, image_format, image_desc, host_ptr, &status, &image))
+        return next.clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return image;
+}
+
+static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const cl_mem_properties *properties,
+                                                       cl_mem_flags flags, const cl_image_format *image_format,
+                                                       const cl_image_desc *image_desc, void *host_ptr,
+                                                       cl_int *errcode_ret)
+{
+    cl_int status;
+    cl_mem image;
+    const bool plain = !properties || !properties[0];
+    if (!plain || !registry_hot() || !make_carried(context, flags, image_format, image_desc, host_ptr, &status, &image))
+        return next.clCreateImageWithProperties(context, properties, flags, image_format, image_desc, host_ptr,
+                                                errcode_ret);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return image;
+}
+
+static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
+                                          size_t image_width, size_t image_height, size_t image_row_pitch,
+                                          void *host_ptr, cl_int *errcode_ret)
+{
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = image_width,
+                                .image_height = image_height, .image_row_pitch = image_row_pitch};
+    cl_int status;
+    cl_mem image;
+    if (!registry_hot() || !make_carried(context, flags, image_format, &desc, host_ptr, &status, &image))
+        return next.clCreateImage2D(context, flags, image_format, image_width, image_height, image_row_pitch, host_ptr,
+                                    errcode_ret);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return image;
+}
+
+static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
+                                          size_t image_width, size_t image_height, size_t image_depth,
+                                          size_t image_row_pitch, size_t image_slice_pitch, void *host_ptr,
+                                          cl_int *errcode_ret)
+{
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = image_width,
+                                .image_height = image_height, .image_depth = image_depth,
+                                .image_row_pitch = image_row_pitch, .image_slice_pitch = image_slice_pitch};
+    cl_int status;
+    cl_mem image;
+    if (!registry_hot() || !make_carried(context, flags, image_format, &desc, host_ptr, &status, &image))
+        return next.clCreateImage3D(context, flags, image_format, image_width, image_height, image_depth, image_row_pitch,
+                                    image_slice_pitch, host_ptr, errcode_ret);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return image;
+}
+
+/* ---- lifetimes ---- */
+
+static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)
+{
+    const cl_int status = next.clRetainMemObject(memobj);
+    if (status == CL_SUCCESS)
+        registry_app_retain(RECORD_IMAGE, memobj);
+    return status;
+}
+
+static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
+{
+    registry_app_release(RECORD_IMAGE, memobj);
+    return next.clReleaseMemObject(memobj);
+}
+
+/* ---- queries ---- */
+
+static cl_int CL_API_CALL get_supported_image_formats(cl_context context, cl_mem_flags flags, cl_mem_object_type image_type,
+                                                      cl_uint num_entries, cl_image_format *image_formats,
+                                                      cl_uint *num_image_formats)
+{
+    cl_uint native = 0;
+    const cl_int status = next.clGetSupportedImageFormats(context, flags, image_type, num_entries, image_formats, &native);
+    struct context_record *record = status == CL_SUCCESS ? registry_get(RECORD_CONTEXT, context) : NULL;
+    if (record) {
+        const cl_uint written = image_formats && native < num_entries ? native : num_entries;
+        native += carrier_list(record, image_type, image_formats ? num_entries - written : 0,
+                               image_formats ? image_formats + written : NULL);
+    }
+    record_put(record);
+    if (status == CL_SUCCESS && num_image_formats)
+        *num_image_formats = native;
+    return status;
+}
+
+/* The declared sizes of an image. False: the driver's answer is right. */
+static bool number(const struct image_record *image, cl_image_info name, size_t *value)
+{
+    const size_t texel = image->converter->narrow_texel, row = image->host ? image->host_row : image->extent[0] * texel;
+    const bool layered = image->type == CL_MEM_OBJECT_IMAGE3D || image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+    switch (name) {
+    case CL_IMAGE_ELEMENT_SIZE:
+        *value = texel;
+        return true;
+    case CL_IMAGE_ROW_PITCH:
+        *value = row;
+        return true;
+    case CL_IMAGE_SLICE_PITCH:
+        *value = layered ? (image->host ? image->host_slice : row * image->extent[1])
+                 : image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? row : 0;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static cl_int CL_API_CALL get_image_info(cl_mem handle, cl_image_info param_name, size_t param_value_size,
+                                         void *param_value, size_t *param_value_size_ret)
+{
+    struct image_record *image = image_get(handle);
+    size_t value;
+    cl_int status;
+    if (image && param_name == CL_IMAGE_FORMAT)
+        status = answer("clGetImageInfo", &image->converter->declared, sizeof(cl_image_format), param_value_size,
+                        param_value, param_value_size_ret);
+    else if (image && number(image, param_name, &value))
+        status = answer("clGetImageInfo", &value, sizeof(value), param_value_size, param_value, param_value_size_ret);
+    else
+        status = next.clGetImageInfo(handle, param_name, param_value_size, param_value, param_value_size_ret);
+    record_put(image);
+    return status;
+}
+
+static cl_int query_mem(struct image_record *image, cl_mem_info name, size_t room, void *to, size_t *size_ret)
+{
+    const size_t size = image_region_bytes(image, image->extent);
+    cl_uint count = 0;
+    switch (name) {
+    case CL_MEM_FLAGS:
+        return answer("clGetMemObjectInfo", &image->flags, sizeof(image->flags), room, to, size_ret);
+    case CL_MEM_SIZE:
+        return answer("clGetMemObjectInfo", &size, sizeof(size), room, to, size_ret);
+    case CL_MEM_HOST_PTR:
+        return answer("clGetMemObjectInfo", &image->host, sizeof(image->host), room, to, size_ret);
+    case CL_MEM_MAP_COUNT:
+        os_lock(&registry_lock);
+        for (const struct image_mapping *m = image->mappings; m; m = m->after)
+            count++;
+        os_unlock(&registry_lock);
+        return answer("clGetMemObjectInfo", &count, sizeof(count), room, to, size_ret);
+    default:
+        return next.clGetMemObjectInfo(image->head.handle, name, room, to, size_ret);
+    }
+}
+
+static cl_int CL_API_CALL get_mem_object_info(cl_mem handle, cl_mem_info param_name, size_t param_value_size,
+                                              void *param_value, size_t *param_value_size_ret)
+{
+    struct image_record *image = image_get(handle);
+    if (!image)
+        return next.clGetMemObjectInfo(handle, param_name, param_value_size, param_value, param_value_size_ret);
+    const cl_int status = query_mem(image, param_name, param_value_size, param_value, param_value_size_ret);
+    record_put(image);
+    return status;
+}
+
+void image_install(cl_icd_dispatch *table)
+{
+    table->clCreateImage = create_image;
+    table->clCreateImageWithProperties = create_image_with_properties;
+    table->clCreateImage2D = create_image_2d;
+    table->clCreateImage3D = create_image_3d;
+    table->clRetainMemObject = retain_mem_object;
+    table->clReleaseMemObject = release_mem_object;
+    table->clGetSupportedImageFormats = get_supported_image_formats;
+    table->clGetImageInfo = get_image_info;
+    table->clGetMemObjectInfo = get_mem_object_info;
+}

@@ -1,0 +1,60 @@
+/* Carried images: their records, and the files of the formats tier for one another. */
+#ifndef CLD3D_FORMATS_IMAGE_H
+#define CLD3D_FORMATS_IMAGE_H
+
+#include "formats/carrier.h"
+
+/* A mapping that the application holds. */
+struct image_mapping {
+    void *pointer; /* what the application got */
+    cl_mem narrow; /* owned; the mapped buffer in the declared format. NULL: the rows are in the image's host memory */
+    bool writes;
+    size_t origin[3], region[3];
+    struct image_mapping *after;
+};
+
+struct image_record {
+    struct record head;
+    struct context_record *context; /* held */
+    struct converter *converter;    /* the context's */
+    cl_mem_object_type type;
+    size_t extent[3];               /* as regions count: width; height or layers; depth or layers */
+    cl_mem_flags flags;             /* as given; 0 became CL_MEM_READ_WRITE */
+    void *host;                     /* of CL_MEM_USE_HOST_PTR, else NULL */
+    size_t host_row, host_slice;    /* its pitches */
+    cl_image_desc desc;             /* as given */
+
+    /* Guarded by registry_lock. */
+    struct image_mapping *mappings;
+    bool loose; /* a kernel may have written what the declared format can't hold: more channels, more precision */
+};
+
+/* The record of a carried image, held, or NULL. */
+struct image_record *image_get(cl_mem image);
+
+/* Bytes of a region in the declared format, tightly packed. */
+size_t image_region_bytes(const struct image_record *image, const size_t *region);
+/* Whether origin and region lie inside the image. */
+bool image_region_valid(const struct image_record *image, const size_t *origin, const size_t *region);
+
+/* Enqueues: the texels of a region come in the declared format, tightly packed, into `narrow` / out of it into the image.
+ * `first` (may be NULL) and `done` get events, owned by the caller. On failure no event is given. */
+cl_int image_to_narrow(struct image_record *image, cl_command_queue queue, const size_t *origin, const size_t *region,
+                       cl_mem narrow, cl_uint wait_count, const cl_event *wait, cl_event *first, cl_event *done);
+cl_int image_from_narrow(struct image_record *image, cl_command_queue queue, const size_t *origin, const size_t *region,
+                         cl_mem narrow, cl_uint wait_count, const cl_event *wait, cl_event *first, cl_event *done);
+
+/* A buffer for `bytes` in the image's context. */
+cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status);
+
+/* Hands the event of a composite command to the application: `done` answers as `type` and began with `first`. Both are
+ * taken over, whether the application wants an event or not. */
+void image_publish(cl_command_queue queue, cl_command_type type, cl_event first, cl_event done, cl_event *event);
+
+/* The parts of the tier. */
+void image_install(cl_icd_dispatch *table);
+void transfer_install(cl_icd_dispatch *table);
+void map_install(cl_icd_dispatch *table);
+void launch_install(cl_icd_dispatch *table);
+
+#endif

@@ -1,0 +1,121 @@
+/* Kernels and carried images.
+ *
+ * A kernel that writes to a carried image may leave in it what the declared format can't hold: a third and fourth
+ * channel, or more precision. Nobody on the host can see that, but the next kernel could. So such an image is tidied (out
+ * to declared texels and back) before a kernel reads it; images that kernels only write or only read cost nothing. */
+#include "formats/image.h"
+
+#include "log.h"
+#include "share/kernel.h"
+
+static cl_kernel_arg_access_qualifier access_of(cl_kernel kernel, cl_uint index)
+{
+    cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_READ_WRITE;
+    if (next.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access, NULL) !=
+        CL_SUCCESS)
+        return CL_KERNEL_ARG_ACCESS_READ_WRITE; /* the program was built without this knowledge */
+    return access == CL_KERNEL_ARG_ACCESS_NONE ? CL_KERNEL_ARG_ACCESS_READ_WRITE : access;
+}
+
+static cl_int tidy(struct image_record *image, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                   cl_event *done)
+{
+    static const size_t origin[3] = {0, 0, 0};
+    cl_int status;
+    cl_event out;
+    cl_mem narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, image->extent), &status);
+    if (!narrow)
+        return status;
+    status = image_to_narrow(image, queue, origin, image->extent, narrow, wait_count, wait, NULL, &out);
+    if (status == CL_SUCCESS) {
+        status = image_from_narrow(image, queue, origin, image->extent, narrow, 1, &out, NULL, done);
+        next.clReleaseEvent(out);
+    }
+    next.clReleaseMemObject(narrow);
+    return status;
+}
+
+enum { ARGUMENTS = 128 };
+
+struct arguments {
+    struct image_record *images[ARGUMENTS]; /* held */
+    cl_uint indexes[ARGUMENTS], count;
+    cl_event tidied[ARGUMENTS];
+    cl_uint tidied_count;
+};
+
+static bool set_loose(struct image_record *image, bool loose)
+{
+    os_lock(&registry_lock);
+    const bool before = image->loose;
+    image->loose = loose;
+    os_unlock(&registry_lock);
+    return before;
+}
+
+/* Tidies what the kernel reads and notes what it writes. */
+static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_kernel kernel, cl_uint wait_count,
+                      const cl_event *wait)
+{
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++) {
+        const cl_kernel_arg_access_qualifier access = access_of(kernel, a->indexes[i]);
+        if (access != CL_KERNEL_ARG_ACCESS_WRITE_ONLY && set_loose(a->images[i], false))
+            status = tidy(a->images[i], queue, wait_count, wait, &a->tidied[a->tidied_count++]);
+    }
+    for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
+        if (access_of(kernel, a->indexes[i]) != CL_KERNEL_ARG_ACCESS_READ_ONLY)
+            set_loose(a->images[i], true);
+    return status;
+}
+
+static cl_int collect(struct arguments *a, cl_command_queue queue, cl_kernel kernel, cl_uint wait_count,
+                      const cl_event *wait)
+{
+    a->tidied_count = 0;
+    a->count = registry_hot() ? kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, a->indexes, ARGUMENTS) : 0;
+    if (a->count == 0)
+        return CL_SUCCESS;
+    cl_int status = prepare(a, queue, kernel, wait_count, wait);
+    if (status == CL_SUCCESS && a->tidied_count) {
+        /* In every kind of queue the kernel comes after the tidying. */
+        status = next.clEnqueueBarrierWithWaitList(queue, a->tidied_count, a->tidied, NULL);
+    }
+    event_release_all(a->tidied_count, a->tidied);
+    for (cl_uint i = 0; i < a->count; i++)
+        record_put(a->images[i]);
+    return log_next("clEnqueueNDRangeKernel", "the conversion of an image argument", status);
+}
+
+static cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_uint work_dim,
+                                                  const size_t *global_work_offset, const size_t *global_work_size,
+                                                  const size_t *local_work_size, cl_uint num_events_in_wait_list,
+                                                  const cl_event *event_wait_list, cl_event *event)
+{
+    if (registry_hot()) {
+        struct arguments arguments;
+        const cl_int status = collect(&arguments, command_queue, kernel, num_events_in_wait_list, event_wait_list);
+        if (status != CL_SUCCESS)
+            return status;
+    }
+    return next.clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
+                                       local_work_size, num_events_in_wait_list, event_wait_list, event);
+}
+
+static cl_int CL_API_CALL enqueue_task(cl_command_queue command_queue, cl_kernel kernel, cl_uint num_events_in_wait_list,
+                                       const cl_event *event_wait_list, cl_event *event)
+{
+    if (registry_hot()) {
+        struct arguments arguments;
+        const cl_int status = collect(&arguments, command_queue, kernel, num_events_in_wait_list, event_wait_list);
+        if (status != CL_SUCCESS)
+            return status;
+    }
+    return next.clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
+}
+
+void launch_install(cl_icd_dispatch *table)
+{
+    table->clEnqueueNDRangeKernel = enqueue_nd_range_kernel;
+    table->clEnqueueTask = enqueue_task;
+}

@@ -1,0 +1,227 @@
+/* Mapping of carried images: the application gets memory with the declared texels, either a mapped buffer of ours or the
+ * memory that it gave with CL_MEM_USE_HOST_PTR. */
+#include "formats/image.h"
+
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The arguments of one clEnqueueMapImage. */
+struct map_call {
+    struct image_record *image;
+    cl_command_queue queue;
+    cl_bool blocking;
+    cl_map_flags flags;
+    const size_t *origin, *region;
+    cl_uint wait_count;
+    const cl_event *wait;
+};
+
+static bool writes(cl_map_flags flags)
+{
+    return (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0;
+}
+
+/* The bytes of the region before the map, in `narrow`: nothing to do if the application will overwrite them all. */
+static cl_int fill_narrow(const struct map_call *m, cl_mem narrow, cl_event *first, cl_event *filled)
+{
+    if (m->flags & CL_MAP_WRITE_INVALIDATE_REGION) {
+        *first = NULL;
+        return next.clEnqueueMarkerWithWaitList(m->queue, m->wait_count, m->wait, filled);
+    }
+    return image_to_narrow(m->image, m->queue, m->origin, m->region, narrow, m->wait_count, m->wait, first, filled);
+}
+
+static void *map_buffer(const struct map_call *m, cl_mem narrow, const cl_event *filled, cl_event *done, cl_int *status)
+{
+    const cl_map_flags flags = m->flags & CL_MAP_WRITE_INVALIDATE_REGION ? m->flags : m->flags | CL_MAP_READ;
+    return next.clEnqueueMapBuffer(m->queue, narrow, m->blocking, flags, 0, image_region_bytes(m->image, m->region), 1,
+                                   filled, done, status);
+}
+
+/* The application's own memory: the texels go where the image has them there. */
+static void *map_host(const struct map_call *m, cl_mem narrow, const cl_event *filled, cl_event *done, cl_int *status)
+{
+    static const size_t zero[3] = {0, 0, 0};
+    const size_t texel = m->image->converter->narrow_texel;
+    const size_t rows[3] = {m->region[0] * texel, m->region[1], m->region[2]};
+    char *pointer = (char *)m->image->host + m->origin[0] * texel + m->origin[1] * m->image->host_row +
+                    m->origin[2] * m->image->host_slice;
+    if (m->flags & CL_MAP_WRITE_INVALIDATE_REGION)
+        *status = next.clEnqueueMarkerWithWaitList(m->queue, 1, filled, done);
+    else
+        *status = next.clEnqueueReadBufferRect(m->queue, narrow, m->blocking, zero, zero, rows, 0, 0, m->image->host_row,
+                                               m->region[2] > 1 ? m->image->host_slice : 0, pointer, 1, filled, done);
+    return *status == CL_SUCCESS ? pointer : NULL;
+}
+
+static void remember(const struct map_call *m, struct image_mapping *mapping)
+{
+    mapping->writes = writes(m->flags);
+    memcpy(mapping->origin, m->origin, sizeof(mapping->origin));
+    memcpy(mapping->region, m->region, sizeof(mapping->region));
+    os_lock(&registry_lock);
+    mapping->after = m->image->mappings;
+    m->image->mappings = mapping;
+    os_unlock(&registry_lock);
+}
+
+static void *map_carried(const struct map_call *m, cl_event *event, cl_int *status)
+{
+    cl_event first = NULL, filled = NULL, done = NULL;
+    struct image_mapping *mapping = calloc(1, sizeof(*mapping));
+    if (!mapping) {
+        *status = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    cl_mem narrow = image_buffer(m->image, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                 image_region_bytes(m->image, m->region), status);
+    if (narrow)
+        *status = fill_narrow(m, narrow, &first, &filled);
+    if (narrow && *status == CL_SUCCESS) {
+        mapping->pointer = m->image->host ? map_host(m, narrow, &filled, &done, status)
+                                          : map_buffer(m, narrow, &filled, &done, status);
+        next.clReleaseEvent(filled);
+    }
+    if (narrow && (m->image->host || *status != CL_SUCCESS))
+        next.clReleaseMemObject(narrow);
+    else
+        mapping->narrow = narrow;
+    void *pointer = mapping->pointer;
+    if (*status == CL_SUCCESS) {
+        remember(m, mapping);
+        image_publish(m->queue, CL_COMMAND_MAP_IMAGE, first, done, event);
+        return pointer;
+    }
+    if (first)
+        next.clReleaseEvent(first);
+    free(mapping);
+    return NULL;
+}
+
+static cl_int check_map(const struct map_call *m, const size_t *row_pitch, const size_t *slice_pitch)
+{
+    const cl_map_flags known = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
+    const bool layered = m->image->type == CL_MEM_OBJECT_IMAGE3D || m->image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
+                         m->image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    if (!image_region_valid(m->image, m->origin, m->region))
+        return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "the region is empty or outside the image");
+    if ((m->flags & ~known) || ((m->flags & CL_MAP_WRITE_INVALIDATE_REGION) && (m->flags & (CL_MAP_READ | CL_MAP_WRITE))))
+        return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "map flags 0x%lx", (unsigned long)m->flags);
+    if (!row_pitch || (layered && !slice_pitch))
+        return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "image_row_pitch or image_slice_pitch is NULL");
+    return CL_SUCCESS;
+}
+
+static void report_pitches(const struct map_call *m, size_t *row_pitch, size_t *slice_pitch)
+{
+    const struct image_record *image = m->image;
+    const size_t row = image->host ? image->host_row : m->region[0] * image->converter->narrow_texel;
+    const size_t slice = image->host ? image->host_slice : row * m->region[1];
+    const bool layered = image->type == CL_MEM_OBJECT_IMAGE3D || image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+    *row_pitch = row;
+    if (slice_pitch)
+        *slice_pitch = layered ? slice : image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? row : 0;
+}
+
+static void *CL_API_CALL map_image(cl_command_queue command_queue, cl_mem handle, cl_bool blocking_map,
+                                   cl_map_flags map_flags, const size_t *origin, const size_t *region,
+                                   size_t *image_row_pitch, size_t *image_slice_pitch, cl_uint num_events_in_wait_list,
+                                   const cl_event *event_wait_list, cl_event *event, cl_int *errcode_ret)
+{
+    struct image_record *image = image_get(handle);
+    if (!image)
+        return next.clEnqueueMapImage(command_queue, handle, blocking_map, map_flags, origin, region, image_row_pitch,
+                                      image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
+    const struct map_call m = {image, command_queue, blocking_map, map_flags, origin, region, num_events_in_wait_list,
+                               event_wait_list};
+    cl_int status = check_map(&m, image_row_pitch, image_slice_pitch);
+    void *pointer = status == CL_SUCCESS ? map_carried(&m, event, &status) : NULL;
+    if (pointer)
+        report_pitches(&m, image_row_pitch, image_slice_pitch);
+    record_put(image);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return pointer;
+}
+
+/* ---- unmap ---- */
+
+static struct image_mapping *take_mapping(struct image_record *image, const void *pointer)
+{
+    os_lock(&registry_lock);
+    struct image_mapping **place = &image->mappings;
+    while (*place && (*place)->pointer != pointer)
+        place = &(*place)->after;
+    struct image_mapping *mapping = *place;
+    if (mapping)
+        *place = mapping->after;
+    os_unlock(&registry_lock);
+    return mapping;
+}
+
+/* The texels that the application may have written, in a buffer: ours unmapped, or a new one from its own memory. */
+static cl_int collect(const struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
+                      cl_uint wait_count, const cl_event *wait, cl_event *first)
+{
+    static const size_t zero[3] = {0, 0, 0};
+    const size_t rows[3] = {mapping->region[0] * image->converter->narrow_texel, mapping->region[1], mapping->region[2]};
+    cl_int status;
+    if (mapping->narrow)
+        return next.clEnqueueUnmapMemObject(queue, mapping->narrow, mapping->pointer, wait_count, wait, first);
+    if (!mapping->writes)
+        return next.clEnqueueMarkerWithWaitList(queue, wait_count, wait, first);
+    mapping->narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, mapping->region), &status);
+    if (!mapping->narrow)
+        return status;
+    /* Blocking: after the call the memory is the application's again. */
+    return next.clEnqueueWriteBufferRect(queue, mapping->narrow, CL_TRUE, zero, zero, rows, 0, 0, image->host_row,
+                                         mapping->region[2] > 1 ? image->host_slice : 0, mapping->pointer, wait_count, wait,
+                                         first);
+}
+
+static cl_int unmap_carried(struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
+                            cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    cl_event first, done;
+    cl_int status = collect(image, mapping, queue, wait_count, wait, &first);
+    if (status == CL_SUCCESS && mapping->writes) {
+        status = image_from_narrow(image, queue, mapping->origin, mapping->region, mapping->narrow, 1, &first, NULL, &done);
+        if (status == CL_SUCCESS)
+            image_publish(queue, CL_COMMAND_UNMAP_MEM_OBJECT, first, done, event);
+        else
+            next.clReleaseEvent(first);
+    } else if (status == CL_SUCCESS) {
+        image_publish(queue, CL_COMMAND_UNMAP_MEM_OBJECT, NULL, first, event);
+    }
+    if (mapping->narrow)
+        next.clReleaseMemObject(mapping->narrow);
+    free(mapping);
+    return status;
+}
+
+static cl_int CL_API_CALL unmap_mem_object(cl_command_queue command_queue, cl_mem memobj, void *mapped_ptr,
+                                           cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
+                                           cl_event *event)
+{
+    struct image_record *image = image_get(memobj);
+    if (!image)
+        return next.clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list, event_wait_list,
+                                            event);
+    struct image_mapping *mapping = take_mapping(image, mapped_ptr);
+    cl_int status;
+    if (mapping)
+        status = unmap_carried(image, mapping, command_queue, num_events_in_wait_list, event_wait_list, event);
+    else
+        status = log_refuse("clEnqueueUnmapMemObject", CL_INVALID_VALUE, "%p is no mapped pointer of image %p", mapped_ptr,
+                            (void *)memobj);
+    record_put(image);
+    return status;
+}
+
+void map_install(cl_icd_dispatch *table)
+{
+    table->clEnqueueMapImage = map_image;
+    table->clEnqueueUnmapMemObject = unmap_mem_object;
+}

@@ -1,0 +1,341 @@
+/* Host-side commands on carried images: read, write, fill and the copies. Each is a short chain of the driver's commands
+ * that the application sees as one, with one event. */
+#include "formats/image.h"
+
+#include "d3d/formats.h"
+#include "log.h"
+
+/* The host memory of a read or write, in the terms of clEnqueueReadBufferRect. */
+struct host_rows {
+    size_t rows[3];  /* bytes, rows, slices */
+    size_t row_pitch, slice_pitch;
+};
+
+/* In a 1D array the slice pitch goes from layer to layer, which are the rows of the rectangle. */
+static cl_int host_rows(const char *call, const struct image_record *image, const size_t *region, size_t row_pitch,
+                        size_t slice_pitch, struct host_rows *host)
+{
+    const size_t bytes = region[0] * image->converter->narrow_texel;
+    if (image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY) {
+        row_pitch = slice_pitch;
+        slice_pitch = 0;
+    }
+    if (row_pitch && row_pitch < bytes)
+        return log_refuse(call, CL_INVALID_VALUE, "the row pitch is %zu, a row has %zu bytes", row_pitch, bytes);
+    *host = (struct host_rows){{bytes, region[1], region[2]}, row_pitch ? row_pitch : bytes, 0};
+    if (slice_pitch && slice_pitch < host->row_pitch * region[1])
+        return log_refuse(call, CL_INVALID_VALUE, "the slice pitch is %zu, a slice has %zu bytes", slice_pitch,
+                          host->row_pitch * region[1]);
+    host->slice_pitch = region[2] > 1 ? slice_pitch : 0;
+    return CL_SUCCESS;
+}
+
+static cl_int check_region(const char *call, const struct image_record *image, const size_t *origin,
+                           const size_t *region)
+{
+    if (image_region_valid(image, origin, region))
+        return CL_SUCCESS;
+    return log_refuse(call, CL_INVALID_VALUE, "the region is empty or outside the image of %zux%zux%zu texels",
+                      image->extent[0], image->extent[1], image->extent[2]);
+}
+
+static void loosen(struct image_record *image, bool loose)
+{
+    os_lock(&registry_lock);
+    image->loose = image->loose || loose;
+    os_unlock(&registry_lock);
+}
+
+/* ---- read and write ---- */
+
+static cl_int read_carried(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
+                           const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr, cl_uint wait_count,
+                           const cl_event *wait, cl_event *event)
+{
+    static const size_t zero[3] = {0, 0, 0};
+    struct host_rows host;
+    cl_event first, packed, done;
+    cl_int status = check_region("clEnqueueReadImage", image, origin, region);
+    if (status == CL_SUCCESS)
+        status = ptr ? host_rows("clEnqueueReadImage", image, region, row_pitch, slice_pitch, &host)
+                     : log_refuse("clEnqueueReadImage", CL_INVALID_VALUE, "ptr is NULL");
+    cl_mem narrow = NULL;
+    if (status == CL_SUCCESS)
+        narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
+    if (!narrow)
+        return status;
+    status = image_to_narrow(image, queue, origin, region, narrow, wait_count, wait, &first, &packed);
+    if (status == CL_SUCCESS) {
+        status = next.clEnqueueReadBufferRect(queue, narrow, blocking, zero, zero, host.rows, 0, 0, host.row_pitch,
+                                              host.slice_pitch, ptr, 1, &packed, &done);
+        next.clReleaseEvent(packed);
+        if (status == CL_SUCCESS)
+            image_publish(queue, CL_COMMAND_READ_IMAGE, first, done, event);
+        else
+            next.clReleaseEvent(first);
+    }
+    next.clReleaseMemObject(narrow);
+    return status;
+}
+
+static cl_int CL_API_CALL read_image(cl_command_queue command_queue, cl_mem handle, cl_bool blocking_read,
+                                     const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch,
+                                     void *ptr, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
+                                     cl_event *event)
+{
+    struct image_record *image = image_get(handle);
+    if (!image)
+        return next.clEnqueueReadImage(command_queue, handle, blocking_read, origin, region, row_pitch, slice_pitch, ptr,
+                                       num_events_in_wait_list, event_wait_list, event);
+    const cl_int status = read_carried(image, command_queue, blocking_read, origin, region, row_pitch, slice_pitch, ptr,
+                                       num_events_in_wait_list, event_wait_list, event);
+    record_put(image);
+    return status;
+}
+
+static cl_int write_carried(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
+                            const size_t *region, size_t row_pitch, size_t slice_pitch, const void *ptr,
+                            cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    static const size_t zero[3] = {0, 0, 0};
+    struct host_rows host;
+    cl_event first, done;
+    cl_int status = check_region("clEnqueueWriteImage", image, origin, region);
+    if (status == CL_SUCCESS)
+        status = ptr ? host_rows("clEnqueueWriteImage", image, region, row_pitch, slice_pitch, &host)
+                     : log_refuse("clEnqueueWriteImage", CL_INVALID_VALUE, "ptr is NULL");
+    cl_mem narrow = NULL;
+    if (status == CL_SUCCESS)
+        narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
+    if (!narrow)
+        return status;
+    status = next.clEnqueueWriteBufferRect(queue, narrow, blocking, zero, zero, host.rows, 0, 0, host.row_pitch,
+                                           host.slice_pitch, ptr, wait_count, wait, &first);
+    if (status == CL_SUCCESS) {
+        status = image_from_narrow(image, queue, origin, region, narrow, 1, &first, NULL, &done);
+        if (status == CL_SUCCESS)
+            image_publish(queue, CL_COMMAND_WRITE_IMAGE, first, done, event);
+        else
+            next.clReleaseEvent(first);
+    }
+    next.clReleaseMemObject(narrow);
+    return status;
+}
+
+static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem handle, cl_bool blocking_write,
+                                      const size_t *origin, const size_t *region, size_t input_row_pitch,
+                                      size_t input_slice_pitch, const void *ptr, cl_uint num_events_in_wait_list,
+                                      const cl_event *event_wait_list, cl_event *event)
+{
+    struct image_record *image = image_get(handle);
+    if (!image)
+        return next.clEnqueueWriteImage(command_queue, handle, blocking_write, origin, region, input_row_pitch,
+                                        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    const cl_int status = write_carried(image, command_queue, blocking_write, origin, region, input_row_pitch,
+                                        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    record_put(image);
+    return status;
+}
+
+/* ---- fill ---- */
+
+static cl_int CL_API_CALL fill_image(cl_command_queue command_queue, cl_mem handle, const void *fill_color,
+                                     const size_t *origin, const size_t *region, cl_uint num_events_in_wait_list,
+                                     const cl_event *event_wait_list, cl_event *event)
+{
+    struct image_record *image = image_get(handle);
+    cl_uint color[4];
+    if (image && fill_color) {
+        carrier_fill_color(image->converter->declared, fill_color, color);
+        fill_color = color;
+    }
+    record_put(image);
+    return next.clEnqueueFillImage(command_queue, handle, fill_color, origin, region, num_events_in_wait_list,
+                                   event_wait_list, event);
+}
+
+/* ---- copies ---- */
+
+static cl_int format_of(cl_mem handle, const struct image_record *image, cl_image_format *format)
+{
+    if (image) {
+        *format = image->converter->declared;
+        return CL_SUCCESS;
+    }
+    return next.clGetImageInfo(handle, CL_IMAGE_FORMAT, sizeof(*format), format, NULL);
+}
+
+static cl_int image_out(struct image_record *image, cl_mem handle, cl_command_queue queue, const size_t *origin,
+                        const size_t *region, cl_mem buffer, cl_uint wait_count, const cl_event *wait, cl_event *done)
+{
+    return image ? image_to_narrow(image, queue, origin, region, buffer, wait_count, wait, NULL, done)
+                 : next.clEnqueueCopyImageToBuffer(queue, handle, buffer, origin, region, 0, wait_count, wait, done);
+}
+
+static cl_int image_in(struct image_record *image, cl_mem handle, cl_command_queue queue, const size_t *origin,
+                       const size_t *region, cl_mem buffer, const cl_event *wait, cl_event *done)
+{
+    return image ? image_from_narrow(image, queue, origin, region, buffer, 1, wait, NULL, done)
+                 : next.clEnqueueCopyBufferToImage(queue, buffer, handle, 0, origin, region, 1, wait, done);
+}
+
+/* An image copy with its arguments; source or destination is carried. */
+struct image_copy {
+    cl_command_queue queue;
+    cl_mem from, to;
+    struct image_record *carried_from, *carried_to;
+    const size_t *from_origin, *to_origin, *region;
+};
+
+/* Only one side is carried, or the two by different formats: through the declared texels. */
+static cl_int copy_by_buffer(const struct image_copy *c, size_t texel, cl_uint wait_count, const cl_event *wait,
+                             cl_event *event)
+{
+    struct image_record *carried = c->carried_from ? c->carried_from : c->carried_to;
+    cl_int status;
+    cl_event first = NULL, done = NULL;
+    cl_mem buffer = image_buffer(carried, CL_MEM_READ_WRITE, c->region[0] * c->region[1] * c->region[2] * texel, &status);
+    if (!buffer)
+        return status;
+    status = image_out(c->carried_from, c->from, c->queue, c->from_origin, c->region, buffer, wait_count, wait, &first);
+    if (status == CL_SUCCESS)
+        status = image_in(c->carried_to, c->to, c->queue, c->to_origin, c->region, buffer, &first, &done);
+    next.clReleaseMemObject(buffer);
+    if (status == CL_SUCCESS)
+        image_publish(c->queue, CL_COMMAND_COPY_IMAGE, first, done, event);
+    else if (first)
+        next.clReleaseEvent(first);
+    return status;
+}
+
+static cl_int copy_carried(const struct image_copy *c, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    cl_image_format from, to;
+    cl_int status = format_of(c->from, c->carried_from, &from);
+    if (status == CL_SUCCESS)
+        status = format_of(c->to, c->carried_to, &to);
+    if (status != CL_SUCCESS)
+        return log_refuse("clEnqueueCopyImage", CL_INVALID_MEM_OBJECT, "source or destination is no image");
+    if (from.image_channel_order != to.image_channel_order || from.image_channel_data_type != to.image_channel_data_type)
+        return log_refuse("clEnqueueCopyImage", CL_IMAGE_FORMAT_MISMATCH, "source and destination differ in their format");
+    if (c->carried_from)
+        status = check_region("clEnqueueCopyImage", c->carried_from, c->from_origin, c->region);
+    if (status == CL_SUCCESS && c->carried_to)
+        status = check_region("clEnqueueCopyImage", c->carried_to, c->to_origin, c->region);
+    if (status != CL_SUCCESS)
+        return status;
+    if (c->carried_from && c->carried_to && c->carried_from->converter == c->carried_to->converter) {
+        os_lock(&registry_lock);
+        const bool loose = c->carried_from->loose;
+        os_unlock(&registry_lock);
+        loosen(c->carried_to, loose);
+        return next.clEnqueueCopyImage(c->queue, c->from, c->to, c->from_origin, c->to_origin, c->region, wait_count, wait,
+                                       event);
+    }
+    return copy_by_buffer(c, cl_format_texel_bytes(from), wait_count, wait, event);
+}
+
+static cl_int CL_API_CALL copy_image(cl_command_queue command_queue, cl_mem src_image, cl_mem dst_image,
+                                     const size_t *src_origin, const size_t *dst_origin, const size_t *region,
+                                     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
+{
+    const struct image_copy c = {command_queue, src_image, dst_image, image_get(src_image), image_get(dst_image),
+                                 src_origin, dst_origin, region};
+    cl_int status;
+    if (c.carried_from || c.carried_to)
+        status = copy_carried(&c, num_events_in_wait_list, event_wait_list, event);
+    else
+        status = next.clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
+                                         num_events_in_wait_list, event_wait_list, event);
+    record_put(c.carried_from);
+    record_put(c.carried_to);
+    return status;
+}
+
+static cl_int copy_out(struct image_record *image, cl_command_queue queue, cl_mem to, const size_t *origin,
+                       const size_t *region, size_t offset, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    cl_int status = check_region("clEnqueueCopyImageToBuffer", image, origin, region);
+    cl_event first, packed, done;
+    cl_mem narrow = NULL;
+    if (status == CL_SUCCESS)
+        narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
+    if (!narrow)
+        return status;
+    status = image_to_narrow(image, queue, origin, region, narrow, wait_count, wait, &first, &packed);
+    if (status == CL_SUCCESS) {
+        status = next.clEnqueueCopyBuffer(queue, narrow, to, 0, offset, image_region_bytes(image, region), 1, &packed,
+                                          &done);
+        next.clReleaseEvent(packed);
+        if (status == CL_SUCCESS)
+            image_publish(queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, first, done, event);
+        else
+            next.clReleaseEvent(first);
+    }
+    next.clReleaseMemObject(narrow);
+    return status;
+}
+
+static cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue command_queue, cl_mem src_image, cl_mem dst_buffer,
+                                               const size_t *src_origin, const size_t *region, size_t dst_offset,
+                                               cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
+                                               cl_event *event)
+{
+    struct image_record *image = image_get(src_image);
+    if (!image)
+        return next.clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region, dst_offset,
+                                               num_events_in_wait_list, event_wait_list, event);
+    const cl_int status = copy_out(image, command_queue, dst_buffer, src_origin, region, dst_offset,
+                                   num_events_in_wait_list, event_wait_list, event);
+    record_put(image);
+    return status;
+}
+
+static cl_int copy_in(struct image_record *image, cl_command_queue queue, cl_mem from, size_t offset,
+                      const size_t *origin, const size_t *region, cl_uint wait_count, const cl_event *wait,
+                      cl_event *event)
+{
+    cl_int status = check_region("clEnqueueCopyBufferToImage", image, origin, region);
+    cl_event first, done;
+    cl_mem narrow = NULL;
+    if (status == CL_SUCCESS)
+        narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
+    if (!narrow)
+        return status;
+    status = next.clEnqueueCopyBuffer(queue, from, narrow, offset, 0, image_region_bytes(image, region), wait_count, wait,
+                                      &first);
+    if (status == CL_SUCCESS) {
+        status = image_from_narrow(image, queue, origin, region, narrow, 1, &first, NULL, &done);
+        if (status == CL_SUCCESS)
+            image_publish(queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, first, done, event);
+        else
+            next.clReleaseEvent(first);
+    }
+    next.clReleaseMemObject(narrow);
+    return status;
+}
+
+static cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_image,
+                                               size_t src_offset, const size_t *dst_origin, const size_t *region,
+                                               cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
+                                               cl_event *event)
+{
+    struct image_record *image = image_get(dst_image);
+    if (!image)
+        return next.clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin, region,
+                                               num_events_in_wait_list, event_wait_list, event);
+    const cl_int status = copy_in(image, command_queue, src_buffer, src_offset, dst_origin, region,
+                                  num_events_in_wait_list, event_wait_list, event);
+    record_put(image);
+    return status;
+}
+
+void transfer_install(cl_icd_dispatch *table)
+{
+    table->clEnqueueReadImage = read_image;
+    table->clEnqueueWriteImage = write_image;
+    table->clEnqueueFillImage = fill_image;
+    table->clEnqueueCopyImage = copy_image;
+    table->clEnqueueCopyImageToBuffer = copy_image_to_buffer;
+    table->clEnqueueCopyBufferToImage = copy_buffer_to_image;
+}

@@ -1,0 +1,405 @@
+/* IDirect3DSurface9 and IDirect3DTexture9: locks above all. */
+#include "device9.h"
+
+#include <stdlib.h>
+
+#include "fake_stubs.h"
+
+static struct fake_surface9 *surface_of(IDirect3DSurface9 *iface)
+{
+    return (struct fake_surface9 *)fake_object_of(iface);
+}
+
+static struct fake_texture9 *texture_of(IDirect3DTexture9 *iface)
+{
+    return (struct fake_texture9 *)fake_object_of(iface);
+}
+
+/* ---- Locks ---- */
+
+static bool rect_fits(const struct fake_surface9 *surface, const RECT *rect)
+{
+    const struct fake_subresource *sub = &surface->store->subresources[surface->level];
+    struct fake_box box;
+
+    if (!rect)
+        return true;
+    if (rect->left < 0 || rect->top < 0 || rect->left >= rect->right || rect->top >= rect->bottom
+        || rect->right > (LONG)sub->width || rect->bottom > (LONG)sub->height)
+        return false;
+    box = (struct fake_box){ (unsigned)rect->left, (unsigned)rect->top, 0,
+                             (unsigned)rect->right, (unsigned)rect->bottom, 1 };
+    return fake_format_box_fits(surface->traits.format, &box, sub->width, sub->height);
+}
+
+static HRESULT check_lock(const struct fake_surface9 *surface, const RECT *rect, DWORD flags,
+                          const char *method)
+{
+    bool discard = flags & D3DLOCK_DISCARD;
+
+    if (!surface->traits.lockable || !rect_fits(surface, rect))
+        return D3DERR_INVALIDCALL;
+    if (discard && (!(surface->traits.usage & D3DUSAGE_DYNAMIC) || flags & D3DLOCK_READONLY))
+        return D3DERR_INVALIDCALL;
+    if (surface->store->subresources[surface->level].map) {
+        fake_violation("%s: the surface is already locked", method);
+        return D3DERR_INVALIDCALL;
+    }
+    return D3D_OK;
+}
+
+/* Waits for pending work. A lost device has none, but its memory is gone: `lost` says so. */
+static HRESULT wait_for_work(struct fake_surface9 *surface, DWORD flags, bool *lost)
+{
+    struct fake_device *device = surface->object.device;
+    HRESULT hr;
+
+    if (flags & D3DLOCK_DISCARD) {
+        fake_queue_detach(device, surface->store);
+        return D3D_OK;
+    }
+    hr = fake_queue_wait(device, surface->store, !(flags & D3DLOCK_READONLY),
+                         !(flags & D3DLOCK_DONOTWAIT));
+    if (hr == DXGI_ERROR_WAS_STILL_DRAWING)
+        return D3DERR_WASSTILLDRAWING;
+    *lost = FAILED(hr);
+    return D3D_OK;
+}
+
+static void *address(const struct fake_surface9 *surface, const RECT *rect)
+{
+    const struct fake_format *format = surface->traits.format;
+    const struct fake_view *view = &surface->store->subresources[surface->level].map_view;
+    size_t row = 0, column = 0;
+
+    if (rect) {
+        bool packed = format->layout == FAKE_PACKED;
+
+        row = (size_t)rect->top / (packed ? format->block_height : 1);
+        column = (size_t)rect->left / (packed ? format->block_width : 1);
+    }
+    return view->base + row * view->pitch + column * format->bytes;
+}
+
+static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DLOCKED_RECT *out,
+                    const RECT *rect, DWORD flags)
+{
+    struct fake_store *store = surface->store;
+    bool writes = !(flags & D3DLOCK_READONLY), lost, discard;
+    struct fake_call call;
+    HRESULT hr = fake_enter9(&call, surface->object.device, method, &lost);
+
+    if (SUCCEEDED(hr))
+        hr = out ? check_lock(surface, rect, flags, fake_method_name(method)) : D3DERR_INVALIDCALL;
+    if (SUCCEEDED(hr) && !lost)
+        hr = wait_for_work(surface, flags, &lost);
+    discard = flags & D3DLOCK_DISCARD || (lost && surface->traits.pool == D3DPOOL_DEFAULT);
+    if (SUCCEEDED(hr) && !fake_store_map(store, surface->level, true, writes, discard))
+        hr = E_OUTOFMEMORY;
+    if (SUCCEEDED(hr)) {
+        out->Pitch = (INT)store->subresources[surface->level].map_view.pitch;
+        out->pBits = address(surface, rect);
+    }
+    fake_leave(&call);
+    return hr;
+}
+
+static HRESULT unlock(struct fake_surface9 *surface, enum fake_method method)
+{
+    struct fake_store *store = surface->store;
+    struct fake_call call;
+    bool lost;
+    HRESULT hr = fake_enter9(&call, surface->object.device, method, &lost);
+
+    if (!store->subresources[surface->level].map) {
+        fake_violation("%s: the surface is not locked", fake_method_name(method));
+        hr = D3DERR_INVALIDCALL;
+    } else {
+        fake_store_unmap(store, surface->level, fake_method_name(method));
+    }
+    fake_leave(&call);
+    return hr;
+}
+
+/* ---- IDirect3DSurface9 ---- */
+
+static HRESULT STDMETHODCALLTYPE surface_LockRect(IDirect3DSurface9 *iface, D3DLOCKED_RECT *out,
+                                                  const RECT *rect, DWORD flags)
+{
+    return lock(surface_of(iface), FAKE_IDirect3DSurface9_LockRect, out, rect, flags);
+}
+
+static HRESULT STDMETHODCALLTYPE surface_UnlockRect(IDirect3DSurface9 *iface)
+{
+    return unlock(surface_of(iface), FAKE_IDirect3DSurface9_UnlockRect);
+}
+
+static void describe(const struct fake_surface9 *surface, D3DSURFACE_DESC *out)
+{
+    const struct fake_traits9 *traits = &surface->traits;
+    const struct fake_subresource *sub = &surface->store->subresources[surface->level];
+
+    *out = (D3DSURFACE_DESC){
+        .Format = traits->format->id,
+        .Type = D3DRTYPE_SURFACE,
+        .Usage = traits->usage,
+        .Pool = traits->pool,
+        .MultiSampleType = traits->samples,
+        .MultiSampleQuality = traits->quality,
+        .Width = sub->width,
+        .Height = sub->height,
+    };
+}
+
+static HRESULT STDMETHODCALLTYPE surface_GetDesc(IDirect3DSurface9 *iface, D3DSURFACE_DESC *out)
+{
+    HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDirect3DSurface9_GetDesc);
+
+    if (FAILED(hr))
+        return hr;
+    if (!out)
+        return D3DERR_INVALIDCALL;
+    describe(surface_of(iface), out);
+    return D3D_OK;
+}
+
+/* A level is in its texture, any other surface in its device. */
+static HRESULT STDMETHODCALLTYPE surface_GetContainer(IDirect3DSurface9 *iface, REFIID iid,
+                                                      void **out)
+{
+    struct fake_surface9 *surface = surface_of(iface);
+    struct fake_object *container = surface->texture ? &surface->texture->object
+                                                     : &surface->object.device->object;
+
+    return fake_object_query(container, FAKE_IDirect3DSurface9_GetContainer, iid, out);
+}
+
+static D3DRESOURCETYPE STDMETHODCALLTYPE surface_GetType(IDirect3DSurface9 *iface)
+{
+    fake_touch(fake_object_of(iface), FAKE_IDirect3DSurface9_GetType);
+    return D3DRTYPE_SURFACE;
+}
+
+static const IDirect3DSurface9Vtbl surface_vtbl = {
+    FAKE_STUBS_IDirect3DSurface9,
+    .GetContainer = surface_GetContainer,
+    .GetDesc = surface_GetDesc,
+    .GetType = surface_GetType,
+    .LockRect = surface_LockRect,
+    .UnlockRect = surface_UnlockRect,
+};
+
+#define FACE offsetof(struct fake_surface9, face)
+
+static const struct fake_iid surface_ifaces[] = {
+    { &IID_IUnknown, FACE },
+    { &IID_IDirect3DResource9, FACE },
+    { &IID_IDirect3DSurface9, FACE },
+    { NULL, 0 },
+};
+
+#undef FACE
+
+/* Counts, on the device, what a reset does not survive. */
+static void count_default_pool(struct fake_object *object, const struct fake_traits9 *traits,
+                               int difference)
+{
+    struct fake_device9 *device = (struct fake_device9 *)object->device;
+
+    if (traits->pool == D3DPOOL_DEFAULT)
+        atomic_fetch_add(&device->default_pool, (unsigned)difference);
+}
+
+static void surface_destroy(struct fake_object *object)
+{
+    struct fake_surface9 *surface = (struct fake_surface9 *)object;
+
+    count_default_pool(object, &surface->traits, -1);
+    fake_store_release(surface->store);
+    free(surface);
+}
+
+static const struct fake_class surface_class = {
+    "IDirect3DSurface9", surface_ifaces, surface_destroy, false,
+};
+
+static void surface_init(struct fake_surface9 *surface, const struct fake_traits9 *traits,
+                         struct fake_store *store)
+{
+    surface->face.i.lpVtbl = (IDirect3DSurface9Vtbl *)&surface_vtbl;
+    surface->face.object = &surface->object;
+    surface->traits = *traits;
+    surface->store = store;
+}
+
+struct fake_surface9 *fake_surface9_create(struct fake_device9 *device,
+                                           const struct fake_traits9 *traits,
+                                           struct fake_store *store)
+{
+    struct fake_surface9 *surface = calloc(1, sizeof *surface);
+
+    if (!surface) {
+        fake_store_release(store);
+        return NULL;
+    }
+    surface_init(surface, traits, store);
+    fake_object_init(&surface->object, sizeof *surface, &surface_class, &device->base);
+    count_default_pool(&surface->object, traits, 1);
+    return surface;
+}
+
+struct fake_surface9 *fake_surface9_check(struct fake_device *device, IDirect3DSurface9 *iface)
+{
+    struct fake_surface9 *surface = iface ? surface_of(iface) : NULL;
+
+    return surface && surface->object.device == device ? surface : NULL;
+}
+
+struct fake_store *fake_surface9_store(struct fake_object *object, unsigned *subresource)
+{
+    struct fake_surface9 *surface = (struct fake_surface9 *)object;
+
+    if (object->class != &surface_class)
+        return NULL;
+    *subresource = surface->level;
+    return surface->store;
+}
+
+/* ---- IDirect3DTexture9 ---- */
+
+static D3DRESOURCETYPE STDMETHODCALLTYPE texture_GetType(IDirect3DTexture9 *iface)
+{
+    fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetType);
+    return D3DRTYPE_TEXTURE;
+}
+
+static DWORD STDMETHODCALLTYPE texture_GetLevelCount(IDirect3DTexture9 *iface)
+{
+    fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetLevelCount);
+    return texture_of(iface)->traits.levels;
+}
+
+static HRESULT STDMETHODCALLTYPE texture_GetLevelDesc(IDirect3DTexture9 *iface, UINT level,
+                                                      D3DSURFACE_DESC *out)
+{
+    HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetLevelDesc);
+    struct fake_texture9 *texture = texture_of(iface);
+
+    if (FAILED(hr))
+        return hr;
+    if (level >= texture->traits.levels || !out)
+        return D3DERR_INVALIDCALL;
+    describe(&texture->levels[level], out);
+    return D3D_OK;
+}
+
+static HRESULT STDMETHODCALLTYPE texture_GetSurfaceLevel(IDirect3DTexture9 *iface, UINT level,
+                                                         IDirect3DSurface9 **out)
+{
+    HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetSurfaceLevel);
+    struct fake_texture9 *texture = texture_of(iface);
+
+    if (!out)
+        return D3DERR_INVALIDCALL;
+    *out = NULL;
+    if (FAILED(hr))
+        return hr;
+    if (level >= texture->traits.levels)
+        return D3DERR_INVALIDCALL;
+    fake_object_ref(&texture->object);
+    *out = &texture->levels[level].face.i;
+    return D3D_OK;
+}
+
+static HRESULT STDMETHODCALLTYPE texture_LockRect(IDirect3DTexture9 *iface, UINT level,
+                                                  D3DLOCKED_RECT *out, const RECT *rect,
+                                                  DWORD flags)
+{
+    struct fake_texture9 *texture = texture_of(iface);
+
+    if (level >= texture->traits.levels)
+        return D3DERR_INVALIDCALL;
+    return lock(&texture->levels[level], FAKE_IDirect3DTexture9_LockRect, out, rect, flags);
+}
+
+static HRESULT STDMETHODCALLTYPE texture_UnlockRect(IDirect3DTexture9 *iface, UINT level)
+{
+    struct fake_texture9 *texture = texture_of(iface);
+
+    if (level >= texture->traits.levels)
+        return D3DERR_INVALIDCALL;
+    return unlock(&texture->levels[level], FAKE_IDirect3DTexture9_UnlockRect);
+}
+
+static HRESULT STDMETHODCALLTYPE texture_AddDirtyRect(IDirect3DTexture9 *iface, const RECT *rect)
+{
+    (void)rect;
+    return fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_AddDirtyRect);
+}
+
+static const IDirect3DTexture9Vtbl texture_vtbl = {
+    FAKE_STUBS_IDirect3DTexture9,
+    .GetType = texture_GetType,
+    .GetLevelCount = texture_GetLevelCount,
+    .GetLevelDesc = texture_GetLevelDesc,
+    .GetSurfaceLevel = texture_GetSurfaceLevel,
+    .LockRect = texture_LockRect,
+    .UnlockRect = texture_UnlockRect,
+    .AddDirtyRect = texture_AddDirtyRect,
+};
+
+#define FACE offsetof(struct fake_texture9, face)
+
+static const struct fake_iid texture_ifaces[] = {
+    { &IID_IUnknown, FACE },
+    { &IID_IDirect3DResource9, FACE },
+    { &IID_IDirect3DBaseTexture9, FACE },
+    { &IID_IDirect3DTexture9, FACE },
+    { NULL, 0 },
+};
+
+#undef FACE
+
+static void texture_destroy(struct fake_object *object)
+{
+    struct fake_texture9 *texture = (struct fake_texture9 *)object;
+
+    count_default_pool(object, &texture->traits, -1);
+    fake_store_release(texture->store);
+    free(texture);
+}
+
+static const struct fake_class texture_class = {
+    "IDirect3DTexture9", texture_ifaces, texture_destroy, false,
+};
+
+/* The levels share the texture's references, so one of them keeps the whole texture alive. */
+struct fake_texture9 *fake_texture9_create(struct fake_device9 *device,
+                                           const struct fake_traits9 *traits,
+                                           struct fake_store *store)
+{
+    size_t size = sizeof(struct fake_texture9) + traits->levels * sizeof(struct fake_surface9);
+    struct fake_texture9 *texture = calloc(1, size);
+    unsigned i;
+
+    if (!texture) {
+        fake_store_release(store);
+        return NULL;
+    }
+    texture->face.i.lpVtbl = (IDirect3DTexture9Vtbl *)&texture_vtbl;
+    texture->face.object = &texture->object;
+    texture->traits = *traits;
+    texture->store = store;
+    for (i = 0; i < traits->levels; i++) {
+        struct fake_surface9 *level = &texture->levels[i];
+
+        surface_init(level, traits, store);
+        fake_object_init_embedded(&level->object, sizeof *level, &surface_class, &device->base);
+        level->object.owner = &texture->object;
+        level->texture = texture;
+        level->level = i;
+    }
+    fake_object_init(&texture->object, size, &texture_class, &device->base);
+    count_default_pool(&texture->object, traits, 1);
+    return texture;
+}

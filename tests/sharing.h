@@ -1,0 +1,381 @@
+/* What the tests of the sharing rules have in common, beside the rig: cases for both APIs, a shared object of each kind
+ * with its resource, the same access to all kinds from both sides, threads.
+ *
+ * A case is written once and gets an open rig:
+ *
+ *     SHARING_CASE(acquires, RIG_PROFILING)
+ *     {
+ *         CHECK(rig->queue != NULL);
+ *     }
+ *
+ *     static const struct tap_test tests[] = {
+ *         SHARING_TESTS("objects can be acquired", acquires),
+ *     };
+ *
+ * After each case nothing that it made may be left, and over the fake Direct3D no rule of Direct3D may have been broken. */
+#ifndef CLD3D_TESTS_SHARING_H
+#define CLD3D_TESTS_SHARING_H
+
+#include "common/rig.h"
+#include "tap.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#ifndef _WIN32
+#include "fake_d3d.h"
+
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+/* ---- cases ---- */
+
+/* Runs a case over one API. */
+static inline void sharing_run(const struct rig_api *api, unsigned flags, void (*body)(struct rig *))
+{
+    struct rig rig;
+#ifndef _WIN32
+    const unsigned before = fake_d3d_live();
+    fake_d3d_reset();
+#endif
+    if (!rig_open(&rig, api, flags))
+        return;
+    body(&rig);
+    rig_close(&rig);
+#ifndef _WIN32
+    if (!CHECK_INT(fake_d3d_violations(), 0))
+        printf("# %s\n", fake_d3d_last_violation());
+    if (!CHECK_INT(fake_d3d_live(), before))
+        fake_d3d_list_live(stdout, "# left: ");
+    fake_d3d_reset();
+#endif
+}
+
+#define SHARING_CASE(name, flags)                                                                                      \
+    static void name(struct rig *rig);                                                                                 \
+    static void name##_d3d11(void)                                                                                     \
+    {                                                                                                                  \
+        sharing_run(&rig_d3d11, (flags), name);                                                                        \
+    }                                                                                                                  \
+    static void name##_d3d10(void)                                                                                     \
+    {                                                                                                                  \
+        sharing_run(&rig_d3d10, (flags), name);                                                                        \
+    }                                                                                                                  \
+    static void name(struct rig *rig)
+
+#define SHARING_TESTS(text, name) {"Direct3D 11: " text, name##_d3d11}, {"Direct3D 10: " text, name##_d3d10}
+
+static inline const struct rig_api *other_api(const struct rig *rig)
+{
+    return rig->api == &rig_d3d11 ? &rig_d3d10 : &rig_d3d11;
+}
+
+/* ---- kinds ---- */
+
+enum kind { KIND_BUFFER, KIND_2D, KIND_3D, KINDS };
+
+/* Every kind of resource here has so many bytes. */
+enum { SHARED_BYTES = 128 };
+
+static inline struct rig_desc kind_desc(enum kind kind)
+{
+    static const struct rig_desc descs[KINDS] = {
+        [KIND_BUFFER] = {.width = SHARED_BYTES},
+        [KIND_2D] = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 8, .height = 4},
+        [KIND_3D] = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 4, .height = 4, .depth = 2},
+    };
+    return descs[kind];
+}
+
+/* The extension's function of a kind; `subresource` is not looked at for buffers. */
+static inline cl_mem kind_create(const struct rig *rig, cl_context context, cl_mem_flags flags, enum kind kind,
+                                 void *resource, UINT subresource, cl_int *status)
+{
+    switch (kind) {
+    case KIND_BUFFER: return rig->create_buffer(context, flags, resource, status);
+    case KIND_2D: return rig->create_2d(context, flags, resource, subresource, status);
+    default: return rig->create_3d(context, flags, resource, subresource, status);
+    }
+}
+
+/* The region of a whole image of a kind. */
+static inline const size_t *kind_region(enum kind kind)
+{
+    static const size_t regions[KINDS][3] = {{SHARED_BYTES, 1, 1}, {8, 4, 1}, {4, 4, 2}};
+    return regions[kind];
+}
+
+static inline const size_t *no_origin(void)
+{
+    static const size_t origin[3];
+    return origin;
+}
+
+/* ---- shared objects ---- */
+
+struct shared {
+    enum kind kind;
+    struct rig_desc desc;
+    void *resource; /* one reference */
+    cl_mem object;  /* one reference */
+};
+
+/* A resource without object, filled from `seed`. */
+static inline bool shared_resource(const struct rig *rig, enum kind kind, unsigned seed, struct shared *shared)
+{
+    unsigned char bytes[SHARED_BYTES];
+    *shared = (struct shared){.kind = kind, .desc = kind_desc(kind)};
+    shared->resource = rig_make(rig, rig->device, &shared->desc, NULL);
+    if (!CHECK(shared->resource != NULL))
+        return false;
+    rig_pattern(bytes, sizeof(bytes), seed);
+    rig_write(rig, shared->resource, &shared->desc, 0, bytes);
+    return true;
+}
+
+/* A resource filled from `seed` and its object in the rig's context. */
+static inline bool shared_open(const struct rig *rig, enum kind kind, unsigned seed, struct shared *shared)
+{
+    cl_int status = CL_SUCCESS;
+    if (!shared_resource(rig, kind, seed, shared))
+        return false;
+    shared->object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, kind, shared->resource, 0, &status);
+    if (CHECK(shared->object != NULL) && CHECK_INT(status, CL_SUCCESS))
+        return true;
+    rig_release(shared->resource);
+    return false;
+}
+
+/* Gives up what is left of it. */
+static inline void shared_close(struct shared *shared)
+{
+    if (shared->object)
+        CHECK_INT(clReleaseMemObject(shared->object), CL_SUCCESS);
+    if (shared->resource)
+        rig_release(shared->resource);
+    *shared = (struct shared){0};
+}
+
+/* One object of each kind; `seed` + kind is its pattern. */
+static inline bool shared_open_all(const struct rig *rig, unsigned seed, struct shared all[KINDS])
+{
+    for (int i = 0; i < KINDS; i++) {
+        if (shared_open(rig, (enum kind)i, seed + (unsigned)i, &all[i]))
+            continue;
+        while (i > 0)
+            shared_close(&all[--i]);
+        return false;
+    }
+    return true;
+}
+
+static inline void shared_close_all(struct shared all[KINDS])
+{
+    for (int i = 0; i < KINDS; i++)
+        shared_close(&all[i]);
+}
+
+/* Acquire and release of one object, without wait list and event. */
+static inline cl_int acquire_one(const struct rig *rig, cl_mem object)
+{
+    return rig->acquire(rig->queue, 1, &object, 0, NULL, NULL);
+}
+
+static inline cl_int release_one(const struct rig *rig, cl_mem object)
+{
+    return rig->release(rig->queue, 1, &object, 0, NULL, NULL);
+}
+
+/* Writes or reads the whole object from OpenCL, not blocking. */
+static inline cl_int cl_write(cl_command_queue queue, const struct shared *shared, const void *bytes, cl_uint wait_count,
+                              const cl_event *wait, cl_event *event)
+{
+    if (shared->kind == KIND_BUFFER)
+        return clEnqueueWriteBuffer(queue, shared->object, CL_FALSE, 0, SHARED_BYTES, bytes, wait_count, wait, event);
+    return clEnqueueWriteImage(queue, shared->object, CL_FALSE, no_origin(), kind_region(shared->kind), 0, 0, bytes,
+                               wait_count, wait, event);
+}
+
+static inline cl_int cl_read(cl_command_queue queue, const struct shared *shared, void *bytes, cl_event *event)
+{
+    if (shared->kind == KIND_BUFFER)
+        return clEnqueueReadBuffer(queue, shared->object, CL_FALSE, 0, SHARED_BYTES, bytes, 0, NULL, event);
+    return clEnqueueReadImage(queue, shared->object, CL_FALSE, no_origin(), kind_region(shared->kind), 0, 0, bytes, 0,
+                              NULL, event);
+}
+
+/* Waits for all commands of a queue. Not clFinish: rusticl's may return too early. */
+static inline void queue_wait(cl_command_queue queue)
+{
+    cl_event marker;
+    if (!CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker), CL_SUCCESS))
+        return;
+    CHECK_INT(clWaitForEvents(1, &marker), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
+}
+
+/* Checks that Direct3D (or OpenCL, for an acquired object) has the pattern of `seed`. */
+static inline bool d3d_has(const struct rig *rig, const struct shared *shared, unsigned seed)
+{
+    unsigned char bytes[SHARED_BYTES], expected[SHARED_BYTES];
+    memset(bytes, 0, sizeof(bytes));
+    rig_pattern(expected, sizeof(expected), seed);
+    rig_read(rig, shared->resource, &shared->desc, 0, bytes);
+    return CHECK_MEM(bytes, expected, sizeof(bytes));
+}
+
+static inline bool cl_has(cl_command_queue queue, const struct shared *shared, unsigned seed)
+{
+    unsigned char bytes[SHARED_BYTES], expected[SHARED_BYTES];
+    memset(bytes, 0, sizeof(bytes));
+    rig_pattern(expected, sizeof(expected), seed);
+    if (!CHECK_INT(cl_read(queue, shared, bytes, NULL), CL_SUCCESS))
+        return false;
+    queue_wait(queue);
+    return CHECK_MEM(bytes, expected, sizeof(bytes));
+}
+
+static inline void d3d_fill(const struct rig *rig, const struct shared *shared, unsigned seed)
+{
+    unsigned char bytes[SHARED_BYTES];
+    rig_pattern(bytes, sizeof(bytes), seed);
+    rig_write(rig, shared->resource, &shared->desc, 0, bytes);
+}
+
+/* The whole way there and back, with a check on each side: `from` is what Direct3D has, `to` what it gets. */
+static inline bool round_trip(const struct rig *rig, const struct shared *shared, unsigned from, unsigned to)
+{
+    unsigned char bytes[SHARED_BYTES];
+    rig_pattern(bytes, sizeof(bytes), to);
+    return CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS) && cl_has(rig->queue, shared, from) &&
+           CHECK_INT(cl_write(rig->queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS) &&
+           CHECK_INT(release_one(rig, shared->object), CL_SUCCESS) && d3d_has(rig, shared, to);
+}
+
+/* ---- contexts and queues beside the rig's ---- */
+
+static inline cl_context plain_context(const struct rig *rig)
+{
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform, 0};
+    cl_int status;
+    cl_context context = clCreateContext(properties, 1, &rig->cl_device, NULL, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return context;
+}
+
+static inline cl_command_queue make_queue(const struct rig *rig, cl_context context, cl_command_queue_properties properties)
+{
+    cl_int status;
+    cl_command_queue queue = clCreateCommandQueue(context, rig->cl_device, properties, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return queue;
+}
+
+static inline cl_event user_event(cl_context context)
+{
+    cl_int status;
+    cl_event event = clCreateUserEvent(context, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return event;
+}
+
+/* Creates with `kind`'s function, and checks that it fails with `code`, gives NULL and adds no reference. */
+static inline void refused(const struct rig *rig, cl_context context, cl_mem_flags flags, enum kind kind, void *resource,
+                           UINT subresource, cl_int code)
+{
+    const ULONG refs = rig_refs(resource);
+    cl_int status = CL_SUCCESS;
+    cl_mem object = kind_create(rig, context, flags, kind, resource, subresource, &status);
+    CHECK_INT(status, code);
+    if (!CHECK(object == NULL))
+        clReleaseMemObject(object);
+    CHECK_INT(rig_refs(resource), refs);
+}
+
+/* ---- time and threads ---- */
+
+#ifdef _WIN32
+typedef HANDLE test_thread;
+
+static inline void pause_ms(unsigned milliseconds)
+{
+    Sleep(milliseconds);
+}
+
+static inline void let_others_run(void)
+{
+    Sleep(0);
+}
+#else
+typedef pthread_t test_thread;
+
+static inline void pause_ms(unsigned milliseconds)
+{
+    const struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static inline void let_others_run(void)
+{
+    sched_yield();
+}
+#endif
+
+struct test_job {
+    void (*run)(void *);
+    void *data;
+};
+
+#ifdef _WIN32
+static inline DWORD WINAPI test_thread_main(void *job)
+{
+    const struct test_job *j = job;
+    j->run(j->data);
+    return 0;
+}
+#else
+static inline void *test_thread_main(void *job)
+{
+    const struct test_job *j = job;
+    j->run(j->data);
+    return NULL;
+}
+#endif
+
+/* `job` lives until the join. */
+static inline bool test_thread_start(test_thread *thread, struct test_job *job)
+{
+#ifdef _WIN32
+    *thread = CreateThread(NULL, 0, test_thread_main, job, 0, NULL);
+    return CHECK(*thread != NULL);
+#else
+    return CHECK(pthread_create(thread, NULL, test_thread_main, job) == 0);
+#endif
+}
+
+static inline void test_thread_join(test_thread thread)
+{
+#ifdef _WIN32
+    WaitForSingleObject(thread, INFINITE);
+    CloseHandle(thread);
+#else
+    pthread_join(thread, NULL);
+#endif
+}
+
+/* Threads meet: nobody leaves `wait` before `count` of them have come. Can be used again and again. */
+struct meeting {
+    atomic_uint came;
+    unsigned count;
+};
+
+static inline void meeting_wait(struct meeting *meeting)
+{
+    const unsigned turn = atomic_fetch_add(&meeting->came, 1) / meeting->count;
+    while (atomic_load(&meeting->came) / meeting->count == turn)
+        let_others_run();
+}
+
+#endif

@@ -1,0 +1,578 @@
+/* The rules for clCreateFromD3D1xBufferKHR, ...Texture2DKHR and ...Texture3DKHR: what they take, what they refuse and with
+ * which code, and that a refusal leaves nothing behind. */
+#include "sharing.h"
+
+/* ---- what is taken ---- */
+
+SHARING_CASE(each_kind, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_open(rig, (enum kind)kind, 7, &shared))
+            continue;
+        CHECK(round_trip(rig, &shared, 7, 8));
+        shared_close(&shared);
+    }
+}
+
+/* Makes an object of a resource as described, for each kind that Direct3D makes. Returns how many it made. */
+static unsigned take_variant(struct rig *rig, enum rig_usage usage, UINT bind, UINT misc)
+{
+    unsigned made = 0;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct rig_desc desc = kind_desc((enum kind)kind);
+        desc.usage = usage;
+        desc.bind = bind;
+        desc.misc = misc;
+        void *resource = rig_make(rig, rig->device, &desc, NULL);
+        if (!resource)
+            continue;
+        cl_int status = 1;
+        cl_mem object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, resource, 0, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        if (CHECK(object != NULL))
+            CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+        rig_release(resource);
+        made++;
+    }
+    return made;
+}
+
+SHARING_CASE(each_usage, 0)
+{
+    CHECK_INT(take_variant(rig, RIG_DEFAULT, 0, 0), KINDS);
+    CHECK_INT(take_variant(rig, RIG_DEFAULT, D3D11_BIND_SHADER_RESOURCE, 0), KINDS);
+    CHECK_INT(take_variant(rig, RIG_STAGING, 0, 0), KINDS);
+    /* Direct3D makes dynamic buffers and 2D textures; Wine has no dynamic 3D textures in some versions. */
+    CHECK(take_variant(rig, RIG_DYNAMIC, D3D11_BIND_SHADER_RESOURCE, 0) >= 2);
+    CHECK(take_variant(rig, RIG_DEFAULT, D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET, 0) >= 1);
+    CHECK(take_variant(rig, RIG_DEFAULT, D3D11_BIND_SHADER_RESOURCE, D3D11_RESOURCE_MISC_SHARED) >= 1);
+}
+
+SHARING_CASE(valid_flags, 0)
+{
+    static const struct {
+        cl_mem_flags given, answered;
+    } cases[] = {
+        {0, CL_MEM_READ_WRITE},
+        {CL_MEM_READ_WRITE, CL_MEM_READ_WRITE},
+        {CL_MEM_READ_ONLY, CL_MEM_READ_ONLY},
+        {CL_MEM_WRITE_ONLY, CL_MEM_WRITE_ONLY},
+    };
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+            cl_int status = 1;
+            cl_mem_flags flags = 12345;
+            cl_mem object = kind_create(rig, rig->context, cases[i].given, (enum kind)kind, shared.resource, 0, &status);
+            if (!CHECK_INT(status, CL_SUCCESS))
+                continue;
+            CHECK_INT(clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof(flags), &flags, NULL), CL_SUCCESS);
+            CHECK_INT(flags, cases[i].answered);
+            CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+        }
+        shared_close(&shared);
+    }
+}
+
+SHARING_CASE(no_place_for_the_code, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        shared.object = kind_create(rig, rig->context, CL_MEM_READ_ONLY, (enum kind)kind, shared.resource, 0, NULL);
+        CHECK(shared.object != NULL);
+        /* A refusal without a place for its code is NULL and no crash. */
+        CHECK(kind_create(rig, rig->context, CL_MEM_READ_ONLY, (enum kind)kind, shared.resource, 0, NULL) == NULL);
+        CHECK(kind_create(rig, NULL, CL_MEM_READ_ONLY, (enum kind)kind, shared.resource, 0, NULL) == NULL);
+        shared_close(&shared);
+    }
+}
+
+/* ---- contexts and flags ---- */
+
+SHARING_CASE(context_must_fit, 0)
+{
+    cl_context plain = plain_context(rig);
+    struct rig other;
+    const bool has_other = rig_open(&other, other_api(rig), 0);
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        refused(rig, NULL, CL_MEM_READ_WRITE, (enum kind)kind, shared.resource, 0, CL_INVALID_CONTEXT);
+        refused(rig, plain, CL_MEM_READ_WRITE, (enum kind)kind, shared.resource, 0, rig->api->invalid_resource);
+        if (has_other)
+            refused(rig, other.context, CL_MEM_READ_WRITE, (enum kind)kind, shared.resource, 0,
+                    rig->api->invalid_resource);
+        shared_close(&shared);
+    }
+    if (has_other)
+        rig_close(&other);
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+}
+
+/* Before the first context with interop the library knows of no context at all. */
+SHARING_CASE(plain_context_alone, RIG_NO_CONTEXT)
+{
+    cl_context plain = plain_context(rig);
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        refused(rig, plain, CL_MEM_READ_WRITE, (enum kind)kind, shared.resource, 0, rig->api->invalid_resource);
+        shared_close(&shared);
+    }
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+}
+
+/* A property that is there with the value NULL asks for no interop. */
+SHARING_CASE(null_device_alone, RIG_NO_CONTEXT)
+{
+    cl_int status = 1;
+    struct shared shared;
+    cl_context context = rig_make_context(rig, NULL, false, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    if (shared_resource(rig, KIND_2D, 1, &shared)) {
+        refused(rig, context, CL_MEM_READ_WRITE, KIND_2D, shared.resource, 0, rig->api->invalid_resource);
+        shared_close(&shared);
+    }
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+SHARING_CASE(bad_flags, 0)
+{
+    static const cl_mem_flags bad[] = {
+        CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY,
+        CL_MEM_USE_HOST_PTR, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+        CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS,
+        CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, CL_MEM_READ_WRITE | (cl_mem_flags)1 << 40,
+        (cl_mem_flags)1 << 20, ~(cl_mem_flags)0,
+    };
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+            refused(rig, rig->context, bad[i], (enum kind)kind, shared.resource, 0, CL_INVALID_VALUE);
+        /* None of these refusals took the subresource. */
+        shared.object = kind_create(rig, rig->context, 0, (enum kind)kind, shared.resource, 0, NULL);
+        CHECK(shared.object != NULL);
+        shared_close(&shared);
+    }
+}
+
+/* ---- resources ---- */
+
+SHARING_CASE(kinds_are_not_mixed, 0)
+{
+    for (int is = 0; is < KINDS; is++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)is, 1, &shared))
+            continue;
+        for (int as = 0; as < KINDS; as++)
+            if (as != is)
+                refused(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)as, shared.resource, 0,
+                        rig->api->invalid_resource);
+        shared_close(&shared);
+    }
+}
+
+static void *make_texture_1d(const struct rig *rig)
+{
+    void *texture = NULL;
+    if (rig->api->version == 11) {
+        const D3D11_TEXTURE1D_DESC desc = {16, 1, 1, DXGI_FORMAT_R8G8B8A8_UNORM, D3D11_USAGE_DEFAULT,
+                                           D3D11_BIND_SHADER_RESOURCE, 0, 0};
+        ID3D11Device_CreateTexture1D((ID3D11Device *)rig->device, &desc, NULL, (ID3D11Texture1D **)&texture);
+    } else {
+        const D3D10_TEXTURE1D_DESC desc = {16, 1, 1, DXGI_FORMAT_R8G8B8A8_UNORM, D3D10_USAGE_DEFAULT,
+                                           D3D10_BIND_SHADER_RESOURCE, 0, 0};
+        ID3D10Device_CreateTexture1D((ID3D10Device *)rig->device, &desc, NULL, (ID3D10Texture1D **)&texture);
+    }
+    return texture;
+}
+
+/* The extensions have no function for it: none of the three takes it. */
+SHARING_CASE(texture_1d, 0)
+{
+    void *texture = make_texture_1d(rig);
+    if (!texture) {
+        SKIP("this Direct3D makes no 1D textures");
+        return;
+    }
+    for (int kind = 0; kind < KINDS; kind++)
+        refused(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, texture, 0, rig->api->invalid_resource);
+    rig_release(texture);
+}
+
+SHARING_CASE(other_api_resource, 0)
+{
+    struct rig other;
+    if (!rig_open(&other, other_api(rig), RIG_NO_CONTEXT))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(&other, (enum kind)kind, 1, &shared))
+            continue;
+        refused(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, shared.resource, 0, rig->api->invalid_resource);
+        shared_close(&shared);
+    }
+    rig_close(&other);
+}
+
+SHARING_CASE(other_device, 0)
+{
+    void *device = rig_another_device(rig);
+    if (!device)
+        return;
+    cl_int status = 1;
+    cl_context context = rig_make_context(rig, device, false, &status);
+    if (CHECK_INT(status, CL_SUCCESS)) {
+        for (int kind = 0; kind < KINDS; kind++) {
+            const struct rig_desc desc = kind_desc((enum kind)kind);
+            void *resource = rig_make(rig, device, &desc, NULL);
+            if (!CHECK(resource != NULL))
+                continue;
+            refused(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, resource, 0, rig->api->invalid_resource);
+            /* In the context of its own device it is welcome. */
+            cl_mem object = kind_create(rig, context, CL_MEM_READ_WRITE, (enum kind)kind, resource, 0, &status);
+            CHECK_INT(status, CL_SUCCESS);
+            if (object)
+                CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+            rig_release(resource);
+        }
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    }
+    rig_release(device);
+}
+
+SHARING_CASE(immutable, 0)
+{
+    static const char zeros[SHARED_BYTES];
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct rig_desc desc = kind_desc((enum kind)kind);
+        desc.usage = RIG_IMMUTABLE;
+        desc.bind = D3D11_BIND_SHADER_RESOURCE;
+        desc.initial = zeros;
+        void *resource = rig_make(rig, rig->device, &desc, NULL);
+        if (!CHECK(resource != NULL))
+            continue;
+        refused(rig, rig->context, CL_MEM_READ_ONLY, (enum kind)kind, resource, 0, rig->api->invalid_resource);
+        refused(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, resource, 0, rig->api->invalid_resource);
+        rig_release(resource);
+    }
+}
+
+SHARING_CASE(multisampled, 0)
+{
+    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 8, .height = 4, .samples = 4,
+                                  .bind = D3D11_BIND_RENDER_TARGET};
+    void *texture = rig_make(rig, rig->device, &desc, NULL);
+    if (!texture) {
+        SKIP("this Direct3D makes no textures with 4 samples");
+        return;
+    }
+    refused(rig, rig->context, CL_MEM_READ_WRITE, KIND_2D, texture, 0, rig->api->invalid_resource);
+    refused(rig, rig->context, CL_MEM_READ_ONLY, KIND_2D, texture, 0, rig->api->invalid_resource);
+    rig_release(texture);
+}
+
+/* ---- subresources ---- */
+
+static void check_extents(const struct rig_desc *desc, cl_mem object, UINT subresource)
+{
+    UINT expected[3];
+    size_t width = 0, height = 0, depth = 77;
+    rig_level(desc, subresource, &expected[0], &expected[1], &expected[2]);
+    CHECK_INT(clGetImageInfo(object, CL_IMAGE_WIDTH, sizeof(width), &width, NULL), CL_SUCCESS);
+    CHECK_INT(clGetImageInfo(object, CL_IMAGE_HEIGHT, sizeof(height), &height, NULL), CL_SUCCESS);
+    CHECK_INT(clGetImageInfo(object, CL_IMAGE_DEPTH, sizeof(depth), &depth, NULL), CL_SUCCESS);
+    CHECK_INT(width, expected[0]);
+    CHECK_INT(height, expected[1]);
+    CHECK_INT(depth, desc->depth ? expected[2] : 0);
+}
+
+/* Every subresource of a texture makes an object, all alive together, and the first index behind them none. */
+static void take_all(struct rig *rig, const struct rig_desc *desc, enum kind kind)
+{
+    enum { MOST = 32 };
+    cl_mem objects[MOST];
+    const UINT count = rig_subresources(desc);
+    void *texture = rig_make(rig, rig->device, desc, NULL);
+    if (!CHECK(texture != NULL) || !CHECK(count <= MOST))
+        return;
+    for (UINT i = 0; i < count; i++) {
+        cl_int status = 1;
+        objects[i] = kind_create(rig, rig->context, CL_MEM_READ_WRITE, kind, texture, i, &status);
+        if (CHECK_INT(status, CL_SUCCESS))
+            check_extents(desc, objects[i], i);
+    }
+    refused(rig, rig->context, CL_MEM_READ_WRITE, kind, texture, count, CL_INVALID_VALUE);
+    refused(rig, rig->context, CL_MEM_READ_WRITE, kind, texture, count + 1, CL_INVALID_VALUE);
+    refused(rig, rig->context, CL_MEM_READ_WRITE, kind, texture, 0x80000000u, CL_INVALID_VALUE);
+    refused(rig, rig->context, CL_MEM_READ_WRITE, kind, texture, 0xFFFFFFFFu, CL_INVALID_VALUE);
+    for (UINT i = 0; i < count; i++)
+        if (objects[i])
+            CHECK_INT(clReleaseMemObject(objects[i]), CL_SUCCESS);
+    rig_release(texture);
+}
+
+SHARING_CASE(subresources, 0)
+{
+    /* Odd sizes: levels are rounded down, to 1 at least. */
+    const struct rig_desc descs[] = {
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 8, .height = 4},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 13, .height = 7, .levels = 4, .bind = D3D11_BIND_SHADER_RESOURCE},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 8, .height = 4, .slices = 5, .bind = D3D11_BIND_SHADER_RESOURCE},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 11, .height = 2, .slices = 4, .levels = 3,
+         .bind = D3D11_BIND_SHADER_RESOURCE},
+    };
+    for (size_t i = 0; i < sizeof(descs) / sizeof(descs[0]); i++)
+        take_all(rig, &descs[i], KIND_2D);
+    const struct rig_desc volume = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 9, .height = 5, .depth = 8, .levels = 3,
+                                    .bind = D3D11_BIND_SHADER_RESOURCE};
+    take_all(rig, &volume, KIND_3D);
+}
+
+/* ---- one object for a subresource, function and context ---- */
+
+SHARING_CASE(duplicates, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        void *resource = all[kind].resource;
+        refused(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, resource, 0, rig->api->invalid_resource);
+        /* Other flags make no other subresource. */
+        refused(rig, rig->context, CL_MEM_READ_ONLY, (enum kind)kind, resource, 0, rig->api->invalid_resource);
+        /* A second reference keeps the object, and with it the subresource. */
+        CHECK_INT(clRetainMemObject(all[kind].object), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(all[kind].object), CL_SUCCESS);
+        refused(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, resource, 0, rig->api->invalid_resource);
+        CHECK_INT(clReleaseMemObject(all[kind].object), CL_SUCCESS);
+        cl_int status = 1;
+        all[kind].object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, resource, 0, &status);
+        CHECK_INT(status, CL_SUCCESS);
+    }
+    shared_close_all(all);
+}
+
+/* Releasing one subresource's object frees that one alone. */
+SHARING_CASE(duplicates_by_subresource, 0)
+{
+    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 8, .height = 4, .slices = 3};
+    void *texture = rig_make(rig, rig->device, &desc, NULL);
+    cl_mem objects[3];
+    if (!CHECK(texture != NULL))
+        return;
+    for (UINT i = 0; i < 3; i++)
+        CHECK((objects[i] = rig->create_2d(rig->context, 0, texture, i, NULL)) != NULL);
+    CHECK_INT(clReleaseMemObject(objects[1]), CL_SUCCESS);
+    refused(rig, rig->context, 0, KIND_2D, texture, 0, rig->api->invalid_resource);
+    refused(rig, rig->context, 0, KIND_2D, texture, 2, rig->api->invalid_resource);
+    CHECK((objects[1] = rig->create_2d(rig->context, 0, texture, 1, NULL)) != NULL);
+    for (UINT i = 0; i < 3; i++)
+        CHECK_INT(clReleaseMemObject(objects[i]), CL_SUCCESS);
+    rig_release(texture);
+}
+
+SHARING_CASE(duplicates_are_per_context, 0)
+{
+    cl_int status = 1;
+    struct shared all[KINDS];
+    cl_context second = rig_make_context(rig, rig->device, false, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    if (shared_open_all(rig, 1, all)) {
+        for (int kind = 0; kind < KINDS; kind++) {
+            cl_mem object = kind_create(rig, second, 0, (enum kind)kind, all[kind].resource, 0, &status);
+            if (!CHECK_INT(status, CL_SUCCESS))
+                continue;
+            CHECK(object != all[kind].object);
+            refused(rig, second, 0, (enum kind)kind, all[kind].resource, 0, rig->api->invalid_resource);
+            /* The one that goes leaves the other's claim alone. */
+            CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+            refused(rig, rig->context, 0, (enum kind)kind, all[kind].resource, 0, rig->api->invalid_resource);
+        }
+        shared_close_all(all);
+    }
+    CHECK_INT(clReleaseContext(second), CL_SUCCESS);
+}
+
+/* Drivers count kernel arguments and sub-buffers as references. For the rule only the application's own count. */
+SHARING_CASE(duplicates_and_the_drivers_count, 0)
+{
+    struct shared shared;
+    cl_int status = 1;
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    cl_kernel kernel = rig_kernel(rig, "kernel void touch(global uchar *b) { b[get_global_id(0)] += 1; }", "touch");
+    const cl_buffer_region region = {0, 16};
+    cl_mem part = clCreateSubBuffer(shared.object, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    if (CHECK(kernel != NULL)) {
+        CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &shared.object), CL_SUCCESS);
+        refused(rig, rig->context, 0, KIND_BUFFER, shared.resource, 0, rig->api->invalid_resource);
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        shared.object = rig->create_buffer(rig->context, 0, shared.resource, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        refused(rig, rig->context, 0, KIND_BUFFER, shared.resource, 0, rig->api->invalid_resource);
+        CHECK(round_trip(rig, &shared, 1, 2));
+        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+        /* The end of the old object must not free what the new one has. */
+        CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+        part = NULL;
+        refused(rig, rig->context, 0, KIND_BUFFER, shared.resource, 0, rig->api->invalid_resource);
+    }
+    if (part)
+        CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* ---- formats ---- */
+
+struct format_case {
+    const char *name;
+    DXGI_FORMAT dxgi;
+    cl_image_format cl;
+};
+
+/* The table of the extensions. */
+#define ROW(dxgi, order, type) {#dxgi, DXGI_FORMAT_##dxgi, {CL_##order, CL_##type}}
+static const struct format_case table[] = {
+    ROW(R32G32B32A32_FLOAT, RGBA, FLOAT),         ROW(R32G32B32A32_UINT, RGBA, UNSIGNED_INT32),
+    ROW(R32G32B32A32_SINT, RGBA, SIGNED_INT32),   ROW(R16G16B16A16_FLOAT, RGBA, HALF_FLOAT),
+    ROW(R16G16B16A16_UNORM, RGBA, UNORM_INT16),   ROW(R16G16B16A16_UINT, RGBA, UNSIGNED_INT16),
+    ROW(R16G16B16A16_SNORM, RGBA, SNORM_INT16),   ROW(R16G16B16A16_SINT, RGBA, SIGNED_INT16),
+    ROW(B8G8R8A8_UNORM, BGRA, UNORM_INT8),        ROW(R8G8B8A8_UNORM, RGBA, UNORM_INT8),
+    ROW(R8G8B8A8_UINT, RGBA, UNSIGNED_INT8),      ROW(R8G8B8A8_SNORM, RGBA, SNORM_INT8),
+    ROW(R8G8B8A8_SINT, RGBA, SIGNED_INT8),        ROW(R32G32_FLOAT, RG, FLOAT),
+    ROW(R32G32_UINT, RG, UNSIGNED_INT32),         ROW(R32G32_SINT, RG, SIGNED_INT32),
+    ROW(R16G16_FLOAT, RG, HALF_FLOAT),            ROW(R16G16_UNORM, RG, UNORM_INT16),
+    ROW(R16G16_UINT, RG, UNSIGNED_INT16),         ROW(R16G16_SNORM, RG, SNORM_INT16),
+    ROW(R16G16_SINT, RG, SIGNED_INT16),           ROW(R8G8_UNORM, RG, UNORM_INT8),
+    ROW(R8G8_UINT, RG, UNSIGNED_INT8),            ROW(R8G8_SNORM, RG, SNORM_INT8),
+    ROW(R8G8_SINT, RG, SIGNED_INT8),              ROW(R32_FLOAT, R, FLOAT),
+    ROW(R32_UINT, R, UNSIGNED_INT32),             ROW(R32_SINT, R, SIGNED_INT32),
+    ROW(R16_FLOAT, R, HALF_FLOAT),                ROW(R16_UNORM, R, UNORM_INT16),
+    ROW(R16_UINT, R, UNSIGNED_INT16),             ROW(R16_SNORM, R, SNORM_INT16),
+    ROW(R16_SINT, R, SIGNED_INT16),               ROW(R8_UNORM, R, UNORM_INT8),
+    ROW(R8_UINT, R, UNSIGNED_INT8),               ROW(R8_SNORM, R, SNORM_INT8),
+    ROW(R8_SINT, R, SIGNED_INT8),
+};
+_Static_assert(sizeof(table) / sizeof(table[0]) == 37, "the extensions' table has 37 rows");
+
+/* Checks one row with one kind of texture. Returns whether Direct3D has such textures. */
+static bool format_row(struct rig *rig, const struct format_case *row, enum kind kind)
+{
+    struct rig_desc desc = kind_desc(kind);
+    desc.format = row->dxgi;
+    void *texture = rig_make(rig, rig->device, &desc, NULL);
+    if (!texture)
+        return false;
+    if (!rig_has_format(rig, row->cl, kind == KIND_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D)) {
+        refused(rig, rig->context, CL_MEM_READ_WRITE, kind, texture, 0, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    } else {
+        cl_int status = 1;
+        cl_image_format format = {0, 0};
+        size_t element = 0;
+        cl_mem image = kind_create(rig, rig->context, CL_MEM_READ_WRITE, kind, texture, 0, &status);
+        if (CHECK_INT(status, CL_SUCCESS)) {
+            CHECK_INT(clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof(format), &format, NULL), CL_SUCCESS);
+            CHECK_INT(format.image_channel_order, row->cl.image_channel_order);
+            CHECK_INT(format.image_channel_data_type, row->cl.image_channel_data_type);
+            CHECK_INT(clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element, NULL), CL_SUCCESS);
+            CHECK_INT(element, rig_texel_bytes(row->dxgi));
+            CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+        }
+    }
+    rig_release(texture);
+    return true;
+}
+
+static void format_table(struct rig *rig, enum kind kind)
+{
+    unsigned made = 0;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        made += format_row(rig, &table[i], kind);
+        if (atomic_load(&tap_case.failures) != failures)
+            printf("# with %s\n", table[i].name);
+    }
+    CHECK(made > 30);
+}
+
+SHARING_CASE(formats_2d, 0)
+{
+    format_table(rig, KIND_2D);
+}
+
+SHARING_CASE(formats_3d, 0)
+{
+    format_table(rig, KIND_3D);
+}
+
+SHARING_CASE(formats_not_in_the_table, 0)
+{
+    static const struct {
+        DXGI_FORMAT format;
+        UINT bind;
+    } outside[] = {
+        {DXGI_FORMAT_R10G10B10A2_UNORM, 0},   {DXGI_FORMAT_R10G10B10A2_UINT, 0},
+        {DXGI_FORMAT_R11G11B10_FLOAT, 0},     {DXGI_FORMAT_R9G9B9E5_SHAREDEXP, D3D11_BIND_SHADER_RESOURCE},
+        {DXGI_FORMAT_BC1_UNORM, 0},           {DXGI_FORMAT_BC3_UNORM, 0},
+        {DXGI_FORMAT_R32G32B32_FLOAT, 0},     {DXGI_FORMAT_R32_TYPELESS, 0},
+        {DXGI_FORMAT_R16_TYPELESS, 0},        {DXGI_FORMAT_R16G16B16A16_TYPELESS, 0},
+        {DXGI_FORMAT_B5G6R5_UNORM, 0},        {DXGI_FORMAT_D32_FLOAT, D3D11_BIND_DEPTH_STENCIL},
+        {DXGI_FORMAT_D16_UNORM, D3D11_BIND_DEPTH_STENCIL}, {DXGI_FORMAT_D24_UNORM_S8_UINT, D3D11_BIND_DEPTH_STENCIL},
+    };
+    unsigned made = 0;
+    for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
+        const struct rig_desc desc = {.format = outside[i].format, .width = 8, .height = 4, .bind = outside[i].bind};
+        void *texture = rig_make(rig, rig->device, &desc, NULL);
+        if (!texture)
+            continue;
+        refused(rig, rig->context, CL_MEM_READ_WRITE, KIND_2D, texture, 0, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+        rig_release(texture);
+        made++;
+    }
+    CHECK(made >= 6);
+    const struct rig_desc volume = {.format = DXGI_FORMAT_R10G10B10A2_UNORM, .width = 4, .height = 4, .depth = 2};
+    void *texture = rig_make(rig, rig->device, &volume, NULL);
+    if (CHECK(texture != NULL))
+        refused(rig, rig->context, CL_MEM_READ_WRITE, KIND_3D, texture, 0, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    rig_release(texture);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("each kind of resource makes an object", each_kind),
+    SHARING_TESTS("resources of each usage, bound and shared or not, make objects", each_usage),
+    SHARING_TESTS("the three access flags and none", valid_flags),
+    SHARING_TESTS("the place for the code may be NULL", no_place_for_the_code),
+    SHARING_TESTS("the context must be one with this interop", context_must_fit),
+    SHARING_TESTS("a plain context before any with interop", plain_context_alone),
+    SHARING_TESTS("a NULL device is no interop", null_device_alone),
+    SHARING_TESTS("other flags are refused", bad_flags),
+    SHARING_TESTS("buffers, 2D and 3D textures are not mixed up", kinds_are_not_mixed),
+    SHARING_TESTS("1D textures are refused", texture_1d),
+    SHARING_TESTS("resources of the other API are refused", other_api_resource),
+    SHARING_TESTS("resources of another device are refused", other_device),
+    SHARING_TESTS("immutable resources are refused", immutable),
+    SHARING_TESTS("multisampled textures are refused", multisampled),
+    SHARING_TESTS("every subresource and none beyond", subresources),
+    SHARING_TESTS("a resource has one object at a time", duplicates),
+    SHARING_TESTS("a subresource has one object at a time", duplicates_by_subresource),
+    SHARING_TESTS("another context may have an object of the same", duplicates_are_per_context),
+    SHARING_TESTS("only the application's references keep a subresource taken", duplicates_and_the_drivers_count),
+    SHARING_TESTS("all formats of the table, 2D", formats_2d),
+    SHARING_TESTS("all formats of the table, 3D", formats_3d),
+    SHARING_TESTS("formats outside the table are refused", formats_not_in_the_table),
+};
+
+TAP_MAIN(tests)

@@ -1,0 +1,346 @@
+/* Every format of the extensions' table, 2D and 3D, through the commands of OpenCL that take images. */
+#include "common/shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- all of an image ---- */
+
+static void read_write(struct shared *s, const struct format *format)
+{
+    (void)format;
+    shared_round_trip(s, 1);
+}
+
+/* ---- parts of an image ---- */
+
+/* A part of an image that leaves a border on each side, and memory for it whose rows have gaps. */
+struct part {
+    size_t origin[3], region[3];
+    size_t row_pitch, slice_pitch; /* slice_pitch 0 for a 2D image */
+    size_t size;
+    unsigned char *memory;
+};
+
+enum { GAP = 0xC5 };
+
+/* `odd`: the row pitch is no multiple of the texel. */
+static struct part part_of(const struct shared *s, bool odd)
+{
+    const bool deep = s->extent[2] > 1;
+    const size_t texel = s->row / s->extent[0];
+    struct part part = {.origin = {2, 1, deep ? 1 : 0},
+                        .region = {s->extent[0] - 5, s->extent[1] - 2, deep ? s->extent[2] - 2 : 1}};
+    if (deep)
+        part.region[2] = s->extent[2] - 1;
+    part.row_pitch = part.region[0] * texel + (odd ? 3 : 2 * texel);
+    part.slice_pitch = deep ? part.row_pitch * (part.region[1] + 1) : 0;
+    part.size = deep ? part.slice_pitch * part.region[2] : part.row_pitch * part.region[1];
+    part.memory = malloc(part.size);
+    memset(part.memory, GAP, part.size);
+    return part;
+}
+
+/* Copies the part between an image's bytes and its own memory. */
+static void move_part(const struct shared *s, const struct part *part, unsigned char *image, bool to_image)
+{
+    const size_t texel = s->row / s->extent[0];
+    for (size_t z = 0; z < part->region[2]; z++) {
+        for (size_t y = 0; y < part->region[1]; y++) {
+            unsigned char *in_part = part->memory + z * part->slice_pitch + y * part->row_pitch;
+            unsigned char *in_image = image + (part->origin[0]) * texel +
+                                      ((part->origin[2] + z) * s->extent[1] + part->origin[1] + y) * s->row;
+            memcpy(to_image ? in_image : in_part, to_image ? in_part : in_image, part->region[0] * texel);
+        }
+    }
+}
+
+static void read_part(struct shared *s, bool odd)
+{
+    struct part expected = part_of(s, odd), actual = part_of(s, odd);
+    unsigned char *image = shared_pattern(s, 1);
+    move_part(s, &expected, image, false);
+    CHECK_INT(clEnqueueReadImage(s->queue, s->memory, CL_TRUE, actual.origin, actual.region, actual.row_pitch,
+                                 actual.slice_pitch, actual.memory, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_MEM(actual.memory, expected.memory, expected.size);
+    free(image);
+    free(actual.memory);
+    free(expected.memory);
+}
+
+/* Fills a part's memory with the rows of another image. */
+static void fill_part(const struct shared *s, const struct part *part, unsigned seed)
+{
+    unsigned char *other = shared_pattern(s, seed);
+    move_part(s, part, other, false);
+    free(other);
+}
+
+static void write_part(struct shared *s, bool odd)
+{
+    struct part part = part_of(s, odd);
+    unsigned char *expected = shared_pattern(s, 1);
+    fill_part(s, &part, 2);
+    move_part(s, &part, expected, true);
+    CHECK_INT(clEnqueueWriteImage(s->queue, s->memory, CL_TRUE, part.origin, part.region, part.row_pitch,
+                                  part.slice_pitch, part.memory, 0, NULL, NULL),
+              CL_SUCCESS);
+    shared_release(s);
+    shared_d3d_expect_bytes(s, expected);
+    free(expected);
+    free(part.memory);
+}
+
+static void parts(struct shared *s, const struct format *format)
+{
+    (void)format;
+    for (int odd = 0; odd < 2; odd++) {
+        shared_prepare(s, 1);
+        shared_acquire(s);
+        read_part(s, odd);
+        write_part(s, odd);
+    }
+}
+
+/* ---- mapped ---- */
+
+/* Reads or writes a part of an image through clEnqueueMapImage: `bytes` is the image that it is part of. */
+static void map_part(struct shared *s, cl_map_flags flags, unsigned seed, unsigned char *bytes)
+{
+    struct part part = part_of(s, false);
+    size_t row_pitch = 0, slice_pitch = 0;
+    cl_int status;
+    free(part.memory);
+    unsigned char *mapped = clEnqueueMapImage(s->queue, s->memory, CL_TRUE, flags, part.origin, part.region, &row_pitch,
+                                              &slice_pitch, 0, NULL, NULL, &status);
+    if (!CHECK_INT(status, CL_SUCCESS) || !CHECK(mapped != NULL))
+        return;
+    part.row_pitch = row_pitch;
+    part.slice_pitch = part.region[2] > 1 ? slice_pitch : 0;
+    part.memory = mapped;
+    if (flags & CL_MAP_READ) {
+        unsigned char *found = shared_pattern(s, seed);
+        memcpy(found, bytes, s->bytes);
+        move_part(s, &part, found, true);
+        CHECK_MEM(found, bytes, s->bytes);
+        free(found);
+    }
+    if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) {
+        fill_part(s, &part, seed);
+        move_part(s, &part, bytes, true);
+    }
+    CHECK_INT(clEnqueueUnmapMemObject(s->queue, s->memory, mapped, 0, NULL, NULL), CL_SUCCESS);
+}
+
+static void map(struct shared *s, const struct format *format)
+{
+    static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_READ | CL_MAP_WRITE,
+                                         CL_MAP_WRITE_INVALIDATE_REGION};
+    (void)format;
+    for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        const int before = failures();
+        unsigned char *expected = shared_pattern(s, 1);
+        shared_prepare(s, 1);
+        shared_acquire(s);
+        map_part(s, flags[i], 10 + i, expected);
+        shared_release(s);
+        shared_d3d_expect_bytes(s, expected);
+        free(expected);
+        remark_failures(before, "map flags 0x%x", (unsigned)flags[i]);
+    }
+}
+
+/* ---- copied ---- */
+
+/* An ordinary image like the shared one. */
+static cl_mem ordinary_image(struct shared *s, const struct format *format)
+{
+    const bool deep = s->desc.depth;
+    const cl_image_desc desc = {.image_type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+                                .image_width = s->extent[0],
+                                .image_height = s->extent[1],
+                                .image_depth = deep ? s->extent[2] : 0};
+    cl_int status;
+    cl_mem image = clCreateImage(s->context, CL_MEM_READ_WRITE, &format->cl, &desc, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return image;
+}
+
+/* From a shared image to an ordinary one, and a part of that to the same place of the shared one. */
+static void copy_image(struct shared *s, const struct format *format)
+{
+    static const size_t zero[3] = {0, 0, 0};
+    struct part part = part_of(s, false);
+    unsigned char *expected = shared_pattern(s, 1), *bytes = shared_pattern(s, 2);
+    struct shared ordinary = *s;
+    ordinary.memory = ordinary_image(s, format);
+
+    shared_prepare(s, 1);
+    shared_cl_write(&ordinary, bytes);
+    shared_acquire(s);
+    CHECK_INT(clEnqueueCopyImage(s->queue, s->memory, ordinary.memory, zero, zero, s->extent, 0, NULL, NULL),
+              CL_SUCCESS);
+    shared_cl_expect(&ordinary, 1);
+
+    shared_cl_write(&ordinary, bytes);
+    CHECK_INT(clEnqueueCopyImage(s->queue, ordinary.memory, s->memory, part.origin, part.origin, part.region, 0, NULL,
+                                 NULL),
+              CL_SUCCESS);
+    shared_release(s);
+    move_part(s, &part, bytes, false);
+    move_part(s, &part, expected, true);
+    shared_d3d_expect_bytes(s, expected);
+
+    clReleaseMemObject(ordinary.memory);
+    free(part.memory);
+    free(bytes);
+    free(expected);
+}
+
+/* From one shared image to another. */
+static void copy_shared(struct shared *s, const struct format *format)
+{
+    struct part part = part_of(s, false);
+    const size_t zero[3] = {0, 0, 0};
+    struct shared pair[2] = {*s};
+    unsigned char *source = shared_pattern(s, 1), *expected = shared_pattern(s, 2);
+    (void)format;
+    if (shared_open(&pair[1], s->rig, &s->desc, 0, CL_MEM_READ_WRITE)) {
+        shared_prepare(&pair[0], 1);
+        shared_prepare(&pair[1], 2);
+        shared_acquire_all(pair, 2);
+        CHECK_INT(clEnqueueCopyImage(s->queue, pair[0].memory, pair[1].memory, part.origin, zero, part.region, 0, NULL,
+                                     NULL),
+                  CL_SUCCESS);
+        shared_release_all(pair, 2);
+        move_part(s, &part, source, false);
+        memset(part.origin, 0, sizeof(part.origin));
+        move_part(s, &part, expected, true);
+        shared_d3d_expect_bytes(&pair[1], expected);
+        shared_d3d_expect(&pair[0], 1);
+        shared_close(&pair[1]);
+    }
+    free(expected);
+    free(source);
+    free(part.memory);
+}
+
+enum { BUFFER_OFFSET = 48 };
+
+/* A buffer with the tight rows of a part at BUFFER_OFFSET. */
+static cl_mem part_buffer(struct shared *s, struct part *part, unsigned seed)
+{
+    const size_t texel = s->row / s->extent[0];
+    cl_int status;
+    part->row_pitch = part->region[0] * texel;
+    part->slice_pitch = part->row_pitch * part->region[1];
+    part->size = part->slice_pitch * part->region[2];
+    fill_part(s, part, seed);
+    cl_mem buffer = clCreateBuffer(s->context, CL_MEM_READ_WRITE, BUFFER_OFFSET + part->size + 16, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteBuffer(s->queue, buffer, CL_TRUE, BUFFER_OFFSET, part->size, part->memory, 0, NULL, NULL),
+              CL_SUCCESS);
+    return buffer;
+}
+
+static void copy_to_buffer(struct shared *s, const struct format *format)
+{
+    struct part part = part_of(s, false);
+    unsigned char *found = calloc(1, part.size);
+    cl_mem buffer = part_buffer(s, &part, 2);
+    (void)format;
+    shared_prepare(s, 1);
+    shared_acquire(s);
+    CHECK_INT(clEnqueueCopyImageToBuffer(s->queue, s->memory, buffer, part.origin, part.region, BUFFER_OFFSET, 0, NULL,
+                                         NULL),
+              CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(s->queue, buffer, CL_TRUE, BUFFER_OFFSET, part.size, found, 0, NULL, NULL), CL_SUCCESS);
+    fill_part(s, &part, 1);
+    CHECK_MEM(found, part.memory, part.size);
+    shared_release(s);
+    shared_d3d_expect(s, 1);
+    clReleaseMemObject(buffer);
+    free(found);
+    free(part.memory);
+}
+
+static void copy_from_buffer(struct shared *s, const struct format *format)
+{
+    struct part part = part_of(s, false);
+    unsigned char *expected = shared_pattern(s, 1);
+    cl_mem buffer = part_buffer(s, &part, 2);
+    (void)format;
+    shared_prepare(s, 1);
+    shared_acquire(s);
+    CHECK_INT(clEnqueueCopyBufferToImage(s->queue, buffer, s->memory, BUFFER_OFFSET, part.origin, part.region, 0, NULL,
+                                         NULL),
+              CL_SUCCESS);
+    shared_release(s);
+    move_part(s, &part, expected, true);
+    shared_d3d_expect_bytes(s, expected);
+    clReleaseMemObject(buffer);
+    free(expected);
+    free(part.memory);
+}
+
+/* ---- filled ---- */
+
+/* Fills a part with the colour of a texel that the pattern has. */
+static void fill(struct shared *s, const struct format *format)
+{
+    const size_t texel = format_texel(format);
+    struct part part = part_of(s, false);
+    unsigned char *expected = shared_pattern(s, 1), *other = shared_pattern(s, 2);
+    const union colour colour = format_colour(format, other);
+    shared_prepare(s, 1);
+    shared_acquire(s);
+    CHECK_INT(clEnqueueFillImage(s->queue, s->memory, &colour, part.origin, part.region, 0, NULL, NULL), CL_SUCCESS);
+    shared_release(s);
+    for (size_t i = texel; i < s->bytes; i += texel)
+        memcpy(other + i, other, texel);
+    move_part(s, &part, other, false);
+    move_part(s, &part, expected, true);
+    shared_d3d_expect_bytes(s, expected);
+    free(other);
+    free(expected);
+    free(part.memory);
+}
+
+/* ---- the cases ---- */
+
+#define FORMAT_CASES(test)                                                                                             \
+    static void test##_2d(const struct rig *rig)                                                                       \
+    {                                                                                                                  \
+        each_format(rig, false, test);                                                                                 \
+    }                                                                                                                  \
+    static void test##_3d(const struct rig *rig)                                                                       \
+    {                                                                                                                  \
+        each_format(rig, true, test);                                                                                  \
+    }                                                                                                                  \
+    CASES(test##_2d, 0)                                                                                                \
+    CASES(test##_3d, 0)
+
+FORMAT_CASES(read_write)
+FORMAT_CASES(parts)
+FORMAT_CASES(map)
+FORMAT_CASES(copy_image)
+FORMAT_CASES(copy_shared)
+FORMAT_CASES(copy_to_buffer)
+FORMAT_CASES(copy_from_buffer)
+FORMAT_CASES(fill)
+
+#define FORMAT_ENTRIES(name, test) ENTRIES(name ", 2D", test##_2d), ENTRIES(name ", 3D", test##_3d)
+
+static const struct tap_test tests[] = {
+    FORMAT_ENTRIES("each format read and written whole", read_write),
+    FORMAT_ENTRIES("each format read and written in part, with gaps between rows", parts),
+    FORMAT_ENTRIES("each format mapped", map),
+    FORMAT_ENTRIES("each format copied to and from an ordinary image", copy_image),
+    FORMAT_ENTRIES("each format copied from one shared image to another", copy_shared),
+    FORMAT_ENTRIES("each format copied to a buffer", copy_to_buffer),
+    FORMAT_ENTRIES("each format copied from a buffer", copy_from_buffer),
+    FORMAT_ENTRIES("each format filled with a colour", fill),
+};
+
+TAP_MAIN(tests)

@@ -1,0 +1,218 @@
+/* cld3dinfo's parts and what they find out.
+ *
+ * Everything is found first and printed at the end, since the first line is the answer. The counts are limited: a driver
+ * that claims thousands of devices is no reason to end without an answer. */
+#ifndef CLD3D_TOOLS_INFO_H
+#define CLD3D_TOOLS_INFO_H
+
+#include <windows.h>
+
+#include <d3d9.h>
+#include <d3d10.h>
+#include <d3d11.h>
+#include <dxgi.h>
+
+#include <CL/cl_icd.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PLATFORMS_MAX = 16, DEVICES_MAX = 32, ADAPTERS_MAX = 8, REASONS_MAX = 32 };
+
+enum { NAME_SIZE = 256, WHY_SIZE = 256 };
+
+enum api_index { API_D3D11, API_D3D10, API_D3D9, API_COUNT };
+
+/* ---- a library that was loaded, or not (info_library.c) ---- */
+
+struct library {
+    HMODULE module;          /* NULL: `why` says why not */
+    char path[3 * MAX_PATH]; /* UTF-8 */
+    char product[NAME_SIZE]; /* who made it, by its version resource; empty if it has none */
+    char why[WHY_SIZE];
+};
+
+void library_load(struct library *library, const char *name);
+/* The same for a module that is loaded already; false if no module has this path. */
+bool library_find(struct library *library, const char *path);
+/* An exported function, or NULL. */
+void (*library_function(const struct library *library, const char *name))(void);
+/* Whether an OpenCL.dll lies in the folder of this program, and is not the one at `path`. */
+bool library_beside_unused(const char *path);
+
+/* ---- Direct3D (info_d3d.c, info_d3d11.c, info_d3d10.c, info_d3d9.c) ---- */
+
+/* A graphics adapter and the device that each Direct3D has made on it. */
+struct adapter {
+    char name[NAME_SIZE];
+    uint32_t vendor, device;
+    LUID luid;
+    bool software;
+    IDXGIAdapter1 *dxgi;   /* NULL: only Direct3D 9 knows the adapter */
+    bool in_d3d9;
+    UINT d3d9_ordinal;
+    struct {
+        void *device;      /* NULL: `why` says why not */
+        char level[32];    /* what it can do, in Direct3D's words */
+        char why[WHY_SIZE];
+    } d3d[API_COUNT];
+};
+
+struct direct3d {
+    struct library dxgi, runtimes[API_COUNT];
+    IDirect3D9Ex *d3d9;
+    char d3d9_why[WHY_SIZE]; /* why there is no `d3d9`, though there is its DLL */
+    char dxgi_why[WHY_SIZE];
+    unsigned adapter_count;
+    struct adapter adapters[ADAPTERS_MAX];
+};
+
+/* Finds the adapters and makes all devices. They live until the program ends. */
+void direct3d_find(struct direct3d *d3d);
+
+/* The picture that goes to OpenCL and back: square, four bytes a texel. */
+enum { TRIAL_EXTENT = 16, TRIAL_BYTES = TRIAL_EXTENT * TRIAL_EXTENT * 4 };
+
+/* One Direct3D with its extension: what differs between the three. A function that fails says why. */
+struct api {
+    const char *name;        /* "Direct3D 11" */
+    const char *short_name;  /* "D3D11" */
+    const char *dll;
+    const char *extension;
+    const char *get_devices, *create, *acquire, *release; /* the names of its functions */
+    cl_context_properties context_property;
+
+    /* Fills adapter->d3d[] of this API. */
+    void (*open)(const struct direct3d *d3d, struct adapter *adapter);
+    /* A texture or surface of TRIAL_EXTENT with these pixels; NULL if it fails. */
+    IUnknown *(*make_picture)(void *device, const uint8_t *pixels, char *why);
+    bool (*read_picture)(void *device, IUnknown *picture, uint8_t *pixels, char *why);
+    /* clGetDeviceIDsFrom...KHR for the adapter. */
+    cl_int (*devices_of)(void (*function)(void), cl_platform_id platform, const struct adapter *adapter, bool preferred,
+                         cl_uint room, cl_device_id *devices, cl_uint *count);
+    /* clCreateFrom...KHR for a two-dimensional resource. */
+    cl_mem (*share)(void (*function)(void), cl_context context, IUnknown *resource, cl_uint plane, cl_int *status);
+};
+
+extern const struct api d3d11_info, d3d10_info, d3d9_info;
+extern const struct api *const apis[API_COUNT];
+
+/* A texture of TRIAL_EXTENT of any format. */
+ID3D11Texture2D *d3d11_make_texture(void *device, DXGI_FORMAT format, const uint8_t *texels, unsigned pitch, char *why);
+
+/* ---- OpenCL (info_opencl.c) ---- */
+
+#define CL_CALLS(X)                                                                                                    \
+    X(clGetPlatformIDs)                                                                                                \
+    X(clGetPlatformInfo)                                                                                               \
+    X(clGetDeviceIDs)                                                                                                  \
+    X(clGetDeviceInfo)                                                                                                 \
+    X(clGetExtensionFunctionAddressForPlatform)                                                                        \
+    X(clCreateContext)                                                                                                 \
+    X(clReleaseContext)                                                                                                \
+    X(clCreateCommandQueue)                                                                                            \
+    X(clReleaseCommandQueue)                                                                                           \
+    X(clGetSupportedImageFormats)                                                                                      \
+    X(clEnqueueReadImage)                                                                                              \
+    X(clEnqueueWriteImage)                                                                                             \
+    X(clReleaseMemObject)                                                                                              \
+    X(clFinish)
+
+struct cl_calls {
+#define X(function) cl_api_##function function;
+    CL_CALLS(X)
+#undef X
+};
+
+struct platform {
+    cl_platform_id id;
+    char name[NAME_SIZE], version[NAME_SIZE];
+    bool lists[API_COUNT]; /* the extensions */
+    unsigned device_count;
+    char why[WHY_SIZE];    /* why it has no devices */
+};
+
+/* Whether a device is in the sets that clGetDeviceIDsFrom...KHR gives for an adapter. */
+struct belonging {
+    bool asked, preferred, possible;
+    cl_int code; /* of the call that failed, else CL_SUCCESS */
+};
+
+/* The sharing of a device with one Direct3D. */
+struct sharing {
+    bool listed; /* the device lists the extension */
+    bool own;    /* so does the OpenCL below cld3d */
+    bool tried, works;
+    char why[WHY_SIZE]; /* why it doesn't work */
+    struct belonging adapters[ADAPTERS_MAX];
+};
+
+enum way { WAY_UNTRIED, WAY_DIRECT, WAY_WIDER, WAY_REFUSED };
+
+struct device {
+    cl_device_id id;
+    const struct platform *platform;
+    char name[NAME_SIZE], version[NAME_SIZE], driver[NAME_SIZE];
+    cl_device_type type;
+    cl_uint vendor;
+    bool images, has_luid;
+    LUID luid;
+    struct sharing sharing[API_COUNT];
+
+    /* One entry per row of the table of formats; NULL: not tried, and `formats_why` says why. */
+    struct format_result {
+        enum way way;
+        uint8_t reason; /* of WAY_REFUSED: index into info.reasons */
+    } *formats;
+    const struct adapter *formats_adapter;
+    char formats_why[WHY_SIZE];
+};
+
+struct opencl {
+    struct library library;
+    struct cl_calls call;
+    char why[WHY_SIZE]; /* why there is no platform */
+
+    struct library cld3d; /* `library` itself, or a layer in it; without module if there is none */
+    const char *version, *next, *transport; /* what cld3d says of itself; NULL if it doesn't */
+    struct library below;                   /* the OpenCL.dll that cld3d calls, if it is one */
+    bool beside_unused;
+
+    unsigned platform_count, device_count;
+    struct platform platforms[PLATFORMS_MAX];
+    struct device devices[DEVICES_MAX];
+};
+
+void opencl_find(struct opencl *cl);
+
+/* ---- all of it ---- */
+
+struct info {
+    struct opencl opencl;
+    struct direct3d d3d;
+    unsigned reason_count;
+    char reasons[REASONS_MAX][WHY_SIZE]; /* why formats can't be shared, each text once */
+    char crash[2 * WHY_SIZE];            /* a driver's crash, which ended the search */
+};
+
+/* Which devices belong to which adapters, and a picture to every device and back (info_share.c). */
+void sharing_try(struct info *info);
+/* Every format of the table on every device (info_formats.c). */
+void formats_try(struct info *info);
+
+/* The number of devices that can share with at least one Direct3D, and whether there is one for `api`. */
+unsigned info_sharing_devices(const struct info *info);
+bool info_works(const struct info *info, enum api_index api);
+
+/* The report (info_print.c) and its parts on formats (info_print_formats.c). */
+void print_report(const struct info *info, bool all_formats);
+void print_format_summary(const struct info *info, const struct device *device);
+void print_format_table(const struct info *info);
+
+/* ---- a driver that crashes (info_crash.c) ---- */
+
+/* From now on a crash ends the program with status 1, after `report` has been called with a text about it. */
+void crash_expect(void (*report)(const char *what));
+/* What the program does next, for that text. */
+void crash_note(const char *format, ...) __attribute__((format(gnu_printf, 1, 2)));
+
+#endif

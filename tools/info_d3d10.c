@@ -1,0 +1,121 @@
+#include "info.h"
+#include "info_text.h"
+
+#include <CL/cl_d3d10.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef HRESULT(WINAPI *create_device_fn)(IDXGIAdapter *adapter, D3D10_DRIVER_TYPE type, HMODULE rasteriser, UINT flags,
+                                          UINT sdk_version, ID3D10Device **device);
+
+static void open_device(const struct direct3d *d3d, struct adapter *adapter)
+{
+    char *why = adapter->d3d[API_D3D10].why;
+    const create_device_fn create =
+        (create_device_fn)library_function(&d3d->runtimes[API_D3D10], "D3D10CreateDevice");
+    ID3D10Device *device = NULL;
+    if (!adapter->dxgi) {
+        why_say(why, "DXGI does not know this adapter");
+        return;
+    }
+    if (!create) {
+        why_say(why, "d3d10.dll has no D3D10CreateDevice");
+        return;
+    }
+    const HRESULT result = create((IDXGIAdapter *)adapter->dxgi, D3D10_DRIVER_TYPE_HARDWARE, NULL, 0, D3D10_SDK_VERSION,
+                                  &device);
+    if (FAILED(result) || !device) {
+        why_d3d(why, "D3D10CreateDevice", result);
+        return;
+    }
+    adapter->d3d[API_D3D10].device = device;
+    snprintf(adapter->d3d[API_D3D10].level, sizeof(adapter->d3d[API_D3D10].level), "feature level 10_0");
+}
+
+static D3D10_TEXTURE2D_DESC picture_desc(D3D10_USAGE usage, UINT bind, UINT access)
+{
+    return (D3D10_TEXTURE2D_DESC){
+        .Width = TRIAL_EXTENT,
+        .Height = TRIAL_EXTENT,
+        .MipLevels = 1,
+        .ArraySize = 1,
+        .Format = DXGI_FORMAT_R8G8B8A8_UNORM,
+        .SampleDesc.Count = 1,
+        .Usage = usage,
+        .BindFlags = bind,
+        .CPUAccessFlags = access,
+    };
+}
+
+static IUnknown *make_picture(void *device, const uint8_t *pixels, char *why)
+{
+    const D3D10_TEXTURE2D_DESC desc = picture_desc(D3D10_USAGE_DEFAULT, D3D10_BIND_SHADER_RESOURCE, 0);
+    const D3D10_SUBRESOURCE_DATA data = {.pSysMem = pixels, .SysMemPitch = TRIAL_EXTENT * 4};
+    ID3D10Texture2D *texture = NULL;
+    const HRESULT result = ID3D10Device_CreateTexture2D((ID3D10Device *)device, &desc, &data, &texture);
+    if (SUCCEEDED(result) && texture)
+        return (IUnknown *)texture;
+    why_d3d(why, "CreateTexture2D", result);
+    return NULL;
+}
+
+static bool read_staging(ID3D10Texture2D *staging, uint8_t *pixels, char *why)
+{
+    D3D10_MAPPED_TEXTURE2D mapped;
+    const HRESULT result = ID3D10Texture2D_Map(staging, 0, D3D10_MAP_READ, 0, &mapped);
+    if (FAILED(result)) {
+        why_d3d(why, "Map", result);
+        return false;
+    }
+    for (unsigned y = 0; y < TRIAL_EXTENT; y++)
+        memcpy(pixels + y * TRIAL_EXTENT * 4, (const uint8_t *)mapped.pData + (size_t)y * mapped.RowPitch,
+               TRIAL_EXTENT * 4);
+    ID3D10Texture2D_Unmap(staging, 0);
+    return true;
+}
+
+static bool read_picture(void *device, IUnknown *picture, uint8_t *pixels, char *why)
+{
+    const D3D10_TEXTURE2D_DESC desc = picture_desc(D3D10_USAGE_STAGING, 0, D3D10_CPU_ACCESS_READ);
+    ID3D10Texture2D *staging = NULL;
+    const HRESULT result = ID3D10Device_CreateTexture2D((ID3D10Device *)device, &desc, NULL, &staging);
+    if (FAILED(result)) {
+        why_d3d(why, "CreateTexture2D (staging)", result);
+        return false;
+    }
+    ID3D10Device_CopyResource((ID3D10Device *)device, (ID3D10Resource *)staging, (ID3D10Resource *)picture);
+    const bool read = read_staging(staging, pixels, why);
+    ID3D10Texture2D_Release(staging);
+    return read;
+}
+
+static cl_int devices_of(void (*function)(void), cl_platform_id platform, const struct adapter *adapter, bool preferred,
+                         cl_uint room, cl_device_id *devices, cl_uint *count)
+{
+    return ((clGetDeviceIDsFromD3D10KHR_fn)function)(
+        platform, CL_D3D10_DXGI_ADAPTER_KHR, adapter->dxgi,
+        preferred ? CL_PREFERRED_DEVICES_FOR_D3D10_KHR : CL_ALL_DEVICES_FOR_D3D10_KHR, room, devices, count);
+}
+
+static cl_mem share(void (*function)(void), cl_context context, IUnknown *resource, cl_uint plane, cl_int *status)
+{
+    return ((clCreateFromD3D10Texture2DKHR_fn)function)(context, CL_MEM_READ_WRITE, (ID3D10Texture2D *)resource, plane,
+                                                        status);
+}
+
+const struct api d3d10_info = {
+    .name = "Direct3D 10",
+    .short_name = "D3D10",
+    .dll = "d3d10.dll",
+    .extension = "cl_khr_d3d10_sharing",
+    .get_devices = "clGetDeviceIDsFromD3D10KHR",
+    .create = "clCreateFromD3D10Texture2DKHR",
+    .acquire = "clEnqueueAcquireD3D10ObjectsKHR",
+    .release = "clEnqueueReleaseD3D10ObjectsKHR",
+    .context_property = CL_CONTEXT_D3D10_DEVICE_KHR,
+    .open = open_device,
+    .make_picture = make_picture,
+    .read_picture = read_picture,
+    .devices_of = devices_of,
+    .share = share,
+};

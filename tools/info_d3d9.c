@@ -1,0 +1,115 @@
+#include "info.h"
+#include "info_text.h"
+
+#include <CL/cl_dx9_media_sharing.h>
+#include <stdio.h>
+#include <string.h>
+
+static void open_device(const struct direct3d *d3d, struct adapter *adapter)
+{
+    char *why = adapter->d3d[API_D3D9].why;
+    IDirect3DDevice9Ex *device = NULL;
+    D3DPRESENT_PARAMETERS present = {
+        .BackBufferWidth = 1,
+        .BackBufferHeight = 1,
+        .Windowed = TRUE,
+        .SwapEffect = D3DSWAPEFFECT_DISCARD,
+        .hDeviceWindow = GetDesktopWindow(), /* a device needs some window; nothing is ever shown in it */
+    };
+    if (!d3d->d3d9 || !adapter->in_d3d9) {
+        why_say(why, "%s", d3d->d3d9 ? "Direct3D 9 does not know this adapter" : d3d->d3d9_why);
+        return;
+    }
+    const HRESULT result = IDirect3D9Ex_CreateDeviceEx(d3d->d3d9, adapter->d3d9_ordinal, D3DDEVTYPE_HAL,
+                                                       present.hDeviceWindow,
+                                                       D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE |
+                                                           D3DCREATE_MULTITHREADED,
+                                                       &present, NULL, &device);
+    if (FAILED(result) || !device) {
+        why_d3d(why, "CreateDeviceEx", result);
+        return;
+    }
+    D3DCAPS9 caps = {.PixelShaderVersion = 0};
+    IDirect3DDevice9Ex_GetDeviceCaps(device, &caps);
+    adapter->d3d[API_D3D9].device = device;
+    snprintf(adapter->d3d[API_D3D9].level, sizeof(adapter->d3d[API_D3D9].level), "shader model %u.%u",
+             (unsigned)D3DSHADER_VERSION_MAJOR(caps.PixelShaderVersion),
+             (unsigned)D3DSHADER_VERSION_MINOR(caps.PixelShaderVersion));
+}
+
+/* Copies all rows of a locked surface to or from `pixels`. */
+static bool transfer(IDirect3DSurface9 *surface, uint8_t *to, const uint8_t *from, char *why)
+{
+    D3DLOCKED_RECT locked;
+    const HRESULT result = IDirect3DSurface9_LockRect(surface, &locked, NULL, to ? D3DLOCK_READONLY : 0);
+    if (FAILED(result)) {
+        why_d3d(why, "LockRect", result);
+        return false;
+    }
+    for (unsigned y = 0; y < TRIAL_EXTENT; y++) {
+        uint8_t *row = (uint8_t *)locked.pBits + (ptrdiff_t)y * locked.Pitch;
+        if (to)
+            memcpy(to + y * TRIAL_EXTENT * 4, row, TRIAL_EXTENT * 4);
+        else
+            memcpy(row, from + y * TRIAL_EXTENT * 4, TRIAL_EXTENT * 4);
+    }
+    IDirect3DSurface9_UnlockRect(surface);
+    return true;
+}
+
+static IUnknown *make_picture(void *device, const uint8_t *pixels, char *why)
+{
+    IDirect3DSurface9 *surface = NULL;
+    const HRESULT result = IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, TRIAL_EXTENT,
+                                                                          TRIAL_EXTENT, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
+                                                                          &surface, NULL);
+    if (FAILED(result) || !surface) {
+        why_d3d(why, "CreateOffscreenPlainSurface", result);
+        return NULL;
+    }
+    if (transfer(surface, NULL, pixels, why))
+        return (IUnknown *)surface;
+    IDirect3DSurface9_Release(surface);
+    return NULL;
+}
+
+static bool read_picture(void *device, IUnknown *picture, uint8_t *pixels, char *why)
+{
+    (void)device;
+    return transfer((IDirect3DSurface9 *)picture, pixels, NULL, why);
+}
+
+static cl_int devices_of(void (*function)(void), cl_platform_id platform, const struct adapter *adapter, bool preferred,
+                         cl_uint room, cl_device_id *devices, cl_uint *count)
+{
+    cl_dx9_media_adapter_type_khr type = CL_ADAPTER_D3D9EX_KHR;
+    IDirect3DDevice9Ex *device = adapter->d3d[API_D3D9].device;
+    return ((clGetDeviceIDsFromDX9MediaAdapterKHR_fn)function)(
+        platform, 1, &type, &device,
+        preferred ? CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR : CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR, room,
+        devices, count);
+}
+
+static cl_mem share(void (*function)(void), cl_context context, IUnknown *resource, cl_uint plane, cl_int *status)
+{
+    cl_dx9_surface_info_khr surface = {(IDirect3DSurface9 *)resource, NULL};
+    return ((clCreateFromDX9MediaSurfaceKHR_fn)function)(context, CL_MEM_READ_WRITE, CL_ADAPTER_D3D9EX_KHR, &surface,
+                                                         plane, status);
+}
+
+const struct api d3d9_info = {
+    .name = "Direct3D 9Ex",
+    .short_name = "D3D9",
+    .dll = "d3d9.dll",
+    .extension = "cl_khr_dx9_media_sharing",
+    .get_devices = "clGetDeviceIDsFromDX9MediaAdapterKHR",
+    .create = "clCreateFromDX9MediaSurfaceKHR",
+    .acquire = "clEnqueueAcquireDX9MediaSurfacesKHR",
+    .release = "clEnqueueReleaseDX9MediaSurfacesKHR",
+    .context_property = CL_CONTEXT_ADAPTER_D3D9EX_KHR,
+    .open = open_device,
+    .make_picture = make_picture,
+    .read_picture = read_picture,
+    .devices_of = devices_of,
+    .share = share,
+};

@@ -1,0 +1,100 @@
+/* Libraries: where they were found and who made them. */
+#include "info.h"
+#include "info_text.h"
+#include "os/os.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+/* A string of the version resource, in the first language that it has. */
+static bool version_string(const void *block, const wchar_t *name, char *text, size_t size)
+{
+    const struct {
+        WORD language, code_page;
+    } *translation;
+    UINT length;
+    wchar_t query[64];
+    void *value;
+    if (!VerQueryValueW(block, L"\\VarFileInfo\\Translation", (void **)&translation, &length) ||
+        length < sizeof(*translation))
+        return false;
+    swprintf(query, sizeof(query) / sizeof(query[0]), L"\\StringFileInfo\\%04x%04x\\%ls", translation->language,
+             translation->code_page, name);
+    if (!VerQueryValueW(block, query, &value, &length) || length == 0)
+        return false;
+    text_from_wide(text, size, value);
+    return text[0] != '\0';
+}
+
+static void read_product(struct library *library, const wchar_t *path)
+{
+    static char block[64 * 1024];
+    char name[128], version[96] = "";
+    const DWORD size = GetFileVersionInfoSizeW(path, NULL);
+    if (size == 0 || size > sizeof(block) || !GetFileVersionInfoW(path, 0, size, block) ||
+        !version_string(block, L"ProductName", name, sizeof(name)))
+        return;
+    version_string(block, L"ProductVersion", version, sizeof(version));
+    snprintf(library->product, sizeof(library->product), "%s%s%s", name, version[0] ? " " : "", version);
+}
+
+static void describe(struct library *library)
+{
+    wchar_t path[MAX_PATH];
+    const DWORD length = GetModuleFileNameW(library->module, path, MAX_PATH);
+    if (length == 0 || length >= MAX_PATH) {
+        snprintf(library->path, sizeof(library->path), "(its path is unknown)");
+        return;
+    }
+    text_from_wide(library->path, sizeof(library->path), path);
+    read_product(library, path);
+}
+
+void library_load(struct library *library, const char *name)
+{
+    crash_note("loading %s", name);
+    library->module = LoadLibraryA(name);
+    if (library->module) {
+        describe(library);
+        return;
+    }
+    const DWORD code = GetLastError();
+    wchar_t wide[128] = L"";
+    char text[3 * 128];
+    FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK, NULL, code,
+                   0, wide, sizeof(wide) / sizeof(wide[0]), NULL);
+    text_from_wide(text, sizeof(text), wide);
+    const size_t end = strlen(text);
+    if (end > 0 && text[end - 1] == '.')
+        text[end - 1] = '\0';
+    why_say(library->why, "%s can't be loaded: Windows error %lu%s%.160s", name, code, text[0] ? ", " : "", text);
+}
+
+bool library_find(struct library *library, const char *path)
+{
+    library->module = GetModuleHandleA(path);
+    if (library->module)
+        describe(library);
+    return library->module != NULL;
+}
+
+void (*library_function(const struct library *library, const char *name))(void)
+{
+    return library->module ? os_library_symbol((void *)library->module, name) : NULL;
+}
+
+bool library_beside_unused(const char *path)
+{
+    wchar_t beside[MAX_PATH + 16];
+    char text[3 * MAX_PATH];
+    const DWORD length = GetModuleFileNameW(NULL, beside, MAX_PATH);
+    wchar_t *name = length > 0 && length < MAX_PATH ? wcsrchr(beside, L'\\') : NULL;
+    if (!name)
+        return false;
+    wcscpy(name + 1, L"OpenCL.dll");
+    if (GetFileAttributesW(beside) == INVALID_FILE_ATTRIBUTES)
+        return false;
+    text_from_wide(text, sizeof(text), beside);
+    return _stricmp(text, path) != 0;
+}

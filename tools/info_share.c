@@ -1,0 +1,145 @@
+/* Does it work? A picture goes from Direct3D to each OpenCL device and another one comes back. */
+#include "info_session.h"
+#include "info_text.h"
+
+#include <string.h>
+
+/* ---- which devices belong to which adapter ---- */
+
+static bool contains(const cl_device_id *list, cl_uint count, cl_device_id id)
+{
+    for (cl_uint i = 0; i < count && i < DEVICES_MAX; i++)
+        if (list[i] == id)
+            return true;
+    return false;
+}
+
+static void ask_set(struct info *info, const struct platform *platform, unsigned api, unsigned a, bool preferred)
+{
+    cl_device_id list[DEVICES_MAX] = {NULL};
+    cl_uint count = 0;
+    const any_function function = session_function(&info->opencl, platform, apis[api]->get_devices);
+    cl_int code = CL_INVALID_OPERATION;
+    if (function)
+        code = apis[api]->devices_of(function, platform->id, &info->d3d.adapters[a], preferred, DEVICES_MAX, list, &count);
+    for (unsigned d = 0; d < info->opencl.device_count; d++) {
+        struct device *device = &info->opencl.devices[d];
+        struct belonging *belonging = &device->sharing[api].adapters[a];
+        if (device->platform != platform)
+            continue;
+        const bool in = code == CL_SUCCESS && contains(list, count, device->id);
+        belonging->asked = true;
+        belonging->preferred = belonging->preferred || (preferred && in);
+        belonging->possible = belonging->possible || (!preferred && in);
+        if (code != CL_SUCCESS && code != CL_DEVICE_NOT_FOUND)
+            belonging->code = code;
+    }
+}
+
+static bool platform_shares(const struct info *info, const struct platform *platform, unsigned api)
+{
+    for (unsigned d = 0; d < info->opencl.device_count; d++)
+        if (info->opencl.devices[d].platform == platform && info->opencl.devices[d].sharing[api].listed)
+            return true;
+    return false;
+}
+
+static void ask_sets(struct info *info, const struct platform *platform, unsigned api)
+{
+    for (unsigned a = 0; a < info->d3d.adapter_count; a++) {
+        const struct adapter *adapter = &info->d3d.adapters[a];
+        /* Direct3D 9 has no adapter objects: there the device is asked about. */
+        if (api == API_D3D9 ? !adapter->d3d[api].device : !adapter->dxgi)
+            continue;
+        crash_note("asking %s for the devices of %s (%s)", platform->name, adapter->name, apis[api]->get_devices);
+        ask_set(info, platform, api, a, true);
+        ask_set(info, platform, api, a, false);
+    }
+}
+
+/* ---- the trial ---- */
+
+static bool same(const uint8_t *got, const uint8_t *expected, const char *trouble, char *why)
+{
+    if (memcmp(got, expected, TRIAL_BYTES) == 0)
+        return true;
+    why_say(why, "%s", trouble);
+    return false;
+}
+
+/* OpenCL reads the picture and writes another, which Direct3D reads. */
+static bool exchange(const struct session *session, IUnknown *picture, const uint8_t *sent, char *why)
+{
+    static const size_t region[3] = {TRIAL_EXTENT, TRIAL_EXTENT, 1};
+    uint8_t got[TRIAL_BYTES] = {0}, answer[TRIAL_BYTES];
+    for (unsigned i = 0; i < TRIAL_BYTES; i++)
+        answer[i] = (uint8_t)~sent[i];
+    cl_mem image = session_share(session, picture, 0, why);
+    if (!image)
+        return false;
+    bool good = session_exchange(session, image, region, got, answer, why) &&
+                same(got, sent, "OpenCL reads other pixels than Direct3D's texture has", why);
+    memset(got, 0, sizeof(got));
+    good = good && session->api->read_picture(session->d3d_device, picture, got, why) &&
+           same(got, answer, "Direct3D reads other pixels than OpenCL has written to its texture", why);
+    session->cl->call.clReleaseMemObject(image);
+    return good;
+}
+
+static bool try_session(const struct session *session, char *why)
+{
+    uint8_t sent[TRIAL_BYTES];
+    for (unsigned i = 0; i < TRIAL_BYTES; i++)
+        sent[i] = (uint8_t)(i * 7 + i / 64);
+    IUnknown *picture = session->api->make_picture(session->d3d_device, sent, why);
+    if (!picture)
+        return false;
+    const bool good = exchange(session, picture, sent, why);
+    IUnknown_Release(picture);
+    return good;
+}
+
+/* The adapter that the device belongs to, else any on which there is a Direct3D device. */
+static const struct adapter *choose_adapter(const struct info *info, const struct device *device, unsigned api)
+{
+    const struct adapter *chosen = NULL;
+    unsigned best = 0;
+    for (unsigned a = 0; a < info->d3d.adapter_count; a++) {
+        const struct belonging *belonging = &device->sharing[api].adapters[a];
+        const unsigned rank = belonging->preferred ? 3 : belonging->possible ? 2 : 1;
+        if (info->d3d.adapters[a].d3d[api].device && rank > best) {
+            best = rank;
+            chosen = &info->d3d.adapters[a];
+        }
+    }
+    return chosen;
+}
+
+static void try_device(const struct info *info, struct device *device, unsigned api)
+{
+    struct sharing *sharing = &device->sharing[api];
+    const struct adapter *adapter = choose_adapter(info, device, api);
+    if (!adapter) {
+        why_say(sharing->why, "there is no %s device to share with", apis[api]->name);
+        return;
+    }
+    struct session session = {&info->opencl, apis[api], device, adapter->d3d[api].device, NULL, NULL, NULL, NULL, NULL};
+    crash_note("sharing a %s texture with %s", apis[api]->name, device->name);
+    sharing->tried = true;
+    sharing->works = session_open(&session, sharing->why) && try_session(&session, sharing->why);
+    session_close(&session);
+    if (api == API_D3D11)
+        device->formats_adapter = adapter;
+}
+
+void sharing_try(struct info *info)
+{
+    for (unsigned p = 0; p < info->opencl.platform_count; p++)
+        for (unsigned api = 0; api < API_COUNT; api++)
+            if (platform_shares(info, &info->opencl.platforms[p], api))
+                ask_sets(info, &info->opencl.platforms[p], api);
+    for (unsigned d = 0; d < info->opencl.device_count; d++)
+        for (unsigned api = 0; api < API_COUNT; api++)
+            if (info->opencl.devices[d].sharing[api].listed)
+                try_device(info, &info->opencl.devices[d], api);
+}
