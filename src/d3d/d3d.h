@@ -22,14 +22,16 @@ struct surface_desc {
     uint32_t width, height, depth;   /* of the plane at its mip level, in texels; a buffer: bytes, 1, 1 */
     uint32_t subresource;            /* Direct3D's own index; a planar texture's slice */
     bool dynamic;                    /* the CPU writes to it, the GPU only reads: no copy may have it as destination */
+    bool whole_level;                /* one plane among several, and `store` writes all of them: what the staging copy
+                                        has of the others must be fresh */
 };
 
 /* A surface while it is shared: the resource and our staging copy of it. The pointers are COM interfaces of the API. */
 struct surface {
     const struct d3d_api *api;
-    void *device;    /* not owned: the resource keeps it alive */
-    void *resource;  /* one reference */
-    void *staging;   /* one reference; NULL until `stage` */
+    void *device;   /* not owned: the resource keeps it alive */
+    void *resource; /* one reference */
+    void *staging;  /* what `stage` made; NULL before */
     struct surface_desc desc;
 };
 
@@ -78,8 +80,9 @@ struct d3d_ops {
     enum describe_status (*describe)(void *device, void *resource, enum surface_kind kind, uint32_t index,
                                      struct surface_desc *desc, char *why, size_t why_size);
 
-    /* Makes the staging copy, of the subresource's size, readable and writable by the CPU. */
+    /* Makes the staging copy, of the subresource's size, readable and writable by the CPU; and frees it. */
     bool (*stage)(struct surface *surface);
+    void (*unstage)(struct surface *surface);
     /* Queues the copy from the resource to the staging copy. */
     bool (*fetch)(struct surface *surface);
     /* Waits for queued copies and maps the staging copy for reading and writing. */
@@ -89,11 +92,18 @@ struct d3d_ops {
     bool (*store)(struct surface *surface);
 };
 
-/* One Direct3D API as data. Token and error values: the extension's header. */
+enum d3d_family { FAMILY_D3D11, FAMILY_D3D10, FAMILY_DX9 };
+
+/* One Direct3D API as data; one kind of adapter of DX9 media sharing. Token and error values: the extension's header. */
 struct d3d_api {
     const char *name;      /* "Direct3D 11" */
     const char *extension; /* "cl_khr_d3d11_sharing" */
     const struct d3d_ops *ops;
+    enum d3d_family family; /* APIs of one family have their functions, errors and tokens in common */
+    cl_uint adapter_type;   /* of DX9; else 0 */
+    bool exclusive;         /* no other graphics API beside it in a context */
+    bool no_duplicates;     /* one object per subresource and context */
+    cl_int no_interop;      /* the code for a context that was not made for the API */
 
     cl_int invalid_device, invalid_resource, already_acquired, not_acquired;
 
@@ -101,7 +111,8 @@ struct d3d_api {
     cl_uint preferred_set, all_set;
     cl_context_properties context_device;
     cl_context_info context_prefer_shared;
-    cl_mem_info mem_resource;
+    cl_mem_info mem_resource, mem_adapter_type; /* 0: there is no such query */
+    size_t mem_resource_size;                   /* the answer: the resource alone, or with its shared handle */
     cl_image_info image_subresource;
     cl_command_type command_acquire, command_release;
 
@@ -112,6 +123,7 @@ struct d3d_api {
 
 extern const struct d3d_api d3d11_api;
 extern const struct d3d_api d3d10_api;
+extern const struct d3d_api d3d9_api, d3d9ex_api, dxva_api;
 
 /* All APIs that are served. */
 extern const struct d3d_api *const d3d_apis[];

@@ -81,12 +81,12 @@ static bool stage(struct surface *surface)
     }
     if (desc->kind == SURFACE_IMAGE_2D) {
         const D3D11_TEXTURE2D_DESC d = {.Width = width, .Height = height, .MipLevels = 1, .ArraySize = 1,
-            .Format = desc->format->dxgi, .SampleDesc = {1, 0}, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
+            .Format = (DXGI_FORMAT)desc->format->code, .SampleDesc = {1, 0}, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
         return d3d_check("ID3D11Device::CreateTexture2D (staging)",
                          ID3D11Device_CreateTexture2D(device, &d, NULL, (ID3D11Texture2D **)&surface->staging));
     }
     const D3D11_TEXTURE3D_DESC d = {.Width = width, .Height = height, .Depth = desc->depth, .MipLevels = 1,
-        .Format = desc->format->dxgi, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
+        .Format = (DXGI_FORMAT)desc->format->code, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
     return d3d_check("ID3D11Device::CreateTexture3D (staging)",
                      ID3D11Device_CreateTexture3D(device, &d, NULL, (ID3D11Texture3D **)&surface->staging));
 }
@@ -164,6 +164,7 @@ static const struct d3d_ops ops = {
     .adapter = dxgi_adapter,
     .describe = describe,
     .stage = stage,
+    .unstage = dxgi_unstage,
     .fetch = fetch,
     .map = map,
     .unmap = unmap,
@@ -174,6 +175,10 @@ const struct d3d_api d3d11_api = {
     .name = "Direct3D 11",
     .extension = "cl_khr_d3d11_sharing",
     .ops = &ops,
+    .family = FAMILY_D3D11,
+    .exclusive = true,
+    .no_duplicates = true,
+    .no_interop = CL_INVALID_D3D11_RESOURCE_KHR,
     .invalid_device = CL_INVALID_D3D11_DEVICE_KHR,
     .invalid_resource = CL_INVALID_D3D11_RESOURCE_KHR,
     .already_acquired = CL_D3D11_RESOURCE_ALREADY_ACQUIRED_KHR,
@@ -185,6 +190,7 @@ const struct d3d_api d3d11_api = {
     .context_device = CL_CONTEXT_D3D11_DEVICE_KHR,
     .context_prefer_shared = CL_CONTEXT_D3D11_PREFER_SHARED_RESOURCES_KHR,
     .mem_resource = CL_MEM_D3D11_RESOURCE_KHR,
+    .mem_resource_size = sizeof(void *),
     .image_subresource = CL_IMAGE_D3D11_SUBRESOURCE_KHR,
     .command_acquire = CL_COMMAND_ACQUIRE_D3D11_OBJECTS_KHR,
     .command_release = CL_COMMAND_RELEASE_D3D11_OBJECTS_KHR,

@@ -94,7 +94,7 @@ static void utf8_from_wide(const WCHAR *wide, size_t count, char *text, size_t s
     text[at] = '\0';
 }
 
-static bool software_adapter(const struct d3d_adapter *adapter)
+bool dxgi_software(const struct d3d_adapter *adapter)
 {
     /* Microsoft's WARP and basic render driver are 1414:008c. Mesa's rasterisers are recognised by their names, since
      * Wine may give them any vendor. */
@@ -126,7 +126,7 @@ bool dxgi_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adap
     adapter->vendor = desc.VendorId;
     adapter->device = desc.DeviceId;
     memcpy(adapter->luid, &desc.AdapterLuid, sizeof(adapter->luid));
-    adapter->software = software_adapter(adapter);
+    adapter->software = dxgi_software(adapter);
     return true;
 }
 
@@ -207,8 +207,15 @@ enum describe_status dxgi_describe_texture(const struct texture_facts *facts, en
         .depth = level_extent(facts->depth, level),
         .subresource = planes > 1 ? index / planes * facts->levels : index,
         .dynamic = facts->dynamic,
+        .whole_level = planes > 1,
     };
     return DESCRIBED;
+}
+
+void dxgi_unstage(struct surface *surface)
+{
+    com_release(surface->staging);
+    surface->staging = NULL;
 }
 
 uint32_t dxgi_staging_width(const struct surface_desc *desc)
@@ -235,7 +242,7 @@ void dxgi_copy_level(const struct surface_desc *desc, void *to, size_t to_row, s
 {
     size_t row_bytes = desc->width, rows = desc->height;
     if (desc->format) {
-        const struct format_row *luma = format_from_dxgi(desc->format->dxgi, 0);
+        const struct format_row *luma = format_from_dxgi((DXGI_FORMAT)desc->format->code, 0);
         row_bytes = (size_t)dxgi_staging_width(desc) * luma->texel_bytes;
         rows = dxgi_staging_height(desc);
         if (luma->planes > 1)

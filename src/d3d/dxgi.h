@@ -18,6 +18,9 @@ void com_release(void *object);
 /* d3d_ops.adapter for both. */
 bool dxgi_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter);
 
+/* Whether an adapter is a software rasteriser, by what is known of it. */
+bool dxgi_software(const struct d3d_adapter *adapter);
+
 /* Switches on protection against use from several threads, where the device has that. */
 void dxgi_protect(void *device);
 
@@ -47,6 +50,9 @@ enum describe_status dxgi_describe_texture(const struct texture_facts *facts, en
 /* Rules for buffers. */
 enum describe_status dxgi_describe_buffer(uint32_t bytes, bool immutable, bool dynamic, struct surface_desc *desc,
                                           char *why, size_t why_size);
+
+/* d3d_ops.unstage for both: the staging copy is one COM object. */
+void dxgi_unstage(struct surface *surface);
 
 /* Width and height of the staging copy: the whole texture level where the surface is one plane of it. */
 uint32_t dxgi_staging_width(const struct surface_desc *desc);

@@ -1,10 +1,10 @@
 #include "d3d/formats.h"
 
 /* clang-format off */
-#define TABLE(name, order, type, bytes)  {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false}
-#define BEYOND(name, order, type, bytes) {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, true}
+#define TABLE(name, order, type, bytes)  {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false, 0}
+#define BEYOND(name, order, type, bytes) {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, true, 0}
 #define PLANE(name, plane, shift, order, type, bytes) \
-    {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, plane, 2, shift, true}
+    {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, plane, 2, shift, true, 0}
 
 const struct format_row dxgi_formats[] = {
     TABLE(R32G32B32A32_FLOAT,       RGBA, FLOAT,          16),
@@ -66,16 +66,64 @@ const struct format_row dxgi_formats[] = {
 #undef TABLE
 #undef BEYOND
 #undef PLANE
+
+#define FOURCC(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define TABLE(name, order, type, bytes)  {#name, D3DFMT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false, 0}
+#define X8(name, order, type, bytes)     {#name, D3DFMT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false, 1}
+#define PLANE(name, code, plane, planes, shift, order, type, bytes, beyond) \
+    {name, code, {CL_##order, CL_##type}, bytes, plane, planes, shift, beyond, 0}
+
+const struct format_row d3d9_formats[] = {
+    PLANE("NV12", FOURCC('N', 'V', '1', '2'), 0, 2, 0, R,  UNORM_INT8, 1, false),
+    PLANE("NV12", FOURCC('N', 'V', '1', '2'), 1, 2, 1, RG, UNORM_INT8, 2, false),
+    /* Plane 1 is V and plane 2 is U: the order in memory. */
+    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 0, 3, 0, R,  UNORM_INT8, 1, false),
+    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 1, 3, 1, R,  UNORM_INT8, 1, false),
+    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 2, 3, 1, R,  UNORM_INT8, 1, false),
+    PLANE("P010", FOURCC('P', '0', '1', '0'), 0, 2, 0, R,  UNORM_INT16, 2, true),
+    PLANE("P010", FOURCC('P', '0', '1', '0'), 1, 2, 1, RG, UNORM_INT16, 4, true),
+
+    TABLE(R32F,          R,    FLOAT,        4),
+    TABLE(R16F,          R,    HALF_FLOAT,   2),
+    TABLE(L16,           R,    UNORM_INT16,  2),
+    TABLE(A8,            A,    UNORM_INT8,   1),
+    TABLE(L8,            R,    UNORM_INT8,   1),
+    TABLE(G32R32F,       RG,   FLOAT,        8),
+    TABLE(G16R16F,       RG,   HALF_FLOAT,   4),
+    TABLE(G16R16,        RG,   UNORM_INT16,  4),
+    TABLE(A8L8,          RG,   UNORM_INT8,   2),
+    TABLE(A32B32G32R32F, RGBA, FLOAT,       16),
+    TABLE(A16B16G16R16F, RGBA, HALF_FLOAT,   8),
+    TABLE(A16B16G16R16,  RGBA, UNORM_INT16,  8),
+    TABLE(A8B8G8R8,      RGBA, UNORM_INT8,   4),
+    X8(X8B8G8R8,         RGBA, UNORM_INT8,   4),
+    TABLE(A8R8G8B8,      BGRA, UNORM_INT8,   4),
+    X8(X8R8G8B8,         BGRA, UNORM_INT8,   4),
+};
+#undef TABLE
+#undef X8
+#undef PLANE
 /* clang-format on */
 
 const unsigned dxgi_format_count = sizeof(dxgi_formats) / sizeof(dxgi_formats[0]);
+const unsigned d3d9_format_count = sizeof(d3d9_formats) / sizeof(d3d9_formats[0]);
+
+static const struct format_row *find(const struct format_row *rows, unsigned count, uint32_t code, unsigned plane)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (rows[i].code == code && rows[i].plane == plane)
+            return &rows[i];
+    return NULL;
+}
 
 const struct format_row *format_from_dxgi(DXGI_FORMAT format, unsigned plane)
 {
-    for (unsigned i = 0; i < dxgi_format_count; i++)
-        if (dxgi_formats[i].dxgi == format && dxgi_formats[i].plane == plane)
-            return &dxgi_formats[i];
-    return NULL;
+    return find(dxgi_formats, dxgi_format_count, (uint32_t)format, plane);
+}
+
+const struct format_row *format_from_d3d9(D3DFORMAT format, unsigned plane)
+{
+    return find(d3d9_formats, d3d9_format_count, (uint32_t)format, plane);
 }
 
 unsigned cl_order_channels(cl_channel_order order)

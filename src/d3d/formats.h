@@ -1,7 +1,7 @@
 /* The formats that can be shared, one plain row each. Nothing about a format is written anywhere else.
  *
- * Source: the DXGI table of cl_khr_d3d10_sharing and cl_khr_d3d11_sharing; beyond it, marked so, what Intel's and AMD's
- * drivers share too and programs rely on. */
+ * Sources: the DXGI table of cl_khr_d3d10_sharing and cl_khr_d3d11_sharing, the two tables of cl_khr_dx9_media_sharing;
+ * beyond them, marked so, what Intel's and AMD's drivers share too and programs rely on. */
 #ifndef CLD3D_D3D_FORMATS_H
 #define CLD3D_D3D_FORMATS_H
 
@@ -12,21 +12,25 @@
 #include <stdint.h>
 
 struct format_row {
-    const char *name;     /* without DXGI_FORMAT_ */
-    DXGI_FORMAT dxgi;
+    const char *name;     /* without DXGI_FORMAT_ or D3DFMT_ */
+    uint32_t code;        /* DXGI_FORMAT or D3DFORMAT */
     cl_image_format cl;   /* what OpenCL programs see of this plane */
     uint8_t texel_bytes;  /* of this plane */
     uint8_t plane;        /* 0 but for planar formats */
     uint8_t planes;       /* 1 but for planar formats */
     uint8_t shift;        /* this plane's width and height are the texture's >> shift */
-    bool beyond;          /* not in the specification's table */
+    bool beyond;          /* not in the specification's tables */
+    uint8_t kept;         /* the last bytes of a texel that OpenCL reads but must not change: X of X8R8G8B8 */
 };
 
 extern const struct format_row dxgi_formats[];
 extern const unsigned dxgi_format_count;
+extern const struct format_row d3d9_formats[];
+extern const unsigned d3d9_format_count;
 
 /* The row of a format's plane; NULL if the format is not in the table or has no such plane. */
 const struct format_row *format_from_dxgi(DXGI_FORMAT format, unsigned plane);
+const struct format_row *format_from_d3d9(D3DFORMAT format, unsigned plane);
 
 /* Bytes of one texel of an OpenCL image format; 0 for one that is unknown. */
 size_t cl_format_texel_bytes(cl_image_format format);

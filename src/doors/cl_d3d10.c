@@ -16,8 +16,9 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromD3D10BufferKHR(cl_context context, c
                                                           ID3D10Buffer *resource, cl_int *errcode_ret)
 {
     door_open();
-    return object_create(&d3d10_api, d3d10_api.call.create_buffer, context, flags, SURFACE_BUFFER, resource, 0,
-                         errcode_ret);
+    const struct object_request request = {.api = &d3d10_api, .call = d3d10_api.call.create_buffer, .flags = flags,
+                                           .kind = SURFACE_BUFFER, .resource = resource};
+    return object_create(&request, context, errcode_ret);
 }
 
 CL_API_ENTRY cl_mem CL_API_CALL clCreateFromD3D10Texture2DKHR(cl_context context, cl_mem_flags flags,
@@ -25,8 +26,9 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromD3D10Texture2DKHR(cl_context context
                                                              cl_int *errcode_ret)
 {
     door_open();
-    return object_create(&d3d10_api, d3d10_api.call.create_2d, context, flags, SURFACE_IMAGE_2D, resource, subresource,
-                         errcode_ret);
+    const struct object_request request = {.api = &d3d10_api, .call = d3d10_api.call.create_2d, .flags = flags,
+                                           .kind = SURFACE_IMAGE_2D, .resource = resource, .index = subresource};
+    return object_create(&request, context, errcode_ret);
 }
 
 CL_API_ENTRY cl_mem CL_API_CALL clCreateFromD3D10Texture3DKHR(cl_context context, cl_mem_flags flags,
@@ -34,8 +36,9 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromD3D10Texture3DKHR(cl_context context
                                                              cl_int *errcode_ret)
 {
     door_open();
-    return object_create(&d3d10_api, d3d10_api.call.create_3d, context, flags, SURFACE_IMAGE_3D, resource, subresource,
-                         errcode_ret);
+    const struct object_request request = {.api = &d3d10_api, .call = d3d10_api.call.create_3d, .flags = flags,
+                                           .kind = SURFACE_IMAGE_3D, .resource = resource, .index = subresource};
+    return object_create(&request, context, errcode_ret);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireD3D10ObjectsKHR(cl_command_queue command_queue, cl_uint num_objects,

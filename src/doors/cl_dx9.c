@@ -1,14 +1,16 @@
-/* The four functions of cl_khr_dx9_media_sharing. The extension is not offered yet: it is in no extension string, and its
- * functions say so. They are exported because every OpenCL.dll of a Khronos loader exports them. */
+/* The four functions of cl_khr_dx9_media_sharing. */
 #include "doors/cl_d3d.h"
+
 #include "log.h"
 
 #include <CL/cl_dx9_media_sharing.h>
+#include <string.h>
 
-static cl_int not_offered(const char *call)
-{
-    return log_refuse(call, CL_INVALID_OPERATION, "cl_khr_dx9_media_sharing is not offered; look at the extension strings");
-}
+/* cl_dx9_surface_info_khr, which the header has for Windows only. */
+struct surface_info {
+    IDirect3DSurface9 *resource;
+    HANDLE shared_handle;
+};
 
 CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(cl_platform_id platform, cl_uint num_media_adapters,
                                                                      cl_dx9_media_adapter_type_khr *media_adapter_type,
@@ -17,20 +19,37 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(cl_platform
                                                                      cl_uint num_entries, cl_device_id *devices,
                                                                      cl_uint *num_devices)
 {
-    (void)platform, (void)num_media_adapters, (void)media_adapter_type, (void)media_adapters, (void)media_adapter_set;
-    (void)num_entries, (void)devices, (void)num_devices;
-    return not_offered("clGetDeviceIDsFromDX9MediaAdapterKHR");
+    door_open();
+    /* The adapters are an array of pointers, one for each type: not the one pointer that the name suggests. */
+    return share_get_media_device_ids(platform, num_media_adapters, media_adapter_type, media_adapters, media_adapter_set,
+                                      num_entries, devices, num_devices);
+}
+
+static cl_mem refuse(cl_int *errcode_ret, cl_int status)
+{
+    if (errcode_ret)
+        *errcode_ret = status;
+    return NULL;
 }
 
 CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context context, cl_mem_flags flags,
                                                                cl_dx9_media_adapter_type_khr adapter_type,
                                                                void *surface_info, cl_uint plane, cl_int *errcode_ret)
 {
-    (void)context, (void)flags, (void)adapter_type, (void)surface_info, (void)plane;
-    const cl_int status = not_offered("clCreateFromDX9MediaSurfaceKHR");
-    if (errcode_ret)
-        *errcode_ret = status;
-    return NULL;
+    const char *call = d3d9_api.call.create_2d;
+    struct surface_info info = {NULL, NULL};
+    door_open();
+    const struct d3d_api *api = media_api(adapter_type);
+    if (!api)
+        return refuse(errcode_ret, log_refuse(call, CL_INVALID_VALUE, "adapter_type is 0x%x, none of the three",
+                                              adapter_type));
+    /* A bad structure has no resource; that is refused in its turn, after a bad context. */
+    if (os_readable(surface_info, sizeof(info)))
+        memcpy(&info, surface_info, sizeof(info));
+    const struct object_request request = {.api = api, .call = call, .flags = flags, .kind = SURFACE_IMAGE_2D,
+                                           .resource = info.resource, .index = plane,
+                                           .shared_handle = info.shared_handle};
+    return object_create(&request, context, errcode_ret);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireDX9MediaSurfacesKHR(cl_command_queue command_queue, cl_uint num_objects,
@@ -38,9 +57,9 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireDX9MediaSurfacesKHR(cl_command_q
                                                                     cl_uint num_events_in_wait_list,
                                                                     const cl_event *event_wait_list, cl_event *event)
 {
-    (void)command_queue, (void)num_objects, (void)mem_objects, (void)num_events_in_wait_list, (void)event_wait_list;
-    (void)event;
-    return not_offered("clEnqueueAcquireDX9MediaSurfacesKHR");
+    door_open();
+    return share_acquire(&d3d9_api, command_queue, num_objects, mem_objects, num_events_in_wait_list, event_wait_list,
+                         event);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_queue command_queue, cl_uint num_objects,
@@ -48,7 +67,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_q
                                                                     cl_uint num_events_in_wait_list,
                                                                     const cl_event *event_wait_list, cl_event *event)
 {
-    (void)command_queue, (void)num_objects, (void)mem_objects, (void)num_events_in_wait_list, (void)event_wait_list;
-    (void)event;
-    return not_offered("clEnqueueReleaseDX9MediaSurfacesKHR");
+    door_open();
+    return share_release(&d3d9_api, command_queue, num_objects, mem_objects, num_events_in_wait_list, event_wait_list,
+                         event);
 }

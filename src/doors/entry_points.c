@@ -2,6 +2,8 @@
 
 #include "doors/cl_d3d.h"
 
+#include <CL/cl_dx9_media_sharing.h>
+
 #ifndef _WIN32
 /* cl_icd.h declares them for Windows only. */
 #define DECLARE(x)                                                                                                     \
@@ -19,6 +21,14 @@
 DECLARE(10)
 DECLARE(11)
 #undef DECLARE
+cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(cl_platform_id, cl_uint, cl_dx9_media_adapter_type_khr *, void *,
+                                                        cl_dx9_media_adapter_set_khr, cl_uint, cl_device_id *, cl_uint *);
+cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context, cl_mem_flags, cl_dx9_media_adapter_type_khr, void *, cl_uint,
+                                                  cl_int *);
+cl_int CL_API_CALL clEnqueueAcquireDX9MediaSurfacesKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint,
+                                                       const cl_event *, cl_event *);
+cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint,
+                                                       const cl_event *, cl_event *);
 #endif
 
 #define ENTRY(function) {#function, (next_function)function}
@@ -29,6 +39,8 @@ const struct entry_point entry_points[] = {
     ENTRY(clGetDeviceIDsFromD3D10KHR),       ENTRY(clCreateFromD3D10BufferKHR),
     ENTRY(clCreateFromD3D10Texture2DKHR),    ENTRY(clCreateFromD3D10Texture3DKHR),
     ENTRY(clEnqueueAcquireD3D10ObjectsKHR),  ENTRY(clEnqueueReleaseD3D10ObjectsKHR),
+    ENTRY(clGetDeviceIDsFromDX9MediaAdapterKHR), ENTRY(clCreateFromDX9MediaSurfaceKHR),
+    ENTRY(clEnqueueAcquireDX9MediaSurfacesKHR),  ENTRY(clEnqueueReleaseDX9MediaSurfacesKHR),
 };
 #undef ENTRY
 const unsigned entry_point_count = sizeof(entry_points) / sizeof(entry_points[0]);

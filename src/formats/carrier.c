@@ -62,7 +62,7 @@ static bool sharable(cl_image_format format)
 {
     for (unsigned i = 0; i < dxgi_format_count; i++)
         if (equal(dxgi_formats[i].cl, format))
-            return true;
+            return true; /* the formats of Direct3D 9 map to a part of the same */
     return false;
 }
 

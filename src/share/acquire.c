@@ -42,10 +42,10 @@ static cl_int find_objects(struct command *c, cl_uint count, const cl_mem *handl
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u objects", count);
     for (; c->count < count; c->count++) {
         struct object_record *object = registry_get(RECORD_OBJECT, handles[c->count]);
-        if (!object || object->parent || object->transfer.surface.api != c->api) {
+        if (!object || object->parent || object->transfer.surface.api->family != c->api->family) {
             record_put(object);
-            return log_refuse(c->call, CL_INVALID_MEM_OBJECT, "object %u of the list, %p, was not made of a %s resource",
-                              c->count, (void *)handles[c->count], c->api->name);
+            return log_refuse(c->call, CL_INVALID_MEM_OBJECT, "object %u of the list, %p, was not made of a resource of %s",
+                              c->count, (void *)handles[c->count], c->api->extension);
         }
         c->objects[c->count] = object;
         if (object->context != c->queue->context) {

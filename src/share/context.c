@@ -39,18 +39,10 @@ static void destroy(struct record *record)
     free(context);
 }
 
-void *context_device(const struct context_record *context, const struct d3d_api *api)
-{
-    for (unsigned i = 0; context && i < context->interop_count; i++)
-        if (context->interop[i].api == api)
-            return context->interop[i].device;
-    return NULL;
-}
-
 bool context_serves(const struct context_record *context, const struct d3d_api *api)
 {
     for (unsigned i = 0; i < context->interop_count; i++)
-        if (context->interop[i].api == api)
+        if (context->interop[i].api->family == api->family)
             return true;
     return false;
 }
@@ -100,7 +92,8 @@ static cl_int add_interop(const char *call, struct context_record *context, cons
         return CL_SUCCESS;
     if (!device)
         return log_refuse(call, api->invalid_device, "%p is no %s device", object, api->name);
-    if (context->interop_count > 0) {
+    /* Media adapters may stand side by side, Direct3D 10 or 11 only alone. */
+    if (context->interop_count > 0 && (api->exclusive || context->interop[0].api->exclusive)) {
         api->ops->release(device);
         return log_refuse(call, CL_INVALID_OPERATION, "interop with %s and with %s was asked for; make a context for each",
                           context->interop[0].api->name, api->name);
@@ -142,7 +135,7 @@ static cl_int read_properties(const char *call, struct context_record *context, 
         driver[kept++] = p[1];
     }
     driver[kept] = 0;
-    if (graphics && context->interop_count)
+    if (graphics && context->interop_count && context->interop[0].api->exclusive)
         return log_refuse(call, CL_INVALID_OPERATION, "interop with OpenGL and with %s was asked for; make a context for each",
                           context->interop[0].api->name);
     return CL_SUCCESS;

@@ -117,30 +117,53 @@ static cl_uint keep_preferred(cl_device_id *devices, cl_uint count, const struct
     return kept;
 }
 
-/* ---- the call ---- */
+/* ---- the calls ---- */
 
-static cl_int check_arguments(const struct d3d_api *api, cl_platform_id platform, cl_uint source, cl_uint set,
-                              cl_uint count, const cl_device_id *devices, const cl_uint *found)
+/* What all of them check after the platform. */
+static cl_int check_lists(const struct d3d_api *api, cl_uint set, cl_uint room, const cl_device_id *devices,
+                          const cl_uint *found)
 {
     const char *call = api->call.get_device_ids;
-    if (!platform_valid(platform))
-        return log_refuse(call, CL_INVALID_PLATFORM, "%p is no platform of clGetPlatformIDs", (void *)platform);
-    if (source != api->device_source && source != api->adapter_source)
-        return log_refuse(call, CL_INVALID_VALUE, "device source 0x%x; it can be 0x%x (a device) or 0x%x (a DXGI adapter)",
-                          source, api->device_source, api->adapter_source);
     if (set != api->preferred_set && set != api->all_set)
         return log_refuse(call, CL_INVALID_VALUE, "device set 0x%x; it can be 0x%x (preferred) or 0x%x (all)", set,
                           api->preferred_set, api->all_set);
-    if (count == 0 && devices)
+    if (room == 0 && devices)
         return log_refuse(call, CL_INVALID_VALUE, "num_entries is 0, but devices is not NULL");
     if (!devices && !found)
         return log_refuse(call, CL_INVALID_VALUE, "devices and num_devices are both NULL");
     return CL_SUCCESS;
 }
 
-static bool find_adapter(const struct d3d_api *api, cl_uint source, void *object, struct d3d_adapter *adapter)
+static cl_int check_platform(const struct d3d_api *api, cl_platform_id platform)
 {
-    if (source == api->adapter_source)
+    if (platform_valid(platform))
+        return CL_SUCCESS;
+    return log_refuse(api->call.get_device_ids, CL_INVALID_PLATFORM, "%p is no platform of clGetPlatformIDs",
+                      (void *)platform);
+}
+
+/* The devices that belong to all of the adapters. */
+static cl_int give_devices(const struct d3d_api *api, cl_platform_id platform, const struct d3d_adapter *adapters,
+                           cl_uint adapter_count, cl_uint set, cl_uint room, cl_device_id *devices, cl_uint *found)
+{
+    cl_uint count;
+    cl_device_id *candidates = sharing_devices(platform, &count);
+    for (cl_uint i = 0; i < adapter_count && set == api->preferred_set; i++)
+        count = keep_preferred(candidates, count, &adapters[i]);
+    for (cl_uint i = 0; devices && i < count && i < room; i++)
+        devices[i] = candidates[i];
+    if (found)
+        *found = count;
+    free(candidates);
+    log_write(LOG_DEBUG, "%s: %u %s devices for adapter '%s' (%04x:%04x)", api->call.get_device_ids, count,
+              set == api->preferred_set ? "preferred" : "possible", adapters[0].description, adapters[0].vendor,
+              adapters[0].device);
+    return count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
+}
+
+static bool find_adapter(const struct d3d_api *api, bool object_is_adapter, void *object, struct d3d_adapter *adapter)
+{
+    if (object_is_adapter)
         return api->ops->adapter(object, true, adapter);
     void *device = object ? api->ops->open_device(object) : NULL;
     const bool found = device && api->ops->adapter(device, false, adapter);
@@ -151,24 +174,62 @@ static bool find_adapter(const struct d3d_api *api, cl_uint source, void *object
 cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
                             cl_uint room, cl_device_id *devices, cl_uint *found)
 {
-    const cl_int status = check_arguments(api, platform, source, set, room, devices, found);
+    cl_int status = check_platform(api, platform);
+    if (status == CL_SUCCESS && source != api->device_source && source != api->adapter_source)
+        status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE,
+                            "device source 0x%x; it can be 0x%x (a device) or 0x%x (a DXGI adapter)", source,
+                            api->device_source, api->adapter_source);
+    if (status == CL_SUCCESS)
+        status = check_lists(api, set, room, devices, found);
     if (status != CL_SUCCESS)
         return status;
     struct d3d_adapter adapter;
     /* The specification leaves the code for a bad object open; a bad argument value is what it is. */
-    if (!find_adapter(api, source, object, &adapter))
+    if (!find_adapter(api, source == api->adapter_source, object, &adapter))
         return log_refuse(api->call.get_device_ids, CL_INVALID_VALUE, "%p is no %s", object,
                           source == api->adapter_source ? "IDXGIAdapter" : api->name);
-    cl_uint count;
-    cl_device_id *candidates = sharing_devices(platform, &count);
-    if (set == api->preferred_set)
-        count = keep_preferred(candidates, count, &adapter);
-    for (cl_uint i = 0; devices && i < count && i < room; i++)
-        devices[i] = candidates[i];
-    if (found)
-        *found = count;
-    free(candidates);
-    log_write(LOG_DEBUG, "%s: %u %s devices for adapter '%s' (%04x:%04x)", api->call.get_device_ids, count,
-              set == api->preferred_set ? "preferred" : "possible", adapter.description, adapter.vendor, adapter.device);
-    return count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
+    return give_devices(api, platform, &adapter, 1, set, room, devices, found);
+}
+
+const struct d3d_api *media_api(cl_uint adapter_type)
+{
+    for (unsigned i = 0; i < d3d_api_count && adapter_type; i++)
+        if (d3d_apis[i]->adapter_type == adapter_type)
+            return d3d_apis[i];
+    return NULL;
+}
+
+static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *const *objects, struct d3d_adapter *adapters)
+{
+    const char *call = d3d9_api.call.get_device_ids;
+    for (cl_uint i = 0; i < count; i++) {
+        const struct d3d_api *api = media_api(types[i]);
+        if (!api)
+            return log_refuse(call, CL_INVALID_VALUE, "adapter type %u is 0x%x, none of the three", i, types[i]);
+        if (!find_adapter(api, false, objects[i], &adapters[i]))
+            return log_refuse(call, CL_INVALID_VALUE, "adapter %u, %p, is no %s device", i, objects[i], api->name);
+    }
+    return CL_SUCCESS;
+}
+
+cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count, const cl_uint *types,
+                                  void *const *objects, cl_uint set, cl_uint room, cl_device_id *devices, cl_uint *found)
+{
+    const struct d3d_api *api = &d3d9_api; /* the family's tokens */
+    cl_int status = check_platform(api, platform);
+    if (status == CL_SUCCESS && (adapter_count == 0 || !types || !objects))
+        status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE, "%u adapters, types %p, adapters %p",
+                            adapter_count, (const void *)types, (const void *)objects);
+    if (status == CL_SUCCESS)
+        status = check_lists(api, set, room, devices, found);
+    if (status != CL_SUCCESS)
+        return status;
+    struct d3d_adapter *adapters = calloc(adapter_count, sizeof(*adapters));
+    if (!adapters)
+        return log_refuse(api->call.get_device_ids, CL_OUT_OF_HOST_MEMORY, "no memory for %u adapters", adapter_count);
+    status = find_media_adapters(adapter_count, types, objects, adapters);
+    if (status == CL_SUCCESS)
+        status = give_devices(api, platform, adapters, adapter_count, set, room, devices, found);
+    free(adapters);
+    return status;
 }

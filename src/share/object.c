@@ -120,71 +120,92 @@ void object_settle(struct object_record *object)
 /* ---- creation ---- */
 
 struct creation {
-    const struct d3d_api *api;
-    const char *call;
-    struct context_record *context;
-    cl_mem_flags flags;
-    enum surface_kind kind;
-    void *resource;
-    cl_uint index;
+    const struct object_request *asked;
+    struct context_record *context; /* held; NULL if the context has no record */
+    void *device;                   /* the context's that the resource belongs to */
 };
+
+/* Direct3D 9 and 9Ex are one thing to a context: programs name plain devices as Ex ones. A DXVA adapter is another. */
+static bool same_adapter_kind(const struct d3d_api *a, const struct d3d_api *b)
+{
+    return a->family == b->family && (a->adapter_type == dxva_api.adapter_type) == (b->adapter_type == dxva_api.adapter_type);
+}
 
 static cl_int check_context(struct creation *c, cl_context handle)
 {
-    const cl_int status = context_get(c->call, handle, &c->context);
+    const struct d3d_api *api = c->asked->api;
+    const cl_int status = context_get(c->asked->call, handle, &c->context);
     if (status != CL_SUCCESS)
         return status;
-    if (!context_device(c->context, c->api))
-        return log_refuse(c->call, c->api->invalid_resource,
-                          "context %p was not made with a %s device; give one in its properties", (void *)handle,
-                          c->api->name);
-    return CL_SUCCESS;
+    for (unsigned i = 0; c->context && i < c->context->interop_count; i++)
+        if (same_adapter_kind(c->context->interop[i].api, api) && c->context->interop[i].device)
+            return CL_SUCCESS;
+    return log_refuse(c->asked->call, api->no_interop,
+                      "context %p was not made with a %s device; give one in its properties", (void *)handle, api->name);
 }
 
 static cl_int check_flags(const struct creation *c)
 {
-    switch (c->flags) {
+    switch (c->asked->flags) {
     case 0: /* as everywhere in OpenCL: read-write */
     case CL_MEM_READ_WRITE:
     case CL_MEM_READ_ONLY:
     case CL_MEM_WRITE_ONLY:
         return CL_SUCCESS;
     default:
-        return log_refuse(c->call, CL_INVALID_VALUE,
+        return log_refuse(c->asked->call, CL_INVALID_VALUE,
                           "flags 0x%lx; one of CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE can be given",
-                          (unsigned long)c->flags);
+                          (unsigned long)c->asked->flags);
     }
 }
 
-static cl_int describe(const struct creation *c, struct surface_desc *desc)
+static cl_int describe(struct creation *c, struct surface_desc *desc)
 {
+    const struct object_request *asked = c->asked;
+    enum describe_status status = DESCRIBE_OTHER_DEVICE;
     char why[256] = "";
-    switch (c->api->ops->describe(context_device(c->context, c->api), c->resource, c->kind, c->index, desc, why,
-                                  sizeof(why))) {
+    /* A context may have several media adapters: the resource belongs to one of them. */
+    for (unsigned i = 0; i < c->context->interop_count && status == DESCRIBE_OTHER_DEVICE; i++) {
+        if (!same_adapter_kind(c->context->interop[i].api, asked->api))
+            continue;
+        c->device = c->context->interop[i].device;
+        status = asked->api->ops->describe(c->device, asked->resource, asked->kind, asked->index, desc, why, sizeof(why));
+    }
+    switch (status) {
     case DESCRIBED:
         return CL_SUCCESS;
     case DESCRIBE_BAD_SUBRESOURCE:
-        return log_refuse(c->call, CL_INVALID_VALUE, "%s", why);
+        return log_refuse(asked->call, CL_INVALID_VALUE, "%s", why);
     case DESCRIBE_BAD_FORMAT:
-        return log_refuse(c->call, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "%s", why);
+        return log_refuse(asked->call, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "%s", why);
     default:
-        return log_refuse(c->call, c->api->invalid_resource, "%s", why);
+        return log_refuse(asked->call, asked->api->invalid_resource, "%s", why);
     }
+}
+
+static cl_int check_handle(const struct creation *c)
+{
+    const struct object_request *asked = c->asked;
+    if (!asked->shared_handle || os_valid_handle(asked->shared_handle))
+        return CL_SUCCESS;
+    return log_refuse(asked->call, asked->api->invalid_resource, "shared_handle %p is no handle of this process; NULL is "
+                      "allowed", asked->shared_handle);
 }
 
 /* The ordinary object of the OpenCL below that programs will use. */
 static cl_mem create_below(const struct creation *c, const struct surface_desc *desc, cl_int *status)
 {
     cl_context context = c->context->head.handle;
-    if (c->kind == SURFACE_BUFFER)
-        return below()->clCreateBuffer(context, c->flags, desc->width, NULL, status);
+    const cl_mem_flags flags = c->asked->flags;
+    if (desc->kind == SURFACE_BUFFER)
+        return below()->clCreateBuffer(context, flags, desc->width, NULL, status);
     const cl_image_desc image = {
-        .image_type = c->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+        .image_type = desc->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
         .image_width = desc->width,
         .image_height = desc->height,
-        .image_depth = c->kind == SURFACE_IMAGE_3D ? desc->depth : 0,
+        .image_depth = desc->kind == SURFACE_IMAGE_3D ? desc->depth : 0,
     };
-    cl_mem memory = below()->clCreateImage(context, c->flags, &desc->format->cl, &image, NULL, status);
+    cl_mem memory = below()->clCreateImage(context, flags, &desc->format->cl, &image, NULL, status);
     /* A format that the device does not have maps to no supported format: the extension has one code for that. */
     if (!memory && (*status == CL_IMAGE_FORMAT_NOT_SUPPORTED || *status == CL_INVALID_OPERATION))
         *status = CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
@@ -193,42 +214,55 @@ static cl_mem create_below(const struct creation *c, const struct surface_desc *
 
 static cl_int fill(struct object_record *object, const struct creation *c, const struct surface_desc *desc)
 {
+    const struct object_request *asked = c->asked;
     cl_int status = CL_SUCCESS;
     cl_mem memory = create_below(c, desc, &status);
     if (!memory)
-        return log_refuse(c->call, status, "the OpenCL below can't make an object of %ux%ux%u texels, format %s", desc->width,
-                          desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
+        return log_refuse(asked->call, status, "the OpenCL below can't make an object of %ux%ux%u texels, format %s",
+                          desc->width, desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
     object->head.handle = memory;
     object->transfer.memory = memory;
-    object->transfer.surface = (struct surface){
-        .api = c->api, .device = context_device(c->context, c->api), .resource = c->resource, .desc = *desc};
-    c->api->ops->add_ref(c->resource);
+    object->transfer.surface =
+        (struct surface){.api = asked->api, .device = c->device, .resource = asked->resource, .desc = *desc};
+    asked->api->ops->add_ref(asked->resource);
     object->transport = &host_transport;
     if (registry_add(&object->head))
         return CL_SUCCESS;
     below()->clReleaseMemObject(memory);
-    return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
+    return log_refuse(asked->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
+}
+
+static cl_int claim(struct object_record *object, const struct creation *c)
+{
+    const struct object_request *asked = c->asked;
+    bool taken;
+    if (!asked->api->no_duplicates)
+        return CL_SUCCESS;
+    object->claim = claim_subresource(c->context, asked->api->ops->identity(asked->resource), asked->kind, asked->index,
+                                      &taken);
+    if (object->claim)
+        return CL_SUCCESS;
+    if (!taken)
+        return log_refuse(asked->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
+    return log_refuse(asked->call, asked->api->invalid_resource,
+                      "subresource %u of resource %p has an object in this context already; use it or release it first",
+                      asked->index, asked->resource);
 }
 
 static cl_int create_object(const struct creation *c, const struct surface_desc *desc, struct object_record **made)
 {
+    const struct object_request *asked = c->asked;
     struct object_record *object = new_object();
     if (!object)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
+        return log_refuse(asked->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
     record_hold(c->context);
     object->context = c->context;
-    object->flags = c->flags ? c->flags : CL_MEM_READ_WRITE;
-    object->index = c->index;
-    bool taken;
-    object->claim = claim_subresource(c->context, c->api->ops->identity(c->resource), c->kind, c->index, &taken);
-    cl_int status = CL_SUCCESS;
-    if (taken)
-        status = log_refuse(c->call, c->api->invalid_resource,
-                            "subresource %u of resource %p has an object in this context already; release it first or "
-                            "use it", c->index, c->resource);
-    else if (!object->claim)
-        status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
-    else
+    object->flags = asked->flags ? asked->flags : CL_MEM_READ_WRITE;
+    object->index = asked->index;
+    object->given[0] = asked->resource;
+    object->given[1] = asked->shared_handle;
+    cl_int status = claim(object, c);
+    if (status == CL_SUCCESS)
         status = fill(object, c, desc);
     if (status == CL_SUCCESS)
         *made = object;
@@ -237,10 +271,9 @@ static cl_int create_object(const struct creation *c, const struct surface_desc 
     return status;
 }
 
-cl_mem object_create(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
-                     enum surface_kind kind, void *resource, cl_uint index, cl_int *errcode_ret)
+cl_mem object_create(const struct object_request *asked, cl_context context, cl_int *errcode_ret)
 {
-    struct creation c = {api, call, NULL, flags, kind, resource, index};
+    struct creation c = {.asked = asked};
     struct surface_desc desc;
     struct object_record *object = NULL;
     cl_mem memory = NULL;
@@ -250,12 +283,14 @@ cl_mem object_create(const struct d3d_api *api, const char *call, cl_context con
     if (status == CL_SUCCESS)
         status = describe(&c, &desc);
     if (status == CL_SUCCESS)
+        status = check_handle(&c);
+    if (status == CL_SUCCESS)
         status = create_object(&c, &desc, &object);
     if (object) {
         memory = object->head.handle;
-        log_write(LOG_DEBUG, "%s: object %p is subresource %u of %p, %ux%ux%u %s, transport: %s", call, (void *)memory,
-                  index, resource, desc.width, desc.height, desc.depth, desc.format ? desc.format->name : "bytes",
-                  object->transport->name);
+        log_write(LOG_DEBUG, "%s: object %p is subresource %u of %p, %ux%ux%u %s, transport: %s", asked->call,
+                  (void *)memory, asked->index, asked->resource, desc.width, desc.height, desc.depth,
+                  desc.format ? desc.format->name : "bytes", object->transport->name);
     }
     record_put(c.context);
     if (errcode_ret)
@@ -344,13 +379,22 @@ static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const
 
 /* ---- queries ---- */
 
-/* What a query of the extension asks an object; `value` NULL: the object has no such thing. */
-static cl_int answer_extension(const char *call, const struct d3d_api *api, bool ours, const void *value, size_t size,
-                               size_t room, void *to, size_t *size_ret)
+/* The API of the family that a query belongs to, or NULL: the first one speaks for its family. */
+static const struct d3d_api *asked_api(const struct object_record *object, cl_uint name, bool image)
 {
-    if (!ours)
-        return log_refuse(call, api->invalid_resource, "the object was not made of a %s resource", api->name);
-    return answer(call, value, size, room, to, size_ret);
+    const struct d3d_api *found = NULL;
+    for (unsigned i = 0; i < d3d_api_count && name; i++) {
+        const struct d3d_api *api = d3d_apis[i];
+        const bool asked = image ? name == api->image_subresource : name == api->mem_resource || name == api->mem_adapter_type;
+        if (asked && (!found || (object && object->transfer.surface.api == api)))
+            found = api;
+    }
+    return found;
+}
+
+static cl_int foreign(const char *call, const struct d3d_api *api)
+{
+    return log_refuse(call, api->invalid_resource, "the object was not made of a resource of %s", api->extension);
 }
 
 static bool made_by(const struct object_record *object, const struct d3d_api *api)
@@ -358,25 +402,42 @@ static bool made_by(const struct object_record *object, const struct d3d_api *ap
     return object && !object->parent && object->transfer.surface.api == api;
 }
 
+/* Answers that are ours for a shared object; CL_INVALID_OPERATION: the driver's is right. */
+static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t room, void *to, size_t *size_ret)
+{
+    os_lock(&registry_lock);
+    const cl_uint refs = object->head.app_refs;
+    os_unlock(&registry_lock);
+    switch (name) {
+    case CL_MEM_REFERENCE_COUNT:
+        return answer("clGetMemObjectInfo", &refs, sizeof(refs), room, to, size_ret);
+    case CL_MEM_FLAGS:
+        return answer("clGetMemObjectInfo", &object->flags, sizeof(object->flags), room, to, size_ret);
+    default:
+        return CL_INVALID_OPERATION;
+    }
+}
+
+static cl_int query_extension(const struct object_record *object, const struct d3d_api *api, cl_mem_info name, size_t room,
+                              void *to, size_t *size_ret)
+{
+    if (!made_by(object, api))
+        return foreign("clGetMemObjectInfo", api);
+    if (name == api->mem_adapter_type)
+        return answer("clGetMemObjectInfo", &api->adapter_type, sizeof(api->adapter_type), room, to, size_ret);
+    return answer("clGetMemObjectInfo", object->given, api->mem_resource_size, room, to, size_ret);
+}
+
 static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_name, size_t param_value_size,
                                               void *param_value, size_t *param_value_size_ret)
 {
     struct object_record *object = registry_get(RECORD_OBJECT, memobj);
+    const struct d3d_api *api = asked_api(object, param_name, false);
     cl_int status = CL_INVALID_OPERATION;
-    for (unsigned i = 0; i < d3d_api_count; i++)
-        if (param_name == d3d_apis[i]->mem_resource)
-            status = answer_extension("clGetMemObjectInfo", d3d_apis[i], made_by(object, d3d_apis[i]),
-                                      object ? &object->transfer.surface.resource : NULL, sizeof(void *),
-                                      param_value_size, param_value, param_value_size_ret);
-    if (status == CL_INVALID_OPERATION && object && !object->parent && param_name == CL_MEM_REFERENCE_COUNT) {
-        os_lock(&registry_lock);
-        const cl_uint refs = object->head.app_refs;
-        os_unlock(&registry_lock);
-        status = answer("clGetMemObjectInfo", &refs, sizeof(refs), param_value_size, param_value, param_value_size_ret);
-    }
-    if (status == CL_INVALID_OPERATION && object && !object->parent && param_name == CL_MEM_FLAGS)
-        status = answer("clGetMemObjectInfo", &object->flags, sizeof(object->flags), param_value_size, param_value,
-                        param_value_size_ret);
+    if (api)
+        status = query_extension(object, api, param_name, param_value_size, param_value, param_value_size_ret);
+    else if (object && !object->parent)
+        status = query_mem(object, param_name, param_value_size, param_value, param_value_size_ret);
     record_put(object);
     if (status != CL_INVALID_OPERATION)
         return status;
@@ -417,14 +478,15 @@ static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info param_name,
                                          void *param_value, size_t *param_value_size_ret)
 {
     struct object_record *object = registry_get(RECORD_OBJECT, image);
+    const struct d3d_api *api = asked_api(object, param_name, true);
+    const bool is_image = object && !object->parent && object->transfer.surface.desc.format;
     cl_int status = CL_INVALID_OPERATION;
-    for (unsigned i = 0; i < d3d_api_count; i++)
-        if (param_name == d3d_apis[i]->image_subresource)
-            status = answer_extension("clGetImageInfo", d3d_apis[i],
-                                      made_by(object, d3d_apis[i]) && object->transfer.surface.desc.format,
-                                      object ? &object->index : NULL, sizeof(object->index), param_value_size,
-                                      param_value, param_value_size_ret);
-    if (status == CL_INVALID_OPERATION && object && !object->parent && object->transfer.surface.desc.format)
+    if (api && (!is_image || !made_by(object, api)))
+        status = foreign("clGetImageInfo", api);
+    else if (api)
+        status = answer("clGetImageInfo", &object->index, sizeof(object->index), param_value_size, param_value,
+                        param_value_size_ret);
+    else if (is_image)
         status = query_image(object, param_name, param_value_size, param_value, param_value_size_ret);
     record_put(object);
     if (status != CL_INVALID_OPERATION)

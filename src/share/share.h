@@ -37,9 +37,7 @@ struct context_record {
     struct converter *converters; /* of formats/carrier.c; guarded by registry_lock */
 };
 
-/* The device by which a context interoperates with an API, or NULL. */
-void *context_device(const struct context_record *context, const struct d3d_api *api);
-/* Whether a context was made for an API, even if its device reference is gone by now. */
+/* Whether a context was made for the family of an API, even if its device references are gone by now. */
 bool context_serves(const struct context_record *context, const struct d3d_api *api);
 /* The record of a live context with its handle checked: CL_INVALID_CONTEXT for what is no context. A context without
  * record is valid and gives CL_SUCCESS and NULL. */
@@ -109,7 +107,8 @@ struct object_record {
     struct transfer transfer;
     const struct transport *transport;
     struct claim *claim;
-    cl_uint index; /* the subresource argument as given */
+    cl_uint index; /* the subresource or plane argument as given */
+    void *given[2]; /* the resource, and its shared handle if it has one, as given: the answer to a query */
     cl_mem_flags flags;
 
     /* Guarded by registry_lock. */
@@ -121,9 +120,17 @@ struct object_record {
 /* Counts shared objects and their children; the guard looks at nothing else while it is 0. */
 extern atomic_uint object_count;
 
-/* Makes an object of a subresource (index 0 for a buffer). */
-cl_mem object_create(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
-                     enum surface_kind kind, void *resource, cl_uint index, cl_int *errcode_ret);
+/* What one of the functions that make an object was asked for. */
+struct object_request {
+    const struct d3d_api *api;
+    const char *call;
+    cl_mem_flags flags;
+    enum surface_kind kind;
+    void *resource;
+    cl_uint index; /* subresource or plane; 0 for a buffer */
+    void *shared_handle;
+};
+cl_mem object_create(const struct object_request *request, cl_context context, cl_int *errcode_ret);
 /* The object that decides whether a memory object may be used: itself or its parent. */
 struct object_record *object_root(struct object_record *object);
 /* Looks whether an acquire that was waiting for events has failed since, and undoes it if so. */
@@ -143,6 +150,11 @@ void deferred_run(void);
 
 cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
                             cl_uint count, cl_device_id *devices, cl_uint *found);
+/* The same for media adapters: `types` and `adapters` have `adapter_count` entries. */
+cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count, const cl_uint *types,
+                                  void *const *adapters, cl_uint set, cl_uint room, cl_device_id *devices, cl_uint *found);
+/* The API of an adapter type of DX9 media sharing, or NULL. */
+const struct d3d_api *media_api(cl_uint adapter_type);
 /* Whether `platform` is one that clGetPlatformIDs gives. */
 bool platform_valid(cl_platform_id platform);
 bool device_supports_sharing(cl_device_id device);

@@ -14,7 +14,7 @@ static os_mutex planar_store = OS_MUTEX_INIT;
 
 static bool planar(const struct transfer *transfer)
 {
-    return transfer->surface.desc.format && transfer->surface.desc.format->planes > 1;
+    return transfer->surface.desc.whole_level;
 }
 
 static size_t row_bytes(const struct surface_desc *desc)
@@ -172,8 +172,8 @@ static bool store(struct transfer *transfer)
 static void destroy(struct transfer *transfer)
 {
     abandon(transfer);
-    transfer->surface.api->ops->release(transfer->surface.staging);
-    transfer->surface.staging = NULL;
+    if (transfer->surface.staging)
+        transfer->surface.api->ops->unstage(&transfer->surface);
     free(transfer->rows);
     transfer->rows = NULL;
 }

@@ -1,0 +1,388 @@
+/* Direct3D 9, 9Ex and DXVA-HD: video surfaces as cl_khr_dx9_media_sharing shares them.
+ *
+ * The staging copy is plain memory. A lock lasts only as long as the rows are copied: several planes of one surface are
+ * acquired side by side, and a surface can be locked once. Surfaces that can't be locked go through system memory
+ * surfaces. Direct3D 9 has no protection that could be switched on, so the device is touched in the calls of the
+ * application alone. */
+#include "d3d/dxgi.h"
+#include "d3d/formats.h"
+
+#include <CL/cl_dx9_media_sharing.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/os.h"
+
+/* A lock on a surface keeps others out with an error: ours must not meet each other. Held while rows are copied. */
+static os_mutex surface_lock = OS_MUTEX_INIT;
+
+/* dxvahd.h is in mingw-w64's headers only. */
+static const GUID iid_dxvahd_device = {0x95f12dfd, 0xd77e, 0x49be, {0x81, 0x5f, 0x57, 0xd5, 0x79, 0x63, 0x4d, 0x6d}};
+
+/* How the CPU gets at a surface. */
+enum way {
+    BY_LOCK,    /* LockRect on the surface itself */
+    BY_TARGET,  /* GetRenderTargetData: it is a render target */
+    BY_STRETCH, /* StretchRect to a render target of ours first: it is a level of a plain texture */
+};
+
+struct staging {
+    enum way way;
+    IDirect3DSurface9 *memory; /* system memory copy; NULL for BY_LOCK */
+    IDirect3DSurface9 *target; /* of BY_STRETCH */
+    size_t row;                /* bytes of a row of the plane */
+    char *rows;                /* the plane, tightly packed */
+};
+
+/* ---- devices ---- */
+
+static void *query_same(void *object, const GUID *iid)
+{
+    void *found = com_query(object, iid);
+    if (found == object)
+        return found;
+    com_release(found);
+    return NULL;
+}
+
+/* FFmpeg names plain Direct3D 9 devices as 9Ex ones: a device is taken for what it is. */
+static void *open_device(void *object)
+{
+    void *device = query_same(object, &IID_IDirect3DDevice9);
+    return device ? device : query_same(object, &IID_IDirect3DDevice9Ex);
+}
+
+static void *open_dxva_device(void *object)
+{
+    return query_same(object, &iid_dxvahd_device);
+}
+
+static bool identify(IDirect3DDevice9 *device, struct d3d_adapter *adapter)
+{
+    D3DDEVICE_CREATION_PARAMETERS made;
+    D3DADAPTER_IDENTIFIER9 identifier;
+    IDirect3D9 *d3d = NULL;
+    if (!d3d_check("IDirect3DDevice9::GetCreationParameters", IDirect3DDevice9_GetCreationParameters(device, &made)) ||
+        !d3d_check("IDirect3DDevice9::GetDirect3D", IDirect3DDevice9_GetDirect3D(device, &d3d)))
+        return false;
+    const bool known = d3d_check("IDirect3D9::GetAdapterIdentifier",
+                                 IDirect3D9_GetAdapterIdentifier(d3d, made.AdapterOrdinal, 0, &identifier));
+    if (known) {
+        memset(adapter, 0, sizeof(*adapter));
+        snprintf(adapter->description, sizeof(adapter->description), "%.255s", identifier.Description);
+        adapter->vendor = identifier.VendorId;
+        adapter->device = identifier.DeviceId;
+        IDirect3D9Ex *ex = com_query(d3d, &IID_IDirect3D9Ex);
+        LUID luid;
+        if (ex && SUCCEEDED(IDirect3D9Ex_GetAdapterLUID(ex, made.AdapterOrdinal, &luid)))
+            memcpy(adapter->luid, &luid, sizeof(adapter->luid));
+        com_release(ex);
+        adapter->software = dxgi_software(adapter);
+    }
+    com_release(d3d);
+    return known;
+}
+
+static bool device_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter)
+{
+    (void)object_is_adapter; /* an adapter is a device here */
+    IDirect3DDevice9 *device = com_query(object, &IID_IDirect3DDevice9);
+    const bool known = device && identify(device, adapter);
+    com_release(device);
+    return known;
+}
+
+/* A DXVA-HD device does not tell its adapter. */
+static bool dxva_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter)
+{
+    (void)object_is_adapter;
+    void *device = com_query(object, &iid_dxvahd_device);
+    com_release(device);
+    *adapter = (struct d3d_adapter){.description = "DXVA-HD"};
+    return device != NULL;
+}
+
+/* ---- surfaces ---- */
+
+static bool of_device(IDirect3DSurface9 *surface, void *device)
+{
+    IDirect3DDevice9 *owner = NULL, *expected = com_query(device, &IID_IDirect3DDevice9);
+    bool same = true; /* the surfaces of a DXVA-HD device belong to a Direct3D 9 device that it does not name */
+    if (expected) {
+        same = SUCCEEDED(IDirect3DSurface9_GetDevice(surface, &owner)) && com_identity(owner) == com_identity(expected);
+        com_release(owner);
+    }
+    com_release(expected);
+    return same;
+}
+
+/* Chroma planes of odd sizes are rounded up. */
+static uint32_t plane_extent(uint32_t extent, unsigned shift)
+{
+    return (extent + (1u << shift) - 1) >> shift;
+}
+
+static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t plane, struct surface_desc *desc,
+                                             char *why, size_t why_size)
+{
+    if (d->Pool != D3DPOOL_DEFAULT) {
+        snprintf(why, why_size, "the surface is in pool %d; only those in D3DPOOL_DEFAULT can be shared", (int)d->Pool);
+        return DESCRIBE_OTHER_KIND;
+    }
+    if (d->MultiSampleType != D3DMULTISAMPLE_NONE) {
+        snprintf(why, why_size, "the surface is multisampled; share one with a single sample");
+        return DESCRIBE_MULTISAMPLED;
+    }
+    const struct format_row *first = format_from_d3d9(d->Format, 0);
+    if (!first) {
+        snprintf(why, why_size, "D3DFORMAT 0x%x is not in the tables of formats that can be shared", (unsigned)d->Format);
+        return DESCRIBE_BAD_FORMAT;
+    }
+    const struct format_row *format = format_from_d3d9(d->Format, plane);
+    if (!format) {
+        snprintf(why, why_size, "plane %u is out of range: %s has %u", plane, first->name, first->planes);
+        return DESCRIBE_BAD_SUBRESOURCE;
+    }
+    *desc = (struct surface_desc){.kind = SURFACE_IMAGE_2D, .format = format, .depth = 1,
+                                  .width = plane_extent(d->Width, format->shift),
+                                  .height = plane_extent(d->Height, format->shift)};
+    return DESCRIBED;
+}
+
+static enum describe_status describe(void *device, void *resource, enum surface_kind kind, uint32_t plane,
+                                     struct surface_desc *desc, char *why, size_t why_size)
+{
+    (void)kind; /* a surface is a 2D image */
+    if (!com_identity(resource)) {
+        snprintf(why, why_size, "resource %p is no COM object", resource);
+        return DESCRIBE_NOT_AN_OBJECT;
+    }
+    IDirect3DSurface9 *surface = query_same(resource, &IID_IDirect3DSurface9);
+    if (!surface) {
+        snprintf(why, why_size, "resource %p is no IDirect3DSurface9", resource);
+        return DESCRIBE_OTHER_KIND;
+    }
+    D3DSURFACE_DESC d;
+    enum describe_status status = DESCRIBE_OTHER_KIND;
+    if (!of_device(surface, device)) {
+        snprintf(why, why_size, "the surface belongs to another Direct3D 9 device than the context's");
+        status = DESCRIBE_OTHER_DEVICE;
+    } else if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(surface, &d))) {
+        snprintf(why, why_size, "the surface does not describe itself");
+    } else {
+        status = describe_surface(&d, plane, desc, why, why_size);
+    }
+    com_release(surface);
+    return status;
+}
+
+/* ---- staging ---- */
+
+static IDirect3DDevice9 *device_of(const struct surface *surface)
+{
+    IDirect3DDevice9 *device = NULL;
+    if (!d3d_check("IDirect3DSurface9::GetDevice", IDirect3DSurface9_GetDevice((IDirect3DSurface9 *)surface->resource,
+                                                                               &device)))
+        return NULL;
+    return device;
+}
+
+static bool can_lock(IDirect3DSurface9 *surface)
+{
+    D3DLOCKED_RECT locked;
+    os_lock(&surface_lock);
+    const bool done = SUCCEEDED(IDirect3DSurface9_LockRect(surface, &locked, NULL, D3DLOCK_READONLY));
+    if (done)
+        IDirect3DSurface9_UnlockRect(surface);
+    os_unlock(&surface_lock);
+    return done;
+}
+
+/* Render targets are read back as such even if they can be locked: locking one makes drivers slow for good. */
+static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3DSurface9 *resource)
+{
+    D3DSURFACE_DESC d;
+    if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(resource, &d)))
+        return false;
+    if (!(d.Usage & D3DUSAGE_RENDERTARGET) && can_lock(resource)) {
+        staging->way = BY_LOCK;
+        return true;
+    }
+    staging->way = d.Usage & D3DUSAGE_RENDERTARGET ? BY_TARGET : BY_STRETCH;
+    if (staging->way == BY_STRETCH &&
+        !d3d_check("IDirect3DDevice9::CreateRenderTarget (staging)",
+                   IDirect3DDevice9_CreateRenderTarget(device, d.Width, d.Height, d.Format, D3DMULTISAMPLE_NONE, 0, FALSE,
+                                                       &staging->target, NULL)))
+        return false;
+    return d3d_check("IDirect3DDevice9::CreateOffscreenPlainSurface (staging)",
+                     IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format, D3DPOOL_SYSTEMMEM,
+                                                                  &staging->memory, NULL));
+}
+
+static void unstage(struct surface *surface)
+{
+    struct staging *staging = surface->staging;
+    com_release(staging->memory);
+    com_release(staging->target);
+    free(staging->rows);
+    free(staging);
+    surface->staging = NULL;
+}
+
+static bool stage(struct surface *surface)
+{
+    struct staging *staging = calloc(1, sizeof(*staging));
+    if (!staging)
+        return false;
+    surface->staging = staging;
+    staging->row = (size_t)surface->desc.width * surface->desc.format->texel_bytes;
+    staging->rows = malloc(staging->row * surface->desc.height);
+    IDirect3DDevice9 *device = staging->rows ? device_of(surface) : NULL;
+    const bool done = device && make_way(staging, device, surface->resource);
+    com_release(device);
+    if (!done)
+        unstage(surface);
+    return done;
+}
+
+/* Where a plane begins in a locked surface, and its pitch. NV12 and P010: chroma below luma with the same pitch; YV12: V
+ * and U below luma with half of it. */
+static char *plane_rows(const struct surface *surface, const D3DLOCKED_RECT *locked, uint32_t height, size_t *pitch)
+{
+    const struct format_row *format = surface->desc.format;
+    char *at = locked->pBits;
+    *pitch = (size_t)locked->Pitch;
+    if (format->plane == 0)
+        return at;
+    at += (size_t)locked->Pitch * height;
+    if (format->planes == 3) {
+        *pitch = (size_t)locked->Pitch / 2;
+        if (format->plane == 2)
+            at += *pitch * surface->desc.height;
+    }
+    return at;
+}
+
+static void copy_texels(char *to, const char *from, size_t bytes, const struct format_row *format)
+{
+    if (!format->kept) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    const size_t texel = format->texel_bytes, changed = texel - format->kept;
+    for (size_t x = 0; x < bytes; x += texel)
+        memcpy(to + x, from + x, changed);
+}
+
+/* Copies the plane between our rows and a surface that can be locked. */
+static bool copy_plane(struct surface *surface, IDirect3DSurface9 *lockable, bool to_surface)
+{
+    struct staging *staging = surface->staging;
+    D3DSURFACE_DESC d;
+    D3DLOCKED_RECT locked;
+    os_lock(&surface_lock);
+    const bool done =
+        d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(lockable, &d)) &&
+        d3d_check("IDirect3DSurface9::LockRect",
+                  IDirect3DSurface9_LockRect(lockable, &locked, NULL, to_surface ? 0 : D3DLOCK_READONLY));
+    if (done) {
+        size_t pitch;
+        char *plane = plane_rows(surface, &locked, d.Height, &pitch), *rows = staging->rows;
+        for (uint32_t y = 0; y < surface->desc.height; y++, plane += pitch, rows += staging->row) {
+            if (to_surface)
+                copy_texels(plane, rows, staging->row, surface->desc.format);
+            else
+                memcpy(rows, plane, staging->row);
+        }
+        IDirect3DSurface9_UnlockRect(lockable);
+    }
+    os_unlock(&surface_lock);
+    return done;
+}
+
+/* The surface's present texels in the system memory copy. */
+static bool read_back(struct surface *surface)
+{
+    struct staging *staging = surface->staging;
+    IDirect3DSurface9 *source = surface->resource;
+    IDirect3DDevice9 *device = device_of(surface);
+    bool done = device != NULL;
+    if (done && staging->way == BY_STRETCH) {
+        done = d3d_check("IDirect3DDevice9::StretchRect",
+                         IDirect3DDevice9_StretchRect(device, source, NULL, staging->target, NULL, D3DTEXF_NONE));
+        source = staging->target;
+    }
+    if (done)
+        done = d3d_check("IDirect3DDevice9::GetRenderTargetData",
+                         IDirect3DDevice9_GetRenderTargetData(device, source, staging->memory));
+    com_release(device);
+    return done;
+}
+
+static bool fetch(struct surface *surface)
+{
+    struct staging *staging = surface->staging;
+    if (staging->way == BY_LOCK)
+        return copy_plane(surface, surface->resource, false);
+    return read_back(surface) && copy_plane(surface, staging->memory, false);
+}
+
+static bool map(struct surface *surface, struct mapped_surface *mapped)
+{
+    const struct staging *staging = surface->staging;
+    *mapped = (struct mapped_surface){staging->rows, staging->row, 0};
+    return true;
+}
+
+static void unmap(struct surface *surface)
+{
+    (void)surface; /* plain memory */
+}
+
+static bool store(struct surface *surface)
+{
+    struct staging *staging = surface->staging;
+    if (staging->way == BY_LOCK)
+        return copy_plane(surface, surface->resource, true);
+    /* The bytes that are kept are in the system memory copy since the fetch. */
+    if (!copy_plane(surface, staging->memory, true))
+        return false;
+    IDirect3DDevice9 *device = device_of(surface);
+    const bool done = device && d3d_check("IDirect3DDevice9::UpdateSurface",
+                                          IDirect3DDevice9_UpdateSurface(device, staging->memory, NULL, surface->resource,
+                                                                         NULL));
+    com_release(device);
+    return done;
+}
+
+#define OPS(open, find_adapter)                                                                                        \
+    {                                                                                                                  \
+        .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release,                 \
+        .adapter = find_adapter, .describe = describe, .stage = stage, .unstage = unstage, .fetch = fetch, .map = map, \
+        .unmap = unmap, .store = store,                                                                                \
+    }
+static const struct d3d_ops device_ops = OPS(open_device, device_adapter), dxva_ops = OPS(open_dxva_device, dxva_adapter);
+#undef OPS
+
+/* The three kinds of adapters differ in two tokens and their operations. */
+#define API(title, type, property, operations)                                                                         \
+    {                                                                                                                  \
+        .name = title, .extension = "cl_khr_dx9_media_sharing", .ops = &operations, .family = FAMILY_DX9,              \
+        .adapter_type = type, .no_interop = CL_INVALID_OPERATION, .invalid_device = CL_INVALID_DX9_MEDIA_ADAPTER_KHR,  \
+        .invalid_resource = CL_INVALID_DX9_MEDIA_SURFACE_KHR,                                                          \
+        .already_acquired = CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR,                                                 \
+        .not_acquired = CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR,                                                         \
+        .preferred_set = CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR,                                               \
+        .all_set = CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR, .context_device = property,                               \
+        .mem_resource = CL_MEM_DX9_MEDIA_SURFACE_INFO_KHR, .mem_adapter_type = CL_MEM_DX9_MEDIA_ADAPTER_TYPE_KHR,      \
+        .mem_resource_size = 2 * sizeof(void *), .image_subresource = CL_IMAGE_DX9_MEDIA_PLANE_KHR,                    \
+        .command_acquire = CL_COMMAND_ACQUIRE_DX9_MEDIA_SURFACES_KHR,                                                  \
+        .command_release = CL_COMMAND_RELEASE_DX9_MEDIA_SURFACES_KHR,                                                  \
+        .call = {"clGetDeviceIDsFromDX9MediaAdapterKHR", NULL, "clCreateFromDX9MediaSurfaceKHR", NULL,                 \
+                 "clEnqueueAcquireDX9MediaSurfacesKHR", "clEnqueueReleaseDX9MediaSurfacesKHR"},                        \
+    }
+const struct d3d_api d3d9_api = API("Direct3D 9", CL_ADAPTER_D3D9_KHR, CL_CONTEXT_ADAPTER_D3D9_KHR, device_ops);
+const struct d3d_api d3d9ex_api = API("Direct3D 9Ex", CL_ADAPTER_D3D9EX_KHR, CL_CONTEXT_ADAPTER_D3D9EX_KHR, device_ops);
+const struct d3d_api dxva_api = API("DXVA-HD", CL_ADAPTER_DXVA_KHR, CL_CONTEXT_ADAPTER_DXVA_KHR, dxva_ops);
+#undef API
