@@ -1,4 +1,5 @@
-/* The six functions of cl_khr_d3d11_sharing: each is one call into the core. */
+/* The six functions of cl_khr_d3d11_sharing, and the query of cl_intel_sharing_format_query: each is one call into the
+ * core. */
 #include "doors/cl_d3d.h"
 
 CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromD3D11KHR(cl_platform_id platform,
@@ -59,4 +60,14 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseD3D11ObjectsKHR(cl_command_queue
     door_open();
     return share_release(&d3d11_api, command_queue, num_objects, mem_objects, num_events_in_wait_list, event_wait_list,
                          event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetSupportedD3D11TextureFormatsINTEL(cl_context context, cl_mem_flags flags,
+                                                                     cl_mem_object_type image_type, cl_uint plane,
+                                                                     cl_uint num_entries, DXGI_FORMAT *d3d11_formats,
+                                                                     cl_uint *num_texture_formats)
+{
+    door_open();
+    return share_get_formats(&d3d11_api, "clGetSupportedD3D11TextureFormatsINTEL", context, flags, image_type, plane,
+                             num_entries, (cl_uint *)d3d11_formats, num_texture_formats);
 }

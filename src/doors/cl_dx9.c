@@ -1,4 +1,4 @@
-/* The four functions of cl_khr_dx9_media_sharing. */
+/* The four functions of cl_khr_dx9_media_sharing, and the query of cl_intel_sharing_format_query. */
 #include "doors/cl_d3d.h"
 
 #include "log.h"
@@ -70,4 +70,14 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_q
     door_open();
     return share_release(&d3d9_api, command_queue, num_objects, mem_objects, num_events_in_wait_list, event_wait_list,
                          event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetSupportedDX9MediaSurfaceFormatsINTEL(cl_context context, cl_mem_flags flags,
+                                                                          cl_mem_object_type image_type, cl_uint plane,
+                                                                          cl_uint num_entries, D3DFORMAT *dx9_formats,
+                                                                          cl_uint *num_surface_formats)
+{
+    door_open();
+    return share_get_formats(&d3d9_api, "clGetSupportedDX9MediaSurfaceFormatsINTEL", context, flags, image_type, plane,
+                             num_entries, (cl_uint *)dx9_formats, num_surface_formats);
 }

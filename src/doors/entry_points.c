@@ -32,15 +32,29 @@ cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_queue, cl_uint
 #endif
 
 #define ENTRY(function) {#function, (next_function)function}
+/* A function of the Khronos extension and its twin of the NVIDIA one, which differ in the name alone. */
+#define TWINS(stem) {#stem "KHR", (next_function)stem##KHR}, {#stem "NV", (next_function)stem##KHR}
 const struct entry_point entry_points[] = {
-    ENTRY(clGetDeviceIDsFromD3D11KHR),       ENTRY(clCreateFromD3D11BufferKHR),
-    ENTRY(clCreateFromD3D11Texture2DKHR),    ENTRY(clCreateFromD3D11Texture3DKHR),
-    ENTRY(clEnqueueAcquireD3D11ObjectsKHR),  ENTRY(clEnqueueReleaseD3D11ObjectsKHR),
-    ENTRY(clGetDeviceIDsFromD3D10KHR),       ENTRY(clCreateFromD3D10BufferKHR),
-    ENTRY(clCreateFromD3D10Texture2DKHR),    ENTRY(clCreateFromD3D10Texture3DKHR),
-    ENTRY(clEnqueueAcquireD3D10ObjectsKHR),  ENTRY(clEnqueueReleaseD3D10ObjectsKHR),
-    ENTRY(clGetDeviceIDsFromDX9MediaAdapterKHR), ENTRY(clCreateFromDX9MediaSurfaceKHR),
-    ENTRY(clEnqueueAcquireDX9MediaSurfacesKHR),  ENTRY(clEnqueueReleaseDX9MediaSurfacesKHR),
+    TWINS(clGetDeviceIDsFromD3D11),
+    TWINS(clCreateFromD3D11Buffer),
+    TWINS(clCreateFromD3D11Texture2D),
+    TWINS(clCreateFromD3D11Texture3D),
+    TWINS(clEnqueueAcquireD3D11Objects),
+    TWINS(clEnqueueReleaseD3D11Objects),
+    TWINS(clGetDeviceIDsFromD3D10),
+    TWINS(clCreateFromD3D10Buffer),
+    TWINS(clCreateFromD3D10Texture2D),
+    TWINS(clCreateFromD3D10Texture3D),
+    TWINS(clEnqueueAcquireD3D10Objects),
+    TWINS(clEnqueueReleaseD3D10Objects),
+    ENTRY(clGetDeviceIDsFromDX9MediaAdapterKHR),
+    ENTRY(clCreateFromDX9MediaSurfaceKHR),
+    ENTRY(clEnqueueAcquireDX9MediaSurfacesKHR),
+    ENTRY(clEnqueueReleaseDX9MediaSurfacesKHR),
+    ENTRY(clGetSupportedD3D11TextureFormatsINTEL),
+    ENTRY(clGetSupportedD3D10TextureFormatsINTEL),
+    ENTRY(clGetSupportedDX9MediaSurfaceFormatsINTEL),
 };
 #undef ENTRY
+#undef TWINS
 const unsigned entry_point_count = sizeof(entry_points) / sizeof(entry_points[0]);

@@ -155,6 +155,9 @@ cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count
                                   void *const *adapters, cl_uint set, cl_uint room, cl_device_id *devices, cl_uint *found);
 /* The API of an adapter type of DX9 media sharing, or NULL. */
 const struct d3d_api *media_api(cl_uint adapter_type);
+/* The formats of an API's family that a context shares, as DXGI_FORMAT or D3DFORMAT codes (format_query.c). */
+cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
+                         cl_mem_object_type type, cl_uint plane, cl_uint room, cl_uint *codes, cl_uint *found);
 /* Whether `platform` is one that clGetPlatformIDs gives. */
 bool platform_valid(cl_platform_id platform);
 bool device_supports_sharing(cl_device_id device);

@@ -5,6 +5,7 @@
 #include "share/share.h"
 
 #include "log.h"
+#include "share/extensions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,9 +71,9 @@ static void append_words(char *text, size_t size)
     size_t length = strlen(text);
     while (length > 0 && text[length - 1] == ' ')
         text[--length] = '\0';
-    for (unsigned i = 0; i < d3d_api_count; i++)
-        if (!has_word(text, d3d_apis[i]->extension))
-            length += (size_t)snprintf(text + length, size - length, "%s%s", length ? " " : "", d3d_apis[i]->extension);
+    for (unsigned i = 0; i < extension_count; i++)
+        if (!has_word(text, extensions[i].name))
+            length += (size_t)snprintf(text + length, size - length, "%s%s", length ? " " : "", extensions[i].name);
 }
 
 static cl_int extension_string(const struct subject *s, cl_uint name, size_t room, void *to, size_t *size_ret)
@@ -92,14 +93,14 @@ static cl_int extension_string(const struct subject *s, cl_uint name, size_t roo
 
 static size_t append_versions(cl_name_version *list, size_t count)
 {
-    for (unsigned i = 0; i < d3d_api_count; i++) {
+    for (unsigned i = 0; i < extension_count; i++) {
         bool listed = false;
         for (size_t k = 0; k < count; k++)
-            listed = listed || strcmp(list[k].name, d3d_apis[i]->extension) == 0;
+            listed = listed || strcmp(list[k].name, extensions[i].name) == 0;
         if (listed)
             continue;
-        list[count].version = CL_MAKE_VERSION(1, 0, 0);
-        snprintf(list[count++].name, sizeof(list->name), "%s", d3d_apis[i]->extension);
+        list[count].version = extensions[i].version;
+        snprintf(list[count++].name, sizeof(list->name), "%s", extensions[i].name);
     }
     return count;
 }
@@ -111,7 +112,7 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t r
     if (status != CL_SUCCESS)
         return status; /* an OpenCL before 3.0 has no such query */
     size_t count = size / sizeof(cl_name_version);
-    cl_name_version *list = calloc(count + d3d_api_count, sizeof(*list));
+    cl_name_version *list = calloc(count + extension_count, sizeof(*list));
     if (!list)
         return log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension list");
     status = count ? ask(s, name, count * sizeof(*list), list, NULL) : CL_SUCCESS;

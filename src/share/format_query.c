@@ -1,0 +1,72 @@
+/* cl_intel_sharing_format_query: which Direct3D formats a context can share. */
+#include "share/share.h"
+
+#include "d3d/formats.h"
+#include "log.h"
+
+#include <stdlib.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+/* The image formats that a context makes, native and carried. The caller frees the list. */
+static cl_int list_images(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_image_format **list,
+                          cl_uint *count)
+{
+    cl_int status = below()->clGetSupportedImageFormats(context, flags, type, 0, NULL, count);
+    *list = NULL;
+    if (status != CL_SUCCESS || *count == 0)
+        return status;
+    *list = calloc(*count, sizeof(**list));
+    if (!*list)
+        return CL_OUT_OF_HOST_MEMORY;
+    return below()->clGetSupportedImageFormats(context, flags, type, *count, *list, NULL);
+}
+
+static bool listed(const cl_image_format *list, cl_uint count, cl_image_format format)
+{
+    for (cl_uint i = 0; i < count; i++)
+        if (list[i].image_channel_order == format.image_channel_order &&
+            list[i].image_channel_data_type == format.image_channel_data_type)
+            return true;
+    return false;
+}
+
+/* Only 2D and 3D textures can be shared, video formats only as 2D ones. */
+static bool shares(const struct format_row *row, cl_mem_object_type type)
+{
+    return type == CL_MEM_OBJECT_IMAGE2D || (type == CL_MEM_OBJECT_IMAGE3D && row->planes == 1);
+}
+
+cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context handle, cl_mem_flags flags,
+                         cl_mem_object_type type, cl_uint plane, cl_uint room, cl_uint *codes, cl_uint *found)
+{
+    struct context_record *context = NULL;
+    cl_image_format *images = NULL;
+    cl_uint image_count = 0, count = 0;
+    cl_int status = context_get(call, handle, &context);
+    if (status == CL_SUCCESS && (!context || !context_serves(context, api)))
+        status = log_refuse(call, CL_INVALID_CONTEXT, "the context was not made with a %s device", api->name);
+    if (status == CL_SUCCESS && ((room == 0 && codes) || (!codes && !found)))
+        status = log_refuse(call, CL_INVALID_VALUE, "num_entries is %u, the list %p, the count %p", room, (void *)codes,
+                            (void *)found);
+    if (status == CL_SUCCESS)
+        status = log_next(call, "clGetSupportedImageFormats", list_images(handle, flags, type, &images, &image_count));
+    const bool dx9 = api->family == FAMILY_DX9;
+    const struct format_row *rows = dx9 ? d3d9_formats : dxgi_formats;
+    const unsigned row_count = dx9 ? d3d9_format_count : dxgi_format_count;
+    for (unsigned i = 0; status == CL_SUCCESS && i < row_count; i++) {
+        if (rows[i].plane != plane || !shares(&rows[i], type) || !listed(images, image_count, rows[i].cl))
+            continue;
+        if (codes && count < room)
+            codes[count] = rows[i].code;
+        count++;
+    }
+    if (status == CL_SUCCESS && found)
+        *found = count;
+    free(images);
+    record_put(context);
+    return status;
+}
