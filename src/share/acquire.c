@@ -7,6 +7,7 @@
 #include "share/command.h"
 
 #include "log.h"
+#include "share/aside.h"
 
 #include <stdlib.h>
 
@@ -361,9 +362,18 @@ static cl_int release_objects(struct command *c)
 
 /* ---- the two calls ---- */
 
+static bool queue_known(cl_command_queue handle)
+{
+    struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
+    record_put(queue);
+    return queue != NULL;
+}
+
 static cl_int run(struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                   cl_int (*act)(struct command *))
 {
+    if (!queue_known(queue) && aside_queue(queue))
+        return aside_enqueue(c->call, queue, count, objects, c->wait_count, c->wait, c->event);
     cl_int status = command_begin(c, queue, count, objects);
     if (status == CL_SUCCESS && c->count == 0)
         status = nothing_to_do(c);

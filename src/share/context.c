@@ -3,6 +3,7 @@
 
 #include "formats/carrier.h"
 #include "log.h"
+#include "share/aside.h"
 
 #include <CL/cl_gl.h>
 #include <stdlib.h>
@@ -214,8 +215,8 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
 static cl_context create(const struct creation *c, const cl_context_properties *properties, cl_int *errcode_ret)
 {
     cl_int status = CL_SUCCESS;
-    cl_context context = concerns_us(properties) ? create_recorded(c, properties, &status)
-                                                 : create_below(c, properties, &status);
+    const bool ours = concerns_us(properties) && !aside_new_context(properties, c->device_count, c->devices);
+    cl_context context = ours ? create_recorded(c, properties, &status) : create_below(c, properties, &status);
     if (errcode_ret)
         *errcode_ret = status;
     return context;

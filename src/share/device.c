@@ -2,6 +2,7 @@
 #include "share/share.h"
 
 #include "log.h"
+#include "share/aside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +176,8 @@ cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, 
                             cl_uint room, cl_device_id *devices, cl_uint *found)
 {
     cl_int status = check_platform(api, platform);
+    if (status == CL_SUCCESS && aside_platform(platform))
+        return aside_get_device_ids(api->call.get_device_ids, platform, source, object, set, room, devices, found);
     if (status == CL_SUCCESS && source != api->device_source && source != api->adapter_source)
         status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE,
                             "device source 0x%x; it can be 0x%x (a device) or 0x%x (a DXGI adapter)", source,
@@ -217,6 +220,9 @@ cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count
 {
     const struct d3d_api *api = &d3d9_api; /* the family's tokens */
     cl_int status = check_platform(api, platform);
+    if (status == CL_SUCCESS && aside_platform(platform))
+        return aside_get_media_device_ids(api->call.get_device_ids, platform, adapter_count, types, objects, set, room,
+                                          devices, found);
     if (status == CL_SUCCESS && (adapter_count == 0 || !types || !objects))
         status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE, "%u adapters, types %p, adapters %p",
                             adapter_count, (const void *)types, (const void *)objects);

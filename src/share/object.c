@@ -4,6 +4,7 @@
 
 #include "d3d/formats.h"
 #include "log.h"
+#include "share/aside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,12 +272,21 @@ static cl_int create_object(const struct creation *c, const struct surface_desc 
     return status;
 }
 
+static bool context_known(cl_context handle)
+{
+    struct context_record *context = registry_get(RECORD_CONTEXT, handle);
+    record_put(context);
+    return context != NULL;
+}
+
 cl_mem object_create(const struct object_request *asked, cl_context context, cl_int *errcode_ret)
 {
     struct creation c = {.asked = asked};
     struct surface_desc desc;
     struct object_record *object = NULL;
     cl_mem memory = NULL;
+    if (!context_known(context) && aside_context(context))
+        return aside_create(asked, context, errcode_ret);
     cl_int status = check_context(&c, context);
     if (status == CL_SUCCESS)
         status = check_flags(&c);

@@ -5,6 +5,7 @@
 #include "share/share.h"
 
 #include "log.h"
+#include "share/aside.h"
 #include "share/extensions.h"
 
 #include <stdio.h>
@@ -42,9 +43,11 @@ static cl_int ask(const struct subject *s, cl_uint name, size_t room, void *to, 
                      : below()->clGetPlatformInfo(s->platform, name, room, to, size_ret);
 }
 
-/* The specification: a platform lists the extension if and only if all its devices do. */
+/* Whether our extensions belong into the string. The specification: a platform lists the extension if and only if all its devices do. */
 static bool subject_shares(const struct subject *s)
 {
+    if (s->device ? aside_device(s->device) : aside_platform(s->platform))
+        return false; /* the driver's own string is right */
     if (s->device)
         return device_supports_sharing(s->device);
     cl_uint count = 0;
