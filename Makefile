@@ -1,6 +1,6 @@
 # The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
 
-.PHONY: help build demo check check-quick clean
+.PHONY: help build demo check check-quick check-dxvk clean
 .NOTPARALLEL:
 
 # For the scripts: the demo's picture, the OpenCL driver, and DEPS=no to leave the packages alone.
@@ -12,6 +12,7 @@ help:
 	@echo "                   (IMAGE=any.png or any.jpg, OPENCL=pocl or rusticl)"
 	@echo "make check         run all tests; the last line tells how many passed and failed"
 	@echo "make check-quick   run the tests that take less than two minutes together"
+	@echo "make check-dxvk    run the tests that use Direct3D over DXVK in place of Wine's own Direct3D"
 	@echo "make clean         remove all that was built"
 	@echo
 	@echo "Each installs the Debian packages that it needs and that are missing (not with DEPS=no)."
@@ -33,6 +34,11 @@ check-quick:
 	@scripts/deps check
 	@scripts/check --quick
 
+check-dxvk:
+	@scripts/deps check
+	@scripts/check-dxvk
+
 clean:
 	@scripts/wine-stop --force
+	@DIRECT3D=dxvk scripts/wine-stop --force
 	@rm -rf build out

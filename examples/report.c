@@ -3,9 +3,10 @@
 #include <CL/cl_ext.h>
 #include <d3d11.h>
 #include <CL/cl_d3d11.h>
+#include <CL/cl_dx9_media_sharing.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct code_name {
     long code;
@@ -55,6 +56,10 @@ static const struct code_name cl_names[] = {
     NAME(CL_INVALID_D3D11_RESOURCE_KHR),
     NAME(CL_D3D11_RESOURCE_ALREADY_ACQUIRED_KHR),
     NAME(CL_D3D11_RESOURCE_NOT_ACQUIRED_KHR),
+    NAME(CL_INVALID_DX9_MEDIA_ADAPTER_KHR),
+    NAME(CL_INVALID_DX9_MEDIA_SURFACE_KHR),
+    NAME(CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR),
+    NAME(CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR),
 };
 
 static const struct code_name d3d_names[] = {
@@ -69,6 +74,13 @@ static const struct code_name d3d_names[] = {
     NAME(DXGI_ERROR_DRIVER_INTERNAL_ERROR),
     NAME(DXGI_ERROR_INVALID_CALL),
     NAME(DXGI_ERROR_UNSUPPORTED),
+    NAME(D3DERR_DEVICEHUNG),
+    NAME(D3DERR_DEVICELOST),
+    NAME(D3DERR_DEVICEREMOVED),
+    NAME(D3DERR_DRIVERINTERNALERROR),
+    NAME(D3DERR_INVALIDCALL),
+    NAME(D3DERR_NOTAVAILABLE),
+    NAME(D3DERR_OUTOFVIDEOMEMORY),
 };
 
 #undef NAME
@@ -81,21 +93,55 @@ static const char *name_of(const struct code_name *names, size_t count, long cod
     return "an unknown code";
 }
 
+static FILE *progress_stream;
+
+void report_to(FILE *stream)
+{
+    progress_stream = stream;
+}
+
 void step(const char *format, ...)
 {
+    FILE *stream = progress_stream ? progress_stream : stdout;
     va_list arguments;
     va_start(arguments, format);
-    vprintf(format, arguments);
+    vfprintf(stream, format, arguments);
     va_end(arguments);
-    putchar('\n');
-    fflush(stdout);
+    fputc('\n', stream);
+    fflush(stream);
+}
+
+void progress(unsigned done, unsigned total, double per_second)
+{
+    enum { WIDTH = 40 };
+    FILE *stream = progress_stream ? progress_stream : stdout;
+    const unsigned full = total ? (unsigned)((unsigned long long)done * WIDTH / total) : WIDTH;
+    fputs("\r[", stream);
+    for (unsigned i = 0; i < WIDTH; i++)
+        fputc(i < full ? '#' : '.', stream);
+    fprintf(stream, "] %u of %u, %.1f per second ", done, total, per_second);
+    if (done == total)
+        fputc('\n', stream);
+    fflush(stream);
+}
+
+/* The program's file without folders and ".exe". */
+static const char *program_name(void)
+{
+    static char path[MAX_PATH];
+    if (!GetModuleFileNameA(NULL, path, sizeof(path)))
+        return "demo";
+    char *dot = strrchr(path, '.'), *slash = strrchr(path, '\\');
+    if (dot && dot > slash)
+        *dot = '\0';
+    return slash ? slash + 1 : path;
 }
 
 _Noreturn void fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("d3d11-demo: ", stderr);
+    fprintf(stderr, "%s: ", program_name());
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);

@@ -4,10 +4,17 @@
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <stdio.h>
 #include <windows.h>
+
+/* Where progress is printed from now on; to stdout if nobody says. */
+void report_to(FILE *stream);
 
 /* Prints one line of progress, at once even into a pipe. */
 void step(const char *format, ...);
+
+/* Draws a bar for `done` of `total` in place of the one before it; the last one, for all of them, ends the line. */
+void progress(unsigned done, unsigned total, double per_second);
 
 /* Prints one line to stderr and ends the program with status 1. */
 _Noreturn void fail(const char *format, ...);

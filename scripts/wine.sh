@@ -10,12 +10,6 @@
 #
 # START is the process's start time, so that another process that got the same PID is not taken for it.
 
-state=$root/build/wine
-prefix=$root/build/wine-prefix
-prefix_ready=$prefix/.cld3d-ready
-keeper_file=$state/keeper
-idle_seconds=60
-
 say() {
     echo "wine-run: $*" >&2
 }
@@ -24,6 +18,25 @@ die() {
     say "$*"
     exit 1
 }
+
+# DIRECT3D chooses whose Direct3D programs get: Wine's own, or DXVK, with a prefix and a session of its own.
+case ${DIRECT3D:-wine} in
+wine)
+    state=$root/build/wine
+    prefix=$root/build/wine-prefix
+    ;;
+dxvk)
+    . "$root/scripts/dxvk.sh"
+    state=$dxvk/wine
+    prefix=$dxvk/prefix
+    ;;
+*)
+    die "DIRECT3D is '$DIRECT3D'; it can be wine or dxvk"
+    ;;
+esac
+prefix_ready=$prefix/.cld3d-ready
+keeper_file=$state/keeper
+idle_seconds=60
 
 # Sets `start`; fails for a process that does not exist or has ended.
 process_start() {
@@ -57,6 +70,7 @@ wine_environment() {
     export MESA_SHADER_CACHE_DIR="$root/build/cache/mesa"
     export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$root/build/cache/pocl}"
     mkdir -p "$HOME" "$MESA_SHADER_CACHE_DIR" "$POCL_CACHE_DIR"
+    [ "${DIRECT3D:-wine}" != dxvk ] || dxvk_environment
 }
 
 # OPENCL chooses the driver.
@@ -83,17 +97,20 @@ opencl_environment() {
 make_prefix_locked() {
     [ ! -e "$prefix_ready" ] || return 0
     command -v wine >/dev/null || die "Wine is not installed; 'make build' installs it"
-    say "creating a Wine prefix in build/wine-prefix (once, about half a minute)"
+    [ "${DIRECT3D:-wine}" != dxvk ] || [ -d "$dxvk_files" ] || die "DXVK is not there; scripts/dxvk-fetch gets it"
+    say "creating a Wine prefix in ${prefix#"$root/"} (once, about half a minute)"
     [ ! -d "$prefix" ] || wineserver -k 2>/dev/null
     rm -rf "$prefix"
     mkdir -p "$prefix"
     trap 'wineserver -k; exit 130' INT TERM HUP
     (
         unset DISPLAY
+        export WINEDEBUG=fixme-all
         wine wineboot --init || exit
         # A program that crashes must end, not wait for somebody to close a window.
         wine reg add 'HKCU\Software\Wine\WineDbg' /v ShowCrashDialog /t REG_DWORD /d 0 /f || exit
         wineserver -w
+        [ "${DIRECT3D:-wine}" != dxvk ] || dxvk_install
     ) </dev/null >"$state/prefix.log" 2>&1 9>&- &
     wait $! || {
         wineserver -k

@@ -28,6 +28,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 #endif
 
 /* ---- cases ---- */
@@ -292,6 +293,76 @@ static inline void refused(const struct rig *rig, cl_context context, cl_mem_fla
     if (!CHECK(object == NULL))
         clReleaseMemObject(object);
     CHECK_INT(rig_refs(resource), refs);
+}
+
+/* ---- the same program again ---- */
+
+#ifdef _WIN32
+#define test_popen(command) _popen((command), "r")
+#define test_pclose _pclose
+
+static inline bool test_program(char *path, size_t size)
+{
+    const DWORD length = GetModuleFileNameA(NULL, path, (DWORD)size);
+    return length > 0 && length < size;
+}
+
+static inline void test_setenv(const char *variable, const char *value)
+{
+    _putenv_s(variable, value ? value : "");
+}
+#else
+#define test_popen(command) popen((command), "r")
+#define test_pclose pclose
+
+static inline bool test_program(char *path, size_t size)
+{
+    const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    path[length > 0 ? length : 0] = '\0';
+    return length > 0;
+}
+
+static inline void test_setenv(const char *variable, const char *value)
+{
+    if (value)
+        setenv(variable, value, 1);
+    else
+        unsetenv(variable);
+}
+#endif
+
+/* Runs the cases of this program whose names hold `text` in another process, with a variable of the environment set:
+ * what is read once in a process can be tried with several values so. Checks that they passed; tells how many did. The
+ * verdict is read from the lines, since Wine changes the exit status at times. */
+static inline unsigned run_again(const char *text, const char *variable, const char *value)
+{
+    char path[512], command[1024], line[600];
+    unsigned passed = 0, failed = 0, plans = 0;
+    if (!CHECK(test_program(path, sizeof(path))))
+        return 0;
+#ifdef _WIN32
+    snprintf(command, sizeof(command), "\"\"%s\" \"%s\"\"", path, text); /* cmd.exe takes the outer marks off */
+#else
+    snprintf(command, sizeof(command), "\"%s\" \"%s\"", path, text);
+#endif
+    char *before = getenv(variable) ? strcpy(malloc(strlen(getenv(variable)) + 1), getenv(variable)) : NULL;
+    test_setenv(variable, value);
+    FILE *child = test_popen(command);
+    test_setenv(variable, before);
+    free(before);
+    if (!CHECK(child != NULL))
+        return 0;
+    while (fgets(line, sizeof(line), child)) {
+        passed += strncmp(line, "ok ", 3) == 0 && !strstr(line, "# SKIP");
+        failed += strncmp(line, "not ok ", 7) == 0;
+        plans += strncmp(line, "1..", 3) == 0;
+        line[strcspn(line, "\r\n")] = '\0';
+        printf("#   %s\n", line);
+    }
+    test_pclose(child);
+    CHECK_INT(failed, 0);
+    CHECK_INT(plans, 1); /* it came to its end */
+    return passed;
 }
 
 /* ---- time and threads ---- */

@@ -13,6 +13,8 @@
 #include <dxgi.h>
 
 #include <CL/cl_icd.h>
+#include "d3d/formats.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -69,8 +71,24 @@ struct direct3d {
 /* Finds the adapters and makes all devices. They live until the program ends. */
 void direct3d_find(struct direct3d *d3d);
 
-/* The picture that goes to OpenCL and back: square, four bytes a texel. */
-enum { TRIAL_EXTENT = 16, TRIAL_BYTES = TRIAL_EXTENT * TRIAL_EXTENT * 4 };
+/* Textures that go to OpenCL and back: squares of one level. In memory of our own all planes lie after each other without
+ * gaps: of two planes the second has the rows of the first, half as many; of three the second and third have half of each. */
+enum { TRIAL_EXTENT = 16, TRIAL_BYTES_MAX = TRIAL_EXTENT * TRIAL_EXTENT * 16 };
+
+struct texture_shape {
+    uint32_t format; /* DXGI_FORMAT or D3DFORMAT */
+    unsigned planes;
+    unsigned pitch;  /* bytes of a row of the first plane */
+};
+
+/* Where a plane lies, in memory whose first plane has `pitch` bytes in a row. */
+struct plane_place {
+    unsigned offset, pitch, rows;
+};
+struct plane_place plane_place(const struct texture_shape *shape, unsigned plane, unsigned pitch);
+/* Copies all planes between two places whose rows have these pitches. */
+void planes_copy(const struct texture_shape *shape, uint8_t *to, unsigned to_pitch, const uint8_t *from,
+                 unsigned from_pitch);
 
 /* One Direct3D with its extension: what differs between the three. A function that fails says why. */
 struct api {
@@ -81,11 +99,16 @@ struct api {
     const char *get_devices, *create, *acquire, *release; /* the names of its functions */
     cl_context_properties context_property;
 
+    const struct format_row *formats;
+    const unsigned *format_count;
+    uint32_t plain_format;   /* one that every device has */
+
     /* Fills adapter->d3d[] of this API. */
     void (*open)(const struct direct3d *d3d, struct adapter *adapter);
-    /* A texture or surface of TRIAL_EXTENT with these pixels; NULL if it fails. */
-    IUnknown *(*make_picture)(void *device, const uint8_t *pixels, char *why);
-    bool (*read_picture)(void *device, IUnknown *picture, uint8_t *pixels, char *why);
+    /* A texture or surface with these texels; NULL if it fails. */
+    IUnknown *(*make_texture)(void *device, const struct texture_shape *shape, const uint8_t *texels, char *why);
+    /* What Direct3D sees in it. */
+    bool (*read_texture)(void *device, const struct texture_shape *shape, IUnknown *texture, uint8_t *texels, char *why);
     /* clGetDeviceIDsFrom...KHR for the adapter. */
     cl_int (*devices_of)(void (*function)(void), cl_platform_id platform, const struct adapter *adapter, bool preferred,
                          cl_uint room, cl_device_id *devices, cl_uint *count);
@@ -95,9 +118,6 @@ struct api {
 
 extern const struct api d3d11_info, d3d10_info, d3d9_info;
 extern const struct api *const apis[API_COUNT];
-
-/* A texture of TRIAL_EXTENT of any format. */
-ID3D11Texture2D *d3d11_make_texture(void *device, DXGI_FORMAT format, const uint8_t *texels, unsigned pitch, char *why);
 
 /* ---- OpenCL (info_opencl.c) ---- */
 
@@ -137,6 +157,19 @@ struct belonging {
     cl_int code; /* of the call that failed, else CL_SUCCESS */
 };
 
+enum way {
+    WAY_UNTRIED,
+    WAY_DIRECT, /* OpenCL's image has the format of the texture */
+    WAY_WIDER,  /* the driver lacks that format: the image has another one, which the program does not see */
+    WAY_REFUSED
+};
+
+struct format_result {
+    enum way way;
+    uint8_t reason;          /* of WAY_REFUSED: index into info.reasons */
+    cl_image_format carrier; /* of WAY_WIDER: what the image really has; zeros if that can't be seen */
+};
+
 /* The sharing of a device with one Direct3D. */
 struct sharing {
     bool listed; /* the device lists the extension */
@@ -144,9 +177,9 @@ struct sharing {
     bool tried, works;
     char why[WHY_SIZE]; /* why it doesn't work */
     struct belonging adapters[ADAPTERS_MAX];
+    const struct adapter *adapter; /* the one it was tried with */
+    struct format_result *formats; /* one for each row of the API's table; NULL: not tried */
 };
-
-enum way { WAY_UNTRIED, WAY_DIRECT, WAY_WIDER, WAY_REFUSED };
 
 struct device {
     cl_device_id id;
@@ -157,14 +190,6 @@ struct device {
     bool images, has_luid;
     LUID luid;
     struct sharing sharing[API_COUNT];
-
-    /* One entry per row of the table of formats; NULL: not tried, and `formats_why` says why. */
-    struct format_result {
-        enum way way;
-        uint8_t reason; /* of WAY_REFUSED: index into info.reasons */
-    } *formats;
-    const struct adapter *formats_adapter;
-    char formats_why[WHY_SIZE];
 };
 
 struct opencl {
@@ -194,19 +219,22 @@ struct info {
     char crash[2 * WHY_SIZE];            /* a driver's crash, which ended the search */
 };
 
-/* Which devices belong to which adapters, and a picture to every device and back (info_share.c). */
+/* Which devices belong to which adapters, and a texture to every device and back (info_share.c). */
 void sharing_try(struct info *info);
-/* Every format of the table on every device (info_formats.c). */
+/* Every format of the tables on every device (info_formats.c). */
 void formats_try(struct info *info);
 
 /* The number of devices that can share with at least one Direct3D, and whether there is one for `api`. */
 unsigned info_sharing_devices(const struct info *info);
 bool info_works(const struct info *info, enum api_index api);
 
-/* The report (info_print.c) and its parts on formats (info_print_formats.c). */
+/* The report (info_print.c) and its parts: the first lines (info_verdict.c) and formats (info_print_formats.c). */
 void print_report(const struct info *info, bool all_formats);
-void print_format_summary(const struct info *info, const struct device *device);
-void print_format_table(const struct info *info);
+void print_verdict(const struct info *info);
+void print_advice(const struct info *info);
+void print_format_summary(const struct info *info, const struct device *device, enum api_index api);
+void print_format_table(const struct info *info, enum api_index api);
+void print_format_key(const struct info *info);
 
 /* ---- a driver that crashes (info_crash.c) ---- */
 

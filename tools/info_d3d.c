@@ -112,6 +112,29 @@ static void find_d3d9(struct direct3d *d3d)
         add_d3d9(d3d, i);
 }
 
+/* ---- planes ---- */
+
+struct plane_place plane_place(const struct texture_shape *shape, unsigned plane, unsigned pitch)
+{
+    const unsigned first = pitch * TRIAL_EXTENT;
+    if (plane == 0)
+        return (struct plane_place){0, pitch, TRIAL_EXTENT};
+    if (shape->planes == 2)
+        return (struct plane_place){first, pitch, TRIAL_EXTENT / 2};
+    return (struct plane_place){first + (plane - 1) * first / 4, pitch / 2, TRIAL_EXTENT / 2};
+}
+
+void planes_copy(const struct texture_shape *shape, uint8_t *to, unsigned to_pitch, const uint8_t *from,
+                 unsigned from_pitch)
+{
+    for (unsigned p = 0; p < shape->planes; p++) {
+        const struct plane_place there = plane_place(shape, p, to_pitch), here = plane_place(shape, p, from_pitch);
+        const unsigned row = plane_place(shape, p, shape->pitch).pitch;
+        for (unsigned y = 0; y < here.rows; y++)
+            memcpy(to + there.offset + y * there.pitch, from + here.offset + y * here.pitch, row);
+    }
+}
+
 /* ---- all ---- */
 
 void direct3d_find(struct direct3d *d3d)

@@ -3,7 +3,6 @@
 
 #include <CL/cl_d3d10.h>
 #include <stdio.h>
-#include <string.h>
 
 typedef HRESULT(WINAPI *create_device_fn)(IDXGIAdapter *adapter, D3D10_DRIVER_TYPE type, HMODULE rasteriser, UINT flags,
                                           UINT sdk_version, ID3D10Device **device);
@@ -32,25 +31,19 @@ static void open_device(const struct direct3d *d3d, struct adapter *adapter)
     snprintf(adapter->d3d[API_D3D10].level, sizeof(adapter->d3d[API_D3D10].level), "feature level 10_0");
 }
 
-static D3D10_TEXTURE2D_DESC picture_desc(D3D10_USAGE usage, UINT bind, UINT access)
+static IUnknown *make_texture(void *device, const struct texture_shape *shape, const uint8_t *texels, char *why)
 {
-    return (D3D10_TEXTURE2D_DESC){
+    const D3D10_SUBRESOURCE_DATA data = {.pSysMem = texels, .SysMemPitch = shape->pitch};
+    const D3D10_TEXTURE2D_DESC desc = {
         .Width = TRIAL_EXTENT,
         .Height = TRIAL_EXTENT,
         .MipLevels = 1,
         .ArraySize = 1,
-        .Format = DXGI_FORMAT_R8G8B8A8_UNORM,
+        .Format = shape->format,
         .SampleDesc.Count = 1,
-        .Usage = usage,
-        .BindFlags = bind,
-        .CPUAccessFlags = access,
+        .Usage = D3D10_USAGE_DEFAULT,
+        .BindFlags = D3D10_BIND_SHADER_RESOURCE,
     };
-}
-
-static IUnknown *make_picture(void *device, const uint8_t *pixels, char *why)
-{
-    const D3D10_TEXTURE2D_DESC desc = picture_desc(D3D10_USAGE_DEFAULT, D3D10_BIND_SHADER_RESOURCE, 0);
-    const D3D10_SUBRESOURCE_DATA data = {.pSysMem = pixels, .SysMemPitch = TRIAL_EXTENT * 4};
     ID3D10Texture2D *texture = NULL;
     const HRESULT result = ID3D10Device_CreateTexture2D((ID3D10Device *)device, &desc, &data, &texture);
     if (SUCCEEDED(result) && texture)
@@ -59,7 +52,7 @@ static IUnknown *make_picture(void *device, const uint8_t *pixels, char *why)
     return NULL;
 }
 
-static bool read_staging(ID3D10Texture2D *staging, uint8_t *pixels, char *why)
+static bool read_staging(ID3D10Texture2D *staging, const struct texture_shape *shape, uint8_t *texels, char *why)
 {
     D3D10_MAPPED_TEXTURE2D mapped;
     const HRESULT result = ID3D10Texture2D_Map(staging, 0, D3D10_MAP_READ, 0, &mapped);
@@ -67,24 +60,26 @@ static bool read_staging(ID3D10Texture2D *staging, uint8_t *pixels, char *why)
         why_d3d(why, "Map", result);
         return false;
     }
-    for (unsigned y = 0; y < TRIAL_EXTENT; y++)
-        memcpy(pixels + y * TRIAL_EXTENT * 4, (const uint8_t *)mapped.pData + (size_t)y * mapped.RowPitch,
-               TRIAL_EXTENT * 4);
+    planes_copy(shape, texels, shape->pitch, mapped.pData, mapped.RowPitch);
     ID3D10Texture2D_Unmap(staging, 0);
     return true;
 }
 
-static bool read_picture(void *device, IUnknown *picture, uint8_t *pixels, char *why)
+static bool read_texture(void *device, const struct texture_shape *shape, IUnknown *texture, uint8_t *texels, char *why)
 {
-    const D3D10_TEXTURE2D_DESC desc = picture_desc(D3D10_USAGE_STAGING, 0, D3D10_CPU_ACCESS_READ);
+    D3D10_TEXTURE2D_DESC desc;
     ID3D10Texture2D *staging = NULL;
+    ID3D10Texture2D_GetDesc((ID3D10Texture2D *)texture, &desc);
+    desc.Usage = D3D10_USAGE_STAGING;
+    desc.BindFlags = 0;
+    desc.CPUAccessFlags = D3D10_CPU_ACCESS_READ;
     const HRESULT result = ID3D10Device_CreateTexture2D((ID3D10Device *)device, &desc, NULL, &staging);
     if (FAILED(result)) {
         why_d3d(why, "CreateTexture2D (staging)", result);
         return false;
     }
-    ID3D10Device_CopyResource((ID3D10Device *)device, (ID3D10Resource *)staging, (ID3D10Resource *)picture);
-    const bool read = read_staging(staging, pixels, why);
+    ID3D10Device_CopyResource((ID3D10Device *)device, (ID3D10Resource *)staging, (ID3D10Resource *)texture);
+    const bool read = read_staging(staging, shape, texels, why);
     ID3D10Texture2D_Release(staging);
     return read;
 }
@@ -113,9 +108,12 @@ const struct api d3d10_info = {
     .acquire = "clEnqueueAcquireD3D10ObjectsKHR",
     .release = "clEnqueueReleaseD3D10ObjectsKHR",
     .context_property = CL_CONTEXT_D3D10_DEVICE_KHR,
+    .formats = dxgi_formats,
+    .format_count = &dxgi_format_count,
+    .plain_format = DXGI_FORMAT_R8G8B8A8_UNORM,
     .open = open_device,
-    .make_picture = make_picture,
-    .read_picture = read_picture,
+    .make_texture = make_texture,
+    .read_texture = read_texture,
     .devices_of = devices_of,
     .share = share,
 };

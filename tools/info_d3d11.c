@@ -3,7 +3,6 @@
 
 #include <CL/cl_d3d11.h>
 #include <stdio.h>
-#include <string.h>
 
 static HRESULT create_device(const struct direct3d *d3d, struct adapter *adapter, D3D_FEATURE_LEVEL *level)
 {
@@ -42,15 +41,15 @@ static void open_device(const struct direct3d *d3d, struct adapter *adapter)
              (unsigned)level >> 12, (unsigned)level >> 8 & 15);
 }
 
-ID3D11Texture2D *d3d11_make_texture(void *device, DXGI_FORMAT format, const uint8_t *texels, unsigned pitch, char *why)
+static IUnknown *make_texture(void *device, const struct texture_shape *shape, const uint8_t *texels, char *why)
 {
-    const D3D11_SUBRESOURCE_DATA data = {.pSysMem = texels, .SysMemPitch = pitch};
+    const D3D11_SUBRESOURCE_DATA data = {.pSysMem = texels, .SysMemPitch = shape->pitch};
     D3D11_TEXTURE2D_DESC desc = {
         .Width = TRIAL_EXTENT,
         .Height = TRIAL_EXTENT,
         .MipLevels = 1,
         .ArraySize = 1,
-        .Format = format,
+        .Format = shape->format,
         .SampleDesc.Count = 1,
         .Usage = D3D11_USAGE_DEFAULT,
         .BindFlags = D3D11_BIND_SHADER_RESOURCE,
@@ -63,17 +62,13 @@ ID3D11Texture2D *d3d11_make_texture(void *device, DXGI_FORMAT format, const uint
         result = ID3D11Device_CreateTexture2D((ID3D11Device *)device, &desc, &data, &texture);
     }
     if (SUCCEEDED(result) && texture)
-        return texture;
+        return (IUnknown *)texture;
     why_d3d(why, "CreateTexture2D", result);
     return NULL;
 }
 
-static IUnknown *make_picture(void *device, const uint8_t *pixels, char *why)
-{
-    return (IUnknown *)d3d11_make_texture(device, DXGI_FORMAT_R8G8B8A8_UNORM, pixels, TRIAL_EXTENT * 4, why);
-}
-
-static bool read_staging(ID3D11DeviceContext *context, ID3D11Resource *staging, uint8_t *pixels, char *why)
+static bool read_staging(ID3D11DeviceContext *context, ID3D11Resource *staging, const struct texture_shape *shape,
+                         uint8_t *texels, char *why)
 {
     D3D11_MAPPED_SUBRESOURCE mapped;
     const HRESULT result = ID3D11DeviceContext_Map(context, staging, 0, D3D11_MAP_READ, 0, &mapped);
@@ -81,18 +76,16 @@ static bool read_staging(ID3D11DeviceContext *context, ID3D11Resource *staging, 
         why_d3d(why, "Map", result);
         return false;
     }
-    for (unsigned y = 0; y < TRIAL_EXTENT; y++)
-        memcpy(pixels + y * TRIAL_EXTENT * 4, (const uint8_t *)mapped.pData + (size_t)y * mapped.RowPitch,
-               TRIAL_EXTENT * 4);
+    planes_copy(shape, texels, shape->pitch, mapped.pData, mapped.RowPitch);
     ID3D11DeviceContext_Unmap(context, staging, 0);
     return true;
 }
 
-static bool read_picture(void *device, IUnknown *picture, uint8_t *pixels, char *why)
+static bool read_texture(void *device, const struct texture_shape *shape, IUnknown *texture, uint8_t *texels, char *why)
 {
     D3D11_TEXTURE2D_DESC desc;
     ID3D11Texture2D *staging = NULL;
-    ID3D11Texture2D_GetDesc((ID3D11Texture2D *)picture, &desc);
+    ID3D11Texture2D_GetDesc((ID3D11Texture2D *)texture, &desc);
     desc.Usage = D3D11_USAGE_STAGING;
     desc.BindFlags = 0;
     desc.CPUAccessFlags = D3D11_CPU_ACCESS_READ;
@@ -103,8 +96,8 @@ static bool read_picture(void *device, IUnknown *picture, uint8_t *pixels, char 
     }
     ID3D11DeviceContext *context = NULL;
     ID3D11Device_GetImmediateContext((ID3D11Device *)device, &context);
-    ID3D11DeviceContext_CopyResource(context, (ID3D11Resource *)staging, (ID3D11Resource *)picture);
-    const bool read = read_staging(context, (ID3D11Resource *)staging, pixels, why);
+    ID3D11DeviceContext_CopyResource(context, (ID3D11Resource *)staging, (ID3D11Resource *)texture);
+    const bool read = read_staging(context, (ID3D11Resource *)staging, shape, texels, why);
     ID3D11DeviceContext_Release(context);
     ID3D11Texture2D_Release(staging);
     return read;
@@ -134,9 +127,12 @@ const struct api d3d11_info = {
     .acquire = "clEnqueueAcquireD3D11ObjectsKHR",
     .release = "clEnqueueReleaseD3D11ObjectsKHR",
     .context_property = CL_CONTEXT_D3D11_DEVICE_KHR,
+    .formats = dxgi_formats,
+    .format_count = &dxgi_format_count,
+    .plain_format = DXGI_FORMAT_R8G8B8A8_UNORM,
     .open = open_device,
-    .make_picture = make_picture,
-    .read_picture = read_picture,
+    .make_texture = make_texture,
+    .read_texture = read_texture,
     .devices_of = devices_of,
     .share = share,
 };

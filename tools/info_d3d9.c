@@ -3,7 +3,6 @@
 
 #include <CL/cl_dx9_media_sharing.h>
 #include <stdio.h>
-#include <string.h>
 
 static void open_device(const struct direct3d *d3d, struct adapter *adapter)
 {
@@ -37,8 +36,9 @@ static void open_device(const struct direct3d *d3d, struct adapter *adapter)
              (unsigned)D3DSHADER_VERSION_MINOR(caps.PixelShaderVersion));
 }
 
-/* Copies all rows of a locked surface to or from `pixels`. */
-static bool transfer(IDirect3DSurface9 *surface, uint8_t *to, const uint8_t *from, char *why)
+/* Copies the locked surface to `to`, or `from` to it. */
+static bool transfer(IDirect3DSurface9 *surface, const struct texture_shape *shape, uint8_t *to, const uint8_t *from,
+                     char *why)
 {
     D3DLOCKED_RECT locked;
     const HRESULT result = IDirect3DSurface9_LockRect(surface, &locked, NULL, to ? D3DLOCK_READONLY : 0);
@@ -46,37 +46,34 @@ static bool transfer(IDirect3DSurface9 *surface, uint8_t *to, const uint8_t *fro
         why_d3d(why, "LockRect", result);
         return false;
     }
-    for (unsigned y = 0; y < TRIAL_EXTENT; y++) {
-        uint8_t *row = (uint8_t *)locked.pBits + (ptrdiff_t)y * locked.Pitch;
-        if (to)
-            memcpy(to + y * TRIAL_EXTENT * 4, row, TRIAL_EXTENT * 4);
-        else
-            memcpy(row, from + y * TRIAL_EXTENT * 4, TRIAL_EXTENT * 4);
-    }
+    if (to)
+        planes_copy(shape, to, shape->pitch, locked.pBits, (unsigned)locked.Pitch);
+    else
+        planes_copy(shape, locked.pBits, (unsigned)locked.Pitch, from, shape->pitch);
     IDirect3DSurface9_UnlockRect(surface);
     return true;
 }
 
-static IUnknown *make_picture(void *device, const uint8_t *pixels, char *why)
+static IUnknown *make_texture(void *device, const struct texture_shape *shape, const uint8_t *texels, char *why)
 {
     IDirect3DSurface9 *surface = NULL;
     const HRESULT result = IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, TRIAL_EXTENT,
-                                                                          TRIAL_EXTENT, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
+                                                                          TRIAL_EXTENT, shape->format, D3DPOOL_DEFAULT,
                                                                           &surface, NULL);
     if (FAILED(result) || !surface) {
         why_d3d(why, "CreateOffscreenPlainSurface", result);
         return NULL;
     }
-    if (transfer(surface, NULL, pixels, why))
+    if (transfer(surface, shape, NULL, texels, why))
         return (IUnknown *)surface;
     IDirect3DSurface9_Release(surface);
     return NULL;
 }
 
-static bool read_picture(void *device, IUnknown *picture, uint8_t *pixels, char *why)
+static bool read_texture(void *device, const struct texture_shape *shape, IUnknown *texture, uint8_t *texels, char *why)
 {
     (void)device;
-    return transfer((IDirect3DSurface9 *)picture, pixels, NULL, why);
+    return transfer((IDirect3DSurface9 *)texture, shape, texels, NULL, why);
 }
 
 static cl_int devices_of(void (*function)(void), cl_platform_id platform, const struct adapter *adapter, bool preferred,
@@ -107,9 +104,12 @@ const struct api d3d9_info = {
     .acquire = "clEnqueueAcquireDX9MediaSurfacesKHR",
     .release = "clEnqueueReleaseDX9MediaSurfacesKHR",
     .context_property = CL_CONTEXT_ADAPTER_D3D9EX_KHR,
+    .formats = d3d9_formats,
+    .format_count = &d3d9_format_count,
+    .plain_format = D3DFMT_A8R8G8B8,
     .open = open_device,
-    .make_picture = make_picture,
-    .read_picture = read_picture,
+    .make_texture = make_texture,
+    .read_texture = read_texture,
     .devices_of = devices_of,
     .share = share,
 };

@@ -35,7 +35,9 @@ static void read_product(struct library *library, const wchar_t *path)
     if (size == 0 || size > sizeof(block) || !GetFileVersionInfoW(path, 0, size, block) ||
         !version_string(block, L"ProductName", name, sizeof(name)))
         return;
-    version_string(block, L"ProductVersion", version, sizeof(version));
+    /* Wine's DLLs have the versions of those that they stand for. */
+    if (strcmp(name, "Wine") != 0)
+        version_string(block, L"ProductVersion", version, sizeof(version));
     snprintf(library->product, sizeof(library->product), "%s%s%s", name, version[0] ? " " : "", version);
 }
 

@@ -11,7 +11,7 @@
 /* The sizes that drivers tell for their texts can be wrong (Wine's are), so every text gets ample room instead. */
 static char room[64 * 1024];
 
-typedef const char *(*report_fn)(const char *topic);
+typedef const char *(CL_API_CALL *report_fn)(const char *topic);
 
 /* ---- the library ---- */
 
@@ -54,7 +54,7 @@ static void platform_text(const struct opencl *cl, cl_platform_id id, cl_platfor
     memset(room, 0, sizeof(room));
     if (cl->call.clGetPlatformInfo(id, name, sizeof(room) - 1, room, NULL) != CL_SUCCESS)
         room[0] = '\0';
-    strncpy(text, room, size - 1);
+    memcpy(text, room, size - 1);
     text_clean(text, size);
 }
 
@@ -63,7 +63,7 @@ static void device_text(const struct opencl *cl, cl_device_id id, cl_device_info
     memset(room, 0, sizeof(room));
     if (cl->call.clGetDeviceInfo(id, name, sizeof(room) - 1, room, NULL) != CL_SUCCESS)
         room[0] = '\0';
-    strncpy(text, room, size - 1);
+    memcpy(text, room, size - 1);
     text_clean(text, size);
 }
 

@@ -50,34 +50,127 @@ void session_close(struct session *s)
         s->cl->call.clReleaseContext(s->context);
 }
 
-cl_mem session_share(const struct session *s, IUnknown *resource, cl_uint plane, char *why)
+/* ---- a texture to OpenCL and back ---- */
+
+struct trial {
+    const struct session *session;
+    const struct format_row *row;
+    struct texture_shape shape;
+    struct plane_place place; /* of the plane that is shared */
+    IUnknown *texture;
+    char *why;
+    uint8_t sent[TRIAL_BYTES_MAX];   /* the whole texture */
+    uint8_t answer[TRIAL_BYTES_MAX]; /* the plane, as OpenCL writes it */
+};
+
+/* Bytes that are ordinary numbers in every format: no infinities, which a driver may change. */
+static void fill(uint8_t *texels, unsigned seed)
 {
-    cl_int code = CL_SUCCESS;
-    cl_mem image = s->api->share(s->share, s->context, resource, plane, &code);
-    if (!image)
-        why_cl(why, s->api->create, code);
-    return image;
+    for (unsigned i = 0; i < TRIAL_BYTES_MAX; i++)
+        texels[i] = (uint8_t)(0x10 + (i * 7 + i / 48 * 5 + seed) % 0x30);
+}
+
+static bool same(const struct trial *t, const uint8_t *one, const uint8_t *other, size_t size, const char *trouble)
+{
+    /* Whatever OpenCL reads from or writes to the X of B8G8R8X8 and X8R8G8B8, it means nothing. */
+    const bool unused = strstr(t->row->name, "X8") != NULL;
+    for (size_t i = 0; i < size; i++) {
+        if (one[i] != other[i] && !(unused && i % 4 == 3)) {
+            why_say(t->why, "%s", trouble);
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t whole_size(const struct trial *t)
+{
+    const struct plane_place last = plane_place(&t->shape, t->shape.planes - 1, t->shape.pitch);
+    return (size_t)last.offset + (size_t)last.pitch * last.rows;
+}
+
+static bool direct3d_has(const struct trial *t, const uint8_t *expected, const char *trouble)
+{
+    uint8_t got[TRIAL_BYTES_MAX] = {0};
+    return t->session->api->read_texture(t->session->d3d_device, &t->shape, t->texture, got, t->why) &&
+           same(t, got, expected, whole_size(t), trouble);
 }
 
 /* Whether the call worked. */
-static bool did(char *why, const char *call, cl_int code)
+static bool did(const struct trial *t, const char *call, cl_int code)
 {
     if (code != CL_SUCCESS)
-        why_cl(why, call, code);
+        why_cl(t->why, call, code);
     return code == CL_SUCCESS;
 }
 
-bool session_exchange(const struct session *s, cl_mem image, const size_t region[3], void *to, const void *from, char *why)
+/* What OpenCL does with the image while it is its own. */
+static bool read_and_write(const struct trial *t, cl_mem image)
 {
     static const size_t origin[3] = {0, 0, 0};
-    const struct cl_calls *call = &s->cl->call;
-    if (!did(why, s->api->acquire, s->acquire(s->queue, 1, &image, 0, NULL, NULL)))
+    const struct cl_calls *call = &t->session->cl->call;
+    const size_t extent = TRIAL_EXTENT >> t->row->shift, region[3] = {extent, extent, 1};
+    const cl_command_queue queue = t->session->queue;
+    uint8_t got[TRIAL_BYTES_MAX] = {0};
+    return did(t, "clEnqueueReadImage",
+               call->clEnqueueReadImage(queue, image, CL_TRUE, origin, region, 0, 0, got, 0, NULL, NULL)) &&
+           same(t, got, t->sent + t->place.offset, (size_t)t->place.pitch * t->place.rows,
+                "OpenCL reads other texels than Direct3D's texture has") &&
+           did(t, "clEnqueueWriteImage",
+               call->clEnqueueWriteImage(queue, image, CL_TRUE, origin, region, 0, 0, t->answer, 0, NULL, NULL));
+}
+
+static bool exchange(const struct trial *t, cl_mem image)
+{
+    const struct session *s = t->session;
+    if (!did(t, s->api->acquire, s->acquire(s->queue, 1, &image, 0, NULL, NULL)))
         return false;
-    bool done = did(why, "clEnqueueReadImage",
-                    call->clEnqueueReadImage(s->queue, image, CL_TRUE, origin, region, 0, 0, to, 0, NULL, NULL));
-    if (done && from)
-        done = did(why, "clEnqueueWriteImage",
-                   call->clEnqueueWriteImage(s->queue, image, CL_TRUE, origin, region, 0, 0, from, 0, NULL, NULL));
+    const bool good = read_and_write(t, image);
     const cl_int code = s->release(s->queue, 1, &image, 0, NULL, NULL);
-    return done && did(why, s->api->release, code) && did(why, "clFinish", call->clFinish(s->queue));
+    return good && did(t, s->api->release, code) && did(t, "clFinish", s->cl->call.clFinish(s->queue));
+}
+
+/* cld3d hands on the images of the OpenCL below as they are, so that this one can be asked what it has. */
+static void see_carrier(const struct trial *t, cl_mem image, cl_image_format *carrier)
+{
+    const cl_api_clGetImageInfo ask = (cl_api_clGetImageInfo)library_function(&t->session->cl->below, "clGetImageInfo");
+    cl_image_format format;
+    if (ask && ask(image, CL_IMAGE_FORMAT, sizeof(format), &format, NULL) == CL_SUCCESS)
+        *carrier = format;
+}
+
+static bool share_texture(struct trial *t, cl_image_format *carrier)
+{
+    const struct session *s = t->session;
+    cl_int code = CL_SUCCESS;
+    if (!direct3d_has(t, t->sent, "Direct3D itself does not keep the texels of such a texture"))
+        return false;
+    cl_mem image = s->api->share(s->share, s->context, t->texture, t->row->plane, &code);
+    if (!image)
+        return did(t, s->api->create, code != CL_SUCCESS ? code : CL_INVALID_VALUE);
+    see_carrier(t, image, carrier);
+    const bool good = exchange(t, image);
+    s->cl->call.clReleaseMemObject(image);
+    memcpy(t->sent + t->place.offset, t->answer, (size_t)t->place.pitch * t->place.rows);
+    return good && direct3d_has(t, t->sent, "Direct3D sees other texels than OpenCL has written");
+}
+
+bool session_try(const struct session *session, const struct format_row *row, cl_image_format *carrier, char *why)
+{
+    struct trial t = {.session = session, .row = row, .why = why};
+    char reason[WHY_SIZE] = "";
+    /* A row of the shared plane has as many bytes as one of the first plane, or half of them. */
+    const unsigned row_bytes = (unsigned)(TRIAL_EXTENT >> row->shift) * row->texel_bytes;
+    t.shape = (struct texture_shape){row->code, row->planes, row->planes == 3 && row->plane ? 2 * row_bytes : row_bytes};
+    t.place = plane_place(&t.shape, row->plane, t.shape.pitch);
+    fill(t.sent, 0);
+    fill(t.answer, 0x17);
+    t.texture = session->api->make_texture(session->d3d_device, &t.shape, t.sent, reason);
+    if (!t.texture) {
+        why_say(why, "%s makes no such textures here (%.200s)", session->api->name, reason);
+        return false;
+    }
+    const bool good = share_texture(&t, carrier);
+    IUnknown_Release(t.texture);
+    return good;
 }

@@ -27,11 +27,9 @@ any_function session_function(const struct opencl *cl, const struct platform *pl
 bool session_open(struct session *session, char *why);
 void session_close(struct session *session);
 
-/* Makes an image of one plane of a Direct3D resource; NULL, with `why`, if that fails. */
-cl_mem session_share(const struct session *session, IUnknown *resource, cl_uint plane, char *why);
-
-/* Acquires the image, copies its `region` to `to` and, unless it is NULL, `from` to it, and releases it. */
-bool session_exchange(const struct session *session, cl_mem image, const size_t region[3], void *to, const void *from,
-                      char *why);
+/* Makes a texture of the row's format, shares the row's plane, reads that in OpenCL and writes other texels to it, and
+ * compares what both sides see. `carrier` gets the format that the image has for the OpenCL below, or zeros if that can't
+ * be seen. */
+bool session_try(const struct session *session, const struct format_row *row, cl_image_format *carrier, char *why);
 
 #endif

@@ -1,4 +1,4 @@
-/* Does it work? A picture goes from Direct3D to each OpenCL device and another one comes back. */
+/* Does it work? A texture goes from Direct3D to each OpenCL device and comes back with other texels. */
 #include "info_session.h"
 #include "info_text.h"
 
@@ -59,46 +59,6 @@ static void ask_sets(struct info *info, const struct platform *platform, unsigne
 
 /* ---- the trial ---- */
 
-static bool same(const uint8_t *got, const uint8_t *expected, const char *trouble, char *why)
-{
-    if (memcmp(got, expected, TRIAL_BYTES) == 0)
-        return true;
-    why_say(why, "%s", trouble);
-    return false;
-}
-
-/* OpenCL reads the picture and writes another, which Direct3D reads. */
-static bool exchange(const struct session *session, IUnknown *picture, const uint8_t *sent, char *why)
-{
-    static const size_t region[3] = {TRIAL_EXTENT, TRIAL_EXTENT, 1};
-    uint8_t got[TRIAL_BYTES] = {0}, answer[TRIAL_BYTES];
-    for (unsigned i = 0; i < TRIAL_BYTES; i++)
-        answer[i] = (uint8_t)~sent[i];
-    cl_mem image = session_share(session, picture, 0, why);
-    if (!image)
-        return false;
-    bool good = session_exchange(session, image, region, got, answer, why) &&
-                same(got, sent, "OpenCL reads other pixels than Direct3D's texture has", why);
-    memset(got, 0, sizeof(got));
-    good = good && session->api->read_picture(session->d3d_device, picture, got, why) &&
-           same(got, answer, "Direct3D reads other pixels than OpenCL has written to its texture", why);
-    session->cl->call.clReleaseMemObject(image);
-    return good;
-}
-
-static bool try_session(const struct session *session, char *why)
-{
-    uint8_t sent[TRIAL_BYTES];
-    for (unsigned i = 0; i < TRIAL_BYTES; i++)
-        sent[i] = (uint8_t)(i * 7 + i / 64);
-    IUnknown *picture = session->api->make_picture(session->d3d_device, sent, why);
-    if (!picture)
-        return false;
-    const bool good = exchange(session, picture, sent, why);
-    IUnknown_Release(picture);
-    return good;
-}
-
 /* The adapter that the device belongs to, else any on which there is a Direct3D device. */
 static const struct adapter *choose_adapter(const struct info *info, const struct device *device, unsigned api)
 {
@@ -115,6 +75,14 @@ static const struct adapter *choose_adapter(const struct info *info, const struc
     return chosen;
 }
 
+static const struct format_row *plain_format(const struct api *api)
+{
+    const struct format_row *row = api->formats;
+    while (row->code != api->plain_format)
+        row++;
+    return row;
+}
+
 static void try_device(const struct info *info, struct device *device, unsigned api)
 {
     struct sharing *sharing = &device->sharing[api];
@@ -123,13 +91,14 @@ static void try_device(const struct info *info, struct device *device, unsigned 
         why_say(sharing->why, "there is no %s device to share with", apis[api]->name);
         return;
     }
+    cl_image_format carrier;
     struct session session = {&info->opencl, apis[api], device, adapter->d3d[api].device, NULL, NULL, NULL, NULL, NULL};
     crash_note("sharing a %s texture with %s", apis[api]->name, device->name);
     sharing->tried = true;
-    sharing->works = session_open(&session, sharing->why) && try_session(&session, sharing->why);
+    sharing->adapter = adapter;
+    sharing->works = session_open(&session, sharing->why) &&
+                     session_try(&session, plain_format(apis[api]), &carrier, sharing->why);
     session_close(&session);
-    if (api == API_D3D11)
-        device->formats_adapter = adapter;
 }
 
 void sharing_try(struct info *info)

@@ -170,5 +170,7 @@ void print_text(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    print_wrapped(text, 0, 0);
+    const unsigned indent = (unsigned)strspn(text, " ");
+    printf("%*s", (int)indent, "");
+    print_wrapped(text + indent, indent, indent);
 }

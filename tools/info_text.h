@@ -27,7 +27,7 @@ void print_heading(const char *format, ...) __attribute__((format(gnu_printf, 1,
 /* "  label    value": a value that is too long is broken at blanks and goes on below itself. An empty label continues
  * the field before. */
 void print_field(const char *label, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
-/* Text over the whole width. */
+/* Text over the whole width, with the indentation that it begins with. */
 void print_text(const char *format, ...) __attribute__((format(gnu_printf, 1, 2)));
 
 #endif

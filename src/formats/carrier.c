@@ -202,10 +202,13 @@ void converters_destroy(struct converter *first)
 static void log_build(const struct context_record *context, cl_program program)
 {
     cl_device_id devices[64];
-    char text[512] = "";
-    if (next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) == CL_SUCCESS)
-        next.clGetProgramBuildInfo(program, devices[0], CL_PROGRAM_BUILD_LOG, sizeof(text) - 1, text, NULL);
-    log_write(LOG_ERROR, "the conversion program does not build: %s", text);
+    enum { ROOM = 64 * 1024 };
+    char *text = calloc(1, ROOM);
+    if (text &&
+        next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) == CL_SUCCESS)
+        next.clGetProgramBuildInfo(program, devices[0], CL_PROGRAM_BUILD_LOG, ROOM - 1, text, NULL);
+    log_write(LOG_ERROR, "the conversion program does not build: %s", text ? text : "");
+    free(text);
 }
 
 static struct converter *make(const struct context_record *context, cl_image_format declared, cl_image_format carrier,

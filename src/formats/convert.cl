@@ -31,7 +31,8 @@ float snorm8_to_float(uchar x)
 
 uchar float_to_snorm8(float x)
 {
-    return as_uchar(x == BELOW_MINUS_ONE ? (char)-128 : convert_char_sat_rte(x * 127.0f));
+    const char c = x == BELOW_MINUS_ONE ? -128 : convert_char_sat_rte(x * 127.0f);
+    return as_uchar(c);
 }
 
 float snorm16_to_float(ushort x)
@@ -42,7 +43,8 @@ float snorm16_to_float(ushort x)
 
 ushort float_to_snorm16(float x)
 {
-    return as_ushort(x == BELOW_MINUS_ONE ? (short)-32768 : convert_short_sat_rte(x * 32767.0f));
+    const short c = x == BELOW_MINUS_ONE ? -32768 : convert_short_sat_rte(x * 32767.0f);
+    return as_ushort(c);
 }
 
 float unorm8_to_float(uchar x) { return (float)x / 255.0f; }

@@ -82,10 +82,10 @@ static void STDMETHODCALLTYPE context_CopySubresourceRegion(
         to = fake_resource_check(device, target, method);
         from = fake_resource_check(device, source, method);
         if (to && from) {
-            struct fake_copy copy = { .target = to->store, .source = from->store,
-                                      .target_subresource = target_subresource,
-                                      .source_subresource = source_subresource,
-                                      .x = x, .y = y, .z = z };
+            struct fake_copy copy = {.target = to->store, .source = from->store,
+                                     .target_subresource = target_subresource,
+                                     .source_subresource = source_subresource,
+                                     .x = x, .y = y, .z = z};
 
             fake_copy_region(device, &copy, (const struct fake_box *)box, method);
         }
@@ -208,11 +208,11 @@ static const ID3D11DeviceContextVtbl context_vtbl = {
 };
 
 static const struct fake_iid context_ifaces[] = {
-    { &IID_IUnknown, offsetof(struct fake_context11, face) },
-    { &IID_ID3D11DeviceChild, offsetof(struct fake_context11, face) },
-    { &IID_ID3D11DeviceContext, offsetof(struct fake_context11, face) },
-    { &IID_ID3D10Multithread, offsetof(struct fake_context11, multithread) },
-    { NULL, 0 },
+    {&IID_IUnknown, offsetof(struct fake_context11, face)},
+    {&IID_ID3D11DeviceChild, offsetof(struct fake_context11, face)},
+    {&IID_ID3D11DeviceContext, offsetof(struct fake_context11, face)},
+    {&IID_ID3D10Multithread, offsetof(struct fake_context11, multithread)},
+    {NULL, 0},
 };
 
 static const struct fake_class context_class = {

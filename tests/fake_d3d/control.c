@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define NAME(text) text,
-static const char *const names[FAKE_METHOD_COUNT] = { FAKE_METHOD_NAMES(NAME) };
+static const char *const names[FAKE_METHOD_COUNT] = {FAKE_METHOD_NAMES(NAME)};
 #undef NAME
 
 struct counter {

@@ -71,7 +71,7 @@ void fake_copy_resource(struct fake_device *device, struct fake_store *target,
         return;
     }
     for (i = 0; i < source->count; i++) {
-        struct fake_copy copy = { target, source, i, i, 0, 0, 0, fake_store_whole(source, i) };
+        struct fake_copy copy = {target, source, i, i, 0, 0, 0, fake_store_whole(source, i)};
 
         fake_queue_copy(device, &copy);
     }
@@ -105,8 +105,8 @@ static bool place_allows(const struct fake_copy *copy, const char *method)
     const struct fake_subresource *to = &copy->target->subresources[copy->target_subresource];
     const struct fake_subresource *from = &copy->source->subresources[copy->source_subresource];
     const struct fake_box *box = &copy->box;
-    struct fake_box place = { copy->x, copy->y, copy->z, copy->x + box->right - box->left,
-                              copy->y + box->bottom - box->top, copy->z + box->back - box->front };
+    struct fake_box place = {copy->x, copy->y, copy->z, copy->x + box->right - box->left,
+                             copy->y + box->bottom - box->top, copy->z + box->back - box->front};
 
     if (!box_inside(box, from))
         fake_violation("%s: the box reaches beyond the source", method);
@@ -167,8 +167,8 @@ static bool update_allows(struct fake_device *device, struct fake_store *target,
 static unsigned char *keep(const struct fake_format *format, const struct fake_box *box,
                            const struct fake_view *from, struct fake_view *view)
 {
-    struct fake_box whole_box = { 0, 0, 0, box->right - box->left, box->bottom - box->top,
-                                  box->back - box->front };
+    struct fake_box whole_box = {0, 0, 0, box->right - box->left, box->bottom - box->top,
+                                 box->back - box->front};
 
     view->pitch = fake_format_row_bytes(format, whole_box.right);
     view->slice = view->pitch * fake_format_rows(format, whole_box.bottom);
@@ -183,7 +183,7 @@ void fake_update(struct fake_device *device, struct fake_store *target, unsigned
                  const struct fake_box *box, const void *data, unsigned pitch, unsigned slice,
                  const char *method)
 {
-    struct fake_view from = { (unsigned char *)data, pitch, slice }, view;
+    struct fake_view from = {(unsigned char *)data, pitch, slice}, view;
     struct fake_box place;
     unsigned char *bytes;
 

@@ -64,7 +64,7 @@ static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterDisplayMode(IDirect3D9Ex *iface,
         return hr;
     if (index >= d3d9_of(iface)->count || !out)
         return D3DERR_INVALIDCALL;
-    *out = (D3DDISPLAYMODE){ 640, 480, 60, D3DFMT_X8R8G8B8 };
+    *out = (D3DDISPLAYMODE){640, 480, 60, D3DFMT_X8R8G8B8};
     return D3D_OK;
 }
 
@@ -162,10 +162,10 @@ static const IDirect3D9ExVtbl d3d9_vtbl = {
 #define FACE offsetof(struct fake_d3d9, face)
 
 static const struct fake_iid d3d9_ifaces[] = {
-    { &IID_IUnknown, FACE }, { &IID_IDirect3D9, FACE }, { NULL, 0 },
+    {&IID_IUnknown, FACE}, {&IID_IDirect3D9, FACE}, {NULL, 0},
 };
 static const struct fake_iid d3d9ex_ifaces[] = {
-    { &IID_IUnknown, FACE }, { &IID_IDirect3D9, FACE }, { &IID_IDirect3D9Ex, FACE }, { NULL, 0 },
+    {&IID_IUnknown, FACE}, {&IID_IDirect3D9, FACE}, {&IID_IDirect3D9Ex, FACE}, {NULL, 0},
 };
 
 #undef FACE

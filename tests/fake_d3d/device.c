@@ -63,7 +63,7 @@ static void go_inside_locked(struct fake_device *device, enum fake_method method
     device->inside++;
     device->inside_thread = pthread_self();
     if (slow) {
-        struct timespec time = { slow / 1000000, (long)(slow % 1000000) * 1000 };
+        struct timespec time = {slow / 1000000, (long)(slow % 1000000) * 1000};
 
         pthread_mutex_unlock(&device->lock);
         nanosleep(&time, NULL);

@@ -33,7 +33,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateBuffer(ID3D10Device1 *iface,
                                                      const D3D10_SUBRESOURCE_DATA *data,
                                                      ID3D10Buffer **out)
 {
-    struct fake_desc desc = { .kind = FAKE_BUFFER };
+    struct fake_desc desc = {.kind = FAKE_BUFFER};
 
     if (!buffer)
         return E_INVALIDARG;
@@ -52,7 +52,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture1D(ID3D10Device1 *iface,
                                                         const D3D10_SUBRESOURCE_DATA *data,
                                                         ID3D10Texture1D **out)
 {
-    struct fake_desc desc = { .kind = FAKE_TEXTURE1D };
+    struct fake_desc desc = {.kind = FAKE_TEXTURE1D};
 
     if (!texture)
         return E_INVALIDARG;
@@ -73,7 +73,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture2D(ID3D10Device1 *iface,
                                                         const D3D10_SUBRESOURCE_DATA *data,
                                                         ID3D10Texture2D **out)
 {
-    struct fake_desc desc = { .kind = FAKE_TEXTURE2D };
+    struct fake_desc desc = {.kind = FAKE_TEXTURE2D};
 
     if (!texture)
         return E_INVALIDARG;
@@ -97,7 +97,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture3D(ID3D10Device1 *iface,
                                                         const D3D10_SUBRESOURCE_DATA *data,
                                                         ID3D10Texture3D **out)
 {
-    struct fake_desc desc = { .kind = FAKE_TEXTURE3D };
+    struct fake_desc desc = {.kind = FAKE_TEXTURE3D};
 
     if (!texture)
         return E_INVALIDARG;
@@ -263,10 +263,10 @@ static void STDMETHODCALLTYPE device_CopySubresourceRegion(
         to = fake_resource_check(device, target, method);
         from = fake_resource_check(device, source, method);
         if (to && from) {
-            struct fake_copy copy = { .target = to->store, .source = from->store,
-                                      .target_subresource = target_subresource,
-                                      .source_subresource = source_subresource,
-                                      .x = x, .y = y, .z = z };
+            struct fake_copy copy = {.target = to->store, .source = from->store,
+                                     .target_subresource = target_subresource,
+                                     .source_subresource = source_subresource,
+                                     .x = x, .y = y, .z = z};
 
             fake_copy_region(device, &copy, (const struct fake_box *)box, method);
         }
@@ -324,19 +324,19 @@ static const ID3D10Device1Vtbl device_vtbl = {
     .Flush = device_Flush,
 };
 
-#define DEVICE_IFACES                                               \
-    { &IID_IUnknown, offsetof(struct fake_device10, face) },        \
-    { &IID_ID3D10Device, offsetof(struct fake_device10, face) },    \
-    { &IID_IDXGIObject, offsetof(struct fake_device10, dxgi) },     \
-    { &IID_IDXGIDevice, offsetof(struct fake_device10, dxgi) },     \
-    { &IID_IDXGIDevice1, offsetof(struct fake_device10, dxgi) },    \
-    { &IID_ID3D10Multithread, offsetof(struct fake_device10, multithread) }
+#define DEVICE_IFACES                                          \
+    {&IID_IUnknown, offsetof(struct fake_device10, face)},     \
+    {&IID_ID3D10Device, offsetof(struct fake_device10, face)}, \
+    {&IID_IDXGIObject, offsetof(struct fake_device10, dxgi)},  \
+    {&IID_IDXGIDevice, offsetof(struct fake_device10, dxgi)},  \
+    {&IID_IDXGIDevice1, offsetof(struct fake_device10, dxgi)}, \
+    {&IID_ID3D10Multithread, offsetof(struct fake_device10, multithread)}
 
-static const struct fake_iid device_ifaces[] = { DEVICE_IFACES, { NULL, 0 } };
+static const struct fake_iid device_ifaces[] = {DEVICE_IFACES, {NULL, 0}};
 static const struct fake_iid device1_ifaces[] = {
     DEVICE_IFACES,
-    { &IID_ID3D10Device1, offsetof(struct fake_device10, face) },
-    { NULL, 0 },
+    {&IID_ID3D10Device1, offsetof(struct fake_device10, face)},
+    {NULL, 0},
 };
 
 #undef DEVICE_IFACES

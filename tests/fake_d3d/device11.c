@@ -31,7 +31,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateBuffer(ID3D11Device *iface,
                                                      const D3D11_SUBRESOURCE_DATA *data,
                                                      ID3D11Buffer **out)
 {
-    struct fake_desc desc = { .kind = FAKE_BUFFER };
+    struct fake_desc desc = {.kind = FAKE_BUFFER};
 
     if (!buffer)
         return E_INVALIDARG;
@@ -51,7 +51,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture1D(ID3D11Device *iface,
                                                         const D3D11_SUBRESOURCE_DATA *data,
                                                         ID3D11Texture1D **out)
 {
-    struct fake_desc desc = { .kind = FAKE_TEXTURE1D };
+    struct fake_desc desc = {.kind = FAKE_TEXTURE1D};
 
     if (!texture)
         return E_INVALIDARG;
@@ -72,7 +72,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture2D(ID3D11Device *iface,
                                                         const D3D11_SUBRESOURCE_DATA *data,
                                                         ID3D11Texture2D **out)
 {
-    struct fake_desc desc = { .kind = FAKE_TEXTURE2D };
+    struct fake_desc desc = {.kind = FAKE_TEXTURE2D};
 
     if (!texture)
         return E_INVALIDARG;
@@ -96,7 +96,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture3D(ID3D11Device *iface,
                                                         const D3D11_SUBRESOURCE_DATA *data,
                                                         ID3D11Texture3D **out)
 {
-    struct fake_desc desc = { .kind = FAKE_TEXTURE3D };
+    struct fake_desc desc = {.kind = FAKE_TEXTURE3D};
 
     if (!texture)
         return E_INVALIDARG;
@@ -254,13 +254,13 @@ static const ID3D11DeviceVtbl device_vtbl = {
 };
 
 static const struct fake_iid device_ifaces[] = {
-    { &IID_IUnknown, offsetof(struct fake_device11, face) },
-    { &IID_ID3D11Device, offsetof(struct fake_device11, face) },
-    { &IID_IDXGIObject, offsetof(struct fake_device11, dxgi) },
-    { &IID_IDXGIDevice, offsetof(struct fake_device11, dxgi) },
-    { &IID_IDXGIDevice1, offsetof(struct fake_device11, dxgi) },
-    { &IID_ID3D10Multithread, offsetof(struct fake_device11, multithread) },
-    { NULL, 0 },
+    {&IID_IUnknown, offsetof(struct fake_device11, face)},
+    {&IID_ID3D11Device, offsetof(struct fake_device11, face)},
+    {&IID_IDXGIObject, offsetof(struct fake_device11, dxgi)},
+    {&IID_IDXGIDevice, offsetof(struct fake_device11, dxgi)},
+    {&IID_IDXGIDevice1, offsetof(struct fake_device11, dxgi)},
+    {&IID_ID3D10Multithread, offsetof(struct fake_device11, multithread)},
+    {NULL, 0},
 };
 
 static void device_destroy(struct fake_object *object)

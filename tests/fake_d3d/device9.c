@@ -199,13 +199,13 @@ static const IDirect3DDevice9ExVtbl device_vtbl = {
 #define FACE offsetof(struct fake_device9, face)
 
 static const struct fake_iid device_ifaces[] = {
-    { &IID_IUnknown, FACE }, { &IID_IDirect3DDevice9, FACE }, { NULL, 0 },
+    {&IID_IUnknown, FACE}, {&IID_IDirect3DDevice9, FACE}, {NULL, 0},
 };
 static const struct fake_iid device9ex_ifaces[] = {
-    { &IID_IUnknown, FACE },
-    { &IID_IDirect3DDevice9, FACE },
-    { &IID_IDirect3DDevice9Ex, FACE },
-    { NULL, 0 },
+    {&IID_IUnknown, FACE},
+    {&IID_IDirect3DDevice9, FACE},
+    {&IID_IDirect3DDevice9Ex, FACE},
+    {NULL, 0},
 };
 
 #undef FACE
@@ -239,7 +239,7 @@ HRESULT fake_device9_create(struct fake_d3d9 *d3d9, UINT adapter, D3DDEVTYPE typ
     device->face.i.lpVtbl = (IDirect3DDevice9ExVtbl *)&device_vtbl;
     device->face.object = &device->base.object;
     device->extended = d3d9->extended;
-    device->parameters = (D3DDEVICE_CREATION_PARAMETERS){ adapter, type, window, flags };
+    device->parameters = (D3DDEVICE_CREATION_PARAMETERS){adapter, type, window, flags};
     device->d3d9 = d3d9;
     fake_object_ref(&d3d9->object);
     *out = device;

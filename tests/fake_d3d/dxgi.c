@@ -46,7 +46,7 @@ void fake_d3d_set_adapters(unsigned count, const struct fake_d3d_adapter *list)
 unsigned fake_adapters(DXGI_ADAPTER_DESC1 descs[FAKE_D3D_MAX_ADAPTERS])
 {
     static const struct fake_d3d_adapter usual = {
-        "Fake Direct3D Adapter", 0x1af4, 0x1050, { 0x2a, 0 },
+        "Fake Direct3D Adapter", 0x1af4, 0x1050, {0x2a, 0},
     };
     unsigned count;
 
@@ -143,11 +143,11 @@ static const IDXGIAdapter1Vtbl adapter_vtbl = {
 };
 
 static const struct fake_iid adapter_ifaces[] = {
-    { &IID_IUnknown, offsetof(struct fake_adapter, face) },
-    { &IID_IDXGIObject, offsetof(struct fake_adapter, face) },
-    { &IID_IDXGIAdapter, offsetof(struct fake_adapter, face) },
-    { &IID_IDXGIAdapter1, offsetof(struct fake_adapter, face) },
-    { NULL, 0 },
+    {&IID_IUnknown, offsetof(struct fake_adapter, face)},
+    {&IID_IDXGIObject, offsetof(struct fake_adapter, face)},
+    {&IID_IDXGIAdapter, offsetof(struct fake_adapter, face)},
+    {&IID_IDXGIAdapter1, offsetof(struct fake_adapter, face)},
+    {NULL, 0},
 };
 
 static const struct fake_class adapter_class = {
@@ -230,11 +230,11 @@ static const IDXGIFactory1Vtbl factory_vtbl = {
 };
 
 static const struct fake_iid factory_ifaces[] = {
-    { &IID_IUnknown, offsetof(struct fake_factory, face) },
-    { &IID_IDXGIObject, offsetof(struct fake_factory, face) },
-    { &IID_IDXGIFactory, offsetof(struct fake_factory, face) },
-    { &IID_IDXGIFactory1, offsetof(struct fake_factory, face) },
-    { NULL, 0 },
+    {&IID_IUnknown, offsetof(struct fake_factory, face)},
+    {&IID_IDXGIObject, offsetof(struct fake_factory, face)},
+    {&IID_IDXGIFactory, offsetof(struct fake_factory, face)},
+    {&IID_IDXGIFactory1, offsetof(struct fake_factory, face)},
+    {NULL, 0},
 };
 
 static const struct fake_class factory_class = {

@@ -18,6 +18,10 @@
  * then refused or left without effect, and the violation counted.  A use with an error code of
  * its own (a map that the usage does not allow) gets that code and is no violation.
  *
+ * Where real ones differ among themselves, the fake takes the stricter way: a copy into a DYNAMIC
+ * resource is a violation, Enter of ID3D10Multithread does nothing while protection is off, a mapped
+ * subresource ends with its last texel, and Direct3D 10 objects have no Direct3D 11 interfaces.
+ *
  * All functions may be called from any thread. `device` and `object` are interface pointers of
  * this fake, of any interface of the object; others are ignored and give 0.
  */

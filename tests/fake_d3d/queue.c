@@ -47,9 +47,9 @@ static void run(struct fake_command *command)
         fake_format_copy(target->desc.format, &to->view, to->height, copy->x, copy->y, copy->z,
                          &from->view, from->height, &copy->box);
     } else {
-        struct fake_box box = { 0, 0, 0, copy->box.right - copy->box.left,
-                                copy->box.bottom - copy->box.top,
-                                copy->box.back - copy->box.front };
+        struct fake_box box = {0, 0, 0, copy->box.right - copy->box.left,
+                               copy->box.bottom - copy->box.top,
+                               copy->box.back - copy->box.front};
 
         fake_format_copy(target->desc.format, &to->view, to->height, copy->box.left,
                          copy->box.top, copy->box.front, &command->view, box.bottom, &box);
@@ -122,7 +122,7 @@ static void append(struct fake_device *device, const struct fake_command *templa
 
 void fake_queue_copy(struct fake_device *device, const struct fake_copy *copy)
 {
-    struct fake_command command = { .copy = *copy };
+    struct fake_command command = {.copy = *copy};
 
     fake_store_add_ref(copy->target);
     fake_store_add_ref(copy->source);
@@ -134,7 +134,7 @@ void fake_queue_upload(struct fake_device *device, struct fake_store *target, un
                        const struct fake_view *view)
 {
     struct fake_command command = {
-        .copy = { .target = target, .target_subresource = subresource, .box = *box },
+        .copy = {.target = target, .target_subresource = subresource, .box = *box},
         .bytes = bytes,
         .view = *view,
     };
@@ -145,7 +145,7 @@ void fake_queue_upload(struct fake_device *device, struct fake_store *target, un
 
 uint64_t fake_queue_mark(struct fake_device *device)
 {
-    struct fake_command command = { 0 };
+    struct fake_command command = {0};
 
     append(device, &command);
     return device->issued;

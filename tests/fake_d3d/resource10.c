@@ -7,11 +7,11 @@
 static const struct {
     unsigned misc10, misc11;
 } misc_flags[] = {
-    { D3D10_RESOURCE_MISC_GENERATE_MIPS, D3D11_RESOURCE_MISC_GENERATE_MIPS },
-    { D3D10_RESOURCE_MISC_SHARED, D3D11_RESOURCE_MISC_SHARED },
-    { D3D10_RESOURCE_MISC_TEXTURECUBE, D3D11_RESOURCE_MISC_TEXTURECUBE },
-    { D3D10_RESOURCE_MISC_SHARED_KEYEDMUTEX, D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX },
-    { D3D10_RESOURCE_MISC_GDI_COMPATIBLE, D3D11_RESOURCE_MISC_GDI_COMPATIBLE },
+    {D3D10_RESOURCE_MISC_GENERATE_MIPS, D3D11_RESOURCE_MISC_GENERATE_MIPS},
+    {D3D10_RESOURCE_MISC_SHARED, D3D11_RESOURCE_MISC_SHARED},
+    {D3D10_RESOURCE_MISC_TEXTURECUBE, D3D11_RESOURCE_MISC_TEXTURECUBE},
+    {D3D10_RESOURCE_MISC_SHARED_KEYEDMUTEX, D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX},
+    {D3D10_RESOURCE_MISC_GDI_COMPATIBLE, D3D11_RESOURCE_MISC_GDI_COMPATIBLE},
 };
 
 #define MISC_FLAGS (sizeof misc_flags / sizeof misc_flags[0])
@@ -105,7 +105,7 @@ static void STDMETHODCALLTYPE texture2d_GetDesc(ID3D10Texture2D *iface, D3D10_TE
         .MipLevels = desc->mips,
         .ArraySize = desc->layers,
         .Format = desc->format->id,
-        .SampleDesc = { desc->samples, desc->quality },
+        .SampleDesc = {desc->samples, desc->quality},
         .Usage = desc->usage,
         .BindFlags = desc->bind,
         .CPUAccessFlags = desc->cpu,
@@ -141,7 +141,7 @@ static HRESULT map(const void *iface, enum fake_method method, UINT subresource,
     struct fake_call call;
     HRESULT hr = fake_enter(&call, device, method, FAKE_ONE_THREAD);
 
-    *view = (struct fake_view){ NULL, 0, 0 };
+    *view = (struct fake_view){NULL, 0, 0};
     if (SUCCEEDED(hr))
         hr = fake_map(device, resource->store, subresource, (D3D11_MAP)type, flags,
                       fake_method_name(method), view);
@@ -255,22 +255,22 @@ static const ID3D10Texture3DVtbl texture3d_vtbl = {
 
 #define FACE offsetof(struct fake_resource, face)
 #define DXGI offsetof(struct fake_resource, dxgi)
-#define RESOURCE_IFACES(own)                                                   \
-    { &IID_IUnknown, FACE }, { &IID_ID3D10DeviceChild, FACE },                 \
-    { &IID_ID3D10Resource, FACE }, { &own, FACE }, { &IID_IDXGIObject, DXGI }, \
-    { &IID_IDXGIDeviceSubObject, DXGI }, { &IID_IDXGIResource, DXGI }
+#define RESOURCE_IFACES(own)                                             \
+    {&IID_IUnknown, FACE}, {&IID_ID3D10DeviceChild, FACE},               \
+    {&IID_ID3D10Resource, FACE}, {&own, FACE}, {&IID_IDXGIObject, DXGI}, \
+    {&IID_IDXGIDeviceSubObject, DXGI}, {&IID_IDXGIResource, DXGI}
 
-static const struct fake_iid buffer_ifaces[] = { RESOURCE_IFACES(IID_ID3D10Buffer), { NULL, 0 } };
-static const struct fake_iid texture1d_ifaces[] = { RESOURCE_IFACES(IID_ID3D10Texture1D),
-                                                    { NULL, 0 } };
-static const struct fake_iid texture2d_ifaces[] = { RESOURCE_IFACES(IID_ID3D10Texture2D),
-                                                    { NULL, 0 } };
-static const struct fake_iid texture3d_ifaces[] = { RESOURCE_IFACES(IID_ID3D10Texture3D),
-                                                    { NULL, 0 } };
+static const struct fake_iid buffer_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Buffer), {NULL, 0}};
+static const struct fake_iid texture1d_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Texture1D),
+                                                   {NULL, 0}};
+static const struct fake_iid texture2d_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Texture2D),
+                                                   {NULL, 0}};
+static const struct fake_iid texture3d_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Texture3D),
+                                                   {NULL, 0}};
 static const struct fake_iid keyed_ifaces[] = {
     RESOURCE_IFACES(IID_ID3D10Texture2D),
-    { &IID_IDXGIKeyedMutex, offsetof(struct fake_resource, mutex) },
-    { NULL, 0 },
+    {&IID_IDXGIKeyedMutex, offsetof(struct fake_resource, mutex)},
+    {NULL, 0},
 };
 
 #undef FACE
@@ -294,10 +294,10 @@ static const struct fake_class keyed_class = {
 };
 
 const struct fake_resource_type fake_types10[] = {
-    [FAKE_BUFFER] = { &buffer_class, NULL, &buffer_vtbl, 0 },
-    [FAKE_TEXTURE1D] = { &texture1d_class, NULL, &texture1d_vtbl, 8192 },
-    [FAKE_TEXTURE2D] = { &texture2d_class, &keyed_class, &texture2d_vtbl, 8192 },
-    [FAKE_TEXTURE3D] = { &texture3d_class, NULL, &texture3d_vtbl, 2048 },
+    [FAKE_BUFFER] = {&buffer_class, NULL, &buffer_vtbl, 0},
+    [FAKE_TEXTURE1D] = {&texture1d_class, NULL, &texture1d_vtbl, 8192},
+    [FAKE_TEXTURE2D] = {&texture2d_class, &keyed_class, &texture2d_vtbl, 8192},
+    [FAKE_TEXTURE3D] = {&texture3d_class, NULL, &texture3d_vtbl, 2048},
 };
 
 /* ---- Queries ---- */
@@ -369,9 +369,9 @@ const ID3D10QueryVtbl fake_query10_vtbl = {
 #define FACE offsetof(struct fake_query, face)
 
 static const struct fake_iid query_ifaces[] = {
-    { &IID_IUnknown, FACE },           { &IID_ID3D10DeviceChild, FACE },
-    { &IID_ID3D10Asynchronous, FACE }, { &IID_ID3D10Query, FACE },
-    { NULL, 0 },
+    {&IID_IUnknown, FACE},           {&IID_ID3D10DeviceChild, FACE},
+    {&IID_ID3D10Asynchronous, FACE}, {&IID_ID3D10Query, FACE},
+    {NULL, 0},
 };
 
 #undef FACE

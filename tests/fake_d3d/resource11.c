@@ -73,7 +73,7 @@ static void STDMETHODCALLTYPE texture2d_GetDesc(ID3D11Texture2D *iface, D3D11_TE
         .MipLevels = desc->mips,
         .ArraySize = desc->layers,
         .Format = desc->format->id,
-        .SampleDesc = { desc->samples, desc->quality },
+        .SampleDesc = {desc->samples, desc->quality},
         .Usage = desc->usage,
         .BindFlags = desc->bind,
         .CPUAccessFlags = desc->cpu,
@@ -120,22 +120,22 @@ static const ID3D11Texture3DVtbl texture3d_vtbl = {
 
 #define FACE offsetof(struct fake_resource, face)
 #define DXGI offsetof(struct fake_resource, dxgi)
-#define RESOURCE_IFACES(own)                                                  \
-    { &IID_IUnknown, FACE }, { &IID_ID3D11DeviceChild, FACE },                \
-    { &IID_ID3D11Resource, FACE }, { &own, FACE }, { &IID_IDXGIObject, DXGI }, \
-    { &IID_IDXGIDeviceSubObject, DXGI }, { &IID_IDXGIResource, DXGI }
+#define RESOURCE_IFACES(own)                                             \
+    {&IID_IUnknown, FACE}, {&IID_ID3D11DeviceChild, FACE},               \
+    {&IID_ID3D11Resource, FACE}, {&own, FACE}, {&IID_IDXGIObject, DXGI}, \
+    {&IID_IDXGIDeviceSubObject, DXGI}, {&IID_IDXGIResource, DXGI}
 
-static const struct fake_iid buffer_ifaces[] = { RESOURCE_IFACES(IID_ID3D11Buffer), { NULL, 0 } };
-static const struct fake_iid texture1d_ifaces[] = { RESOURCE_IFACES(IID_ID3D11Texture1D),
-                                                    { NULL, 0 } };
-static const struct fake_iid texture2d_ifaces[] = { RESOURCE_IFACES(IID_ID3D11Texture2D),
-                                                    { NULL, 0 } };
-static const struct fake_iid texture3d_ifaces[] = { RESOURCE_IFACES(IID_ID3D11Texture3D),
-                                                    { NULL, 0 } };
+static const struct fake_iid buffer_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Buffer), {NULL, 0}};
+static const struct fake_iid texture1d_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Texture1D),
+                                                   {NULL, 0}};
+static const struct fake_iid texture2d_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Texture2D),
+                                                   {NULL, 0}};
+static const struct fake_iid texture3d_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Texture3D),
+                                                   {NULL, 0}};
 static const struct fake_iid keyed_ifaces[] = {
     RESOURCE_IFACES(IID_ID3D11Texture2D),
-    { &IID_IDXGIKeyedMutex, offsetof(struct fake_resource, mutex) },
-    { NULL, 0 },
+    {&IID_IDXGIKeyedMutex, offsetof(struct fake_resource, mutex)},
+    {NULL, 0},
 };
 
 #undef FACE
@@ -159,10 +159,10 @@ static const struct fake_class keyed_class = {
 };
 
 const struct fake_resource_type fake_types11[] = {
-    [FAKE_BUFFER] = { &buffer_class, NULL, &buffer_vtbl, 0 },
-    [FAKE_TEXTURE1D] = { &texture1d_class, NULL, &texture1d_vtbl, 16384 },
-    [FAKE_TEXTURE2D] = { &texture2d_class, &keyed_class, &texture2d_vtbl, 16384 },
-    [FAKE_TEXTURE3D] = { &texture3d_class, NULL, &texture3d_vtbl, 2048 },
+    [FAKE_BUFFER] = {&buffer_class, NULL, &buffer_vtbl, 0},
+    [FAKE_TEXTURE1D] = {&texture1d_class, NULL, &texture1d_vtbl, 16384},
+    [FAKE_TEXTURE2D] = {&texture2d_class, &keyed_class, &texture2d_vtbl, 16384},
+    [FAKE_TEXTURE3D] = {&texture3d_class, NULL, &texture3d_vtbl, 2048},
 };
 
 /* ---- Queries ---- */
@@ -191,9 +191,9 @@ const ID3D11QueryVtbl fake_query11_vtbl = {
 #define FACE offsetof(struct fake_query, face)
 
 static const struct fake_iid query_ifaces[] = {
-    { &IID_IUnknown, FACE },          { &IID_ID3D11DeviceChild, FACE },
-    { &IID_ID3D11Asynchronous, FACE }, { &IID_ID3D11Query, FACE },
-    { NULL, 0 },
+    {&IID_IUnknown, FACE},           {&IID_ID3D11DeviceChild, FACE},
+    {&IID_ID3D11Asynchronous, FACE}, {&IID_ID3D11Query, FACE},
+    {NULL, 0},
 };
 
 #undef FACE

@@ -268,9 +268,9 @@ static const IDirect3DQuery9Vtbl query_vtbl = {
 };
 
 static const struct fake_iid query_ifaces[] = {
-    { &IID_IUnknown, offsetof(struct fake_query, face) },
-    { &IID_IDirect3DQuery9, offsetof(struct fake_query, face) },
-    { NULL, 0 },
+    {&IID_IUnknown, offsetof(struct fake_query, face)},
+    {&IID_IDirect3DQuery9, offsetof(struct fake_query, face)},
+    {NULL, 0},
 };
 
 static const struct fake_class query_class = {

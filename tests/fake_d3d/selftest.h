@@ -4,36 +4,12 @@
 
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
-void test_identity10(void);
-void test_maps10(void);
-void test_texture3d_10(void);
-void test_work10(void);
-void test_queries10(void);
-void test_threads10(void);
-void test_rules10(void);
-void test_shared10(void);
-
-void test_identity9(void);
-void test_adapters9(void);
-void test_references9(void);
-void test_surfaces9(void);
-void test_textures9(void);
-void test_locks9(void);
-void test_planar9(void);
-void test_copies9(void);
-void test_copy_rules9(void);
-void test_fill9(void);
-void test_shared9(void);
-void test_queries9(void);
-void test_loss9(void);
-void test_threads9(void);
-
 #endif
 
 #include "fake_d3d.h"
 #include "tap.h"
 
-/* A device of Direct3D 11 with its context, and what a test began with. */
+/* A device of Direct3D 11 with its context. */
 struct rig11 {
     ID3D11Device *device;
     ID3D11DeviceContext *context;

@@ -42,7 +42,7 @@ void test_map_rules11(void)
     void *both = texture11(&rig, format, 8, 8, D3D11_USAGE_STAGING, READ_WRITE);
     void *dynamic = texture11(&rig, format, 8, 8, D3D11_USAGE_DYNAMIC, D3D11_CPU_ACCESS_WRITE);
     void *vertices = buffer11(&rig, 8, D3D11_USAGE_DYNAMIC, D3D11_CPU_ACCESS_WRITE);
-    void *all[] = { still, reads, writes, both, dynamic, vertices };
+    void *all[] = {still, reads, writes, both, dynamic, vertices};
     D3D11_MAPPED_SUBRESOURCE mapped;
     unsigned i;
 
@@ -169,7 +169,7 @@ void test_nv12_11(void)
     ID3D11Texture2D *staging = texture11(&rig, DXGI_FORMAT_P010, 4, 4, D3D11_USAGE_STAGING,
                                          READ_WRITE);
     D3D11_MAPPED_SUBRESOURCE mapped;
-    D3D11_BOX box = { 2, 2, 0, 4, 4, 1 };
+    D3D11_BOX box = {2, 2, 0, 4, 4, 1};
     unsigned char bytes[6 * 8], more[3 * 4], seen[6 * 8];
     unsigned row;
 
@@ -221,8 +221,8 @@ void test_texture3d_11(void)
     ID3D11Texture3D *still = texture3d(&rig, D3D11_USAGE_DEFAULT, 0, D3D11_BIND_SHADER_RESOURCE);
     ID3D11Texture3D *staging = texture3d(&rig, D3D11_USAGE_STAGING, READ_WRITE, 0);
     D3D11_MAPPED_SUBRESOURCE mapped;
-    D3D11_BOX box = { 1, 1, 1, 3, 2, 2 };
-    unsigned char bytes[2 * 3 * 8], texels[4] = { 1, 2, 3, 4 };
+    D3D11_BOX box = {1, 1, 1, 3, 2, 2};
+    unsigned char bytes[2 * 3 * 8], texels[4] = {1, 2, 3, 4};
     unsigned row, slice;
 
     pattern(bytes, sizeof bytes, 5);
@@ -252,8 +252,8 @@ void test_copies11(void)
     ID3D11Texture2D *a = texture11(&rig, DXGI_FORMAT_R8G8B8A8_UNORM, 4, 4, D3D11_USAGE_DEFAULT, 0);
     ID3D11Texture2D *b = texture11(&rig, DXGI_FORMAT_R8G8B8A8_TYPELESS, 4, 4, D3D11_USAGE_DEFAULT,
                                    0);
-    D3D11_BOX some = { 4, 0, 0, 12, 1, 1 }, none = { 4, 0, 0, 4, 1, 1 };
-    D3D11_BOX square = { 0, 0, 0, 2, 2, 1 };
+    D3D11_BOX some = {4, 0, 0, 12, 1, 1}, none = {4, 0, 0, 4, 1, 1};
+    D3D11_BOX square = {0, 0, 0, 2, 2, 1};
     unsigned char bytes[64], seen[64];
 
     pattern(bytes, sizeof bytes, 6);
@@ -302,7 +302,7 @@ void test_copy_misuse11(void)
     ID3D11Texture2D *wide = texture11(&rig, DXGI_FORMAT_R16_UNORM, 8, 8, D3D11_USAGE_DEFAULT, 0);
     ID3D11Texture2D *flat = texture11(&rig, DXGI_FORMAT_R8_UNORM, 8, 4, D3D11_USAGE_DEFAULT, 0);
     ID3D11Buffer *buffer = buffer11(&rig, 64, D3D11_USAGE_DEFAULT, 0);
-    D3D11_BOX outside = { 0, 0, 0, 9, 8, 1 };
+    D3D11_BOX outside = {0, 0, 0, 9, 8, 1};
     D3D11_MAPPED_SUBRESOURCE mapped;
 
     expect_refused(&rig, a, a, "the same");
@@ -340,7 +340,7 @@ void test_updates11(void)
     struct rig11 rig = rig11_create(0);
     ID3D11Buffer *buffer = buffer11(&rig, 8, D3D11_USAGE_DEFAULT, 0);
     ID3D11Buffer *dynamic = buffer11(&rig, 8, D3D11_USAGE_DYNAMIC, D3D11_CPU_ACCESS_WRITE);
-    D3D11_BOX middle = { 2, 0, 0, 4, 1, 1 }, outside = { 2, 0, 0, 9, 1, 1 };
+    D3D11_BOX middle = {2, 0, 0, 4, 1, 1}, outside = {2, 0, 0, 9, 1, 1};
     unsigned char seen[8];
 
     ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(buffer), 0, NULL, "abcdefgh", 0,
@@ -366,7 +366,7 @@ static void open_shared(struct rig11 *first, struct rig11 *second, UINT misc,
 {
     D3D11_TEXTURE2D_DESC desc = {
         .Width = 2, .Height = 2, .MipLevels = 1, .ArraySize = 1, .Format = DXGI_FORMAT_R8_UNORM,
-        .SampleDesc = { 1, 0 }, .BindFlags = D3D11_BIND_SHADER_RESOURCE, .MiscFlags = misc,
+        .SampleDesc = {1, 0}, .BindFlags = D3D11_BIND_SHADER_RESOURCE, .MiscFlags = misc,
     };
     IDXGIResource *resource;
     HANDLE handle = NULL;

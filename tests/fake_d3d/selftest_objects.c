@@ -76,7 +76,7 @@ void test_references11(void)
 
 void test_interfaces(void)
 {
-    static const GUID unknown_guid = { 1, 2, 3, { 4, 5, 6, 7, 8, 9, 10, 11 } };
+    static const GUID unknown_guid = {1, 2, 3, {4, 5, 6, 7, 8, 9, 10, 11}};
     struct rig11 rig = rig11_create(0);
     ID3D11Texture2D *texture;
     void *out = &rig;
@@ -105,7 +105,7 @@ void test_interfaces(void)
 
 void test_private_data(void)
 {
-    static const GUID guid = { 1, 2, 3, { 4, 5, 6, 7, 8, 9, 10, 11 } };
+    static const GUID guid = {1, 2, 3, {4, 5, 6, 7, 8, 9, 10, 11}};
     struct rig11 rig = rig11_create(0);
     ID3D11Buffer *buffer = buffer11(&rig, 16, D3D11_USAGE_DEFAULT, 0);
     IUnknown *held = NULL;
@@ -131,7 +131,7 @@ void test_private_data(void)
 
 void test_device_creation11(void)
 {
-    static const D3D_FEATURE_LEVEL levels[] = { D3D_FEATURE_LEVEL_10_1, D3D_FEATURE_LEVEL_9_1 };
+    static const D3D_FEATURE_LEVEL levels[] = {D3D_FEATURE_LEVEL_10_1, D3D_FEATURE_LEVEL_9_1};
     ID3D11Device *device = NULL;
     D3D_FEATURE_LEVEL level = 0;
 
@@ -157,8 +157,8 @@ void test_device_creation11(void)
 void test_adapters(void)
 {
     static const struct fake_d3d_adapter two[] = {
-        { "First", 0x1234, 0x11, { 7, 1 } },
-        { "Second", 0x5678, 0x22, { 8, 2 } },
+        {"First", 0x1234, 0x11, {7, 1}},
+        {"Second", 0x5678, 0x22, {8, 2}},
     };
     IDXGIFactory *factory = NULL, *parent = NULL;
     IDXGIAdapter *adapter = NULL, *same = NULL;
@@ -220,26 +220,26 @@ void test_buffers11(void)
     ID3D11Buffer *buffer;
 
     /* Size, usage, bind flags, CPU access. */
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){ 5, D3D11_USAGE_DEFAULT, 0, 0, 0, 0 }),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){5, D3D11_USAGE_DEFAULT, 0, 0, 0, 0}),
               S_FALSE);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){ 0, D3D11_USAGE_DEFAULT, 0, 0, 0, 0 }),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){0, D3D11_USAGE_DEFAULT, 0, 0, 0, 0}),
               E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){ 8, D3D11_USAGE_DEFAULT, 0, both, 0, 0 }),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DEFAULT, 0, both, 0, 0}),
               E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){ 8, D3D11_USAGE_STAGING, 0, both, 0, 0 }),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_STAGING, 0, both, 0, 0}),
               S_FALSE);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){ 8, D3D11_USAGE_STAGING, 0, 0, 0, 0 }),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_STAGING, 0, 0, 0, 0}),
               E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){ 8, D3D11_USAGE_STAGING, vertices, both, 0, 0 }),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_STAGING, vertices, both, 0, 0}),
               E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){ 8, D3D11_USAGE_IMMUTABLE, vertices, 0, 0, 0 }),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_IMMUTABLE, vertices, 0, 0, 0}),
               E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){ 8, D3D11_USAGE_DYNAMIC, vertices,
-                                                    D3D11_CPU_ACCESS_WRITE, 0, 0 }),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DYNAMIC, vertices,
+                                                   D3D11_CPU_ACCESS_WRITE, 0, 0}),
               S_FALSE);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){ 8, D3D11_USAGE_DYNAMIC, vertices, both, 0, 0 }),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DYNAMIC, vertices, both, 0, 0}),
               E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){ 8, D3D11_USAGE_DEFAULT, constants, 0, 0, 0 }),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DEFAULT, constants, 0, 0, 0}),
               E_INVALIDARG);
     buffer = buffer11(&rig, 20, D3D11_USAGE_DEFAULT, 0);
     ID3D11Buffer_GetDesc(buffer, &desc);
@@ -254,7 +254,7 @@ void test_buffers11(void)
 
 static const D3D11_TEXTURE2D_DESC usual = {
     .Width = 16, .Height = 16, .MipLevels = 1, .ArraySize = 1,
-    .Format = DXGI_FORMAT_R8G8B8A8_UNORM, .SampleDesc = { 1, 0 },
+    .Format = DXGI_FORMAT_R8G8B8A8_UNORM, .SampleDesc = {1, 0},
     .BindFlags = D3D11_BIND_SHADER_RESOURCE,
 };
 
@@ -348,7 +348,7 @@ void test_initial_data11(void)
     struct rig11 rig = rig11_create(0);
     D3D11_TEXTURE2D_DESC desc = usual;
     unsigned char bytes[2][4 * 40], expected[4 * 12], seen[4 * 12];
-    D3D11_SUBRESOURCE_DATA data[2] = { { bytes[0], 40, 0 }, { bytes[1], 20, 0 } };
+    D3D11_SUBRESOURCE_DATA data[2] = {{bytes[0], 40, 0}, {bytes[1], 20, 0}};
     ID3D11Texture2D *texture = NULL;
     unsigned row;
 

@@ -36,8 +36,8 @@ static void fill(struct fake_store *store, const D3D11_SUBRESOURCE_DATA *data)
 
     for (i = 0; i < store->count; i++) {
         const struct fake_subresource *sub = &store->subresources[i];
-        struct fake_view source = { (unsigned char *)data[i].pSysMem, data[i].SysMemPitch,
-                                    data[i].SysMemSlicePitch };
+        struct fake_view source = {(unsigned char *)data[i].pSysMem, data[i].SysMemPitch,
+                                   data[i].SysMemSlicePitch};
         struct fake_box whole = fake_store_whole(store, i);
 
         fake_format_copy(store->desc.format, &sub->view, sub->height, 0, 0, 0, &source,
@@ -105,7 +105,7 @@ struct fake_box fake_store_whole(const struct fake_store *store, unsigned subres
 {
     const struct fake_subresource *sub = &store->subresources[subresource];
 
-    return (struct fake_box){ 0, 0, 0, sub->width, sub->height, sub->depth };
+    return (struct fake_box){0, 0, 0, sub->width, sub->height, sub->depth};
 }
 
 /* Pitches that nobody should expect: wider than the row and different from map to map. */

@@ -27,8 +27,8 @@ static bool rect_fits(const struct fake_surface9 *surface, const RECT *rect)
     if (rect->left < 0 || rect->top < 0 || rect->left >= rect->right || rect->top >= rect->bottom
         || rect->right > (LONG)sub->width || rect->bottom > (LONG)sub->height)
         return false;
-    box = (struct fake_box){ (unsigned)rect->left, (unsigned)rect->top, 0,
-                             (unsigned)rect->right, (unsigned)rect->bottom, 1 };
+    box = (struct fake_box){(unsigned)rect->left, (unsigned)rect->top, 0,
+                            (unsigned)rect->right, (unsigned)rect->bottom, 1};
     return fake_format_box_fits(surface->traits.format, &box, sub->width, sub->height);
 }
 
@@ -192,10 +192,10 @@ static const IDirect3DSurface9Vtbl surface_vtbl = {
 #define FACE offsetof(struct fake_surface9, face)
 
 static const struct fake_iid surface_ifaces[] = {
-    { &IID_IUnknown, FACE },
-    { &IID_IDirect3DResource9, FACE },
-    { &IID_IDirect3DSurface9, FACE },
-    { NULL, 0 },
+    {&IID_IUnknown, FACE},
+    {&IID_IDirect3DResource9, FACE},
+    {&IID_IDirect3DSurface9, FACE},
+    {NULL, 0},
 };
 
 #undef FACE
@@ -351,11 +351,11 @@ static const IDirect3DTexture9Vtbl texture_vtbl = {
 #define FACE offsetof(struct fake_texture9, face)
 
 static const struct fake_iid texture_ifaces[] = {
-    { &IID_IUnknown, FACE },
-    { &IID_IDirect3DResource9, FACE },
-    { &IID_IDirect3DBaseTexture9, FACE },
-    { &IID_IDirect3DTexture9, FACE },
-    { NULL, 0 },
+    {&IID_IUnknown, FACE},
+    {&IID_IDirect3DResource9, FACE},
+    {&IID_IDirect3DBaseTexture9, FACE},
+    {&IID_IDirect3DTexture9, FACE},
+    {NULL, 0},
 };
 
 #undef FACE

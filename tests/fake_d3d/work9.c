@@ -41,7 +41,7 @@ static HRESULT copy(struct fake_device *device, struct fake_surface9 *source,
                     unsigned y)
 {
     const struct fake_subresource *sub = sub_of(target);
-    struct fake_box place = { x, y, 0, x + box->right - box->left, y + box->bottom - box->top, 1 };
+    struct fake_box place = {x, y, 0, x + box->right - box->left, y + box->bottom - box->top, 1};
     struct fake_copy copy = {
         .target = target->store, .source = source->store, .target_subresource = target->level,
         .source_subresource = source->level, .x = x, .y = y, .box = *box,
@@ -201,8 +201,8 @@ static size_t texel_of(const struct fake_format *format, D3DCOLOR colour, unsign
 {
     unsigned char alpha = (unsigned char)(colour >> 24), red = (unsigned char)(colour >> 16);
     unsigned char green = (unsigned char)(colour >> 8), blue = (unsigned char)colour;
-    const unsigned char bgra[4] = { blue, green, red, alpha }, rgba[4] = { red, green, blue, alpha };
-    const float floats[4] = { red / 255.0f, green / 255.0f, blue / 255.0f, alpha / 255.0f };
+    const unsigned char bgra[4] = {blue, green, red, alpha}, rgba[4] = {red, green, blue, alpha};
+    const float floats[4] = {red / 255.0f, green / 255.0f, blue / 255.0f, alpha / 255.0f};
 
     switch (format->id) {
     case D3DFMT_A8R8G8B8:
@@ -255,7 +255,7 @@ static HRESULT fill(struct fake_device *device, struct fake_surface9 *surface, c
         return E_OUTOFMEMORY;
     for (i = 0; i < count; i++)
         memcpy(bytes + i * size, texel, size);
-    view = (struct fake_view){ bytes, (box.right - box.left) * size, count * size };
+    view = (struct fake_view){bytes, (box.right - box.left) * size, count * size};
     fake_queue_upload(device, surface->store, surface->level, &box, bytes, &view);
     return D3D_OK;
 }

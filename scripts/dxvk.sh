@@ -1,0 +1,21 @@
+# Shared by wine.sh (with DIRECT3D=dxvk) and dxvk-fetch, after `root` is set: where DXVK lies, and what Wine needs to use it.
+
+dxvk=$root/build/dxvk
+dxvk_files=$dxvk/files
+dxvk_dlls="d3d9 d3d10core d3d11 dxgi"
+
+# Without Vulkan's other drivers and layers, so that it is the same everywhere. The driver's software renderer is the one
+# device that DXVK finds then.
+dxvk_environment() {
+    export WINEDLLOVERRIDES="$(echo $dxvk_dlls | tr ' ' ,)=n;$WINEDLLOVERRIDES"
+    export VK_DRIVER_FILES="$dxvk_files/lib/lavapipe.json" VK_LOADER_LAYERS_DISABLE='~implicit~'
+    export LD_LIBRARY_PATH="$dxvk_files/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    export DXVK_LOG_LEVEL="${DXVK_LOG_LEVEL:-none}" DXVK_LOG_PATH="${DXVK_LOG_PATH:-none}" DXVK_STATE_CACHE=disable
+}
+
+# Copies the libraries over those that the new prefix has in their place.
+dxvk_install() {
+    for name in $dxvk_dlls; do
+        cp "$dxvk_files/dll/$name.dll" "$prefix/drive_c/windows/system32/" || return
+    done
+}

@@ -1,0 +1,597 @@
+#include "dx9.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef _WIN32
+#include "fake_d3d.h"
+#endif
+
+/* ---- formats ---- */
+
+#define PLANE(dxgi, order, type, channels, bytes) {#dxgi, DXGI_FORMAT_##dxgi, {CL_##order, CL_##type}, channels, bytes}
+#define R8 PLANE(R8_UNORM, R, UNORM_INT8, 1, 1)
+#define ROW(name, x8, ...) {#name, D3DFMT_##name, 1, x8, {PLANE(__VA_ARGS__)}}
+
+const struct dx9_format dx9_formats[DX9_FORMAT_COUNT] = {
+    {"NV12", (D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2'), 2, false, {R8, PLANE(R8G8_UNORM, RG, UNORM_INT8, 2, 1)}},
+    {"YV12", (D3DFORMAT)MAKEFOURCC('Y', 'V', '1', '2'), 3, false, {R8, R8, R8}},
+    ROW(R32F,          false, R32_FLOAT,          R,    FLOAT,       1, 4),
+    ROW(R16F,          false, R16_FLOAT,          R,    HALF_FLOAT,  1, 2),
+    ROW(L16,           false, R16_UNORM,          R,    UNORM_INT16, 1, 2),
+    ROW(A8,            false, A8_UNORM,           A,    UNORM_INT8,  1, 1),
+    ROW(L8,            false, R8_UNORM,           R,    UNORM_INT8,  1, 1),
+    ROW(G32R32F,       false, R32G32_FLOAT,       RG,   FLOAT,       2, 4),
+    ROW(G16R16F,       false, R16G16_FLOAT,       RG,   HALF_FLOAT,  2, 2),
+    ROW(G16R16,        false, R16G16_UNORM,       RG,   UNORM_INT16, 2, 2),
+    ROW(A8L8,          false, R8G8_UNORM,         RG,   UNORM_INT8,  2, 1),
+    ROW(A32B32G32R32F, false, R32G32B32A32_FLOAT, RGBA, FLOAT,       4, 4),
+    ROW(A16B16G16R16F, false, R16G16B16A16_FLOAT, RGBA, HALF_FLOAT,  4, 2),
+    ROW(A16B16G16R16,  false, R16G16B16A16_UNORM, RGBA, UNORM_INT16, 4, 2),
+    ROW(A8B8G8R8,      false, R8G8B8A8_UNORM,     RGBA, UNORM_INT8,  4, 1),
+    ROW(X8B8G8R8,      true,  R8G8B8A8_UNORM,     RGBA, UNORM_INT8,  4, 1),
+    ROW(A8R8G8B8,      false, B8G8R8A8_UNORM,     BGRA, UNORM_INT8,  4, 1),
+    ROW(X8R8G8B8,      true,  B8G8R8A8_UNORM,     BGRA, UNORM_INT8,  4, 1),
+};
+
+const struct dx9_format *dx9_format_of(D3DFORMAT d3d)
+{
+    for (unsigned i = 0; i < DX9_FORMAT_COUNT; i++)
+        if (dx9_formats[i].d3d == d3d)
+            return &dx9_formats[i];
+    return NULL;
+}
+
+/* ---- the rig ---- */
+
+static HWND any_window(void)
+{
+#ifdef _WIN32
+    return GetDesktopWindow();
+#else
+    return NULL;
+#endif
+}
+
+static bool open_d3d(bool extended, IDirect3D9 **d3d9, IDirect3DDevice9 **device)
+{
+    D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE,
+                                        .BackBufferFormat = D3DFMT_X8R8G8B8, .SwapEffect = D3DSWAPEFFECT_DISCARD,
+                                        .hDeviceWindow = any_window()};
+    const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE;
+    *d3d9 = NULL;
+    *device = NULL;
+    if (extended)
+        CHECK_INT(Direct3DCreate9Ex(D3D_SDK_VERSION, (IDirect3D9Ex **)d3d9), S_OK);
+    else
+        *d3d9 = Direct3DCreate9(D3D_SDK_VERSION);
+    if (!CHECK(*d3d9 != NULL))
+        return false;
+    const HRESULT made =
+        extended ? IDirect3D9Ex_CreateDeviceEx((IDirect3D9Ex *)*d3d9, 0, D3DDEVTYPE_HAL, parameters.hDeviceWindow, flags,
+                                               &parameters, NULL, (IDirect3DDevice9Ex **)device)
+                 : IDirect3D9_CreateDevice(*d3d9, 0, D3DDEVTYPE_HAL, parameters.hDeviceWindow, flags, &parameters, device);
+    if (CHECK_INT(made, D3D_OK) && CHECK(*device != NULL))
+        return true;
+    IDirect3D9_Release(*d3d9);
+    *d3d9 = NULL;
+    return false;
+}
+
+IDirect3DDevice9 *dx9_make_device(bool extended)
+{
+    IDirect3D9 *d3d9;
+    IDirect3DDevice9 *device;
+    if (!open_d3d(extended, &d3d9, &device))
+        return NULL;
+    IDirect3D9_Release(d3d9); /* the device holds it */
+    return device;
+}
+
+/* The first OpenCL device with images; the environment offers the wanted one alone. */
+static bool find_device(struct rig *rig)
+{
+    enum { MOST = 16 };
+    cl_platform_id platforms[MOST];
+    cl_uint count = 0;
+    clGetPlatformIDs(MOST, platforms, &count);
+    for (cl_uint i = 0; i < count && i < MOST; i++) {
+        cl_bool images = CL_FALSE;
+        rig->platform = platforms[i];
+        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &rig->cl_device, NULL) == CL_SUCCESS &&
+            clGetDeviceInfo(rig->cl_device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL) == CL_SUCCESS && images)
+            return true;
+    }
+    return CHECK(!"an OpenCL device with images");
+}
+
+static bool find_function(const struct dx9 *dx9, const char *name, void *function)
+{
+    void *address = clGetExtensionFunctionAddressForPlatform(dx9->rig.platform, name);
+    memcpy(function, &address, sizeof(address));
+    return CHECK(address != NULL);
+}
+
+static bool find_functions(struct dx9 *dx9)
+{
+    return find_function(dx9, "clGetDeviceIDsFromDX9MediaAdapterKHR", &dx9->get_device_ids) &&
+           find_function(dx9, "clCreateFromDX9MediaSurfaceKHR", &dx9->create) &&
+           find_function(dx9, "clEnqueueAcquireDX9MediaSurfacesKHR", &dx9->acquire) &&
+           find_function(dx9, "clEnqueueReleaseDX9MediaSurfacesKHR", &dx9->release);
+}
+
+static cl_context make_context(const struct dx9 *dx9, cl_context_properties property, void *device, bool user_sync,
+                               cl_int *status)
+{
+    const cl_context_properties properties[] = {
+        CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform,
+        property, (cl_context_properties)device,
+        user_sync ? CL_CONTEXT_INTEROP_USER_SYNC : 0, CL_TRUE,
+        0,
+    };
+    return clCreateContext(properties, 1, &dx9->rig.cl_device, NULL, NULL, status);
+}
+
+cl_context dx9_make_context(const struct dx9 *dx9, cl_context_properties property, void *device, cl_int *status)
+{
+    return make_context(dx9, property, device, false, status);
+}
+
+static bool open_context(struct dx9 *dx9, unsigned flags)
+{
+    cl_int status = CL_SUCCESS;
+    dx9->rig.context = make_context(dx9, dx9->property, dx9->device, flags & RIG_USER_SYNC, &status);
+    if (!CHECK_INT(status, CL_SUCCESS) || !CHECK(dx9->rig.context != NULL))
+        return false;
+    cl_command_queue_properties properties = 0;
+    if (flags & RIG_PROFILING)
+        properties |= CL_QUEUE_PROFILING_ENABLE;
+    if (flags & RIG_OUT_OF_ORDER)
+        properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    dx9->rig.queue = clCreateCommandQueue(dx9->rig.context, dx9->rig.cl_device, properties, &status);
+    return CHECK_INT(status, CL_SUCCESS) && CHECK(dx9->rig.queue != NULL);
+}
+
+bool dx9_open(struct dx9 *dx9, bool extended, unsigned flags)
+{
+    *dx9 = (struct dx9){.extended = extended,
+                        .adapter_type = extended ? CL_ADAPTER_D3D9EX_KHR : CL_ADAPTER_D3D9_KHR,
+                        .property = extended ? CL_CONTEXT_ADAPTER_D3D9EX_KHR : CL_CONTEXT_ADAPTER_D3D9_KHR};
+    if (open_d3d(extended, &dx9->d3d9, &dx9->device) && find_device(&dx9->rig) && find_functions(dx9) &&
+        (flags & RIG_NO_CONTEXT || open_context(dx9, flags)))
+        return true;
+    dx9_close(dx9);
+    return false;
+}
+
+void dx9_close(struct dx9 *dx9)
+{
+    if (dx9->rig.queue)
+        CHECK_INT(clReleaseCommandQueue(dx9->rig.queue), CL_SUCCESS);
+    if (dx9->rig.context)
+        CHECK_INT(clReleaseContext(dx9->rig.context), CL_SUCCESS);
+    if (dx9->device)
+        CHECK_INT(IDirect3DDevice9_Release(dx9->device), 0);
+    if (dx9->d3d9)
+        CHECK_INT(IDirect3D9_Release(dx9->d3d9), 0);
+    *dx9 = (struct dx9){0};
+}
+
+void dx9_run(bool extended, unsigned flags, void (*body)(struct dx9 *))
+{
+    struct dx9 dx9;
+#ifndef _WIN32
+    const unsigned before = fake_d3d_live();
+    fake_d3d_reset();
+#endif
+    if (!dx9_open(&dx9, extended, flags))
+        return;
+    body(&dx9);
+    dx9_close(&dx9);
+#ifndef _WIN32
+    if (!CHECK_INT(fake_d3d_violations(), 0))
+        printf("# %s\n", fake_d3d_last_violation());
+    if (!CHECK_INT(fake_d3d_live(), before))
+        fake_d3d_list_live(stdout, "# left: ");
+    fake_d3d_reset();
+#endif
+}
+
+/* ---- geometry ---- */
+
+UINT dx9_plane_width(const struct dx9_surface *s, UINT plane)
+{
+    return plane ? (s->width + 1) / 2 : s->width;
+}
+
+UINT dx9_plane_height(const struct dx9_surface *s, UINT plane)
+{
+    return plane ? (s->height + 1) / 2 : s->height;
+}
+
+static size_t row_bytes(const struct dx9_surface *s, UINT plane)
+{
+    return (size_t)dx9_plane_width(s, plane) * format_texel(&s->format->planes[plane]);
+}
+
+size_t dx9_plane_bytes(const struct dx9_surface *s, UINT plane)
+{
+    return row_bytes(s, plane) * dx9_plane_height(s, plane);
+}
+
+size_t dx9_offset(const struct dx9_surface *s, UINT plane)
+{
+    return plane ? dx9_offset(s, plane - 1) + dx9_plane_bytes(s, plane - 1) : 0;
+}
+
+/* ---- making ---- */
+
+static IDirect3DSurface9 *make_level(const struct dx9_surface *s)
+{
+    const DWORD usage = s->kind == DX9_TARGET_LEVEL    ? D3DUSAGE_RENDERTARGET
+                        : s->kind == DX9_DYNAMIC_LEVEL ? D3DUSAGE_DYNAMIC
+                                                       : 0;
+    IDirect3DTexture9 *texture = NULL;
+    IDirect3DSurface9 *level = NULL;
+    if (FAILED(IDirect3DDevice9_CreateTexture(s->dx9->device, 2 * s->width, 2 * s->height, 2, usage, s->format->d3d,
+                                              D3DPOOL_DEFAULT, &texture, NULL)))
+        return NULL;
+    CHECK_INT(IDirect3DTexture9_GetSurfaceLevel(texture, 1, &level), D3D_OK);
+    IDirect3DTexture9_Release(texture); /* its level holds it */
+    return level;
+}
+
+static IDirect3DSurface9 *make_surface(const struct dx9_surface *s)
+{
+    IDirect3DSurface9 *surface = NULL;
+    HRESULT made;
+    switch (s->kind) {
+    case DX9_PLAIN:
+        made = IDirect3DDevice9_CreateOffscreenPlainSurface(s->dx9->device, s->width, s->height, s->format->d3d,
+                                                            D3DPOOL_DEFAULT, &surface, NULL);
+        break;
+    case DX9_TARGET:
+    case DX9_LOCKABLE_TARGET:
+        made = IDirect3DDevice9_CreateRenderTarget(s->dx9->device, s->width, s->height, s->format->d3d,
+                                                   D3DMULTISAMPLE_NONE, 0, s->kind == DX9_LOCKABLE_TARGET, &surface, NULL);
+        break;
+    default:
+        return make_level(s);
+    }
+    return SUCCEEDED(made) ? surface : NULL;
+}
+
+bool dx9_make(struct dx9_surface *s, const struct dx9 *dx9, const struct dx9_format *format, enum dx9_kind kind,
+              UINT width, UINT height)
+{
+    *s = (struct dx9_surface){.dx9 = dx9, .format = format, .kind = kind, .width = width, .height = height,
+                              .context = dx9->rig.context, .queue = dx9->rig.queue};
+    s->bytes = dx9_offset(s, format->plane_count - 1) + dx9_plane_bytes(s, format->plane_count - 1);
+    s->surface = make_surface(s);
+    return s->surface != NULL;
+}
+
+cl_mem dx9_create(const struct dx9 *dx9, cl_context context, cl_mem_flags flags, IDirect3DSurface9 *surface,
+                  cl_uint plane, cl_int *status)
+{
+    cl_dx9_surface_info_khr info = {surface, NULL};
+    return dx9->create(context, flags, dx9->adapter_type, &info, plane, status);
+}
+
+bool dx9_share(struct dx9_surface *s, cl_mem_flags flags)
+{
+    bool made = true;
+    for (UINT p = 0; p < s->format->plane_count; p++) {
+        cl_int status = 1;
+        s->planes[p] = dx9_create(s->dx9, s->context, flags, s->surface, p, &status);
+        made = CHECK_INT(status, CL_SUCCESS) && CHECK(s->planes[p] != NULL) && made;
+    }
+    return made;
+}
+
+bool dx9_open_surface(struct dx9_surface *s, const struct dx9 *dx9, const struct dx9_format *format, enum dx9_kind kind,
+                      UINT width, UINT height)
+{
+    if (!CHECK(dx9_make(s, dx9, format, kind, width, height)))
+        return false;
+    if (dx9_share(s, CL_MEM_READ_WRITE))
+        return true;
+    dx9_close_surface(s);
+    return false;
+}
+
+void dx9_close_surface(struct dx9_surface *s)
+{
+    for (UINT p = 0; p < DX9_MOST_PLANES; p++) {
+        if (s->planes[p])
+            CHECK_INT(clReleaseMemObject(s->planes[p]), CL_SUCCESS);
+        s->planes[p] = NULL;
+    }
+    rig_release(s->surface);
+    s->surface = NULL;
+}
+
+/* ---- bytes through Direct3D ---- */
+
+/* A plane in a locked surface: chroma follows the luma, with its pitch (NV12) or with half of it (YV12). */
+static unsigned char *locked_plane(const struct dx9_surface *s, const D3DLOCKED_RECT *locked, UINT plane, size_t *pitch)
+{
+    unsigned char *at = locked->pBits;
+    *pitch = (size_t)locked->Pitch;
+    if (!plane)
+        return at;
+    at += *pitch * s->height;
+    if (s->format->plane_count == 3)
+        *pitch /= 2;
+    return at + (plane - 1) * *pitch * dx9_plane_height(s, plane);
+}
+
+static bool copy_locked(const struct dx9_surface *s, IDirect3DSurface9 *surface, unsigned char *bytes, bool to_surface)
+{
+    D3DLOCKED_RECT locked;
+    if (!CHECK_INT(IDirect3DSurface9_LockRect(surface, &locked, NULL, to_surface ? 0 : D3DLOCK_READONLY), D3D_OK))
+        return false;
+    for (UINT p = 0; p < s->format->plane_count; p++) {
+        size_t pitch;
+        const size_t row = row_bytes(s, p);
+        unsigned char *at = locked_plane(s, &locked, p, &pitch);
+        for (UINT y = 0; y < dx9_plane_height(s, p); y++, at += pitch, bytes += row)
+            memcpy(to_surface ? at : bytes, to_surface ? bytes : at, row);
+    }
+    return CHECK_INT(IDirect3DSurface9_UnlockRect(surface), D3D_OK);
+}
+
+static bool can_lock(const struct dx9_surface *s)
+{
+    return s->kind == DX9_PLAIN || s->kind == DX9_DYNAMIC_LEVEL || s->kind == DX9_LOCKABLE_TARGET;
+}
+
+static IDirect3DSurface9 *make_memory(const struct dx9_surface *s)
+{
+    IDirect3DSurface9 *memory = NULL;
+    CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(s->dx9->device, s->width, s->height, s->format->d3d,
+                                                           D3DPOOL_SYSTEMMEM, &memory, NULL),
+              D3D_OK);
+    return memory;
+}
+
+bool dx9_write(struct dx9_surface *s, const void *bytes)
+{
+    if (can_lock(s))
+        return copy_locked(s, s->surface, (unsigned char *)bytes, true);
+    IDirect3DSurface9 *memory = make_memory(s);
+    const bool done = memory && copy_locked(s, memory, (unsigned char *)bytes, true) &&
+                      CHECK_INT(IDirect3DDevice9_UpdateSurface(s->dx9->device, memory, NULL, s->surface, NULL), D3D_OK);
+    rig_release(memory);
+    return done;
+}
+
+/* A texture that is no render target can be read only by drawing it into one. */
+static IDirect3DSurface9 *readable(const struct dx9_surface *s)
+{
+    IDirect3DSurface9 *target = NULL;
+    if (s->kind != DX9_LEVEL) {
+        IDirect3DSurface9_AddRef(s->surface);
+        return s->surface;
+    }
+    if (FAILED(IDirect3DDevice9_CreateRenderTarget(s->dx9->device, s->width, s->height, s->format->d3d,
+                                                   D3DMULTISAMPLE_NONE, 0, FALSE, &target, NULL)))
+        return NULL;
+    if (SUCCEEDED(IDirect3DDevice9_StretchRect(s->dx9->device, s->surface, NULL, target, NULL, D3DTEXF_NONE)))
+        return target;
+    rig_release(target);
+    return NULL;
+}
+
+bool dx9_read(struct dx9_surface *s, void *bytes)
+{
+    if (can_lock(s))
+        return copy_locked(s, s->surface, bytes, false);
+    IDirect3DSurface9 *memory = make_memory(s), *source = readable(s);
+    const bool done = memory && source &&
+                      CHECK_INT(IDirect3DDevice9_GetRenderTargetData(s->dx9->device, source, memory), D3D_OK) &&
+                      copy_locked(s, memory, bytes, false);
+    rig_release(memory);
+    rig_release(source);
+    return done;
+}
+
+/* Gives the fourth bytes of one memory to another. */
+static void copy_x(size_t bytes, unsigned char *to, const unsigned char *from)
+{
+    for (size_t i = 3; i < bytes; i += 4)
+        to[i] = from[i];
+}
+
+bool dx9_keeps(struct dx9_surface *s)
+{
+    unsigned char *expected = dx9_pattern(s, 90), *found = calloc(1, s->bytes);
+    bool kept = dx9_write(s, expected) && dx9_read(s, found);
+    if (kept && s->format->x8 && memcmp(found, expected, s->bytes) != 0) {
+        s->x_lost = true;
+        copy_x(s->bytes, found, expected);
+    }
+    kept = kept && memcmp(found, expected, s->bytes) == 0;
+    free(found);
+    free(expected);
+    return kept;
+}
+
+/* ---- patterns ---- */
+
+unsigned char *dx9_pattern(const struct dx9_surface *s, unsigned seed)
+{
+    unsigned char *bytes = malloc(s->bytes);
+    for (UINT p = 0; p < s->format->plane_count; p++)
+        rig_pattern_for(s->format->planes[p].dxgi, bytes + dx9_offset(s, p), dx9_plane_bytes(s, p), seed + 1000 * p);
+    return bytes;
+}
+
+void dx9_fill(struct dx9_surface *s, unsigned seed)
+{
+    unsigned char *bytes = dx9_pattern(s, seed);
+    dx9_write(s, bytes);
+    free(bytes);
+}
+
+void dx9_expect_bytes(struct dx9_surface *s, const unsigned char *expected)
+{
+    unsigned char *found = calloc(1, s->bytes);
+    if (dx9_read(s, found)) {
+        if (s->x_lost)
+            copy_x(s->bytes, found, expected);
+        for (UINT p = 0; p < s->format->plane_count; p++) {
+            const size_t at = dx9_offset(s, p);
+            const int before = dx9_failures();
+            CHECK_MEM(found + at, expected + at, dx9_plane_bytes(s, p));
+            dx9_remark(before, "in Direct3D, plane %u", p);
+        }
+    }
+    free(found);
+}
+
+void dx9_expect(struct dx9_surface *s, unsigned seed)
+{
+    unsigned char *expected = dx9_pattern(s, seed);
+    dx9_expect_bytes(s, expected);
+    free(expected);
+}
+
+void dx9_keep_x(const struct dx9_surface *s, unsigned char *written, const unsigned char *before)
+{
+    if (s->format->x8)
+        copy_x(s->bytes, written, before);
+}
+
+/* ---- OpenCL ---- */
+
+void dx9_acquire(struct dx9_surface *s)
+{
+    CHECK_INT(s->dx9->acquire(s->queue, s->format->plane_count, s->planes, 0, NULL, NULL), CL_SUCCESS);
+}
+
+void dx9_release(struct dx9_surface *s)
+{
+    CHECK_INT(s->dx9->release(s->queue, s->format->plane_count, s->planes, 0, NULL, NULL), CL_SUCCESS);
+}
+
+void dx9_acquire_plane(struct dx9_surface *s, UINT plane)
+{
+    CHECK_INT(s->dx9->acquire(s->queue, 1, &s->planes[plane], 0, NULL, NULL), CL_SUCCESS);
+}
+
+void dx9_release_plane(struct dx9_surface *s, UINT plane)
+{
+    CHECK_INT(s->dx9->release(s->queue, 1, &s->planes[plane], 0, NULL, NULL), CL_SUCCESS);
+}
+
+void dx9_cl_write(struct dx9_surface *s, UINT plane, const unsigned char *bytes)
+{
+    const size_t origin[3] = {0, 0, 0}, region[3] = {dx9_plane_width(s, plane), dx9_plane_height(s, plane), 1};
+    CHECK_INT(clEnqueueWriteImage(s->queue, s->planes[plane], CL_TRUE, origin, region, 0, 0,
+                                  bytes + dx9_offset(s, plane), 0, NULL, NULL),
+              CL_SUCCESS);
+}
+
+void dx9_cl_read(struct dx9_surface *s, UINT plane, unsigned char *bytes)
+{
+    const size_t origin[3] = {0, 0, 0}, region[3] = {dx9_plane_width(s, plane), dx9_plane_height(s, plane), 1};
+    CHECK_INT(clEnqueueReadImage(s->queue, s->planes[plane], CL_TRUE, origin, region, 0, 0,
+                                 bytes + dx9_offset(s, plane), 0, NULL, NULL),
+              CL_SUCCESS);
+}
+
+void dx9_cl_fill(struct dx9_surface *s, unsigned seed)
+{
+    unsigned char *bytes = dx9_pattern(s, seed);
+    for (UINT p = 0; p < s->format->plane_count; p++)
+        dx9_cl_write(s, p, bytes);
+    free(bytes);
+}
+
+void dx9_cl_expect(struct dx9_surface *s, unsigned seed)
+{
+    unsigned char *expected = dx9_pattern(s, seed), *found = calloc(1, s->bytes);
+    for (UINT p = 0; p < s->format->plane_count; p++)
+        dx9_cl_read(s, p, found);
+    if (s->x_lost)
+        copy_x(s->bytes, found, expected);
+    for (UINT p = 0; p < s->format->plane_count; p++) {
+        const size_t at = dx9_offset(s, p);
+        const int before = dx9_failures();
+        CHECK_MEM(found + at, expected + at, dx9_plane_bytes(s, p));
+        dx9_remark(before, "in OpenCL, plane %u", p);
+    }
+    free(found);
+    free(expected);
+}
+
+/* Not clFinish: rusticl's may return too early. */
+void dx9_wait(cl_command_queue queue)
+{
+    cl_event marker;
+    if (!CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker), CL_SUCCESS))
+        return;
+    CHECK_INT(clWaitForEvents(1, &marker), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
+}
+
+/* ---- cases ---- */
+
+int dx9_failures(void)
+{
+    return atomic_load(&tap_case.failures);
+}
+
+static void say(const char *text, va_list arguments)
+{
+    char line[256] = "# ";
+    vsnprintf(line + 2, sizeof(line) - 2, text, arguments);
+    tap_line(line);
+}
+
+void dx9_remark(int before, const char *text, ...)
+{
+    if (dx9_failures() == before)
+        return;
+    va_list arguments;
+    va_start(arguments, text);
+    say(text, arguments);
+    va_end(arguments);
+}
+
+static void left_out(const struct dx9_format *format, const char *why)
+{
+    char line[128];
+    snprintf(line, sizeof(line), "# left out: %s: %s", format->name, why);
+    tap_line(line);
+}
+
+unsigned dx9_each_format(const struct dx9 *dx9, enum dx9_kind kind, UINT width, UINT height,
+                         void (*test)(struct dx9_surface *))
+{
+    unsigned ran = 0;
+    for (unsigned i = 0; i < DX9_FORMAT_COUNT; i++) {
+        const struct dx9_format *format = &dx9_formats[i];
+        const int before = dx9_failures();
+        struct dx9_surface s;
+        if (!dx9_make(&s, dx9, format, kind, width, height)) {
+            left_out(format, "Direct3D makes no such surface");
+            continue;
+        }
+        IDirect3DSurface9 *source = kind == DX9_LEVEL ? readable(&s) : NULL;
+        if (kind == DX9_LEVEL && !source) {
+            left_out(format, "Direct3D has no way to read it back");
+        } else if (!dx9_keeps(&s)) {
+            left_out(format, "Direct3D itself does not give back what it got");
+        } else if (dx9_share(&s, CL_MEM_READ_WRITE)) {
+            test(&s);
+            ran++;
+        }
+        rig_release(source);
+        dx9_close_surface(&s);
+        dx9_remark(before, "with %s", format->name);
+    }
+    return ran;
+}

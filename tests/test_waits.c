@@ -1,0 +1,602 @@
+/* Acquire and release with events before them: wait lists whose events are complete, pending, or fail; and commands that
+ * wait for a user event, which the same thread sets later. */
+#include "sharing.h"
+
+static const cl_int failed_wait = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+
+static void end_event(cl_event event)
+{
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+}
+
+/* An event that has completed or failed already. */
+static cl_event settled_event(const struct rig *rig, cl_int status)
+{
+    cl_event event = user_event(rig->context);
+    CHECK_INT(clSetUserEventStatus(event, status), CL_SUCCESS);
+    return event;
+}
+
+/* Waits until an event has completed or failed; what then is its status. */
+static cl_int outcome(cl_event event)
+{
+    for (int i = 0; i < 5000; i++) {
+        const cl_int status = rig_event_status(event);
+        if (status <= CL_COMPLETE)
+            return status;
+        pause_ms(1);
+    }
+    return rig_event_status(event);
+}
+
+/* ---- wait lists that are fine ---- */
+
+SHARING_CASE(complete_events, 0)
+{
+    struct shared all[KINDS];
+    const cl_event wait[] = {settled_event(rig, CL_COMPLETE), settled_event(rig, CL_COMPLETE)};
+    if (shared_open_all(rig, 1, all)) {
+        for (unsigned i = 0; i < KINDS; i++) {
+            unsigned char bytes[SHARED_BYTES];
+            CHECK_INT(rig->acquire(rig->queue, 1, &all[i].object, 2, wait, NULL), CL_SUCCESS);
+            CHECK(cl_has(rig->queue, &all[i], 1 + i));
+            rig_pattern(bytes, sizeof(bytes), 60 + i);
+            CHECK_INT(cl_write(rig->queue, &all[i], bytes, 0, NULL, NULL), CL_SUCCESS);
+            CHECK_INT(rig->release(rig->queue, 1, &all[i].object, 2, wait, NULL), CL_SUCCESS);
+            CHECK(d3d_has(rig, &all[i], 60 + i));
+        }
+        shared_close_all(all);
+    }
+    end_event(wait[0]);
+    end_event(wait[1]);
+}
+
+/* A release waits for work in other queues that its list names, also if nobody has flushed them. */
+SHARING_CASE(work_of_another_queue, 0)
+{
+    struct shared all[KINDS];
+    unsigned char bytes[SHARED_BYTES];
+    cl_command_queue second = make_queue(rig, rig->context, 0), third = make_queue(rig, rig->context, 0);
+    if (shared_open_all(rig, 1, all)) {
+        for (unsigned i = 0; i < KINDS; i++) {
+            cl_event acquired = NULL, marked = NULL, written = NULL;
+            CHECK_INT(rig->acquire(rig->queue, 1, &all[i].object, 0, NULL, &acquired), CL_SUCCESS);
+            CHECK_INT(clEnqueueMarkerWithWaitList(third, 1, &acquired, &marked), CL_SUCCESS);
+            rig_pattern(bytes, sizeof(bytes), 70 + i);
+            CHECK_INT(cl_write(second, &all[i], bytes, 1, &marked, &written), CL_SUCCESS);
+            CHECK_INT(rig->release(rig->queue, 1, &all[i].object, 1, &written, NULL), CL_SUCCESS);
+            CHECK(d3d_has(rig, &all[i], 70 + i));
+            end_event(acquired);
+            end_event(marked);
+            end_event(written);
+        }
+        shared_close_all(all);
+    }
+    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(third), CL_SUCCESS);
+}
+
+/* ---- an acquire behind a user event ---- */
+
+/* The call returns at once and the object is acquired from then on; the event tells when its bytes are there. */
+SHARING_CASE(acquire_waits, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
+    unsigned char bytes[KINDS][SHARED_BYTES], expected[SHARED_BYTES];
+    cl_event user = user_event(rig->context), acquired = NULL;
+    if (CHECK_INT(rig->acquire(rig->queue, KINDS, list, 1, &user, &acquired), CL_SUCCESS)) {
+        CHECK_INT(rig_event_type(acquired), rig->api->command_acquire);
+        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+        pause_ms(20);
+        CHECK(rig_event_status(acquired) > CL_COMPLETE);
+        CHECK_INT(acquire_one(rig, list[0]), rig->api->already_acquired);
+        for (unsigned i = 0; i < KINDS; i++)
+            CHECK_INT(cl_read(rig->queue, &all[i], bytes[i], NULL), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &acquired), CL_SUCCESS);
+        CHECK_INT(rig_event_status(acquired), CL_COMPLETE);
+        queue_wait(rig->queue);
+        for (unsigned i = 0; i < KINDS; i++) {
+            rig_pattern(expected, sizeof(expected), 1 + i);
+            CHECK_MEM(bytes[i], expected, SHARED_BYTES);
+        }
+        CHECK_INT(rig->release(rig->queue, KINDS, list, 0, NULL, NULL), CL_SUCCESS);
+        end_event(acquired);
+    }
+    end_event(user);
+    shared_close_all(all);
+}
+
+/* ---- wait lists with an event that has failed ---- */
+
+/* The call is fine, its event is not, and the objects belong to Direct3D as before. */
+SHARING_CASE(acquire_after_a_failure, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
+    const cl_event wait[] = {settled_event(rig, CL_COMPLETE), settled_event(rig, -17)};
+    cl_event acquired = NULL;
+    if (CHECK_INT(rig->acquire(rig->queue, KINDS, list, 2, wait, &acquired), CL_SUCCESS)) {
+        CHECK_INT(rig_event_status(acquired), failed_wait);
+        CHECK_INT(rig_event_type(acquired), rig->api->command_acquire);
+        CHECK_INT(clWaitForEvents(1, &acquired), failed_wait);
+        end_event(acquired);
+    }
+    CHECK_INT(rig->acquire(rig->queue, KINDS, list, 2, wait, NULL), CL_SUCCESS);
+    for (unsigned i = 0; i < KINDS; i++) {
+        unsigned char bytes[SHARED_BYTES];
+        CHECK_INT(cl_read(rig->queue, &all[i], bytes, NULL), rig->api->not_acquired);
+        CHECK_INT(release_one(rig, list[i]), rig->api->not_acquired);
+        CHECK(round_trip(rig, &all[i], 1 + i, 30 + i));
+    }
+    /* Without objects as well. */
+    if (CHECK_INT(rig->acquire(rig->queue, 0, NULL, 2, wait, &acquired), CL_SUCCESS)) {
+        CHECK_INT(outcome(acquired), failed_wait);
+        end_event(acquired);
+    }
+    end_event(wait[0]);
+    end_event(wait[1]);
+    shared_close_all(all);
+}
+
+/* The call says so, and the objects stay acquired. */
+SHARING_CASE(release_after_a_failure, 0)
+{
+    struct shared all[KINDS];
+    unsigned char bytes[KINDS][SHARED_BYTES];
+    int place;
+    if (!shared_open_all(rig, 1, all))
+        return;
+    const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
+    const cl_event wait[] = {settled_event(rig, -1), settled_event(rig, CL_COMPLETE)};
+    cl_event none = (cl_event)&place;
+    CHECK_INT(rig->acquire(rig->queue, KINDS, list, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, KINDS, list, 2, wait, &none), failed_wait);
+    CHECK(none == (cl_event)&place);
+    CHECK_INT(rig->release(rig->queue, KINDS, list, 2, wait, NULL), failed_wait);
+    for (unsigned i = 0; i < KINDS; i++) {
+        CHECK_INT(acquire_one(rig, list[i]), rig->api->already_acquired);
+        CHECK(cl_has(rig->queue, &all[i], 1 + i));
+        rig_pattern(bytes[i], SHARED_BYTES, 30 + i);
+        CHECK_INT(cl_write(rig->queue, &all[i], bytes[i], 0, NULL, NULL), CL_SUCCESS);
+    }
+    CHECK_INT(rig->release(rig->queue, KINDS, list, 0, NULL, NULL), CL_SUCCESS);
+    for (unsigned i = 0; i < KINDS; i++)
+        CHECK(d3d_has(rig, &all[i], 30 + i));
+    end_event(wait[0]);
+    end_event(wait[1]);
+    shared_close_all(all);
+}
+
+/* The state is looked at before the events are: the wrong state is the application's error in any case. */
+SHARING_CASE(failure_and_wrong_state, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event failed = settled_event(rig, -1);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &failed, NULL), rig->api->not_acquired);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &failed, NULL), rig->api->already_acquired);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    end_event(failed);
+    shared_close(&shared);
+}
+
+/* ---- wait lists with an event that fails later ---- */
+
+SHARING_CASE(acquire_before_a_failure, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
+    for (unsigned turn = 0; turn < 3; turn++) {
+        cl_event user = user_event(rig->context), acquired = NULL;
+        if (CHECK_INT(rig->acquire(rig->queue, KINDS, list, 1, &user, &acquired), CL_SUCCESS)) {
+            CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+            CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
+            CHECK_INT(outcome(acquired), failed_wait);
+            CHECK_INT(rig_event_type(acquired), rig->api->command_acquire);
+            /* Each object finds out by another call. */
+            unsigned char bytes[SHARED_BYTES];
+            CHECK_INT(cl_read(rig->queue, &all[turn % 3], bytes, NULL), rig->api->not_acquired);
+            CHECK_INT(release_one(rig, list[(turn + 1) % 3]), rig->api->not_acquired);
+            CHECK_INT(acquire_one(rig, list[(turn + 2) % 3]), CL_SUCCESS);
+            CHECK(cl_has(rig->queue, &all[(turn + 2) % 3], 1 + 3 * turn + (turn + 2) % 3));
+            CHECK_INT(release_one(rig, list[(turn + 2) % 3]), CL_SUCCESS);
+            end_event(acquired);
+        }
+        end_event(user);
+        for (unsigned i = 0; i < KINDS; i++)
+            CHECK(round_trip(rig, &all[i], 1 + 3 * turn + i, 1 + 3 * (turn + 1) + i));
+    }
+    shared_close_all(all);
+}
+
+SHARING_CASE(release_before_a_failure, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (unsigned i = 0; i < KINDS; i++) {
+        unsigned char bytes[SHARED_BYTES];
+        cl_event user = user_event(rig->context), released = NULL;
+        CHECK_INT(acquire_one(rig, all[i].object), CL_SUCCESS);
+        rig_pattern(bytes, sizeof(bytes), 30 + i);
+        CHECK_INT(cl_write(rig->queue, &all[i], bytes, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &all[i].object, 1, &user, &released), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
+        CHECK_INT(outcome(released), failed_wait);
+        CHECK_INT(rig_event_type(released), rig->api->command_release);
+        /* It is acquired still, with what was written. */
+        CHECK_INT(acquire_one(rig, all[i].object), rig->api->already_acquired);
+        CHECK(cl_has(rig->queue, &all[i], 30 + i));
+        CHECK_INT(release_one(rig, all[i].object), CL_SUCCESS);
+        CHECK(d3d_has(rig, &all[i], 30 + i));
+        end_event(released);
+        end_event(user);
+    }
+    shared_close_all(all);
+}
+
+/* ---- a release behind a user event ---- */
+
+/* The ways in which a user event can hold a release back. */
+enum way {
+    WAY_LIST,     /* it is in the release's own list */
+    WAY_ACQUIRE,  /* the acquire before waits for it */
+    WAY_COMMAND,  /* a command of the queue waits for it */
+    WAY_BARRIER,  /* a barrier of the queue */
+    WAY_QUEUE,    /* the list names a command of another queue that waits for it */
+    WAY_QUEUES,   /* through two other queues */
+    WAYS
+};
+
+static const char *const way_names[] = {"list", "acquire", "command", "barrier", "queue", "queues"};
+
+/* A marker in a new queue, which is given back at once: the command keeps it. */
+static cl_event marker_elsewhere(const struct rig *rig, cl_event after)
+{
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    cl_event marker = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 1, &after, &marker), CL_SUCCESS);
+    CHECK_INT(clFlush(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    return marker;
+}
+
+/* Acquires, writes `bytes` and releases, all behind `user`. Returns the release's event. */
+static cl_event release_behind(const struct rig *rig, const struct shared *shared, enum way way, cl_event user,
+                               const void *bytes)
+{
+    cl_event released = NULL, first = NULL, second = NULL;
+    const bool acquire_waits = way == WAY_ACQUIRE;
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, acquire_waits, acquire_waits ? &user : NULL, NULL), CL_SUCCESS);
+    if (way == WAY_BARRIER)
+        CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, shared, bytes, way == WAY_COMMAND, way == WAY_COMMAND ? &user : NULL, NULL),
+              CL_SUCCESS);
+    if (way == WAY_QUEUE || way == WAY_QUEUES)
+        first = marker_elsewhere(rig, user);
+    if (way == WAY_QUEUES)
+        second = marker_elsewhere(rig, first);
+    const cl_event wait = second ? second : first ? first : user;
+    const bool release_waits = first || way == WAY_LIST;
+    CHECK_INT(rig->release(rig->queue, 1, &shared->object, release_waits, release_waits ? &wait : NULL, &released),
+              CL_SUCCESS);
+    if (first)
+        end_event(first);
+    if (second)
+        end_event(second);
+    return released;
+}
+
+/* It returns at once; when clSetUserEventStatus returns, Direct3D sees the data. */
+static void held_release(const struct rig *rig, const struct shared *shared, enum way way, unsigned from)
+{
+    unsigned char bytes[SHARED_BYTES];
+    const int failures = atomic_load(&tap_case.failures);
+    cl_event user = user_event(rig->context);
+    rig_pattern(bytes, sizeof(bytes), from + 1);
+    cl_event released = release_behind(rig, shared, way, user, bytes);
+    if (CHECK(released != NULL)) {
+        CHECK(rig_event_status(released) > CL_COMPLETE);
+        CHECK_INT(rig_event_type(released), rig->api->command_release);
+        CHECK_INT(release_one(rig, shared->object), rig->api->not_acquired);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK(d3d_has(rig, shared, from + 1));
+        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+        CHECK_INT(rig_event_status(released), CL_COMPLETE);
+        end_event(released);
+        CHECK(round_trip(rig, shared, from + 1, from + 2));
+    }
+    end_event(user);
+    if (atomic_load(&tap_case.failures) != failures)
+        printf("# the way: %s\n", way_names[way]);
+}
+
+SHARING_CASE(release_waits, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (unsigned i = 0; i < KINDS; i++)
+        for (int way = 0; way < WAYS; way++)
+            held_release(rig, &all[i], (enum way)way, 10 * (unsigned)way + 1 + i);
+    shared_close_all(all);
+}
+
+/* Nobody asks for the event. */
+SHARING_CASE(release_waits_without_event, 0)
+{
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event user = user_event(rig->context);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    rig_pattern(bytes, sizeof(bytes), 2);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 2));
+    CHECK(round_trip(rig, &shared, 2, 3));
+    end_event(user);
+    shared_close(&shared);
+}
+
+/* A queue that waits for two events is free when both are set, in whichever order. */
+SHARING_CASE(two_user_events, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    for (unsigned turn = 0; turn < 4; turn++) {
+        const cl_event users[] = {user_event(rig->context), user_event(rig->context)};
+        unsigned char bytes[SHARED_BYTES];
+        cl_event released = NULL;
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        rig_pattern(bytes, sizeof(bytes), 2 + turn);
+        if (turn < 2) {
+            CHECK_INT(cl_write(rig->queue, &shared, bytes, 2, users, NULL), CL_SUCCESS);
+            CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+        } else {
+            CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &users[0], NULL), CL_SUCCESS);
+            CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &users[1], &released), CL_SUCCESS);
+        }
+        CHECK_INT(clSetUserEventStatus(users[turn % 2], CL_COMPLETE), CL_SUCCESS);
+        CHECK(rig_event_status(released) > CL_COMPLETE);
+        CHECK_INT(clSetUserEventStatus(users[1 - turn % 2], CL_COMPLETE), CL_SUCCESS);
+        CHECK(d3d_has(rig, &shared, 2 + turn));
+        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+        end_event(released);
+        end_event(users[0]);
+        end_event(users[1]);
+    }
+    CHECK(round_trip(rig, &shared, 5, 6));
+    shared_close(&shared);
+}
+
+/* Cycles that are enqueued while the queue is held run in their order, in the call that sets it free. */
+SHARING_CASE(cycles_meanwhile, 0)
+{
+    enum { CYCLES = 4 };
+    struct shared all[KINDS];
+    unsigned char bytes[KINDS][CYCLES][SHARED_BYTES], seen[KINDS][CYCLES][SHARED_BYTES];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
+    cl_event user = user_event(rig->context), acquired[CYCLES], released[CYCLES];
+    CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &user, NULL), CL_SUCCESS);
+    for (unsigned c = 0; c < CYCLES; c++) {
+        CHECK_INT(rig->acquire(rig->queue, KINDS, list, 0, NULL, &acquired[c]), CL_SUCCESS);
+        for (unsigned i = 0; i < KINDS; i++) {
+            rig_pattern(bytes[i][c], SHARED_BYTES, 10 + 3 * c + i);
+            CHECK_INT(cl_read(rig->queue, &all[i], seen[i][c], NULL), CL_SUCCESS);
+            CHECK_INT(cl_write(rig->queue, &all[i], bytes[i][c], 0, NULL, NULL), CL_SUCCESS);
+        }
+        CHECK_INT(acquire_one(rig, list[0]), rig->api->already_acquired);
+        CHECK_INT(rig->release(rig->queue, KINDS, list, 0, NULL, &released[c]), CL_SUCCESS);
+        CHECK_INT(release_one(rig, list[0]), rig->api->not_acquired);
+    }
+    for (unsigned c = 0; c < CYCLES; c++)
+        CHECK(rig_event_status(released[c]) > CL_COMPLETE);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    for (unsigned i = 0; i < KINDS; i++)
+        CHECK(d3d_has(rig, &all[i], 10 + 3 * (CYCLES - 1) + i));
+    queue_wait(rig->queue);
+    for (unsigned c = 0; c < CYCLES; c++) {
+        CHECK_INT(rig_event_status(acquired[c]), CL_COMPLETE);
+        CHECK_INT(rig_event_status(released[c]), CL_COMPLETE);
+        CHECK_INT(rig_event_type(acquired[c]), rig->api->command_acquire);
+        CHECK_INT(rig_event_type(released[c]), rig->api->command_release);
+        for (unsigned i = 0; i < KINDS; i++) {
+            unsigned char expected[SHARED_BYTES];
+            rig_pattern(expected, sizeof(expected), c ? 10 + 3 * (c - 1) + i : 1 + i);
+            CHECK_MEM(seen[i][c], expected, SHARED_BYTES);
+        }
+        end_event(acquired[c]);
+        end_event(released[c]);
+    }
+    end_event(user);
+    for (unsigned i = 0; i < KINDS; i++)
+        CHECK(round_trip(rig, &all[i], 10 + 3 * (CYCLES - 1) + i, 90 + i));
+    shared_close_all(all);
+}
+
+/* The next cycle of an object is in another queue, which itself is free. */
+SHARING_CASE(cycle_in_a_free_queue, 0)
+{
+    struct shared shared;
+    unsigned char first[SHARED_BYTES], second[SHARED_BYTES], seen[SHARED_BYTES], expected[SHARED_BYTES];
+    cl_command_queue free_queue = make_queue(rig, rig->context, 0);
+    if (shared_open(rig, KIND_2D, 1, &shared)) {
+        cl_event user = user_event(rig->context), released = NULL, again = NULL;
+        rig_pattern(first, sizeof(first), 2);
+        rig_pattern(second, sizeof(second), 3);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(cl_write(rig->queue, &shared, first, 1, &user, NULL), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+        CHECK_INT(rig->acquire(free_queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(cl_read(free_queue, &shared, seen, NULL), CL_SUCCESS);
+        CHECK_INT(cl_write(free_queue, &shared, second, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(rig->release(free_queue, 1, &shared.object, 0, NULL, &again), CL_SUCCESS);
+        CHECK(rig_event_status(again) > CL_COMPLETE);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK(d3d_has(rig, &shared, 3));
+        CHECK_INT(clWaitForEvents(1, &again), CL_SUCCESS);
+        CHECK_INT(rig_event_status(released), CL_COMPLETE);
+        queue_wait(free_queue);
+        rig_pattern(expected, sizeof(expected), 2);
+        CHECK_MEM(seen, expected, sizeof(seen));
+        end_event(again);
+        end_event(released);
+        end_event(user);
+        shared_close(&shared);
+    }
+    CHECK_INT(clReleaseCommandQueue(free_queue), CL_SUCCESS);
+}
+
+/* Other objects and other queues are not held up. */
+SHARING_CASE(others_go_on, 0)
+{
+    struct shared held, other;
+    unsigned char bytes[SHARED_BYTES];
+    struct rig second = *rig;
+    second.queue = make_queue(rig, rig->context, 0);
+    if (shared_open(rig, KIND_2D, 1, &held)) {
+        if (shared_open(rig, KIND_BUFFER, 5, &other)) {
+            cl_event user = user_event(rig->context);
+            rig_pattern(bytes, sizeof(bytes), 2);
+            CHECK_INT(acquire_one(rig, held.object), CL_SUCCESS);
+            CHECK_INT(cl_write(rig->queue, &held, bytes, 1, &user, NULL), CL_SUCCESS);
+            CHECK_INT(release_one(rig, held.object), CL_SUCCESS);
+            CHECK(round_trip(&second, &other, 5, 6));
+            CHECK(round_trip(&second, &other, 6, 7));
+            CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+            CHECK(d3d_has(rig, &held, 2));
+            end_event(user);
+            shared_close(&other);
+        }
+        shared_close(&held);
+    }
+    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+}
+
+/* Everything is given back while the release waits: it comes to its end all the same. */
+SHARING_CASE(given_back_meanwhile, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        unsigned char bytes[SHARED_BYTES];
+        struct rig second = *rig;
+        cl_int status = 1;
+        second.context = rig_make_context(rig, rig->device, false, &status);
+        if (!CHECK_INT(status, CL_SUCCESS))
+            continue;
+        second.queue = make_queue(rig, second.context, 0);
+        if (shared_open(&second, (enum kind)kind, 1, &shared)) {
+            cl_event user = user_event(second.context), released = NULL;
+            rig_pattern(bytes, sizeof(bytes), 2);
+            CHECK_INT(acquire_one(&second, shared.object), CL_SUCCESS);
+            CHECK_INT(cl_write(second.queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
+            CHECK_INT(second.release(second.queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+            CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+            shared.object = NULL;
+            end_event(released);
+            CHECK_INT(clFlush(second.queue), CL_SUCCESS);
+            CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+            CHECK(d3d_has(rig, &shared, 2));
+            end_event(user);
+            shared_close(&shared);
+        }
+        queue_wait(second.queue);
+        CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+        CHECK_INT(clReleaseContext(second.context), CL_SUCCESS);
+    }
+}
+
+struct setter {
+    cl_event event;
+    unsigned after_ms;
+};
+
+static void set_later(void *data)
+{
+    const struct setter *setter = data;
+    pause_ms(setter->after_ms);
+    CHECK_INT(clSetUserEventStatus(setter->event, CL_COMPLETE), CL_SUCCESS);
+}
+
+/* Another thread sets the event: whoever waits for the release's event finds the data then. */
+SHARING_CASE(set_by_another_thread, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    for (unsigned turn = 0; turn < 6; turn++) {
+        unsigned char bytes[SHARED_BYTES];
+        cl_event released = NULL, user = user_event(rig->context);
+        struct setter setter = {user, turn};
+        struct test_job job = {set_later, &setter};
+        test_thread thread;
+        rig_pattern(bytes, sizeof(bytes), 2 + turn);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        if (!test_thread_start(&thread, &job))
+            break;
+        CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+        CHECK(d3d_has(rig, &shared, 2 + turn));
+        test_thread_join(thread);
+        end_event(released);
+        end_event(user);
+    }
+    shared_close(&shared);
+}
+
+/* User events that nothing here waits for change nothing. */
+SHARING_CASE(unrelated_user_events, 0)
+{
+    struct shared shared;
+    cl_context plain = plain_context(rig);
+    cl_event own = user_event(rig->context), foreign = user_event(plain);
+    if (shared_open(rig, KIND_2D, 1, &shared)) {
+        CHECK(round_trip(rig, &shared, 1, 2));
+        CHECK_INT(clSetUserEventStatus(foreign, -3), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(own, CL_COMPLETE), CL_SUCCESS);
+        CHECK(round_trip(rig, &shared, 2, 3));
+        shared_close(&shared);
+    }
+    end_event(own);
+    end_event(foreign);
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("complete events", complete_events),
+    SHARING_TESTS("work of another queue", work_of_another_queue),
+    SHARING_TESTS("acquire behind a user event", acquire_waits),
+    SHARING_TESTS("acquire after a failure", acquire_after_a_failure),
+    SHARING_TESTS("release after a failure", release_after_a_failure),
+    SHARING_TESTS("a failure and the wrong state", failure_and_wrong_state),
+    SHARING_TESTS("acquire before a failure", acquire_before_a_failure),
+    SHARING_TESTS("release before a failure", release_before_a_failure),
+    SHARING_TESTS("release behind a user event, in each way", release_waits),
+    SHARING_TESTS("release behind a user event, without an event", release_waits_without_event),
+    SHARING_TESTS("release behind two user events", two_user_events),
+    SHARING_TESTS("whole cycles behind a user event", cycles_meanwhile),
+    SHARING_TESTS("a cycle in a free queue behind one in a held queue", cycle_in_a_free_queue),
+    SHARING_TESTS("other objects and queues are not held up", others_go_on),
+    SHARING_TESTS("objects given back while their release waits", given_back_meanwhile),
+    SHARING_TESTS("another thread sets the user event", set_by_another_thread),
+    SHARING_TESTS("user events that nothing waits for", unrelated_user_events),
+};
+
+TAP_MAIN(tests)

@@ -1,0 +1,100 @@
+/* Says whether cld3d is active and works: which OpenCL, Direct3D and devices are there, what they share and how.
+ *
+ *     cld3dinfo.exe [--formats]
+ *
+ * It asks as any program would, through OpenCL and Direct3D, and believes no extension string that it has not tried. */
+#include "info.h"
+#include "info_text.h"
+
+#include "log.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STATUS_SHARES = 0, STATUS_DOES_NOT_SHARE = 1, STATUS_USAGE = 2 };
+
+static struct info info;
+static bool all_formats;
+
+static void usage(FILE *stream)
+{
+    fputs("Usage: cld3dinfo [OPTION]...\n"
+          "Says whether cld3d is active and works, and what OpenCL shares with Direct3D.\n"
+          "\n"
+          "  -f, --formats   also the table of all formats on all devices\n"
+          "  -h, --help      this text\n"
+          "  -V, --version   the version of cld3dinfo\n"
+          "\n"
+          "Exit status: 0 if a device shares, 1 if none does, 2 for a wrong option.\n",
+          stream);
+}
+
+/* Does not return for options that only print something, or that do not exist. */
+static void read_options(int count, char **arguments)
+{
+    static const struct option options[] = {
+        {"formats", no_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    int option;
+    while ((option = getopt_long(count, arguments, "fhV", options, NULL)) != -1) {
+        switch (option) {
+        case 'f':
+            all_formats = true;
+            break;
+        case 'h':
+            usage(stdout);
+            exit(STATUS_SHARES);
+        case 'V':
+            puts("cld3dinfo " CLD3D_VERSION);
+            exit(STATUS_SHARES);
+        default:
+            usage(stderr);
+            exit(STATUS_USAGE);
+        }
+    }
+    if (optind < count) {
+        fprintf(stderr, "cld3dinfo: unexpected argument '%s'\n", arguments[optind]);
+        usage(stderr);
+        exit(STATUS_USAGE);
+    }
+}
+
+/* Many of the tries are refused, and the report says so: cld3d's own messages would only be in the way, unless they were
+ * asked for. The settings are read first, as the report shows what holds for other programs. */
+static void quieten_cld3d(void)
+{
+    for (unsigned i = 0; i < SETTING_COUNT; i++)
+        setting_text(i);
+    if (GetEnvironmentVariableA(setting_variable(SETTING_LOG), NULL, 0) == 0)
+        SetEnvironmentVariableA(setting_variable(SETTING_LOG), "none");
+}
+
+static void report_crash(const char *what)
+{
+    snprintf(info.crash, sizeof(info.crash), "%s", what);
+    print_report(&info, all_formats);
+}
+
+int main(int argc, char **argv)
+{
+    read_options(argc, argv);
+    const UINT code_page = GetConsoleOutputCP();
+    SetConsoleOutputCP(CP_UTF8);
+    crash_expect(report_crash);
+    quieten_cld3d();
+
+    direct3d_find(&info.d3d);
+    opencl_find(&info.opencl);
+    sharing_try(&info);
+    formats_try(&info);
+
+    print_report(&info, all_formats);
+    fflush(stdout);
+    SetConsoleOutputCP(code_page);
+    /* Not `return`: drivers that crash or hang while they are unloaded would change the exit status. */
+    TerminateProcess(GetCurrentProcess(), info_sharing_devices(&info) > 0 ? STATUS_SHARES : STATUS_DOES_NOT_SHARE);
+}

@@ -1,0 +1,129 @@
+/* The answer: is cld3d active, and does it work? And if not, what to do. */
+#include "info.h"
+#include "info_text.h"
+
+#include "os/os.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool info_works(const struct info *info, enum api_index api)
+{
+    for (unsigned i = 0; i < info->opencl.device_count; i++)
+        if (info->opencl.devices[i].sharing[api].works)
+            return true;
+    return false;
+}
+
+unsigned info_sharing_devices(const struct info *info)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < info->opencl.device_count; i++) {
+        const struct sharing *sharing = info->opencl.devices[i].sharing;
+        count += sharing[API_D3D11].works || sharing[API_D3D10].works || sharing[API_D3D9].works;
+    }
+    return count;
+}
+
+static bool any_direct3d(const struct info *info)
+{
+    for (unsigned a = 0; a < info->d3d.adapter_count; a++)
+        for (unsigned i = 0; i < API_COUNT; i++)
+            if (info->d3d.adapters[a].d3d[i].device)
+                return true;
+    return false;
+}
+
+static bool any_listed(const struct info *info)
+{
+    for (unsigned d = 0; d < info->opencl.device_count; d++)
+        for (unsigned i = 0; i < API_COUNT; i++)
+            if (info->opencl.devices[d].sharing[i].listed)
+                return true;
+    return false;
+}
+
+/* "2 of 3 OpenCL devices share with Direct3D 11 and Direct3D 10" */
+static void say_what_works(const struct info *info, char *text, size_t size)
+{
+    const unsigned count = info_sharing_devices(info), all = info->opencl.device_count;
+    size_t length = (size_t)snprintf(text, size, "%u of %u OpenCL device%s %s with", count, all, all == 1 ? "" : "s",
+                                     count == 1 ? "shares" : "share");
+    unsigned named = 0, working = 0;
+    for (unsigned i = 0; i < API_COUNT; i++)
+        working += info_works(info, i);
+    for (unsigned i = 0; i < API_COUNT; i++) {
+        if (!info_works(info, i))
+            continue;
+        const char *link = named == 0 ? "" : named + 1 == working ? " and" : ",";
+        length += (size_t)snprintf(text + length, size - length, "%s %s", link, apis[i]->name);
+        named++;
+    }
+}
+
+/* The first thing that is in the way of all sharing. */
+static const char *main_trouble(const struct info *info)
+{
+    if (info->opencl.platform_count == 0)
+        return "the OpenCL below has no driver";
+    if (info->opencl.device_count == 0)
+        return "OpenCL has no device";
+    if (!any_direct3d(info))
+        return "no Direct3D device can be made";
+    if (!any_listed(info))
+        return "no OpenCL device offers it";
+    return "every try failed";
+}
+
+void print_verdict(const struct info *info)
+{
+    const struct opencl *cl = &info->opencl;
+    const bool works = info_sharing_devices(info) > 0;
+    char what[256] = "";
+    if (works)
+        say_what_works(info, what, sizeof(what));
+    else
+        snprintf(what, sizeof(what), "no OpenCL device shares with Direct3D, since %s", main_trouble(info));
+    if (!cl->library.module)
+        print_text("cld3d is not active: there is no OpenCL.dll at all.");
+    else if (cl->cld3d.module)
+        print_text("cld3d %s is active %s: %s.", cl->version ? cl->version : "(of unknown version)",
+                   works ? "and works" : "but does not work", what);
+    else if (works)
+        print_text("cld3d is not active, but OpenCL has Direct3D sharing of its own: %s.", what);
+    else
+        print_text("cld3d is not active, and this OpenCL has no Direct3D sharing that works.");
+    if (info->crash[0])
+        print_text("The search ended early: %s.", info->crash);
+}
+
+/* ---- what to do ---- */
+
+static void advise_activation(const struct opencl *cl)
+{
+    if (cl->beside_unused && os_is_wine())
+        print_text("An OpenCL.dll lies beside this program, but Wine takes its own. Set WINEDLLOVERRIDES=opencl=n,b in "
+                   "the environment, or opencl to \"native, builtin\" in winecfg.");
+    else if (cl->beside_unused)
+        print_text("An OpenCL.dll lies beside this program, but another one is used (see below).");
+    else if (os_is_wine())
+        print_text("To activate cld3d, put its OpenCL.dll beside the program and set WINEDLLOVERRIDES=opencl=n,b.");
+    else
+        print_text("To activate cld3d, put its OpenCL.dll beside the program.");
+}
+
+void print_advice(const struct info *info)
+{
+    const struct opencl *cl = &info->opencl;
+    const unsigned bits = sizeof(void *) * 8;
+    if (!cl->cld3d.module && info_sharing_devices(info) == 0)
+        advise_activation(cl);
+    if (!cl->library.module)
+        print_text("This program has %u bits and needs a %u-bit OpenCL.dll.", bits, bits);
+    else if (cl->device_count == 0)
+        print_text(os_is_wine() ? "Install an OpenCL driver for %u-bit programs on the system that runs Wine; clinfo there "
+                                  "shows what it has."
+                                : "Install an OpenCL driver for %u-bit programs; it comes with the graphics driver.", bits);
+    if (!any_direct3d(info))
+        print_text("Direct3D needs a graphics driver%s.", os_is_wine() ? " and, under Wine, a display (DISPLAY)" : "");
+}
