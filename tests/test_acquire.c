@@ -612,7 +612,7 @@ static cl_int ordinary_time(cl_command_queue queue, cl_ulong *time)
     cl_event marker = NULL;
     CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker), CL_SUCCESS);
     CHECK_INT(clWaitForEvents(1, &marker), CL_SUCCESS);
-    const cl_int status = clGetEventProfilingInfo(marker, CL_PROFILING_COMMAND_END, sizeof(*time), time, NULL);
+    const cl_int status = clGetEventProfilingInfo(marker, CL_PROFILING_COMMAND_QUEUED, sizeof(*time), time, NULL);
     CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
     return status;
 }

@@ -12,6 +12,77 @@ static void read_write(struct shared *s, const struct format *format)
     shared_round_trip(s, 1);
 }
 
+/* ---- all values ---- */
+
+/* Every value of a channel of 8 or 16 bits; of 32 bits many, among them the odd ones of floats. `step` is odd. */
+static void *all_values(const struct shared *s, const struct format *format, cl_uint step)
+{
+    static const cl_uint special[] = {0,          0x80000000, 1,          0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF,
+                                      0x7F800000, 0xFF800000, 0x7F800001, 0xFFBFFFFF, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF};
+    unsigned char *bytes = malloc(s->bytes);
+    const UINT size = format->channel_bytes;
+    rig_pattern(bytes, s->bytes, step);
+    for (size_t i = 0; i < s->bytes / size; i++) {
+        cl_uint value = (cl_uint)i * step;
+        if (size == 4 && i % 16 < sizeof(special) / sizeof(special[0]))
+            value = special[(i % 16 + step) % (sizeof(special) / sizeof(special[0]))];
+        else if (size == 4)
+            continue;
+        for (UINT b = 0; b < size; b++)
+            bytes[i * size + b] = (unsigned char)(value >> 8 * b);
+    }
+    return bytes;
+}
+
+/* What Direct3D itself makes of bytes that it gets and gives back. It may write them in another way. */
+static void *as_direct3d_keeps(struct shared *s, const void *bytes)
+{
+    void *kept = calloc(1, s->bytes);
+    rig_write(s->rig, s->resource, &s->desc, s->subresource, bytes);
+    rig_read(s->rig, s->resource, &s->desc, s->subresource, kept);
+    return kept;
+}
+
+/* No copy changes a bit, whatever it means: NaN, -128 of SNORM. */
+static void values_of(struct shared *s, const struct format *format)
+{
+    void *in = all_values(s, format, 3), *out = all_values(s, format, 5), *found = calloc(1, s->bytes);
+    void *kept_out = as_direct3d_keeps(s, out);
+    shared_prepare(s, 1);
+    void *kept_in = as_direct3d_keeps(s, in);
+    shared_acquire(s);
+    shared_cl_read(s, found);
+    CHECK_MEM(found, kept_in, s->bytes);
+    shared_release(s);
+    shared_d3d_expect_bytes(s, kept_in);
+
+    shared_acquire(s);
+    shared_cl_write(s, out);
+    shared_cl_read(s, found);
+    CHECK_MEM(found, out, s->bytes);
+    shared_release(s);
+    shared_d3d_expect_bytes(s, kept_out);
+    free(kept_in);
+    free(kept_out);
+    free(found);
+    free(out);
+    free(in);
+}
+
+static void values(struct shared *small, const struct format *format)
+{
+    const bool deep = small->desc.depth;
+    struct rig_desc desc = small->desc;
+    struct shared s;
+    desc.width = 256;
+    desc.height = deep ? 32 : 256;
+    desc.depth = deep ? 8 : 0;
+    if (shared_open(&s, small->rig, &desc, 0, CL_MEM_READ_WRITE)) {
+        values_of(&s, format);
+        shared_close(&s);
+    }
+}
+
 /* ---- parts of an image ---- */
 
 /* A part of an image that leaves a border on each side, and memory for it whose rows have gaps. */
@@ -322,6 +393,7 @@ static void fill(struct shared *s, const struct format *format)
     CASES(test##_3d, 0)
 
 FORMAT_CASES(read_write)
+FORMAT_CASES(values)
 FORMAT_CASES(parts)
 FORMAT_CASES(map)
 FORMAT_CASES(copy_image)
@@ -334,6 +406,7 @@ FORMAT_CASES(fill)
 
 static const struct tap_test tests[] = {
     FORMAT_ENTRIES("each format read and written whole", read_write),
+    FORMAT_ENTRIES("each format with every value", values),
     FORMAT_ENTRIES("each format read and written in part, with gaps between rows", parts),
     FORMAT_ENTRIES("each format mapped", map),
     FORMAT_ENTRIES("each format copied to and from an ordinary image", copy_image),

@@ -255,45 +255,60 @@ enum way {
     WAY_BARRIER,  /* a barrier of the queue */
     WAY_QUEUE,    /* the list names a command of another queue that waits for it */
     WAY_QUEUES,   /* through two other queues */
+    WAY_GONE,     /* as WAY_QUEUE, but the other queue has been given back: its commands live on */
     WAYS
 };
 
-static const char *const way_names[] = {"list", "acquire", "command", "barrier", "queue", "queues"};
+static const char *const way_names[] = {"list", "acquire", "command", "barrier", "queue", "queues", "gone"};
 
-/* A marker in a new queue, which is given back at once: the command keeps it. */
-static cl_event marker_elsewhere(const struct rig *rig, cl_event after)
+struct elsewhere {
+    cl_command_queue queue; /* NULL: given back */
+    cl_event marker;
+};
+
+/* A marker in another queue. */
+static struct elsewhere wait_elsewhere(const struct rig *rig, cl_event after, bool give_back)
 {
-    cl_command_queue queue = make_queue(rig, rig->context, 0);
-    cl_event marker = NULL;
-    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 1, &after, &marker), CL_SUCCESS);
-    CHECK_INT(clFlush(queue), CL_SUCCESS);
-    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-    return marker;
+    struct elsewhere there = {make_queue(rig, rig->context, 0), NULL};
+    CHECK_INT(clEnqueueMarkerWithWaitList(there.queue, 1, &after, &there.marker), CL_SUCCESS);
+    if (give_back) {
+        CHECK_INT(clFlush(there.queue), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(there.queue), CL_SUCCESS);
+        there.queue = NULL;
+    }
+    return there;
+}
+
+static void end_elsewhere(const struct elsewhere *there)
+{
+    if (there->marker)
+        end_event(there->marker);
+    if (there->queue)
+        CHECK_INT(clReleaseCommandQueue(there->queue), CL_SUCCESS);
 }
 
 /* Acquires, writes `bytes` and releases, all behind `user`. Returns the release's event. */
 static cl_event release_behind(const struct rig *rig, const struct shared *shared, enum way way, cl_event user,
-                               const void *bytes)
+                               const void *bytes, struct elsewhere there[2])
 {
-    cl_event released = NULL, first = NULL, second = NULL;
+    cl_event released = NULL, wait = user;
     const bool acquire_waits = way == WAY_ACQUIRE;
     CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, acquire_waits, acquire_waits ? &user : NULL, NULL), CL_SUCCESS);
     if (way == WAY_BARRIER)
         CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &user, NULL), CL_SUCCESS);
     CHECK_INT(cl_write(rig->queue, shared, bytes, way == WAY_COMMAND, way == WAY_COMMAND ? &user : NULL, NULL),
               CL_SUCCESS);
-    if (way == WAY_QUEUE || way == WAY_QUEUES)
-        first = marker_elsewhere(rig, user);
-    if (way == WAY_QUEUES)
-        second = marker_elsewhere(rig, first);
-    const cl_event wait = second ? second : first ? first : user;
-    const bool release_waits = first || way == WAY_LIST;
+    if (way >= WAY_QUEUE) {
+        there[0] = wait_elsewhere(rig, user, way == WAY_GONE);
+        wait = there[0].marker;
+    }
+    if (way == WAY_QUEUES) {
+        there[1] = wait_elsewhere(rig, there[0].marker, false);
+        wait = there[1].marker;
+    }
+    const bool release_waits = way >= WAY_QUEUE || way == WAY_LIST;
     CHECK_INT(rig->release(rig->queue, 1, &shared->object, release_waits, release_waits ? &wait : NULL, &released),
               CL_SUCCESS);
-    if (first)
-        end_event(first);
-    if (second)
-        end_event(second);
     return released;
 }
 
@@ -301,10 +316,11 @@ static cl_event release_behind(const struct rig *rig, const struct shared *share
 static void held_release(const struct rig *rig, const struct shared *shared, enum way way, unsigned from)
 {
     unsigned char bytes[SHARED_BYTES];
+    struct elsewhere there[2] = {{NULL, NULL}, {NULL, NULL}};
     const int failures = atomic_load(&tap_case.failures);
     cl_event user = user_event(rig->context);
     rig_pattern(bytes, sizeof(bytes), from + 1);
-    cl_event released = release_behind(rig, shared, way, user, bytes);
+    cl_event released = release_behind(rig, shared, way, user, bytes, there);
     if (CHECK(released != NULL)) {
         CHECK(rig_event_status(released) > CL_COMPLETE);
         CHECK_INT(rig_event_type(released), rig->api->command_release);
@@ -316,6 +332,8 @@ static void held_release(const struct rig *rig, const struct shared *shared, enu
         end_event(released);
         CHECK(round_trip(rig, shared, from + 1, from + 2));
     }
+    end_elsewhere(&there[0]);
+    end_elsewhere(&there[1]);
     end_event(user);
     if (atomic_load(&tap_case.failures) != failures)
         printf("# the way: %s\n", way_names[way]);
@@ -326,9 +344,12 @@ SHARING_CASE(release_waits, 0)
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
         return;
-    for (unsigned i = 0; i < KINDS; i++)
-        for (int way = 0; way < WAYS; way++)
-            held_release(rig, &all[i], (enum way)way, 10 * (unsigned)way + 1 + i);
+    for (unsigned i = 0; i < KINDS; i++) {
+        for (int way = 0; way < WAYS; way++) {
+            d3d_fill(rig, &all[i], 10 * (unsigned)way + i);
+            held_release(rig, &all[i], (enum way)way, 10 * (unsigned)way + i);
+        }
+    }
     shared_close_all(all);
 }
 

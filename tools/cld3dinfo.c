@@ -16,6 +16,7 @@ enum { STATUS_SHARES = 0, STATUS_DOES_NOT_SHARE = 1, STATUS_USAGE = 2 };
 
 static struct info info;
 static bool all_formats;
+static bool second; /* this is the process that does the work */
 
 static void usage(FILE *stream)
 {
@@ -37,6 +38,7 @@ static void read_options(int count, char **arguments)
         {"formats", no_argument, NULL, 'f'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
+        {"second", required_argument, NULL, 's'}, /* for cld3dinfo itself: see info_steps.c */
         {NULL, 0, NULL, 0},
     };
     int option;
@@ -51,6 +53,11 @@ static void read_options(int count, char **arguments)
         case 'V':
             puts("cld3dinfo " CLD3D_VERSION);
             exit(STATUS_SHARES);
+        case 's':
+            second = steps_join(optarg);
+            if (second)
+                break;
+            exit(STATUS_USAGE);
         default:
             usage(stderr);
             exit(STATUS_USAGE);
@@ -73,28 +80,27 @@ static void quieten_cld3d(void)
         SetEnvironmentVariableA(setting_variable(SETTING_LOG), "none");
 }
 
-static void report_crash(const char *what)
+_Noreturn static void work(void)
 {
-    snprintf(info.crash, sizeof(info.crash), "%s", what);
-    print_report(&info, all_formats);
-}
-
-int main(int argc, char **argv)
-{
-    read_options(argc, argv);
-    const UINT code_page = GetConsoleOutputCP();
-    SetConsoleOutputCP(CP_UTF8);
-    crash_expect(report_crash);
     quieten_cld3d();
-
     direct3d_find(&info.d3d);
     opencl_find(&info.opencl);
     sharing_try(&info);
     formats_try(&info);
-
     print_report(&info, all_formats);
-    fflush(stdout);
+    steps_finish(info_sharing_devices(&info) > 0 ? STATUS_SHARES : STATUS_DOES_NOT_SHARE);
+}
+
+int main(int argc, char **argv)
+{
+    int status = STATUS_DOES_NOT_SHARE;
+    read_options(argc, argv);
+    if (second)
+        work();
+    const UINT code_page = GetConsoleOutputCP();
+    SetConsoleOutputCP(CP_UTF8);
+    if (!steps_run(all_formats ? "--formats" : "", &status))
+        work();
     SetConsoleOutputCP(code_page);
-    /* Not `return`: drivers that crash or hang while they are unloaded would change the exit status. */
-    TerminateProcess(GetCurrentProcess(), info_sharing_devices(&info) > 0 ? STATUS_SHARES : STATUS_DOES_NOT_SHARE);
+    return status;
 }

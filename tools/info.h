@@ -216,7 +216,6 @@ struct info {
     struct direct3d d3d;
     unsigned reason_count;
     char reasons[REASONS_MAX][WHY_SIZE]; /* why formats can't be shared, each text once */
-    char crash[2 * WHY_SIZE];            /* a driver's crash, which ended the search */
 };
 
 /* Which devices belong to which adapters, and a texture to every device and back (info_share.c). */
@@ -236,11 +235,21 @@ void print_format_summary(const struct info *info, const struct device *device, 
 void print_format_table(const struct info *info, enum api_index api);
 void print_format_key(const struct info *info);
 
-/* ---- a driver that crashes (info_crash.c) ---- */
+/* ---- steps that drivers may not survive (info_steps.c) ---- */
 
-/* From now on a crash ends the program with status 1, after `report` has been called with a text about it. */
-void crash_expect(void (*report)(const char *what));
-/* What the program does next, for that text. */
-void crash_note(const char *format, ...) __attribute__((format(gnu_printf, 1, 2)));
+/* Says what is done next. False if that has crashed or hung an earlier process: leave it out; `why` says so. The text must
+ * be no other step's. */
+bool step(char *why, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
+/* The steps that were left out. */
+unsigned step_failures(void);
+const char *step_failed(unsigned index);
+
+/* In the first process: has a second one do the work, with `options`, as often as it needs; gives its exit status. False
+ * if no process can be started: then the work can be done here. */
+bool steps_run(const char *options, int *status);
+/* In the second process: `handle` is what the first one gave it with --second. */
+bool steps_join(const char *handle);
+/* Ends the process that did the work. */
+_Noreturn void steps_finish(int status);
 
 #endif

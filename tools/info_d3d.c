@@ -42,7 +42,8 @@ static void find_dxgi(struct direct3d *d3d)
         why_say(d3d->dxgi_why, "dxgi.dll has no CreateDXGIFactory1");
         return;
     }
-    crash_note("listing the graphics adapters");
+    if (!step(d3d->dxgi_why, "listing the graphics adapters"))
+        return;
     IDXGIFactory1 *factory = NULL;
     const HRESULT result = create(&IID_IDXGIFactory1, (void **)&factory);
     if (FAILED(result) || !factory) {
@@ -100,7 +101,8 @@ static void find_d3d9(struct direct3d *d3d)
         why_say(d3d->d3d9_why, "d3d9.dll has no Direct3DCreate9Ex");
         return;
     }
-    crash_note("opening Direct3D 9");
+    if (!step(d3d->d3d9_why, "opening Direct3D 9"))
+        return;
     const HRESULT result = create(D3D_SDK_VERSION, &d3d->d3d9);
     if (FAILED(result) || !d3d->d3d9) {
         d3d->d3d9 = NULL;
@@ -147,8 +149,8 @@ void direct3d_find(struct direct3d *d3d)
         for (unsigned i = 0; i < API_COUNT; i++) {
             if (!d3d->runtimes[i].module)
                 continue;
-            crash_note("making a %s device on %s", apis[i]->name, d3d->adapters[a].name);
-            apis[i]->open(d3d, &d3d->adapters[a]);
+            if (step(d3d->adapters[a].d3d[i].why, "making a %s device on adapter %u", apis[i]->name, a))
+                apis[i]->open(d3d, &d3d->adapters[a]);
         }
     }
 }

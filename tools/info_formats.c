@@ -69,7 +69,13 @@ static void try_formats(struct info *info, const struct session *session, struct
         const struct format_row *row = &session->api->formats[i];
         char why[WHY_SIZE] = "";
         cl_image_format carrier = {0, 0};
-        crash_note("sharing a %s texture of format %s with %s", session->api->name, row->name, session->device->name);
+        /* After a crash nothing more is tried: other formats would only crash in the same way, one process each. */
+        if (!step(why, "sharing a %s texture of format %s (plane %u) with OpenCL device %u", session->api->name, row->name,
+                  row->plane, (unsigned)(session->device - info->opencl.devices))) {
+            results[i].reason = note_reason(info, why);
+            results[i].way = WAY_REFUSED;
+            return;
+        }
         if (!session_try(session, row, &carrier, why)) {
             results[i].reason = note_reason(info, why);
             results[i].way = WAY_REFUSED;

@@ -55,7 +55,8 @@ static void describe(struct library *library)
 
 void library_load(struct library *library, const char *name)
 {
-    crash_note("loading %s", name);
+    if (!step(library->why, "loading %s", name))
+        return;
     library->module = LoadLibraryA(name);
     if (library->module) {
         describe(library);

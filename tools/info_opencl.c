@@ -39,7 +39,9 @@ static void find_cld3d(struct opencl *cl)
         cl->cld3d = layer;
     else
         return;
-    crash_note("asking cld3d about itself");
+    char why[WHY_SIZE];
+    if (!step(why, "asking cld3d about itself"))
+        return;
     cl->version = report("version");
     cl->next = report("next");
     cl->transport = report("transport");
@@ -105,8 +107,9 @@ static void describe_device(const struct opencl *cl, struct device *device)
     const cl_api_clGetDeviceInfo ask_below = (cl_api_clGetDeviceInfo)library_function(&cl->below, "clGetDeviceInfo");
     cl_bool images = CL_FALSE;
 
+    if (!step(device->name, "asking OpenCL device %u about itself", (unsigned)(device - cl->devices)))
+        return;
     device_text(cl, device->id, CL_DEVICE_NAME, device->name, sizeof(device->name));
-    crash_note("asking the OpenCL device %s about itself", device->name);
     device_text(cl, device->id, CL_DEVICE_VERSION, device->version, sizeof(device->version));
     device_text(cl, device->id, CL_DRIVER_VERSION, device->driver, sizeof(device->driver));
     ask(device->id, CL_DEVICE_TYPE, sizeof(device->type), &device->type, NULL);
@@ -124,7 +127,8 @@ static void find_devices(struct opencl *cl, struct platform *platform)
 {
     cl_device_id ids[DEVICES_MAX] = {NULL};
     cl_uint count = 0;
-    crash_note("asking the OpenCL platform %s for its devices", platform->name);
+    if (platform->why[0] || !step(platform->why, "asking the OpenCL platform %s for its devices", platform->name))
+        return;
     const cl_int code = cl->call.clGetDeviceIDs(platform->id, CL_DEVICE_TYPE_ALL, DEVICES_MAX, ids, &count);
     if (code != CL_SUCCESS) {
         why_cl(platform->why, "clGetDeviceIDs", code);
@@ -147,7 +151,8 @@ static void find_platforms(struct opencl *cl)
 {
     cl_platform_id ids[PLATFORMS_MAX] = {NULL};
     cl_uint count = 0;
-    crash_note("asking OpenCL for its platforms");
+    if (!step(cl->why, "asking OpenCL for its platforms"))
+        return;
     const cl_int code = cl->call.clGetPlatformIDs(PLATFORMS_MAX, ids, &count);
     if (code != CL_SUCCESS)
         why_cl(cl->why, "clGetPlatformIDs", code);
@@ -158,7 +163,8 @@ static void find_platforms(struct opencl *cl)
             continue;
         struct platform *platform = &cl->platforms[cl->platform_count++];
         platform->id = ids[i];
-        crash_note("asking an OpenCL platform for its name");
+        if (!step(platform->why, "asking OpenCL platform %u for its name", i))
+            continue;
         platform_text(cl, ids[i], CL_PLATFORM_NAME, platform->name, sizeof(platform->name));
         platform_text(cl, ids[i], CL_PLATFORM_VERSION, platform->version, sizeof(platform->version));
         for (unsigned k = 0; k < API_COUNT; k++)

@@ -33,18 +33,19 @@ static const char *type_name(cl_channel_type type)
 /* ---- summary ---- */
 
 struct tally {
-    unsigned all, direct, wider;
+    unsigned all, direct, wider, untried;
 };
 
 static struct tally count(const struct device *device, enum api_index api, bool beyond)
 {
-    struct tally tally = {0, 0, 0};
+    struct tally tally = {0};
     for (unsigned i = 0; i < *apis[api]->format_count; i++) {
         if (apis[api]->formats[i].beyond != beyond)
             continue;
         tally.all++;
         tally.direct += device->sharing[api].formats[i].way == WAY_DIRECT;
         tally.wider += device->sharing[api].formats[i].way == WAY_WIDER;
+        tally.untried += device->sharing[api].formats[i].way == WAY_UNTRIED;
     }
     return tally;
 }
@@ -57,6 +58,8 @@ static void print_tally(const char *label, const char *of, struct tally tally)
                     tally.wider);
     else
         print_field(label, "%u of the %u %s%s", good, tally.all, of, good ? ", all directly" : "");
+    if (tally.untried)
+        print_field("", "(%u of them were not tried, after a crash)", tally.untried);
 }
 
 /* A format, with its plane if it has several. */

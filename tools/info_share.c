@@ -51,7 +51,9 @@ static void ask_sets(struct info *info, const struct platform *platform, unsigne
         /* Direct3D 9 has no adapter objects: there the device is asked about. */
         if (api == API_D3D9 ? !adapter->d3d[api].device : !adapter->dxgi)
             continue;
-        crash_note("asking %s for the devices of %s (%s)", platform->name, adapter->name, apis[api]->get_devices);
+        char why[WHY_SIZE];
+        if (!step(why, "asking %s for the devices of adapter %u (%s)", platform->name, a, apis[api]->get_devices))
+            continue;
         ask_set(info, platform, api, a, true);
         ask_set(info, platform, api, a, false);
     }
@@ -93,8 +95,10 @@ static void try_device(const struct info *info, struct device *device, unsigned 
     }
     cl_image_format carrier;
     struct session session = {&info->opencl, apis[api], device, adapter->d3d[api].device, NULL, NULL, NULL, NULL, NULL};
-    crash_note("sharing a %s texture with %s", apis[api]->name, device->name);
     sharing->tried = true;
+    if (!step(sharing->why, "sharing a %s texture with OpenCL device %u", apis[api]->name,
+              (unsigned)(device - info->opencl.devices)))
+        return;
     sharing->adapter = adapter;
     sharing->works = session_open(&session, sharing->why) &&
                      session_try(&session, plain_format(apis[api]), &carrier, sharing->why);

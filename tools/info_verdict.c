@@ -93,8 +93,8 @@ void print_verdict(const struct info *info)
         print_text("cld3d is not active, but OpenCL has Direct3D sharing of its own: %s.", what);
     else
         print_text("cld3d is not active, and this OpenCL has no Direct3D sharing that works.");
-    if (info->crash[0])
-        print_text("The search ended early: %s.", info->crash);
+    for (unsigned i = 0; i < step_failures(); i++)
+        print_text("A driver crashed or hung while %s.", step_failed(i));
 }
 
 /* ---- what to do ---- */

@@ -64,7 +64,7 @@ static cl_int end_steps(cl_int status, cl_mem wide, cl_event begun, cl_event *fi
     if (first && status == CL_SUCCESS)
         *first = begun;
     else if (begun)
-        next.clReleaseEvent(begun);
+        event_put(begun);
     return status;
 }
 
@@ -108,9 +108,9 @@ void image_publish(cl_command_queue queue, cl_command_type type, cl_event first,
     if (event)
         *event = done;
     else if (done)
-        next.clReleaseEvent(done);
+        event_put(done);
     if (first)
-        next.clReleaseEvent(first);
+        event_put(first);
     record_put(record);
 }
 
@@ -157,7 +157,7 @@ static cl_int upload(struct image_record *image, const void *bytes)
         status = image_from_narrow(image, queue, origin, image->extent, narrow, 0, NULL, NULL, &done);
     if (done) {
         status = next.clWaitForEvents(1, &done);
-        next.clReleaseEvent(done);
+        event_put(done);
     }
     if (narrow)
         next.clReleaseMemObject(narrow);

@@ -29,7 +29,7 @@ static cl_int tidy(struct image_record *image, cl_command_queue queue, cl_uint w
     status = image_to_narrow(image, queue, origin, image->extent, narrow, wait_count, wait, NULL, &out);
     if (status == CL_SUCCESS) {
         status = image_from_narrow(image, queue, origin, image->extent, narrow, 1, &out, NULL, done);
-        next.clReleaseEvent(out);
+        event_put(out);
     }
     next.clReleaseMemObject(narrow);
     return status;
@@ -79,7 +79,9 @@ static cl_int collect(struct arguments *a, cl_command_queue queue, cl_kernel ker
     cl_int status = prepare(a, queue, kernel, wait_count, wait);
     if (status == CL_SUCCESS && a->tidied_count) {
         /* In every kind of queue the kernel comes after the tidying. */
-        status = next.clEnqueueBarrierWithWaitList(queue, a->tidied_count, a->tidied, NULL);
+        cl_event passed = NULL;
+        status = next.clEnqueueBarrierWithWaitList(queue, a->tidied_count, a->tidied, &passed);
+        event_put(passed);
     }
     event_release_all(a->tidied_count, a->tidied);
     for (cl_uint i = 0; i < a->count; i++)

@@ -82,7 +82,7 @@ static void *map_carried(const struct map_call *m, cl_event *event, cl_int *stat
     if (narrow && *status == CL_SUCCESS) {
         mapping->pointer = m->image->host ? map_host(m, narrow, &filled, &done, status)
                                           : map_buffer(m, narrow, &filled, &done, status);
-        next.clReleaseEvent(filled);
+        event_put(filled);
     }
     if (narrow && (m->image->host || *status != CL_SUCCESS))
         next.clReleaseMemObject(narrow);
@@ -95,7 +95,7 @@ static void *map_carried(const struct map_call *m, cl_event *event, cl_int *stat
         return pointer;
     }
     if (first)
-        next.clReleaseEvent(first);
+        event_put(first);
     free(mapping);
     return NULL;
 }
@@ -191,7 +191,7 @@ static cl_int unmap_carried(struct image_record *image, struct image_mapping *ma
         if (status == CL_SUCCESS)
             image_publish(queue, CL_COMMAND_UNMAP_MEM_OBJECT, first, done, event);
         else
-            next.clReleaseEvent(first);
+            event_put(first);
     } else if (status == CL_SUCCESS) {
         image_publish(queue, CL_COMMAND_UNMAP_MEM_OBJECT, NULL, first, event);
     }

@@ -68,11 +68,11 @@ static cl_int read_carried(struct image_record *image, cl_command_queue queue, c
     if (status == CL_SUCCESS) {
         status = next.clEnqueueReadBufferRect(queue, narrow, blocking, zero, zero, host.rows, 0, 0, host.row_pitch,
                                               host.slice_pitch, ptr, 1, &packed, &done);
-        next.clReleaseEvent(packed);
+        event_put(packed);
         if (status == CL_SUCCESS)
             image_publish(queue, CL_COMMAND_READ_IMAGE, first, done, event);
         else
-            next.clReleaseEvent(first);
+            event_put(first);
     }
     next.clReleaseMemObject(narrow);
     return status;
@@ -116,7 +116,7 @@ static cl_int write_carried(struct image_record *image, cl_command_queue queue, 
         if (status == CL_SUCCESS)
             image_publish(queue, CL_COMMAND_WRITE_IMAGE, first, done, event);
         else
-            next.clReleaseEvent(first);
+            event_put(first);
     }
     next.clReleaseMemObject(narrow);
     return status;
@@ -204,7 +204,7 @@ static cl_int copy_by_buffer(const struct image_copy *c, size_t texel, cl_uint w
     if (status == CL_SUCCESS)
         image_publish(c->queue, CL_COMMAND_COPY_IMAGE, first, done, event);
     else if (first)
-        next.clReleaseEvent(first);
+        event_put(first);
     return status;
 }
 
@@ -266,11 +266,11 @@ static cl_int copy_out(struct image_record *image, cl_command_queue queue, cl_me
     if (status == CL_SUCCESS) {
         status = next.clEnqueueCopyBuffer(queue, narrow, to, 0, offset, image_region_bytes(image, region), 1, &packed,
                                           &done);
-        next.clReleaseEvent(packed);
+        event_put(packed);
         if (status == CL_SUCCESS)
             image_publish(queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, first, done, event);
         else
-            next.clReleaseEvent(first);
+            event_put(first);
     }
     next.clReleaseMemObject(narrow);
     return status;
@@ -309,7 +309,7 @@ static cl_int copy_in(struct image_record *image, cl_command_queue queue, cl_mem
         if (status == CL_SUCCESS)
             image_publish(queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, first, done, event);
         else
-            next.clReleaseEvent(first);
+            event_put(first);
     }
     next.clReleaseMemObject(narrow);
     return status;

@@ -76,7 +76,7 @@ static void command_end(struct command *c)
         record_put(c->objects[i]);
     free(c->objects);
     if (c->first)
-        below()->clReleaseEvent(c->first);
+        event_put(c->first);
     record_put(c->queue);
 }
 
@@ -118,6 +118,12 @@ void command_abandon(const struct command *c, cl_uint count)
         c->objects[i]->transport->abandon(&c->objects[i]->transfer);
 }
 
+void command_set_rows(const struct command *c, bool later)
+{
+    for (cl_uint i = 0; i < c->count; i++)
+        c->objects[i]->transfer.in_rows = later;
+}
+
 /* The acquire may still fail with its wait list: each object remembers the event that will tell. */
 static void remember(const struct command *c, cl_event event)
 {
@@ -129,7 +135,7 @@ static void remember(const struct command *c, cl_event event)
         c->objects[i]->pending = event;
         os_unlock(&registry_lock);
         if (before)
-            below()->clReleaseEvent(before);
+            event_put(before);
     }
 }
 
@@ -156,6 +162,17 @@ cl_int command_transfer(const struct command *c, bool to_opencl, cl_command_queu
     return status;
 }
 
+cl_int command_barrier(const struct command *c)
+{
+    cl_event passed = NULL;
+    if (!queue_out_of_order(c->queue))
+        return CL_SUCCESS;
+    const cl_int status = log_next(c->call, "clEnqueueBarrierWithWaitList",
+                                   below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, &passed));
+    event_put(passed);
+    return status;
+}
+
 /* In a queue with profiling the command's time begins with a marker, so that Direct3D's part is inside. */
 static void begin_profile(struct command *c)
 {
@@ -173,7 +190,7 @@ static void publish(struct command *c, cl_event event)
         c->first = NULL;
         *c->event = event;
     } else if (event) {
-        below()->clReleaseEvent(event);
+        event_put(event);
     }
 }
 
@@ -191,6 +208,9 @@ static cl_int nothing_to_do(struct command *c)
     cl_event event;
     if (!c->event)
         return CL_SUCCESS;
+    /* PoCL 3.1 never ends a command that is enqueued behind an event which has failed already. */
+    if (event_list_failed(c->wait_count, c->wait))
+        return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     const cl_int status = log_next(c->call, "clEnqueueMarkerWithWaitList",
                                    below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait,
                                                                         &event));
@@ -290,10 +310,8 @@ static cl_int read_back(struct command *c)
     cl_event *reads = calloc(c->count, sizeof(*reads));
     if (!reads)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u events", c->count);
-    cl_int status = CL_SUCCESS;
-    if (queue_out_of_order(c->queue))
-        status = log_next(c->call, "clEnqueueBarrierWithWaitList",
-                          below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, NULL));
+    cl_int status = command_barrier(c);
+    command_set_rows(c, false);
     if (status == CL_SUCCESS)
         status = command_transfer(c, false, c->queue->head.handle, c->wait_count, c->wait, reads);
     if (status == CL_SUCCESS) {

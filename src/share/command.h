@@ -23,10 +23,16 @@ void command_set_state(const struct command *command, enum object_state state);
 /* Ends the transfers of the first `count` objects without moving anything. */
 void command_abandon(const struct command *command, cl_uint count);
 
+/* Tells the transfers whether the way back is stored in this call or later. */
+void command_set_rows(const struct command *command, bool later);
+
 /* Enqueues the transfers of all objects in one direction: `events` gets `count` events. On failure what was enqueued is
  * complete and its events are released. */
 cl_int command_transfer(const struct command *command, bool to_opencl, cl_command_queue queue, cl_uint wait_count,
                         const cl_event *wait, cl_event *events);
+
+/* Makes what follows in an out-of-order queue come after all that is in it. */
+cl_int command_barrier(const struct command *command);
 
 /* The queue is held: defers the command until the user events that hold it are set. */
 cl_int deferred_release(struct command *command);

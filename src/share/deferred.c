@@ -101,7 +101,7 @@ static cl_int close_gate(struct command *c, struct deferred *d)
         c->first = NULL;
         *c->event = end;
     } else {
-        below()->clReleaseEvent(end);
+        event_put(end);
     }
     return CL_SUCCESS;
 }
@@ -111,10 +111,8 @@ cl_int deferred_release(struct command *c)
     struct deferred *d = make(c, true);
     if (!d)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    cl_int status = CL_SUCCESS;
-    if (queue_out_of_order(c->queue))
-        status = log_next(c->call, "clEnqueueBarrierWithWaitList",
-                          below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, NULL));
+    cl_int status = command_barrier(c);
+    command_set_rows(c, true);
     if (status == CL_SUCCESS)
         status = command_transfer(c, false, c->queue->head.handle, c->wait_count, c->wait, d->reads);
     if (status == CL_SUCCESS)

@@ -14,7 +14,7 @@ static void destroy(struct record *record)
 {
     struct event_record *event = (struct event_record *)record;
     if (event->first)
-        below()->clReleaseEvent(event->first);
+        event_put(event->first);
     free(event);
 }
 
@@ -34,7 +34,7 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
     }
     log_write(LOG_ERROR, "no memory to follow an event: it will show the driver's command type");
     if (first)
-        below()->clReleaseEvent(first);
+        event_put(first);
 }
 
 void event_track(cl_event event, cl_command_type type, const struct queue_record *queue, cl_event first)
@@ -91,11 +91,56 @@ bool event_list_failed(cl_uint count, const cl_event *events)
     return false;
 }
 
+/* Events kept while user events were pending. Guarded by registry_lock. */
+static cl_event *kept;
+static unsigned kept_count, kept_capacity;
+
+static bool keep_locked(cl_event event)
+{
+    if (kept_count == kept_capacity) {
+        const unsigned wider = kept_capacity ? kept_capacity * 2 : 32;
+        cl_event *grown = realloc(kept, wider * sizeof(*grown));
+        if (!grown)
+            return false;
+        kept = grown;
+        kept_capacity = wider;
+    }
+    kept[kept_count++] = event;
+    return true;
+}
+
+void event_put(cl_event event)
+{
+    if (!event)
+        return;
+    if (holds_possible() && event_status(event) > CL_COMPLETE) {
+        os_lock(&registry_lock);
+        const bool stays = keep_locked(event);
+        os_unlock(&registry_lock);
+        if (stays)
+            return;
+    }
+    below()->clReleaseEvent(event);
+}
+
 void event_release_all(cl_uint count, cl_event *events)
 {
     for (cl_uint i = 0; i < count; i++)
-        if (events[i])
-            below()->clReleaseEvent(events[i]);
+        event_put(events[i]);
+}
+
+void event_sweep(void)
+{
+    os_lock(&registry_lock);
+    cl_event *list = kept;
+    const unsigned count = kept_count;
+    kept = NULL;
+    kept_count = kept_capacity = 0;
+    os_unlock(&registry_lock);
+    /* Those that are not over yet go back into the list. */
+    for (unsigned i = 0; i < count; i++)
+        event_put(list[i]);
+    free(list);
 }
 
 /* ---- queries ---- */

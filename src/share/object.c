@@ -60,7 +60,7 @@ static void destroy(struct record *record)
 {
     struct object_record *object = (struct object_record *)record;
     if (object->pending)
-        below()->clReleaseEvent(object->pending);
+        event_put(object->pending);
     if (object->transport)
         object->transport->destroy(&object->transfer);
     if (object->transfer.surface.resource)
@@ -108,7 +108,7 @@ void object_settle(struct object_record *object)
         object->pending = pending;
     os_unlock(&registry_lock);
     if (!keep)
-        below()->clReleaseEvent(pending);
+        event_put(pending);
     if (!undo)
         return;
     object->transport->abandon(&object->transfer);

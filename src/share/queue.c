@@ -78,10 +78,50 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
     return status;
 }
 
-static cl_int CL_API_CALL release_queue(cl_command_queue queue)
+/* Queues that the application gave back while they were held: their commands live on, and others may wait for them. Each
+ * is held by the list. Guarded by registry_lock. */
+static struct queue_record *gone;
+
+static struct queue_record *find_locked(cl_command_queue handle)
 {
-    registry_app_release(RECORD_QUEUE, queue);
-    return below()->clReleaseCommandQueue(queue);
+    struct queue_record *queue = registry_find_locked(RECORD_QUEUE, handle);
+    for (struct queue_record *q = gone; q && !queue; q = q->after)
+        if (q->head.handle == handle)
+            queue = q;
+    return queue;
+}
+
+static cl_int CL_API_CALL release_queue(cl_command_queue handle)
+{
+    struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
+    if (queue && registry_app_release(RECORD_QUEUE, handle)) {
+        os_lock(&registry_lock);
+        if (queue->held_count) {
+            queue->after = gone;
+            gone = queue;
+            record_hold(queue);
+        }
+        os_unlock(&registry_lock);
+    }
+    record_put(queue);
+    return below()->clReleaseCommandQueue(handle);
+}
+
+/* Takes the queues out of the list that nothing holds any longer; the caller puts them when the lock is free. */
+static struct queue_record *free_gone_locked(void)
+{
+    struct queue_record *freed = NULL;
+    for (struct queue_record **place = &gone; *place;) {
+        struct queue_record *queue = *place;
+        if (queue->held_count) {
+            place = &queue->after;
+            continue;
+        }
+        *place = queue->after;
+        queue->after = freed;
+        freed = queue;
+    }
+    return freed;
 }
 
 /* ---- flushing ---- */
@@ -175,8 +215,8 @@ void holds_note(cl_command_queue handle, cl_uint count, const cl_event *events)
             below()->clGetEventInfo(events[i], CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL);
         record_put(ours);
         os_lock(&registry_lock);
-        struct queue_record *queue = registry_find_locked(RECORD_QUEUE, handle);
-        struct queue_record *other = of ? registry_find_locked(RECORD_QUEUE, of) : NULL;
+        struct queue_record *queue = find_locked(handle);
+        struct queue_record *other = of ? find_locked(of) : NULL;
         const unsigned waiting = atomic_load_explicit(&pending_count, memory_order_relaxed);
         if (queue && listed(pending, waiting, events[i]))
             hold_locked(queue, events[i]);
@@ -208,7 +248,15 @@ static void user_event_over(cl_event event)
     const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed);
     atomic_store_explicit(&pending_count, without(pending, count, event), memory_order_relaxed);
     registry_each_locked(RECORD_QUEUE, let_go, event);
+    for (struct queue_record *queue = gone; queue; queue = queue->after)
+        let_go(&queue->head, event);
+    struct queue_record *freed = free_gone_locked();
     os_unlock(&registry_lock);
+    while (freed) {
+        struct queue_record *after = freed->after;
+        record_put(freed);
+        freed = after;
+    }
 }
 
 static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcode_ret)
@@ -230,6 +278,7 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     if (status == CL_SUCCESS && holds_possible()) {
         user_event_over(event);
         deferred_run();
+        event_sweep();
     }
     return status;
 }

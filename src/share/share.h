@@ -51,6 +51,7 @@ struct queue_record {
     cl_command_queue_properties properties;
     cl_event *held_by; /* pending user events that commands of this queue wait for; guarded by registry_lock */
     unsigned held_count, held_capacity;
+    struct queue_record *after; /* of the queues that the application gave back while they were held */
 };
 
 bool queue_out_of_order(const struct queue_record *queue);
@@ -88,7 +89,12 @@ cl_int event_status(cl_event event);
 cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events);
 /* Whether an event of the list has failed. */
 bool event_list_failed(cl_uint count, const cl_event *events);
+/* Gives a reference of ours to a driver's event back; NULL is allowed. While user events are pending that may come later:
+ * PoCL 3.1 ends the process if a user event fails and a command behind it has an event that nobody holds. */
+void event_put(cl_event event);
 void event_release_all(cl_uint count, cl_event *events);
+/* Gives back what event_put kept and what is over by now. */
+void event_sweep(void);
 
 /* ---- shared objects (object.c) ---- */
 

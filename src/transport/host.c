@@ -3,7 +3,7 @@
 #include "d3d/formats.h"
 #include "log.h"
 #include "os/os.h"
-#include "share/tiers.h"
+#include "share/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +54,15 @@ static cl_int move_image(struct transfer *transfer, bool to_opencl, cl_command_q
                          cl_event *done)
 {
     const cl_icd_dispatch *cl = tier_formats();
-    return to_opencl ? cl->clEnqueueWriteImage(queue, transfer->memory, CL_FALSE, origin, region, place->row_pitch,
-                                               place->slice_pitch, place->data, wait_count, wait, done)
-                     : cl->clEnqueueReadImage(queue, transfer->memory, CL_FALSE, origin, region, place->row_pitch,
-                                              place->slice_pitch, place->data, wait_count, wait, done);
+    const cl_int status =
+        to_opencl ? cl->clEnqueueWriteImage(queue, transfer->memory, CL_FALSE, origin, region, place->row_pitch,
+                                            place->slice_pitch, place->data, wait_count, wait, done)
+                  : cl->clEnqueueReadImage(queue, transfer->memory, CL_FALSE, origin, region, place->row_pitch,
+                                           place->slice_pitch, place->data, wait_count, wait, done);
+    /* The formats tier lets the event of a carried image answer as a read or write; this one is not the application's. */
+    if (status == CL_SUCCESS)
+        registry_forget(RECORD_EVENT, *done);
+    return status;
 }
 
 static cl_int move_buffer(struct transfer *transfer, bool to_opencl, cl_command_queue queue, const struct place *place,
@@ -91,8 +96,7 @@ static cl_int move_slices(struct transfer *transfer, bool to_opencl, cl_command_
         status = cl->clEnqueueMarkerWithWaitList(queue, count, events, done);
     if (status != CL_SUCCESS && count)
         cl->clWaitForEvents(count, events); /* they use the mapped memory */
-    for (cl_uint i = 0; i < count; i++)
-        cl->clReleaseEvent(events[i]);
+    event_release_all(count, events);
     free(events);
     return status;
 }
@@ -116,14 +120,14 @@ static cl_int upload(struct transfer *transfer, cl_command_queue queue, cl_uint 
     return move(transfer, true, queue, &place, wait_count, wait, done);
 }
 
-/* The bytes come back through rows of our own where the staging copy is not mapped yet (a deferred acquire comes
- * before), and for planes: what is mapped now of the other plane may be old when it is stored. */
+/* The bytes come back through rows of our own if the core says so, and for planes: what is mapped now of the other plane
+ * may be old when it is stored. */
 static cl_int download(struct transfer *transfer, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                        cl_event *done)
 {
     const struct surface_desc *desc = &transfer->surface.desc;
     const size_t row = row_bytes(desc), slice = row * desc->height;
-    transfer->in_rows = planar(transfer) || !transfer->is_mapped;
+    transfer->in_rows = transfer->in_rows || planar(transfer);
     if (!transfer->in_rows) {
         const struct place place = {transfer->mapped.data, transfer->mapped.row_pitch, transfer->mapped.slice_pitch};
         return move(transfer, false, queue, &place, wait_count, wait, done);

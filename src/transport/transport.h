@@ -17,7 +17,8 @@ struct transfer {
     struct mapped_surface mapped; /* valid while is_mapped */
     bool is_mapped;
     void *rows;                   /* memory of our own for the way back, rows without gaps; NULL until it is needed */
-    bool in_rows;                 /* the way back goes through `rows` */
+    bool in_rows;                 /* the way back goes through `rows`: set by the core for a release that will be stored
+                                     later, when the staging copy may have been mapped anew; and for planes */
 };
 
 struct transport {
