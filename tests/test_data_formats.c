@@ -69,15 +69,15 @@ static void values_of(struct shared *s, const struct format *format)
     free(in);
 }
 
-static void values(struct shared *small, const struct format *format)
+static void values(struct shared *like, const struct format *format)
 {
-    const bool deep = small->desc.depth;
-    struct rig_desc desc = small->desc;
+    const bool deep = like->desc.depth;
+    struct rig_desc desc = like->desc;
     struct shared s;
     desc.width = 256;
     desc.height = deep ? 32 : 256;
     desc.depth = deep ? 8 : 0;
-    if (shared_open(&s, small->rig, &desc, 0, CL_MEM_READ_WRITE)) {
+    if (shared_open(&s, like->rig, &desc, 0, CL_MEM_READ_WRITE)) {
         values_of(&s, format);
         shared_close(&s);
     }

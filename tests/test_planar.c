@@ -729,6 +729,9 @@ POOL_CASE(threads)
     struct worker workers[THREADS];
     struct test_job jobs[THREADS];
     test_thread running[THREADS];
+#ifndef _WIN32
+    fake_d3d_slow_calls(200); /* so that they are sure to meet there */
+#endif
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (struct worker){pool, make_queue(pool->rig, pool->rig->context, 0), &meeting, i / PLANE_COUNT + 2,
                                      i % PLANE_COUNT};

@@ -15,7 +15,7 @@ struct deferred {
     struct command command; /* its own lists and holds */
     bool release;
     cl_event gate;          /* owned */
-    cl_event start;         /* owned; complete when the commands before an acquire are */
+    cl_event start;         /* owned; complete when the commands before it are: of an acquire with its wait list */
     cl_event *reads;        /* owned; of a release */
     struct deferred *after;
 };
@@ -112,6 +112,9 @@ cl_int deferred_release(struct command *c)
     if (!d)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     cl_int status = command_barrier(c);
+    if (status == CL_SUCCESS)
+        status = log_next(c->call, "clEnqueueMarkerWithWaitList",
+                          below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, 0, NULL, &d->start));
     command_set_rows(c, true);
     if (status == CL_SUCCESS)
         status = command_transfer(c, false, c->queue->head.handle, c->wait_count, c->wait, d->reads);
@@ -152,6 +155,8 @@ static bool end_release(struct deferred *d)
     const struct command *c = &d->command;
     if (below()->clWaitForEvents(c->count, d->reads) != CL_SUCCESS) {
         log_write(LOG_WARN, "%s: a command that it waits for has failed: the objects stay acquired", c->call);
+        /* A failed command may let later ones overtake those before it (PoCL 3.1): let these be over. */
+        below()->clWaitForEvents(1, &d->start);
         command_set_state(c, OBJECT_ACQUIRED);
         return false;
     }

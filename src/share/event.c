@@ -109,11 +109,23 @@ static bool keep_locked(cl_event event)
     return true;
 }
 
+/* PoCL 3.1 keeps a queue's last command in mind by its event, without a reference, if that command failed: the next one
+ * would meet freed memory. So before the event of a failed command goes, its queue gets another last command. */
+static void heal(cl_event event)
+{
+    cl_command_queue queue = NULL;
+    if (below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) == CL_SUCCESS && queue)
+        below()->clEnqueueMarkerWithWaitList(queue, 0, NULL, NULL);
+}
+
 void event_put(cl_event event)
 {
     if (!event)
         return;
-    if (holds_possible() && event_status(event) > CL_COMPLETE) {
+    const cl_int status = event_status(event);
+    if (status < 0)
+        heal(event);
+    if (holds_possible() && status > CL_COMPLETE) {
         os_lock(&registry_lock);
         const bool stays = keep_locked(event);
         os_unlock(&registry_lock);
@@ -200,7 +212,8 @@ static cl_int CL_API_CALL retain_event(cl_event event)
 
 static cl_int CL_API_CALL release_event(cl_event event)
 {
-    registry_app_release(RECORD_EVENT, event);
+    if (registry_app_release(RECORD_EVENT, event) && event_status(event) < 0)
+        heal(event);
     return below()->clReleaseEvent(event);
 }
 
