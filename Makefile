@@ -1,15 +1,17 @@
 # The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
 
-.PHONY: help build demo check check-quick check-dxvk clean
+.PHONY: help build demo demo-video check check-quick check-dxvk clean
 .NOTPARALLEL:
 
-# For the scripts: the demo's picture, the OpenCL driver, and DEPS=no to leave the packages alone.
-export IMAGE OPENCL DEPS
+# For the scripts: the demos' picture and video, the OpenCL driver, and DEPS=no to leave the packages alone.
+export IMAGE VIDEO OPENCL DEPS
 
 help:
 	@echo "make build         compile all for Windows and Linux; what you use is in out/"
 	@echo "make demo          paint a picture with Direct3D 11 and OpenCL under Wine: out/demo.png"
 	@echo "                   (IMAGE=any.png or any.jpg, OPENCL=pocl or rusticl)"
+	@echo "make demo-video    take the noise out of a video with Direct3D 9 and OpenCL: out/demo-video.mp4"
+	@echo "                   (VIDEO=any video, OPENCL=pocl or rusticl)"
 	@echo "make check         run all tests; the last line tells how many passed and failed"
 	@echo "make check-quick   run the tests that take less than two minutes together"
 	@echo "make check-dxvk    run the tests that use Direct3D over DXVK in place of Wine's own Direct3D"
@@ -25,6 +27,11 @@ demo:
 	@scripts/deps demo
 	@scripts/build x64
 	@scripts/demo
+
+demo-video:
+	@scripts/deps demo-video
+	@scripts/build x64
+	@scripts/demo-video
 
 check:
 	@scripts/deps check

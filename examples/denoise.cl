@@ -47,7 +47,7 @@ void denoise(read_only image2d_t frame, read_only image2d_t before, float varian
 
     const float4 old = read_imagef(before, nearest, at);
     const float4 new = read_imagef(frame, nearest, at);
-    const float stillness = 1 - smoothstep(1.5f, 2.5f, change);
+    const float stillness = 1 - smoothstep(1.6f, 3.0f, change);
     const float frames = 1 + stillness * fmin(old.w, LONGEST - 1.0f);
     const float2 clean = mix(old.xy, new.xy, 1 / frames);
     write_imagef(after, at, (float4)(clean, 0, frames));

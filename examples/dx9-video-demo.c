@@ -392,11 +392,14 @@ static double play(const struct opencl *cl, const struct screen *screen, struct 
             save_picture(screen, filter, picture);
         progress(filter->frames, expected, filter->frames * 1000.0 / (clock_ms() - begin));
     }
+    const double whole = clock_ms() - begin;
+    if (filter->frames && filter->frames < expected)
+        progress(filter->frames, filter->frames, filter->frames * 1000.0 / whole);
     if (filter->frames && filter->frames < (expected + 1) / 2)
         save_picture(screen, filter, picture);
     free(frame);
     picture_free(&shown);
-    return clock_ms() - begin;
+    return whole;
 }
 
 /* Reads "640x360". Half of each must be whole, as the chroma plane has half the size. */

@@ -1,10 +1,10 @@
 /* Planar video textures, as cl_intel_d3d11_nv12_media_sharing has them: NV12, and P010 and P016 by the same rule. The
- * subresource of an object is plane + 2 * slice; plane 0 is luma (one channel), plane 1 chroma (two channels) at half the
- * width and height.
+ * subresource of an object is plane + 2 * slice; plane 0 is luma (one channel), plane 1 chroma (two channels) at half
+ * the width and height.
  *
  * Direct3D copies no single plane, so what must not happen is that the release of one plane takes back another. The
- * textures here are those of video programs: an array of slices that nothing is bound to and no flag shares, with an object
- * for each plane of each slice, all alive at once. */
+ * textures here are those of video programs: an array of slices that nothing is bound to and no flag shares, with an
+ * object for each plane of each slice, all alive at once. */
 #include "sharing.h"
 
 enum { PLANE_COUNT = 2, SLICE_COUNT = 8 };
@@ -118,7 +118,8 @@ static bool d3d_is_right(const struct pool *pool)
     for (int slice = 0; slice < (int)pool->desc.slices; slice++) {
         rig_read(pool->rig, pool->texture, &pool->desc, (UINT)slice, frame);
         for (int plane = 0; plane < PLANE_COUNT; plane++)
-            right = plane_has(pool, in_plane(&pool->desc, frame, plane), slice, plane, pool->seeds[slice][plane]) && right;
+            if (!plane_has(pool, in_plane(&pool->desc, frame, plane), slice, plane, pool->seeds[slice][plane]))
+                right = false;
     }
     free(frame);
     return right;
@@ -156,7 +157,8 @@ static void release_planes(cl_mem objects[SLICE_COUNT][PLANE_COUNT])
 }
 
 /* Writes and reads of an acquired plane that end in the call. */
-static void cl_write_plane(cl_command_queue queue, struct pool *pool, cl_mem object, int slice, int plane, unsigned seed)
+static void cl_write_plane(cl_command_queue queue, struct pool *pool, cl_mem object, int slice, int plane,
+                           unsigned seed)
 {
     const size_t size = plane_bytes(&pool->desc, plane);
     size_t region[3];
@@ -175,8 +177,8 @@ static bool cl_plane_has(cl_command_queue queue, const struct pool *pool, cl_mem
     size_t region[3];
     unsigned char *bytes = calloc(1, plane_bytes(&pool->desc, plane));
     const bool same =
-        CHECK_INT(clEnqueueReadImage(queue, object, CL_TRUE, no_origin(), plane_region(&pool->desc, plane, region), 0, 0,
-                                     bytes, 0, NULL, NULL),
+        CHECK_INT(clEnqueueReadImage(queue, object, CL_TRUE, no_origin(), plane_region(&pool->desc, plane, region), 0,
+                                     0, bytes, 0, NULL, NULL),
                   CL_SUCCESS) &&
         plane_has(pool, bytes, slice, plane, seed);
     free(bytes);
@@ -353,8 +355,8 @@ static void refused_plane(const struct pool *pool, UINT subresource, cl_int code
 
 POOL_CASE(out_of_range)
 {
-    static const UINT beyond[] = {SLICE_COUNT * PLANE_COUNT, SLICE_COUNT * PLANE_COUNT + 1, SLICE_COUNT * PLANE_COUNT * 2, 0x7FFFFFFF, 0x80000000,
-                                  0xFFFFFFFE, 0xFFFFFFFF};
+    enum { ALL = SLICE_COUNT * PLANE_COUNT };
+    static const UINT beyond[] = {ALL, ALL + 1, 2 * ALL, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF};
     for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++)
         refused_plane(pool, beyond[i], CL_INVALID_VALUE);
     /* With one slice there are the two planes and nothing else. */
@@ -417,7 +419,8 @@ static void there_and_back(struct pool *pool)
         for (int i = 0; i < (int)count; i++) {
             const int slice = i / PLANE_COUNT, plane = i % PLANE_COUNT;
             cl_plane_has(rig->queue, pool, pool->objects[slice][plane], slice, plane, pool->seeds[slice][plane]);
-            cl_write_plane(rig->queue, pool, pool->objects[slice][plane], slice, plane, 2000u + 40u * round + (unsigned)i);
+            cl_write_plane(rig->queue, pool, pool->objects[slice][plane], slice, plane,
+                           2000u + 40u * round + (unsigned)i);
         }
         CHECK_INT(rig->release(rig->queue, count, pool->objects[0], 0, NULL, NULL), CL_SUCCESS);
         CHECK(d3d_is_right(pool));
@@ -441,8 +444,8 @@ PLANAR_CASE(full_hd)
     pool_close(&pool);
 }
 
-/* From one frame to another: luma inverted; of chroma the two channels changed about, one of them inverted. The channels
- * that an image lacks must be 0, 0, 1. */
+/* From one frame to another: luma inverted; of chroma the two channels changed about, one of them inverted. The
+ * channels that an image lacks must be 0, 0, 1. */
 static const char frame_source[] =
     "__constant sampler_t at = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;\n"
     "__kernel void frame(read_only image2d_t luma, read_only image2d_t chroma,\n"
@@ -659,20 +662,21 @@ POOL_CASE(two_contexts)
 
 /* ---- behind events ---- */
 
-/* The planes of a slice are acquired and released behind events that come later, in the order of their planes or not. */
+/* The planes of a slice are released behind events that come later, that of plane `first` first. Each in a queue of its
+ * own: one queue, being in order, would make the second wait for the first. */
 static void release_behind(struct pool *pool, int slice, int first)
 {
     const struct rig *rig = pool->rig;
+    cl_mem *planes = pool->objects[slice];
     cl_event gates[PLANE_COUNT], done[PLANE_COUNT];
-    CHECK_INT(rig->acquire(rig->queue, PLANE_COUNT, pool->objects[slice], 0, NULL, NULL), CL_SUCCESS);
-    for (int plane = 0; plane < PLANE_COUNT; plane++)
-        cl_write_plane(rig->queue, pool, pool->objects[slice][plane], slice, plane, 7000u + (unsigned)(slice * 2 + plane));
-    /* A queue of its own each: one that is in order would make the second wait for the first. */
     cl_command_queue queues[PLANE_COUNT];
+    CHECK_INT(rig->acquire(rig->queue, PLANE_COUNT, planes, 0, NULL, NULL), CL_SUCCESS);
+    for (int plane = 0; plane < PLANE_COUNT; plane++)
+        cl_write_plane(rig->queue, pool, planes[plane], slice, plane, 7000u + (unsigned)(slice * 2 + plane));
     for (int plane = 0; plane < PLANE_COUNT; plane++) {
         gates[plane] = user_event(rig->context);
         queues[plane] = make_queue(rig, rig->context, 0);
-        CHECK_INT(rig->release(queues[plane], 1, &pool->objects[slice][plane], 1, &gates[plane], &done[plane]), CL_SUCCESS);
+        CHECK_INT(rig->release(queues[plane], 1, &planes[plane], 1, &gates[plane], &done[plane]), CL_SUCCESS);
     }
     for (int i = 0; i < PLANE_COUNT; i++) {
         const int plane = first ^ i;
@@ -730,7 +734,7 @@ POOL_CASE(threads)
     struct test_job jobs[THREADS];
     test_thread running[THREADS];
 #ifndef _WIN32
-    fake_d3d_slow_calls(200); /* so that they are sure to meet there */
+    fake_d3d_delay(1); /* between a thread's first copy and its last there is time for another's */
 #endif
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (struct worker){pool, make_queue(pool->rig, pool->rig->context, 0), &meeting, i / PLANE_COUNT + 2,

@@ -279,6 +279,13 @@ void rig_read(const struct rig *rig, void *resource, const struct rig_desc *desc
     rig_release(device);
 }
 
+void rig_copy(const struct rig *rig, void *to, void *from, UINT subresource)
+{
+    void *device = ops_of(rig)->owner(from);
+    ops_of(rig)->copy(device, to, from, subresource);
+    rig_release(device);
+}
+
 void rig_flush(const struct rig *rig, void *device)
 {
     ops_of(rig)->flush(device);

@@ -87,6 +87,8 @@ UINT rig_texel_bytes(DXGI_FORMAT format);
 void rig_write(const struct rig *rig, void *resource, const struct rig_desc *desc, UINT subresource, const void *data);
 /* Reads a subresource to tightly packed rows through a staging copy. No Flush before: Direct3D must be right as it is. */
 void rig_read(const struct rig *rig, void *resource, const struct rig_desc *desc, UINT subresource, void *data);
+/* Queues a copy of a subresource to subresource 0 of another resource. */
+void rig_copy(const struct rig *rig, void *to, void *from, UINT subresource);
 /* The size of a subresource as tightly packed rows (a planar format: with its chroma), and how many subresources. */
 size_t rig_bytes(const struct rig_desc *desc, UINT subresource);
 UINT rig_subresources(const struct rig_desc *desc);

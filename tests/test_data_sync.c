@@ -1,0 +1,301 @@
+/* Data that is right only if acquire and release wait for what comes before them: nothing here waits where the
+ * extension does it. */
+#include "common/shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a kernel that takes its time ---- */
+
+/* Flips the bytes after some work that no compiler can leave out. */
+static const char flip_source[] =
+    "kernel void flip(global uint *words, uint rounds)\n"
+    "{\n"
+    "    uint x = words[get_global_id(0)], y = x;\n"
+    "    for (uint i = 0; i < rounds; i++)\n"
+    "        y = y * 1664525u + 1013904223u;\n"
+    "    words[get_global_id(0)] = y == 0x12345678u && rounds == 1 ? y : ~x;\n"
+    "}\n";
+
+enum { BUFFER_BYTES = 1 << 18, ROUNDS = 4000 };
+
+static const struct rig_desc buffer_desc = {.width = BUFFER_BYTES, .bind = D3D11_BIND_VERTEX_BUFFER};
+
+/* A buffer and the kernel that flips it. */
+struct slow {
+    struct shared s;
+    cl_kernel kernel;
+};
+
+static bool slow_open(struct slow *slow, const struct rig *rig)
+{
+    const cl_uint rounds = ROUNDS;
+    if (!shared_open(&slow->s, rig, &buffer_desc, 0, CL_MEM_READ_WRITE))
+        return false;
+    slow->kernel = rig_kernel(rig, flip_source, "flip");
+    if (!slow->kernel) {
+        shared_close(&slow->s);
+        return false;
+    }
+    CHECK_INT(clSetKernelArg(slow->kernel, 0, sizeof(cl_mem), &slow->s.memory), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(slow->kernel, 1, sizeof(rounds), &rounds), CL_SUCCESS);
+    return true;
+}
+
+static void slow_close(struct slow *slow)
+{
+    clReleaseKernel(slow->kernel);
+    shared_close(&slow->s);
+}
+
+static void slow_run(struct slow *slow, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                     cl_event *event)
+{
+    static const size_t count = BUFFER_BYTES / 4;
+    CHECK_INT(clEnqueueNDRangeKernel(queue, slow->kernel, 1, NULL, &count, NULL, wait_count, wait, event), CL_SUCCESS);
+}
+
+static void expect_flipped(struct shared *s, unsigned seed)
+{
+    unsigned char *expected = shared_pattern(s, seed);
+    for (size_t i = 0; i < s->bytes; i++)
+        expected[i] = (unsigned char)~expected[i];
+    shared_d3d_expect_bytes(s, expected);
+    free(expected);
+}
+
+static cl_command_queue another_queue(const struct rig *rig, cl_command_queue_properties properties)
+{
+    cl_int status;
+    cl_command_queue queue = clCreateCommandQueue(rig->context, rig->cl_device, properties, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return queue;
+}
+
+/* ---- one queue ---- */
+
+/* No flush and no event: Direct3D's write right before, its read right after. */
+static void frames(const struct rig *rig)
+{
+    struct slow slow;
+    if (!slow_open(&slow, rig))
+        return;
+    for (unsigned frame = 0; frame < 5; frame++) {
+        shared_d3d_write(&slow.s, 20 + frame);
+        shared_acquire(&slow.s);
+        slow_run(&slow, rig->queue, 0, NULL, NULL);
+        shared_release(&slow.s);
+        expect_flipped(&slow.s, 20 + frame);
+    }
+    slow_close(&slow);
+}
+
+/* Direct3D's own work is queued, too: copies from resource to resource on both sides. */
+static void queued_copies(const struct rig *rig)
+{
+    enum { COPIES = 8 };
+    struct slow slow;
+    struct shared steps[COPIES];
+    unsigned made = 0;
+    if (!slow_open(&slow, rig))
+        return;
+    while (made < COPIES && shared_open(&steps[made], rig, &buffer_desc, 0, CL_MEM_READ_WRITE))
+        made++;
+    if (made == COPIES) {
+        for (unsigned i = 0; i < COPIES; i++) {
+            shared_d3d_write(&steps[i], 30 + i);
+            rig_copy(rig, slow.s.resource, steps[i].resource, 0);
+        }
+        shared_acquire(&slow.s);
+        slow_run(&slow, rig->queue, 0, NULL, NULL);
+        shared_release(&slow.s);
+        rig_copy(rig, steps[0].resource, slow.s.resource, 0);
+        for (unsigned i = 1; i < COPIES; i++)
+            rig_copy(rig, steps[i].resource, steps[i - 1].resource, 0);
+        shared_d3d_write(&slow.s, 50);
+        expect_flipped(&steps[COPIES - 1], 30 + COPIES - 1);
+    }
+    while (made)
+        shared_close(&steps[--made]);
+    slow_close(&slow);
+}
+
+/* What Direct3D writes while the object is released belongs to the next acquire, with no read in between. */
+static void turns(const struct rig *rig)
+{
+    struct slow slow;
+    if (!slow_open(&slow, rig))
+        return;
+    shared_d3d_write(&slow.s, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        shared_acquire(&slow.s);
+        slow_run(&slow, rig->queue, 0, NULL, NULL);
+        shared_release(&slow.s);
+    }
+    expect_flipped(&slow.s, 1); /* three times */
+    shared_d3d_write(&slow.s, 2);
+    shared_acquire(&slow.s);
+    shared_cl_expect(&slow.s, 2);
+    shared_release(&slow.s);
+    slow_close(&slow);
+}
+
+/* ---- several queues and events ---- */
+
+/* Acquired in one queue, used in a second and released in a third, tied together by events alone. */
+static void three_queues(const struct rig *rig, cl_command_queue_properties properties)
+{
+    struct slow slow;
+    cl_command_queue second = another_queue(rig, properties), third = another_queue(rig, properties);
+    if (!slow_open(&slow, rig))
+        return;
+    for (unsigned i = 0; i < 3; i++) {
+        cl_event acquired = NULL, flipped = NULL;
+        shared_prepare(&slow.s, 5 + i);
+        CHECK_INT(rig->acquire(rig->queue, 1, &slow.s.memory, 0, NULL, &acquired), CL_SUCCESS);
+        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+        slow_run(&slow, second, 1, &acquired, &flipped);
+        CHECK_INT(clFlush(second), CL_SUCCESS);
+        CHECK_INT(rig->release(third, 1, &slow.s.memory, 1, &flipped, NULL), CL_SUCCESS);
+        expect_flipped(&slow.s, 5 + i);
+        clReleaseEvent(acquired);
+        clReleaseEvent(flipped);
+    }
+    slow_close(&slow);
+    clReleaseCommandQueue(third);
+    clReleaseCommandQueue(second);
+}
+
+static void queues(const struct rig *rig)
+{
+    three_queues(rig, 0);
+}
+
+static bool has_out_of_order(const struct rig *rig)
+{
+    cl_command_queue_properties properties = 0;
+    clGetDeviceInfo(rig->cl_device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+    if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+        return true;
+    SKIP("the device has no out-of-order queues");
+    return false;
+}
+
+/* In a queue without order, events alone say what comes first. */
+static void out_of_order(const struct rig *rig)
+{
+    struct slow slow;
+    if (!has_out_of_order(rig) || !slow_open(&slow, rig))
+        return;
+    cl_command_queue queue = another_queue(rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    for (unsigned i = 0; i < 3; i++) {
+        cl_event acquired = NULL, flipped[2] = {NULL, NULL};
+        shared_prepare(&slow.s, 5 + i);
+        CHECK_INT(rig->acquire(queue, 1, &slow.s.memory, 0, NULL, &acquired), CL_SUCCESS);
+        slow_run(&slow, queue, 1, &acquired, &flipped[0]);
+        slow_run(&slow, queue, 1, &flipped[0], &flipped[1]);
+        clReleaseEvent(flipped[0]);
+        slow_run(&slow, queue, 1, &flipped[1], &flipped[0]);
+        CHECK_INT(rig->release(queue, 1, &slow.s.memory, 1, &flipped[0], NULL), CL_SUCCESS);
+        expect_flipped(&slow.s, 5 + i);
+        clReleaseEvent(acquired);
+        clReleaseEvent(flipped[0]);
+        clReleaseEvent(flipped[1]);
+    }
+    slow_close(&slow);
+    clReleaseCommandQueue(queue);
+}
+
+/* The application holds everything back with an event of its own, and lets go later. */
+static void user_event(const struct rig *rig)
+{
+    struct slow slow;
+    cl_int status;
+    cl_event acquired = NULL, released = NULL, gate = clCreateUserEvent(rig->context, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    if (slow_open(&slow, rig)) {
+        shared_prepare(&slow.s, 3);
+        CHECK_INT(rig->acquire(rig->queue, 1, &slow.s.memory, 1, &gate, &acquired), CL_SUCCESS);
+        slow_run(&slow, rig->queue, 0, NULL, NULL);
+        CHECK_INT(rig->release(rig->queue, 1, &slow.s.memory, 0, NULL, &released), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+        expect_flipped(&slow.s, 3);
+        clReleaseEvent(acquired);
+        clReleaseEvent(released);
+        slow_close(&slow);
+    }
+    clReleaseEvent(gate);
+}
+
+/* ---- the application waits by itself ---- */
+
+static void user_sync(const struct rig *rig)
+{
+    struct slow slow;
+    if (!slow_open(&slow, rig))
+        return;
+    for (unsigned i = 0; i < 4; i++) {
+        cl_event released = NULL;
+        shared_d3d_write(&slow.s, 10 + i);
+        if (!rig_finish(rig, rig->device))
+            break;
+        shared_acquire(&slow.s);
+        slow_run(&slow, rig->queue, 0, NULL, NULL);
+        CHECK_INT(rig->release(rig->queue, 1, &slow.s.memory, 0, NULL, &released), CL_SUCCESS);
+        CHECK_INT(i % 2 ? clFinish(rig->queue) : clWaitForEvents(1, &released), CL_SUCCESS);
+        expect_flipped(&slow.s, 10 + i);
+        clReleaseEvent(released);
+    }
+    slow_close(&slow);
+}
+
+static void user_sync_both_ways(const struct rig *rig)
+{
+    static const struct rig_desc descs[] = {
+        {.width = 4097, .bind = D3D11_BIND_INDEX_BUFFER},
+        {.format = DXGI_FORMAT_B8G8R8A8_UNORM, .width = 61, .height = 33, .bind = D3D11_BIND_SHADER_RESOURCE},
+        {.format = DXGI_FORMAT_R16G16B16A16_FLOAT, .width = 9, .height = 5, .depth = 4},
+    };
+    for (unsigned i = 0; i < sizeof(descs) / sizeof(descs[0]); i++) {
+        struct shared s;
+        if (!shared_open(&s, rig, &descs[i], 0, CL_MEM_READ_WRITE))
+            continue;
+        shared_prepare(&s, 1);
+        CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+        shared_d3d_write(&s, 1);
+        rig_finish(rig, rig->device);
+        void *data = shared_pattern(&s, 2);
+        shared_acquire(&s);
+        shared_cl_expect(&s, 1);
+        shared_cl_write(&s, data);
+        shared_release(&s);
+        CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+        shared_d3d_expect(&s, 2);
+        free(data);
+        shared_close(&s);
+    }
+}
+
+CASES(frames, 0)
+CASES(queued_copies, 0)
+CASES(turns, 0)
+CASES(queues, 0)
+CASES(out_of_order, 0)
+CASES(user_event, 0)
+CASES(user_sync, RIG_USER_SYNC)
+CASES(user_sync_both_ways, RIG_USER_SYNC)
+
+static const struct tap_test tests[] = {
+    ENTRIES("Direct3D writes right before the acquire and reads right after the release", frames),
+    ENTRIES("Direct3D copies are queued before the acquire and after the release", queued_copies),
+    ENTRIES("acquired and released in turn with no wait at all", turns),
+    ENTRIES("acquired, used and released in three queues", queues),
+    ENTRIES("acquired, used and released in an out-of-order queue", out_of_order),
+    ENTRIES("all commands wait for a user event", user_event),
+    ENTRIES("user sync: the application waits for Direct3D and for OpenCL", user_sync),
+    ENTRIES("user sync: both ways with a buffer, a 2D and a 3D image", user_sync_both_ways),
+};
+
+TAP_MAIN(tests)

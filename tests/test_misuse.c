@@ -1,0 +1,835 @@
+/* Commands that use a shared object which is not acquired fail in the call, with the API's own code; objects that follow a
+ * shared one (sub-buffers, images of buffers) and kernels with such arguments as well. */
+#include "sharing.h"
+
+/* What the commands of a case work with: one object of each kind under test and plain ones of the same sizes. */
+struct scene {
+    struct rig *rig;
+    struct shared shared[KINDS];
+    cl_mem plain[KINDS];
+};
+
+static bool scene_open(struct rig *rig, struct scene *scene)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc flat = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 4};
+    const cl_image_desc deep = {
+        .image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = 4, .image_height = 4, .image_depth = 2};
+    scene->rig = rig;
+    if (!shared_open_all(rig, 1, scene->shared))
+        return false;
+    scene->plain[KIND_BUFFER] = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, SHARED_BYTES, NULL, NULL);
+    scene->plain[KIND_2D] = clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &flat, NULL, NULL);
+    scene->plain[KIND_3D] = clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &deep, NULL, NULL);
+    return CHECK(scene->plain[0] && scene->plain[1] && scene->plain[2]);
+}
+
+static void scene_close(struct scene *scene)
+{
+    queue_wait(scene->rig->queue);
+    for (int i = 0; i < KINDS; i++)
+        CHECK_INT(clReleaseMemObject(scene->plain[i]), CL_SUCCESS);
+    shared_close_all(scene->shared);
+}
+
+/* ---- every command ---- */
+
+/* A command that uses `object` in one of its roles; `plain` is another object of the same kind, `buffer` a plain buffer. */
+typedef cl_int (*command)(const struct scene *scene, cl_mem object, enum kind kind, cl_event *event);
+
+static char scratch[4 * SHARED_BYTES];
+
+static cl_int read_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    (void)kind;
+    return clEnqueueReadBuffer(s->rig->queue, object, CL_TRUE, 0, SHARED_BYTES, scratch, 0, NULL, event);
+}
+
+static cl_int write_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    (void)kind;
+    return clEnqueueWriteBuffer(s->rig->queue, object, CL_TRUE, 0, SHARED_BYTES, scratch, 0, NULL, event);
+}
+
+static const size_t rect[3] = {8, 4, 1};
+
+static cl_int read_buffer_rect(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    (void)kind;
+    return clEnqueueReadBufferRect(s->rig->queue, object, CL_TRUE, no_origin(), no_origin(), rect, 16, 0, 16, 0, scratch,
+                                   0, NULL, event);
+}
+
+static cl_int write_buffer_rect(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    (void)kind;
+    return clEnqueueWriteBufferRect(s->rig->queue, object, CL_TRUE, no_origin(), no_origin(), rect, 16, 0, 16, 0, scratch,
+                                    0, NULL, event);
+}
+
+static cl_int copy_buffer_from(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    return clEnqueueCopyBuffer(s->rig->queue, object, s->plain[kind], 0, 0, 64, 0, NULL, event);
+}
+
+static cl_int copy_buffer_to(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    return clEnqueueCopyBuffer(s->rig->queue, s->plain[kind], object, 0, 0, 64, 0, NULL, event);
+}
+
+static cl_int copy_buffer_rect_from(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    return clEnqueueCopyBufferRect(s->rig->queue, object, s->plain[kind], no_origin(), no_origin(), rect, 16, 0, 16, 0, 0,
+                                   NULL, event);
+}
+
+static cl_int copy_buffer_rect_to(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    return clEnqueueCopyBufferRect(s->rig->queue, s->plain[kind], object, no_origin(), no_origin(), rect, 16, 0, 16, 0, 0,
+                                   NULL, event);
+}
+
+static cl_int fill_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    (void)kind;
+    return clEnqueueFillBuffer(s->rig->queue, object, scratch, 4, 0, 64, 0, NULL, event);
+}
+
+static cl_int map_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    cl_int status = 1;
+    (void)kind;
+    void *mapped = clEnqueueMapBuffer(s->rig->queue, object, CL_TRUE, CL_MAP_READ, 0, 64, 0, NULL, event, &status);
+    CHECK_INT(mapped != NULL, status == CL_SUCCESS);
+    if (mapped)
+        CHECK_INT(clEnqueueUnmapMemObject(s->rig->queue, object, mapped, 0, NULL, NULL), CL_SUCCESS);
+    return status;
+}
+
+static cl_int unmap(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    (void)kind;
+    return clEnqueueUnmapMemObject(s->rig->queue, object, scratch, 0, NULL, event);
+}
+
+static cl_int read_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    return clEnqueueReadImage(s->rig->queue, object, CL_TRUE, no_origin(), kind_region(kind), 0, 0, scratch, 0, NULL,
+                              event);
+}
+
+static cl_int write_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    return clEnqueueWriteImage(s->rig->queue, object, CL_TRUE, no_origin(), kind_region(kind), 0, 0, scratch, 0, NULL,
+                               event);
+}
+
+static cl_int copy_image_from(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    return clEnqueueCopyImage(s->rig->queue, object, s->plain[kind], no_origin(), no_origin(), kind_region(kind), 0, NULL,
+                              event);
+}
+
+static cl_int copy_image_to(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    return clEnqueueCopyImage(s->rig->queue, s->plain[kind], object, no_origin(), no_origin(), kind_region(kind), 0, NULL,
+                              event);
+}
+
+static cl_int copy_image_to_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    return clEnqueueCopyImageToBuffer(s->rig->queue, object, s->plain[KIND_BUFFER], no_origin(), kind_region(kind), 0, 0,
+                                      NULL, event);
+}
+
+static cl_int copy_buffer_to_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    return clEnqueueCopyBufferToImage(s->rig->queue, s->plain[KIND_BUFFER], object, 0, no_origin(), kind_region(kind), 0,
+                                      NULL, event);
+}
+
+static cl_int buffer_of_image_copy(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    (void)kind;
+    return clEnqueueCopyImageToBuffer(s->rig->queue, s->plain[KIND_2D], object, no_origin(), kind_region(KIND_2D), 0, 0,
+                                      NULL, event);
+}
+
+static cl_int buffer_to_plain_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    (void)kind;
+    return clEnqueueCopyBufferToImage(s->rig->queue, object, s->plain[KIND_2D], 0, no_origin(), kind_region(KIND_2D), 0,
+                                      NULL, event);
+}
+
+static cl_int fill_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    static const cl_uint colour[4] = {1, 2, 3, 4};
+    return clEnqueueFillImage(s->rig->queue, object, colour, no_origin(), kind_region(kind), 0, NULL, event);
+}
+
+static cl_int map_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    cl_int status = 1;
+    size_t row = 0, slice = 0;
+    void *mapped = clEnqueueMapImage(s->rig->queue, object, CL_TRUE, CL_MAP_READ, no_origin(), kind_region(kind), &row,
+                                     &slice, 0, NULL, event, &status);
+    CHECK_INT(mapped != NULL, status == CL_SUCCESS);
+    if (mapped)
+        CHECK_INT(clEnqueueUnmapMemObject(s->rig->queue, object, mapped, 0, NULL, NULL), CL_SUCCESS);
+    return status;
+}
+
+static cl_int migrate(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    const cl_mem list[] = {s->plain[kind], object};
+    return clEnqueueMigrateMemObjects(s->rig->queue, 2, list, 0, 0, NULL, event);
+}
+
+static void CL_CALLBACK native_body(void *arguments)
+{
+    (void)arguments;
+}
+
+/* Not all devices run native kernels. The object's misuse comes first. */
+static cl_int native_kernel(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+{
+    struct {
+        void *a, *b;
+    } arguments = {NULL, NULL};
+    const void *places[] = {&arguments.a, &arguments.b};
+    const cl_mem list[] = {s->plain[kind], object};
+    return clEnqueueNativeKernel(s->rig->queue, native_body, &arguments, sizeof(arguments), 2, list, places, 0, NULL,
+                                 event);
+}
+
+struct command_case {
+    const char *name;
+    command run;
+    bool needs_map;   /* can only be tried with a mapping, when the object is acquired */
+    bool may_lack;    /* devices may not have it */
+};
+
+static const struct command_case buffer_commands[] = {
+    {"clEnqueueReadBuffer", read_buffer, false, false},
+    {"clEnqueueWriteBuffer", write_buffer, false, false},
+    {"clEnqueueReadBufferRect", read_buffer_rect, false, false},
+    {"clEnqueueWriteBufferRect", write_buffer_rect, false, false},
+    {"clEnqueueCopyBuffer, source", copy_buffer_from, false, false},
+    {"clEnqueueCopyBuffer, destination", copy_buffer_to, false, false},
+    {"clEnqueueCopyBufferRect, source", copy_buffer_rect_from, false, false},
+    {"clEnqueueCopyBufferRect, destination", copy_buffer_rect_to, false, false},
+    {"clEnqueueFillBuffer", fill_buffer, false, false},
+    {"clEnqueueMapBuffer", map_buffer, false, false},
+    {"clEnqueueUnmapMemObject", unmap, true, false},
+    {"clEnqueueCopyImageToBuffer, destination", buffer_of_image_copy, false, false},
+    {"clEnqueueCopyBufferToImage, source", buffer_to_plain_image, false, false},
+    {"clEnqueueMigrateMemObjects", migrate, false, false},
+    {"clEnqueueNativeKernel", native_kernel, false, true},
+};
+
+static const struct command_case image_commands[] = {
+    {"clEnqueueReadImage", read_image, false, false},
+    {"clEnqueueWriteImage", write_image, false, false},
+    {"clEnqueueCopyImage, source", copy_image_from, false, false},
+    {"clEnqueueCopyImage, destination", copy_image_to, false, false},
+    {"clEnqueueCopyImageToBuffer, source", copy_image_to_buffer, false, false},
+    {"clEnqueueCopyBufferToImage, destination", copy_buffer_to_image, false, false},
+    {"clEnqueueFillImage", fill_image, false, false},
+    {"clEnqueueMapImage", map_image, false, false},
+    {"clEnqueueUnmapMemObject", unmap, true, false},
+    {"clEnqueueMigrateMemObjects", migrate, false, false},
+    {"clEnqueueNativeKernel", native_kernel, false, true},
+};
+
+enum { BUFFER_COMMANDS = sizeof(buffer_commands) / sizeof(buffer_commands[0]),
+       IMAGE_COMMANDS = sizeof(image_commands) / sizeof(image_commands[0]) };
+
+static const struct command_case *commands_of(enum kind kind, size_t *count)
+{
+    *count = kind == KIND_BUFFER ? BUFFER_COMMANDS : IMAGE_COMMANDS;
+    return kind == KIND_BUFFER ? buffer_commands : image_commands;
+}
+
+/* Every command of the kind fails with the code, and makes no event. */
+static void all_refused(const struct scene *scene, cl_mem object, enum kind kind)
+{
+    size_t count;
+    const struct command_case *commands = commands_of(kind, &count);
+    for (size_t i = 0; i < count; i++) {
+        cl_event none = (cl_event)&count, event = none;
+        if (!CHECK_INT(commands[i].run(scene, object, kind, &event), scene->rig->api->not_acquired) ||
+            !CHECK(event == none))
+            printf("# in %s, kind %d\n", commands[i].name, kind);
+        if (!CHECK_INT(commands[i].run(scene, object, kind, NULL), scene->rig->api->not_acquired))
+            printf("# in %s, kind %d\n", commands[i].name, kind);
+    }
+}
+
+/* The same commands are fine for an object that is acquired, so it was nothing else that made them fail. */
+static void all_work(const struct scene *scene, cl_mem object, enum kind kind)
+{
+    size_t count;
+    const struct command_case *commands = commands_of(kind, &count);
+    for (size_t i = 0; i < count; i++) {
+        cl_event event = NULL;
+        if (commands[i].needs_map)
+            continue;
+        const cl_int status = commands[i].run(scene, object, kind, &event);
+        if (!(commands[i].may_lack && status == CL_INVALID_OPERATION) && !CHECK_INT(status, CL_SUCCESS))
+            printf("# in %s, kind %d\n", commands[i].name, kind);
+        if (status == CL_SUCCESS) {
+            CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+            CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+        }
+    }
+}
+
+SHARING_CASE(every_command, 0)
+{
+    struct scene scene;
+    if (!scene_open(rig, &scene))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        cl_mem object = scene.shared[kind].object;
+        all_refused(&scene, object, (enum kind)kind);
+        CHECK(d3d_has(rig, &scene.shared[kind], 1 + (unsigned)kind));
+        CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+        all_work(&scene, object, (enum kind)kind);
+        CHECK_INT(release_one(rig, object), CL_SUCCESS);
+        all_refused(&scene, object, (enum kind)kind);
+        /* A refusal changed nothing: acquire and release go on as before. */
+        d3d_fill(rig, &scene.shared[kind], 40);
+        CHECK(round_trip(rig, &scene.shared[kind], 40, 41));
+    }
+    scene_close(&scene);
+}
+
+/* Source and destination both shared: each must be acquired. */
+SHARING_CASE(both_sides, 0)
+{
+    struct shared from, to;
+    if (!shared_open(rig, KIND_BUFFER, 1, &from))
+        return;
+    if (shared_open(rig, KIND_BUFFER, 2, &to)) {
+        const cl_mem both[] = {from.object, to.object};
+        for (int acquired = 0; acquired < 2; acquired++) {
+            CHECK_INT(acquire_one(rig, both[acquired]), CL_SUCCESS);
+            CHECK_INT(clEnqueueCopyBuffer(rig->queue, from.object, to.object, 0, 0, 64, 0, NULL, NULL),
+                      rig->api->not_acquired);
+            CHECK_INT(release_one(rig, both[acquired]), CL_SUCCESS);
+        }
+        CHECK_INT(rig->acquire(rig->queue, 2, both, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueCopyBuffer(rig->queue, from.object, to.object, 0, 0, SHARED_BYTES, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 2, both, 0, NULL, NULL), CL_SUCCESS);
+        CHECK(d3d_has(rig, &to, 1));
+        shared_close(&to);
+    }
+    shared_close(&from);
+}
+
+/* What was mapped while it was acquired can't be unmapped when it is Direct3D's. */
+SHARING_CASE(map_over_a_release, 0)
+{
+    struct scene scene;
+    cl_int status = 1;
+    if (!scene_open(rig, &scene))
+        return;
+    cl_mem object = scene.shared[KIND_BUFFER].object;
+    CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+    void *mapped =
+        clEnqueueMapBuffer(rig->queue, object, CL_TRUE, CL_MAP_READ, 0, SHARED_BYTES, 0, NULL, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(release_one(rig, object), CL_SUCCESS);
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, object, mapped, 0, NULL, NULL), rig->api->not_acquired);
+    CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, object, mapped, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(rig, object), CL_SUCCESS);
+    CHECK(d3d_has(rig, &scene.shared[KIND_BUFFER], 1));
+    scene_close(&scene);
+}
+
+/* Another queue of the context makes no difference, in either direction. */
+SHARING_CASE(another_queue, 0)
+{
+    struct scene scene;
+    cl_command_queue own = rig->queue, second = make_queue(rig, rig->context, 0);
+    if (scene_open(rig, &scene)) {
+        cl_mem object = scene.shared[KIND_BUFFER].object;
+        rig->queue = second;
+        all_refused(&scene, object, KIND_BUFFER);
+        CHECK_INT(rig->acquire(own, 1, &object, 0, NULL, NULL), CL_SUCCESS);
+        queue_wait(own);
+        all_work(&scene, object, KIND_BUFFER);
+        CHECK_INT(rig->release(own, 1, &object, 0, NULL, NULL), CL_SUCCESS);
+        all_refused(&scene, object, KIND_BUFFER);
+        rig->queue = own;
+        scene_close(&scene);
+    }
+    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
+}
+
+/* ---- what is made of a shared buffer ---- */
+
+static cl_mem part_of(cl_mem buffer, size_t origin, size_t size)
+{
+    const cl_buffer_region region = {origin, size};
+    cl_int status = 1;
+    cl_mem part = clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return part;
+}
+
+SHARING_CASE(sub_buffers, 0)
+{
+    struct scene scene;
+    if (!scene_open(rig, &scene))
+        return;
+    cl_mem object = scene.shared[KIND_BUFFER].object, part = part_of(object, 0, SHARED_BYTES);
+    all_refused(&scene, part, KIND_BUFFER);
+    CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+    all_work(&scene, part, KIND_BUFFER);
+    CHECK_INT(release_one(rig, object), CL_SUCCESS);
+    all_refused(&scene, part, KIND_BUFFER);
+    /* One that is made while the buffer is acquired, and written: Direct3D sees it. */
+    unsigned char bytes[SHARED_BYTES];
+    rig_pattern(bytes, sizeof(bytes), 9);
+    CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+    cl_mem second = part_of(object, 0, SHARED_BYTES);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, second, CL_FALSE, 0, SHARED_BYTES, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(rig, object), CL_SUCCESS);
+    CHECK(d3d_has(rig, &scene.shared[KIND_BUFFER], 9));
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, second, CL_TRUE, 0, 16, scratch, 0, NULL, NULL), rig->api->not_acquired);
+    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(second), CL_SUCCESS);
+    scene_close(&scene);
+}
+
+/* Sub-buffers of plain buffers are nobody's business, also while shared ones are about. */
+SHARING_CASE(plain_objects, 0)
+{
+    struct scene scene;
+    if (!scene_open(rig, &scene))
+        return;
+    cl_mem part = part_of(scene.plain[KIND_BUFFER], 0, SHARED_BYTES);
+    for (int kind = 0; kind < KINDS; kind++) {
+        const cl_mem plain = scene.plain[kind];
+        /* The command's other object may not overlap with it. */
+        scene.plain[kind] = kind == KIND_BUFFER ? clCreateBuffer(rig->context, 0, SHARED_BYTES, NULL, NULL) : plain;
+        if (kind == KIND_BUFFER) {
+            all_work(&scene, plain, KIND_BUFFER);
+            all_work(&scene, part, KIND_BUFFER);
+            CHECK_INT(clReleaseMemObject(scene.plain[kind]), CL_SUCCESS);
+            scene.plain[kind] = plain;
+        } else {
+            CHECK_INT(read_image(&scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
+            CHECK_INT(write_image(&scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
+            CHECK_INT(fill_image(&scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
+            CHECK_INT(map_image(&scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
+        }
+    }
+    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    scene_close(&scene);
+}
+
+/* An image over a buffer, if the driver has them; `of` may be a sub-buffer. */
+static cl_mem image_of(const struct rig *rig, cl_mem of)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 8, .mem_object = of};
+    cl_int status = 1;
+    return clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
+}
+
+static void use_image_of(struct rig *rig, const struct shared *shared, cl_mem of)
+{
+    static const size_t region[3] = {8, 1, 1};
+    unsigned char bytes[32], expected[SHARED_BYTES];
+    cl_mem image = image_of(rig, of);
+    if (!image) {
+        SKIP("the driver makes no images of buffers");
+        return;
+    }
+    CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
+              rig->api->not_acquired);
+    CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
+              rig->api->not_acquired);
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
+              CL_SUCCESS);
+    rig_pattern(expected, sizeof(expected), 1);
+    CHECK_MEM(bytes, expected, sizeof(bytes));
+    CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
+              rig->api->not_acquired);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+SHARING_CASE(images_of_buffers, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    use_image_of(rig, &shared, shared.object);
+    shared_close(&shared);
+}
+
+/* Over two generations. */
+SHARING_CASE(images_of_sub_buffers, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    cl_mem part = part_of(shared.object, 0, 64);
+    use_image_of(rig, &shared, part);
+    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* ---- kernels ---- */
+
+static const char kernel_source[] =
+    "kernel void buffers(global uchar *a, global uchar *b, ulong number)\n"
+    "{ size_t i = get_global_id(0); a[i] = a[i] + 1; if (b && number) b[i] = a[i]; }\n"
+    "kernel void flat(read_only image2d_t image, global uint *out)\n"
+    "{ const sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "  out[get_global_id(0)] = read_imageui(image, s, (int2)(get_global_id(0), 0)).x; }\n"
+    "kernel void deep(read_only image3d_t image, global uint *out)\n"
+    "{ const sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "  out[get_global_id(0)] = read_imageui(image, s, (int4)(get_global_id(0), 0, 0, 0)).x; }\n";
+
+static cl_int launch(const struct rig *rig, cl_kernel kernel, cl_event *event)
+{
+    const size_t size = 4;
+    return clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &size, NULL, 0, NULL, event);
+}
+
+/* Launches that fail with the code and make no event. */
+static void launch_refused(const struct rig *rig, cl_kernel kernel)
+{
+    int place;
+    cl_event event = (cl_event)&place;
+    CHECK_INT(launch(rig, kernel, &event), rig->api->not_acquired);
+    CHECK_INT(clEnqueueTask(rig->queue, kernel, 0, NULL, &event), rig->api->not_acquired);
+    CHECK(event == (cl_event)&place);
+}
+
+static void launch_works(const struct rig *rig, cl_kernel kernel)
+{
+    CHECK_INT(launch(rig, kernel, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueTask(rig->queue, kernel, 0, NULL, NULL), CL_SUCCESS);
+    queue_wait(rig->queue);
+}
+
+static void set_mem(cl_kernel kernel, cl_uint index, cl_mem object)
+{
+    CHECK_INT(clSetKernelArg(kernel, index, sizeof(object), &object), CL_SUCCESS);
+}
+
+static void set_number(cl_kernel kernel, cl_ulong number)
+{
+    CHECK_INT(clSetKernelArg(kernel, 2, sizeof(number), &number), CL_SUCCESS);
+}
+
+SHARING_CASE(kernel_arguments, 0)
+{
+    static const char *const names[] = {"buffers", "flat", "deep"};
+    struct scene scene;
+    if (!scene_open(rig, &scene))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        cl_kernel kernel = rig_kernel(rig, kernel_source, names[kind]);
+        cl_mem object = scene.shared[kind].object;
+        if (!kernel)
+            continue;
+        if (kind == KIND_BUFFER)
+            set_number(kernel, 0);
+        set_mem(kernel, 0, object);
+        set_mem(kernel, 1, scene.plain[KIND_BUFFER]);
+        launch_refused(rig, kernel);
+        CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+        launch_works(rig, kernel);
+        CHECK_INT(release_one(rig, object), CL_SUCCESS);
+        launch_refused(rig, kernel);
+        /* The argument is what is there at the launch. */
+        set_mem(kernel, 0, scene.plain[kind]);
+        launch_works(rig, kernel);
+        set_mem(kernel, 0, object);
+        launch_refused(rig, kernel);
+        CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+        launch_works(rig, kernel);
+        CHECK_INT(release_one(rig, object), CL_SUCCESS);
+        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    }
+    scene_close(&scene);
+}
+
+/* Each of several arguments counts, and the same object may stand twice. */
+SHARING_CASE(kernel_two_arguments, 0)
+{
+    struct shared a, b;
+    cl_kernel kernel = rig_kernel(rig, kernel_source, "buffers");
+    if (!kernel)
+        return;
+    if (shared_open(rig, KIND_BUFFER, 1, &a)) {
+        if (shared_open(rig, KIND_BUFFER, 2, &b)) {
+            set_number(kernel, 1);
+            set_mem(kernel, 0, a.object);
+            set_mem(kernel, 1, b.object);
+            launch_refused(rig, kernel);
+            CHECK_INT(acquire_one(rig, a.object), CL_SUCCESS);
+            launch_refused(rig, kernel);
+            CHECK_INT(acquire_one(rig, b.object), CL_SUCCESS);
+            launch_works(rig, kernel);
+            CHECK_INT(release_one(rig, a.object), CL_SUCCESS);
+            launch_refused(rig, kernel);
+            set_mem(kernel, 0, b.object);
+            launch_works(rig, kernel);
+            CHECK_INT(release_one(rig, b.object), CL_SUCCESS);
+            launch_refused(rig, kernel);
+            shared_close(&b);
+        }
+        shared_close(&a);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+/* Arguments that are no objects: a number of the size of a handle, NULL in both ways, a failed call. */
+SHARING_CASE(kernel_other_arguments, 0)
+{
+    struct scene scene;
+    cl_mem none = NULL;
+    cl_kernel kernel = rig_kernel(rig, kernel_source, "buffers");
+    if (!kernel)
+        return;
+    if (scene_open(rig, &scene)) {
+        cl_mem object = scene.shared[KIND_BUFFER].object;
+        set_mem(kernel, 0, scene.plain[KIND_BUFFER]);
+        set_number(kernel, 0);
+        set_mem(kernel, 1, object);
+        launch_refused(rig, kernel);
+        CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), NULL), CL_SUCCESS);
+        launch_works(rig, kernel);
+        set_mem(kernel, 1, object);
+        launch_refused(rig, kernel);
+        CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), &none), CL_SUCCESS);
+        launch_works(rig, kernel);
+        /* What the driver refuses changes nothing. */
+        CHECK(clSetKernelArg(kernel, 99, sizeof(cl_mem), &object) != CL_SUCCESS);
+        launch_works(rig, kernel);
+        set_mem(kernel, 1, object);
+        CHECK(clSetKernelArg(kernel, 1, 1, &scene.plain[KIND_BUFFER]) != CL_SUCCESS);
+        launch_refused(rig, kernel);
+        scene_close(&scene);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+SHARING_CASE(kernel_children, 0)
+{
+    struct scene scene;
+    cl_kernel kernel = rig_kernel(rig, kernel_source, "buffers");
+    if (!kernel)
+        return;
+    if (scene_open(rig, &scene)) {
+        cl_mem object = scene.shared[KIND_BUFFER].object, part = part_of(object, 0, 64);
+        set_number(kernel, 0);
+        set_mem(kernel, 0, part);
+        set_mem(kernel, 1, scene.plain[KIND_BUFFER]);
+        launch_refused(rig, kernel);
+        CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+        launch_works(rig, kernel);
+        CHECK_INT(release_one(rig, object), CL_SUCCESS);
+        launch_refused(rig, kernel);
+        CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+        scene_close(&scene);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+/* A second kernel of the same program has its own arguments; one that takes the place of a released one has none. */
+SHARING_CASE(kernel_lifetimes, 0)
+{
+    struct scene scene;
+    cl_program program = NULL;
+    cl_kernel first = rig_kernel(rig, kernel_source, "buffers");
+    if (!first)
+        return;
+    CHECK_INT(clGetKernelInfo(first, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL), CL_SUCCESS);
+    CHECK_INT(clRetainProgram(program), CL_SUCCESS);
+    if (scene_open(rig, &scene)) {
+        cl_kernel second = clCreateKernel(program, "buffers", NULL);
+        set_number(first, 0);
+        set_number(second, 0);
+        set_mem(first, 0, scene.shared[KIND_BUFFER].object);
+        set_mem(first, 1, scene.plain[KIND_BUFFER]);
+        set_mem(second, 0, scene.plain[KIND_BUFFER]);
+        set_mem(second, 1, scene.plain[KIND_BUFFER]);
+        launch_refused(rig, first);
+        launch_works(rig, second);
+        CHECK_INT(clRetainKernel(first), CL_SUCCESS);
+        CHECK_INT(clReleaseKernel(first), CL_SUCCESS);
+        launch_refused(rig, first);
+        CHECK_INT(clReleaseKernel(first), CL_SUCCESS);
+        for (int i = 0; i < 20; i++) {
+            cl_kernel next = clCreateKernel(program, "buffers", NULL);
+            set_number(next, 0);
+            set_mem(next, 0, scene.plain[KIND_BUFFER]);
+            set_mem(next, 1, scene.plain[KIND_BUFFER]);
+            launch_works(rig, next);
+            set_mem(next, 1, scene.shared[KIND_BUFFER].object);
+            launch_refused(rig, next);
+            CHECK_INT(clReleaseKernel(next), CL_SUCCESS);
+        }
+        CHECK_INT(clReleaseKernel(second), CL_SUCCESS);
+        scene_close(&scene);
+    } else {
+        CHECK_INT(clReleaseKernel(first), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+}
+
+/* The argument's object is given back by the application: what a kernel then uses is no object of the application's, and
+ * a new object at the same place is not the kernel's. */
+SHARING_CASE(kernel_keeps_argument, 0)
+{
+    struct scene scene;
+    cl_kernel kernel = rig_kernel(rig, kernel_source, "buffers");
+    if (!kernel)
+        return;
+    if (scene_open(rig, &scene)) {
+        struct shared *shared = &scene.shared[KIND_BUFFER];
+        set_number(kernel, 0);
+        set_mem(kernel, 0, shared->object);
+        set_mem(kernel, 1, scene.plain[KIND_BUFFER]);
+        CHECK_INT(clRetainMemObject(shared->object), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(shared->object), CL_SUCCESS);
+        launch_refused(rig, kernel);
+        set_mem(kernel, 0, scene.plain[KIND_BUFFER]);
+        CHECK_INT(clReleaseMemObject(shared->object), CL_SUCCESS);
+        launch_works(rig, kernel);
+        shared->object = rig->create_buffer(rig->context, 0, shared->resource, NULL);
+        CHECK(shared->object != NULL);
+        launch_works(rig, kernel);
+        scene_close(&scene);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+/* OpenCL 2.1: a clone has the arguments of its original. */
+SHARING_CASE(kernel_clones, 0)
+{
+    struct scene scene;
+    cl_int status = 1;
+    cl_kernel kernel = rig_kernel(rig, kernel_source, "buffers");
+    if (!kernel)
+        return;
+    if (scene_open(rig, &scene)) {
+        cl_mem object = scene.shared[KIND_BUFFER].object;
+        set_number(kernel, 0);
+        set_mem(kernel, 0, object);
+        set_mem(kernel, 1, scene.plain[KIND_BUFFER]);
+        cl_kernel clone = clCloneKernel(kernel, &status);
+        if (clone) {
+            launch_refused(rig, clone);
+            set_mem(kernel, 0, scene.plain[KIND_BUFFER]);
+            launch_works(rig, kernel);
+            launch_refused(rig, clone);
+            CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+            launch_works(rig, clone);
+            CHECK_INT(release_one(rig, object), CL_SUCCESS);
+            set_mem(clone, 0, scene.plain[KIND_BUFFER]);
+            launch_works(rig, clone);
+            CHECK_INT(clReleaseKernel(clone), CL_SUCCESS);
+        } else {
+            CHECK(status != CL_SUCCESS);
+            SKIP("the OpenCL below clones no kernels");
+        }
+        scene_close(&scene);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+/* OpenCL 2.0: shared virtual memory takes the place of a buffer argument. */
+SHARING_CASE(kernel_svm, 0)
+{
+    struct scene scene;
+    cl_kernel kernel = rig_kernel(rig, kernel_source, "buffers");
+    if (!kernel)
+        return;
+    if (scene_open(rig, &scene)) {
+        void *memory = clSVMAlloc(rig->context, CL_MEM_READ_WRITE, SHARED_BYTES, 0);
+        set_number(kernel, 0);
+        set_mem(kernel, 0, scene.shared[KIND_BUFFER].object);
+        set_mem(kernel, 1, scene.plain[KIND_BUFFER]);
+        launch_refused(rig, kernel);
+        if (memory) {
+            CHECK_INT(clSetKernelArgSVMPointer(kernel, 0, memory), CL_SUCCESS);
+            launch_works(rig, kernel);
+            set_mem(kernel, 0, scene.shared[KIND_BUFFER].object);
+            launch_refused(rig, kernel);
+            clSVMFree(rig->context, memory);
+        } else {
+            SKIP("the OpenCL below has no shared virtual memory");
+        }
+        scene_close(&scene);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+/* ---- the check turned off ---- */
+
+/* Runs in a process of its own with CLD3D_STRICT=0. */
+SHARING_CASE(lenient, 0)
+{
+    struct scene scene;
+    const char *strict = getenv("CLD3D_STRICT");
+    if (!strict || strcmp(strict, "0") != 0) {
+        SKIP("CLD3D_STRICT is not 0");
+        return;
+    }
+    cl_kernel kernel = rig_kernel(rig, kernel_source, "buffers");
+    if (!kernel)
+        return;
+    if (scene_open(rig, &scene)) {
+        for (int kind = 0; kind < KINDS; kind++)
+            all_work(&scene, scene.shared[kind].object, (enum kind)kind);
+        set_number(kernel, 0);
+        set_mem(kernel, 0, scene.shared[KIND_BUFFER].object);
+        set_mem(kernel, 1, scene.plain[KIND_BUFFER]);
+        launch_works(rig, kernel);
+        /* The rules of acquire and release themselves stay. */
+        CHECK_INT(release_one(rig, scene.shared[KIND_2D].object), rig->api->not_acquired);
+        CHECK(round_trip(rig, &scene.shared[KIND_2D], 2, 9));
+        scene_close(&scene);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+static void lenient_again(void)
+{
+    CHECK_INT(run_again(": no check, ", "CLD3D_STRICT", "0"), 2);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("every command", every_command),
+    SHARING_TESTS("source and destination", both_sides),
+    SHARING_TESTS("mapped over a release", map_over_a_release),
+    SHARING_TESTS("another queue", another_queue),
+    SHARING_TESTS("sub-buffers", sub_buffers),
+    SHARING_TESTS("plain objects", plain_objects),
+    SHARING_TESTS("images of buffers", images_of_buffers),
+    SHARING_TESTS("images of sub-buffers", images_of_sub_buffers),
+    SHARING_TESTS("kernels: arguments of each kind", kernel_arguments),
+    SHARING_TESTS("kernels: two arguments", kernel_two_arguments),
+    SHARING_TESTS("kernels: arguments that are no objects", kernel_other_arguments),
+    SHARING_TESTS("kernels: sub-buffers", kernel_children),
+    SHARING_TESTS("kernels: their lifetimes", kernel_lifetimes),
+    SHARING_TESTS("kernels: objects given back", kernel_keeps_argument),
+    SHARING_TESTS("kernels: clones", kernel_clones),
+    SHARING_TESTS("kernels: shared virtual memory", kernel_svm),
+    SHARING_TESTS("no check, with CLD3D_STRICT=0", lenient),
+    {"the check can be turned off", lenient_again},
+};
+
+TAP_MAIN(tests)
