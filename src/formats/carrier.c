@@ -237,8 +237,12 @@ static struct converter *make(const struct context_record *context, cl_image_for
         c->widen = next.clCreateKernel(c->program, "widen", status);
     if (*status == CL_SUCCESS)
         c->narrow = next.clCreateKernel(c->program, "narrow", status);
-    if (*status == CL_SUCCESS)
+    if (*status == CL_SUCCESS && c->widen && c->narrow)
         return c;
+    /* Where a driver crashes below Wine, the call gives nothing back, not even an error. */
+    if (*status == CL_SUCCESS)
+        *status = CL_OUT_OF_RESOURCES;
+    log_next("the conversion of an image's format", "clCreateKernel", *status);
     free_converter(c);
     return NULL;
 }
@@ -282,10 +286,11 @@ cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue
     cl_int status = next.clSetKernelArg(kernel, 0, sizeof(from), &from);
     if (status == CL_SUCCESS)
         status = next.clSetKernelArg(kernel, 1, sizeof(to), &to);
-    if (status == CL_SUCCESS)
+    const bool set = status == CL_SUCCESS;
+    if (set)
         status = next.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &texels, NULL, wait_count, wait, done);
     os_unlock(&c->lock);
-    return log_next("the conversion of an image's format", "clEnqueueNDRangeKernel", status);
+    return log_next("the conversion of an image's format", set ? "clEnqueueNDRangeKernel" : "clSetKernelArg", status);
 }
 
 /* ---- fill colours ---- */

@@ -70,14 +70,14 @@ ushort float_to_half(float f)
     return h;
 }
 
+/* Without an array of its own: the compiler of rusticl 22.3 crashes on one of uchar. */
 kernel void widen(global const NARROW *from, global WIDE *to)
 {
     const size_t texel = get_global_id(0);
-    WIDE wide[4] = {0, 0, 0, ALPHA};
-    for (int i = 0; i < CHANNELS; i++)
-        wide[PLACE(i)] = ENCODE(from[texel * CHANNELS + i]);
     for (int i = 0; i < 4; i++)
-        to[texel * 4 + i] = wide[i];
+        to[texel * 4 + i] = i == 3 ? ALPHA : 0;
+    for (int i = 0; i < CHANNELS; i++)
+        to[texel * 4 + PLACE(i)] = ENCODE(from[texel * CHANNELS + i]);
 }
 
 kernel void narrow(global const WIDE *from, global NARROW *to)

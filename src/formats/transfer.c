@@ -113,6 +113,9 @@ static cl_int write_carried(struct image_record *image, cl_command_queue queue, 
                                            host.slice_pitch, ptr, wait_count, wait, &first);
     if (status == CL_SUCCESS) {
         status = image_from_narrow(image, queue, origin, region, narrow, 1, &first, NULL, &done);
+        /* Programs rely on a blocking write to be over, for other queues too, as it is with every driver. */
+        if (status == CL_SUCCESS && blocking)
+            next.clWaitForEvents(1, &done);
         if (status == CL_SUCCESS)
             image_publish(queue, CL_COMMAND_WRITE_IMAGE, first, done, event);
         else
