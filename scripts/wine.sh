@@ -1,5 +1,5 @@
-# Shared by wine-run, wine-stop and wine-keeper, which set `root` to the checkout's folder: where things lie, and how the
-# Wine session is found, started and ended.
+# Shared by wine-run, wine-stop and wine-keeper, which set `root` to the checkout's folder: where things lie, and how
+# the Wine session is found, started and ended.
 #
 # A session is one wineserver and one Xvfb, both children of one wine-keeper. All Windows programs of a checkout share
 # it, so that a program starts in a moment.
@@ -48,6 +48,19 @@ process_start() {
     start=$1
 }
 
+# Starts the calling script again, with its arguments, without random addresses, unless it already has none. Debian's
+# Wine has no preloader to keep free what Windows has at 0x7ffe0000, and since Linux 6.9 a program's heap is there by
+# chance in one start of some thousands, which then fails. Where a container forbids it, that remains.
+use_fixed_addresses() {
+    fixed='???[4-7c-f]*'
+    case $(cat /proc/self/personality 2>/dev/null) in
+    $fixed) return ;;
+    esac
+    case $(setarch -R cat /proc/self/personality 2>/dev/null) in
+    $fixed) exec setarch -R "$0" "$@" ;;
+    esac
+}
+
 # Takes the lock, on file descriptor 9. What is started while it is held must be started with `9>&-`.
 take_lock() {
     mkdir -p "$state"
@@ -93,16 +106,10 @@ opencl_environment() {
     [ -e "$OCL_ICD_VENDORS" ] || die "the OpenCL driver '${OPENCL:-pocl}' is not installed: $OCL_ICD_VENDORS is missing"
 }
 
-# Makes the prefix unless it is complete. With the lock held.
-make_prefix_locked() {
-    [ ! -e "$prefix_ready" ] || return 0
-    command -v wine >/dev/null || die "Wine is not installed; 'make build' installs it"
-    [ "${DIRECT3D:-wine}" != dxvk ] || [ -d "$dxvk_files" ] || die "DXVK is not there; scripts/dxvk-fetch gets it"
-    say "creating a Wine prefix in ${prefix#"$root/"} (once, about half a minute)"
+create_prefix() {
     [ ! -d "$prefix" ] || wineserver -k 2>/dev/null
     rm -rf "$prefix"
     mkdir -p "$prefix"
-    trap 'wineserver -k; exit 130' INT TERM HUP
     (
         unset DISPLAY
         export WINEDEBUG=fixme-all
@@ -112,7 +119,19 @@ make_prefix_locked() {
         wineserver -w
         [ "${DIRECT3D:-wine}" != dxvk ] || dxvk_install
     ) </dev/null >"$state/prefix.log" 2>&1 9>&- &
-    wait $! || {
+    wait $!
+}
+
+# Makes the prefix unless it is complete. With the lock held.
+make_prefix_locked() {
+    [ ! -e "$prefix_ready" ] || return 0
+    command -v wine >/dev/null || die "Wine is not installed; 'make build' installs it"
+    [ "${DIRECT3D:-wine}" != dxvk ] || [ -d "$dxvk_files" ] || die "DXVK is not there; scripts/dxvk-fetch gets it"
+    say "creating a Wine prefix in ${prefix#"$root/"} (once, about half a minute)"
+    trap 'wineserver -k; exit 130' INT TERM HUP
+    # Many programs run one after the other in this, so the bad luck that use_fixed_addresses tells of is likeliest
+    # here.
+    create_prefix || create_prefix || {
         wineserver -k
         tail -n 5 "$state/prefix.log" >&2
         die "Wine could not create its prefix; all it said is in $state/prefix.log"
@@ -137,8 +156,8 @@ kill_orphans_locked() {
     done 2>/dev/null
 }
 
-# With the lock held. The keeper gets none of the caller's file descriptors: who waits for the end of a pipe must not wait
-# for the session. A shell can't close those above 9.
+# With the lock held. The keeper gets none of the caller's file descriptors: who waits for the end of a pipe must not
+# wait for the session. A shell can't close those above 9.
 start_session_locked() {
     wineserver -k 2>/dev/null
     kill_orphans_locked
@@ -149,7 +168,7 @@ start_session_locked() {
     tries=0
     until find_session_locked; do
         tries=$((tries + 1))
-        if [ $tries -gt 400 ] || ! process_start $started; then
+        if [ $tries -gt 1200 ] || ! process_start $started; then
             tail -n 5 "$state/keeper.log" >&2
             die "the Wine session did not start; all it said is in $state/keeper.log"
         fi

@@ -107,8 +107,8 @@ static inline bool tap_check_int(long long actual, long long expected, const cha
     if (tap_record(actual == expected))
         return true;
     char message[512];
-    snprintf(message, sizeof(message), "# %s:%d: %s is %lld (0x%llx), expected %lld (0x%llx)", tap_file(file), line, text,
-             actual, (unsigned long long)actual, expected, (unsigned long long)expected);
+    snprintf(message, sizeof(message), "# %s:%d: %s is %lld (0x%llx), expected %lld (0x%llx)", tap_file(file), line,
+             text, actual, (unsigned long long)actual, expected, (unsigned long long)expected);
     tap_line(message);
     return false;
 }

@@ -30,6 +30,7 @@ struct library {
     HMODULE module;          /* NULL: `why` says why not */
     char path[3 * MAX_PATH]; /* UTF-8 */
     char product[NAME_SIZE]; /* who made it, by its version resource; empty if it has none */
+    bool wine;               /* Wine's own; `path` may then be a file that Wine has put its own in place of */
     char why[WHY_SIZE];
 };
 
@@ -38,8 +39,8 @@ void library_load(struct library *library, const char *name);
 bool library_find(struct library *library, const char *path);
 /* An exported function, or NULL. */
 void (*library_function(const struct library *library, const char *name))(void);
-/* Whether an OpenCL.dll lies in the folder of this program, and is not the one at `path`. */
-bool library_beside_unused(const char *path);
+/* Whether an OpenCL.dll lies in the folder of this program and is not `library`. */
+bool library_beside_unused(const struct library *library);
 
 /* ---- Direct3D (info_d3d.c, info_d3d11.c, info_d3d10.c, info_d3d9.c) ---- */
 
@@ -93,6 +94,7 @@ void planes_copy(const struct texture_shape *shape, uint8_t *to, unsigned to_pit
 /* One Direct3D with its extension: what differs between the three. A function that fails says why. */
 struct api {
     const char *name;        /* "Direct3D 11" */
+    const char *number;      /* "11" */
     const char *short_name;  /* "D3D11" */
     const char *dll;
     const char *extension;
@@ -194,6 +196,7 @@ struct device {
 
 struct opencl {
     struct library library;
+    bool complete; /* it has all functions that are needed */
     struct cl_calls call;
     char why[WHY_SIZE]; /* why there is no platform */
 

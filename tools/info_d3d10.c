@@ -100,6 +100,7 @@ static cl_mem share(void (*function)(void), cl_context context, IUnknown *resour
 
 const struct api d3d10_info = {
     .name = "Direct3D 10",
+    .number = "10",
     .short_name = "D3D10",
     .dll = "d3d10.dll",
     .extension = "cl_khr_d3d10_sharing",

@@ -119,6 +119,7 @@ static cl_mem share(void (*function)(void), cl_context context, IUnknown *resour
 
 const struct api d3d11_info = {
     .name = "Direct3D 11",
+    .number = "11",
     .short_name = "D3D11",
     .dll = "d3d11.dll",
     .extension = "cl_khr_d3d11_sharing",

@@ -96,6 +96,7 @@ static cl_mem share(void (*function)(void), cl_context context, IUnknown *resour
 
 const struct api d3d9_info = {
     .name = "Direct3D 9Ex",
+    .number = "9Ex",
     .short_name = "D3D9",
     .dll = "d3d9.dll",
     .extension = "cl_khr_dx9_media_sharing",

@@ -35,14 +35,21 @@ static void read_product(struct library *library, const wchar_t *path)
     if (size == 0 || size > sizeof(block) || !GetFileVersionInfoW(path, 0, size, block) ||
         !version_string(block, L"ProductName", name, sizeof(name)))
         return;
-    /* Wine's DLLs have the versions of those that they stand for. */
-    if (strcmp(name, "Wine") != 0)
-        version_string(block, L"ProductVersion", version, sizeof(version));
+    version_string(block, L"ProductVersion", version, sizeof(version));
     snprintf(library->product, sizeof(library->product), "%s%s%s", name, version[0] ? " " : "", version);
+}
+
+/* Wine marks its DLLs between their two headers. It can load its own in place of a file and still say the file's path. */
+static bool is_wine_own(HMODULE module)
+{
+    static const char mark[] = "Wine builtin DLL";
+    const IMAGE_DOS_HEADER *header = (const IMAGE_DOS_HEADER *)module;
+    return header->e_lfanew >= (LONG)(sizeof(*header) + sizeof(mark)) && memcmp(header + 1, mark, sizeof(mark)) == 0;
 }
 
 static void describe(struct library *library)
 {
+    library->wine = is_wine_own(library->module);
     wchar_t path[MAX_PATH];
     const DWORD length = GetModuleFileNameW(library->module, path, MAX_PATH);
     if (length == 0 || length >= MAX_PATH) {
@@ -50,7 +57,10 @@ static void describe(struct library *library)
         return;
     }
     text_from_wide(library->path, sizeof(library->path), path);
-    read_product(library, path);
+    if (library->wine)
+        snprintf(library->product, sizeof(library->product), "Wine's own");
+    else
+        read_product(library, path);
 }
 
 void library_load(struct library *library, const char *name)
@@ -87,7 +97,7 @@ void (*library_function(const struct library *library, const char *name))(void)
     return library->module ? os_library_symbol((void *)library->module, name) : NULL;
 }
 
-bool library_beside_unused(const char *path)
+bool library_beside_unused(const struct library *library)
 {
     wchar_t beside[MAX_PATH + 16];
     char text[3 * MAX_PATH];
@@ -99,5 +109,5 @@ bool library_beside_unused(const char *path)
     if (GetFileAttributesW(beside) == INVALID_FILE_ATTRIBUTES)
         return false;
     text_from_wide(text, sizeof(text), beside);
-    return _stricmp(text, path) != 0;
+    return library->wine || _stricmp(text, library->path) != 0;
 }

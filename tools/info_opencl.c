@@ -127,7 +127,8 @@ static void find_devices(struct opencl *cl, struct platform *platform)
 {
     cl_device_id ids[DEVICES_MAX] = {NULL};
     cl_uint count = 0;
-    if (platform->why[0] || !step(platform->why, "asking the OpenCL platform %s for its devices", platform->name))
+    if (platform->why[0] ||
+        !step(platform->why, "asking OpenCL platform %u for its devices", (unsigned)(platform - cl->platforms)))
         return;
     const cl_int code = cl->call.clGetDeviceIDs(platform->id, CL_DEVICE_TYPE_ALL, DEVICES_MAX, ids, &count);
     if (code != CL_SUCCESS) {
@@ -163,7 +164,7 @@ static void find_platforms(struct opencl *cl)
             continue;
         struct platform *platform = &cl->platforms[cl->platform_count++];
         platform->id = ids[i];
-        if (!step(platform->why, "asking OpenCL platform %u for its name", i))
+        if (!step(platform->why, "asking OpenCL platform %u for its texts", i))
             continue;
         platform_text(cl, ids[i], CL_PLATFORM_NAME, platform->name, sizeof(platform->name));
         platform_text(cl, ids[i], CL_PLATFORM_VERSION, platform->version, sizeof(platform->version));
@@ -175,8 +176,9 @@ static void find_platforms(struct opencl *cl)
 void opencl_find(struct opencl *cl)
 {
     library_load(&cl->library, "OpenCL.dll");
-    cl->beside_unused = library_beside_unused(cl->library.path);
-    if (!cl->library.module || !load_calls(cl))
+    cl->beside_unused = library_beside_unused(&cl->library);
+    cl->complete = cl->library.module && load_calls(cl);
+    if (!cl->complete)
         return;
     find_platforms(cl);
     find_cld3d(cl);

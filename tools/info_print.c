@@ -99,7 +99,8 @@ static void print_settings(void)
     for (unsigned i = 0; i < SETTING_COUNT; i++) {
         const char *value = setting_text(i);
         const bool changed = strcmp(value, rows[i].standard) != 0;
-        print_field(setting_variable(i), "%s%s  (%s)", value[0] ? value : "-", changed ? "  [set]" : "", rows[i].meaning);
+        print_field(setting_variable(i), "%s%s; %s", value[0] ? value : "not set", changed ? " (set by you)" : "",
+                    rows[i].meaning);
     }
     print_unknown_settings();
 }
@@ -111,7 +112,7 @@ static void print_adapter(const struct direct3d *d3d, unsigned index)
     const struct adapter *adapter = &d3d->adapters[index];
     char label[32];
     snprintf(label, sizeof(label), "Adapter %u", index);
-    print_field(label, "%s%s", adapter->name[0] ? adapter->name : "(without a name)",
+    print_field(label, "%s%s", shown(adapter->name),
                 adapter->software ? " (software)" : "");
     print_field("", "vendor %04x, device %04x, LUID %08lx:%08lx", adapter->vendor, adapter->device,
                 (unsigned long)adapter->luid.HighPart, (unsigned long)adapter->luid.LowPart);
@@ -176,7 +177,7 @@ static void print_sharing(const struct opencl *cl, const struct device *device, 
     else
         print_field(apis[api]->extension, "%s; %s: %s", by, sharing->tried ? "does not work" : "not tried", sharing->why);
     if (!device->platform->lists[api])
-        print_field("", "The platform does not list it, since not all of its devices can; many programs look there.");
+        print_field("", "(the platform does not list it, and many programs look there)");
 }
 
 static const char *belonging_text(const struct belonging *belonging)
@@ -206,9 +207,10 @@ static void print_belonging(const struct device *device, unsigned a)
 static void print_device(const struct info *info, unsigned index)
 {
     const struct device *device = &info->opencl.devices[index];
-    print_heading("OpenCL device %u: %s", index, device->name[0] ? device->name : "(without a name)");
-    print_field("Platform", "%s, %s", device->platform->name, device->platform->version);
-    print_field("Device", "%s, %s, driver %s", type_name(device->type), device->version, device->driver);
+    print_heading("OpenCL device %u: %s", index, shown(device->name));
+    print_field("Platform", "%s, %s", shown(device->platform->name), shown(device->platform->version));
+    print_field("Device", "%s, %s, driver %s", type_name(device->type), shown(device->version),
+                shown(device->driver));
     if (device->has_luid)
         print_field("", "vendor %04x, LUID %08lx:%08lx", device->vendor, (unsigned long)device->luid.HighPart,
                     (unsigned long)device->luid.LowPart);
@@ -229,8 +231,8 @@ static void print_empty_platforms(const struct opencl *cl)
     for (unsigned i = 0; i < cl->platform_count; i++) {
         if (cl->platforms[i].device_count > 0)
             continue;
-        print_heading("OpenCL platform without a device: %s", cl->platforms[i].name);
-        print_field("Version", "%s", cl->platforms[i].version);
+        print_heading("OpenCL platform without a device: %s", shown(cl->platforms[i].name));
+        print_field("Version", "%s", shown(cl->platforms[i].version));
         print_field("Devices", "none: %s", cl->platforms[i].why);
     }
 }

@@ -37,9 +37,14 @@ bool session_open(struct session *s, char *why)
     s->context = s->cl->call.clCreateContext(properties, 1, &id, NULL, NULL, &code);
     if (s->context)
         s->queue = s->cl->call.clCreateCommandQueue(s->context, id, 0, &code);
-    if (!s->queue)
-        why_cl(why, s->context ? "clCreateCommandQueue" : "clCreateContext", code);
-    return s->queue != NULL;
+    if (s->queue)
+        return true;
+    const char *call = s->context ? "clCreateCommandQueue" : "clCreateContext";
+    if (code == CL_SUCCESS)
+        why_say(why, "%s gives NULL, but no error", call);
+    else
+        why_cl(why, call, code);
+    return false;
 }
 
 void session_close(struct session *s)
@@ -146,8 +151,10 @@ static bool share_texture(struct trial *t, cl_image_format *carrier)
     if (!direct3d_has(t, t->sent, "Direct3D itself does not keep the texels of such a texture"))
         return false;
     cl_mem image = s->api->share(s->share, s->context, t->texture, t->row->plane, &code);
+    if (!image && code == CL_SUCCESS)
+        why_say(t->why, "%s gives NULL, but no error", s->api->create);
     if (!image)
-        return did(t, s->api->create, code != CL_SUCCESS ? code : CL_INVALID_VALUE);
+        return did(t, s->api->create, code) && false;
     see_carrier(t, image, carrier);
     const bool good = exchange(t, image);
     s->cl->call.clReleaseMemObject(image);

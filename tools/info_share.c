@@ -52,7 +52,8 @@ static void ask_sets(struct info *info, const struct platform *platform, unsigne
         if (api == API_D3D9 ? !adapter->d3d[api].device : !adapter->dxgi)
             continue;
         char why[WHY_SIZE];
-        if (!step(why, "asking %s for the devices of adapter %u (%s)", platform->name, a, apis[api]->get_devices))
+        if (!step(why, "asking OpenCL platform %u for the devices of adapter %u (%s)",
+                  (unsigned)(platform - info->opencl.platforms), a, apis[api]->get_devices))
             continue;
         ask_set(info, platform, api, a, true);
         ask_set(info, platform, api, a, false);

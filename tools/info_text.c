@@ -75,11 +75,12 @@ void why_say(char *why, const char *format, ...)
 static void force_utf8(char *text, size_t size)
 {
     wchar_t wide[1024];
+    const size_t most = size / 3 < 1024 ? size / 3 : 1024; /* what fits back, at three bytes a character */
     if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0) > 0)
         return;
-    wide[0] = L'\0';
-    MultiByteToWideChar(CP_ACP, 0, text, -1, wide, sizeof(wide) / sizeof(wide[0]));
-    wide[sizeof(wide) / sizeof(wide[0]) - 1] = L'\0';
+    memset(wide, 0, sizeof(wide));
+    MultiByteToWideChar(CP_ACP, 0, text, (int)(strlen(text) < most ? strlen(text) : most), wide, (int)most);
+    wide[most - 1] = L'\0';
     if (WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, (int)size, NULL, NULL) == 0)
         text[0] = '\0';
 }
@@ -119,12 +120,24 @@ static unsigned columns(const char *text, size_t length)
     return count;
 }
 
+/* The next word, or as much of it as fits a line of `room` columns. */
+static size_t word_length(const char *text, unsigned room)
+{
+    size_t length = strcspn(text, " ");
+    if (columns(text, length) <= room)
+        return length;
+    length = room;
+    while (((unsigned char)text[length] & 0xC0) == 0x80)
+        length--;
+    return length;
+}
+
 /* Prints `text`, which begins in `column`, word by word; what does not fit goes on in `indent`. */
 static void print_wrapped(const char *text, unsigned indent, unsigned column)
 {
     bool first = true;
     while (*text) {
-        const size_t length = strcspn(text, " ");
+        const size_t length = word_length(text, TEXT_WIDTH - indent);
         const unsigned width = columns(text, length);
         if (!first && column + 1 + width > TEXT_WIDTH) {
             printf("\n%*s", (int)indent, "");
@@ -144,12 +157,18 @@ static void print_wrapped(const char *text, unsigned indent, unsigned column)
 
 void print_heading(const char *format, ...)
 {
+    char text[512];
     va_list arguments;
     va_start(arguments, format);
-    putchar('\n');
-    vprintf(format, arguments);
-    putchar('\n');
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    putchar('\n');
+    print_wrapped(text, 0, 0);
+}
+
+const char *shown(const char *text)
+{
+    return text[0] ? text : "?";
 }
 
 void print_field(const char *label, const char *format, ...)

@@ -22,6 +22,9 @@ void text_clean(char *text, size_t size);
 /* UTF-16 to UTF-8, cleaned. */
 void text_from_wide(char *text, size_t size, const wchar_t *wide);
 
+/* The text, or "?" for an empty one. */
+const char *shown(const char *text);
+
 /* A heading, with an empty line before it. */
 void print_heading(const char *format, ...) __attribute__((format(gnu_printf, 1, 2)));
 /* "  label    value": a value that is too long is broken at blanks and goes on below itself. An empty label continues

@@ -2,6 +2,7 @@
 #include "info.h"
 #include "info_text.h"
 
+#include "log.h"
 #include "os/os.h"
 
 #include <stdio.h>
@@ -43,12 +44,18 @@ static bool any_listed(const struct info *info)
     return false;
 }
 
-/* "2 of 3 OpenCL devices share with Direct3D 11 and Direct3D 10" */
+/* cld3d says instead of a path why it has none. */
+static bool no_next(const struct opencl *cl)
+{
+    return cl->platform_count == 0 && cl->next && !cl->below.module;
+}
+
+/* "2 of 3 OpenCL devices share with Direct3D 11 and 10" */
 static void say_what_works(const struct info *info, char *text, size_t size)
 {
     const unsigned count = info_sharing_devices(info), all = info->opencl.device_count;
-    size_t length = (size_t)snprintf(text, size, "%u of %u OpenCL device%s %s with", count, all, all == 1 ? "" : "s",
-                                     count == 1 ? "shares" : "share");
+    size_t length = (size_t)snprintf(text, size, "%u of %u OpenCL device%s %s with Direct3D", count, all,
+                                     all == 1 ? "" : "s", count == 1 ? "shares" : "share");
     unsigned named = 0, working = 0;
     for (unsigned i = 0; i < API_COUNT; i++)
         working += info_works(info, i);
@@ -56,7 +63,7 @@ static void say_what_works(const struct info *info, char *text, size_t size)
         if (!info_works(info, i))
             continue;
         const char *link = named == 0 ? "" : named + 1 == working ? " and" : ",";
-        length += (size_t)snprintf(text + length, size - length, "%s %s", link, apis[i]->name);
+        length += (size_t)snprintf(text + length, size - length, "%s %s", link, apis[i]->number);
         named++;
     }
 }
@@ -64,10 +71,12 @@ static void say_what_works(const struct info *info, char *text, size_t size)
 /* The first thing that is in the way of all sharing. */
 static const char *main_trouble(const struct info *info)
 {
+    if (no_next(&info->opencl))
+        return "it finds no OpenCL below itself";
     if (info->opencl.platform_count == 0)
-        return "the OpenCL below has no driver";
+        return "there is no OpenCL driver";
     if (info->opencl.device_count == 0)
-        return "OpenCL has no device";
+        return "there is no OpenCL device";
     if (!any_direct3d(info))
         return "no Direct3D device can be made";
     if (!any_listed(info))
@@ -78,21 +87,21 @@ static const char *main_trouble(const struct info *info)
 void print_verdict(const struct info *info)
 {
     const struct opencl *cl = &info->opencl;
+    const char *version = cl->version ? cl->version : "(of unknown version)";
     const bool works = info_sharing_devices(info) > 0;
     char what[256] = "";
     if (works)
         say_what_works(info, what, sizeof(what));
-    else
-        snprintf(what, sizeof(what), "no OpenCL device shares with Direct3D, since %s", main_trouble(info));
     if (!cl->library.module)
-        print_text("cld3d is not active: there is no OpenCL.dll at all.");
+        print_text("cld3d is not active: no OpenCL.dll can be loaded.");
+    else if (cl->cld3d.module && works)
+        print_text("cld3d %s is active and works: %s.", version, what);
     else if (cl->cld3d.module)
-        print_text("cld3d %s is active %s: %s.", cl->version ? cl->version : "(of unknown version)",
-                   works ? "and works" : "but does not work", what);
+        print_text("cld3d %s is active but shares nothing: %s.", version, main_trouble(info));
     else if (works)
-        print_text("cld3d is not active, but OpenCL has Direct3D sharing of its own: %s.", what);
+        print_text("cld3d is not active; OpenCL's own sharing works: %s.", what);
     else
-        print_text("cld3d is not active, and this OpenCL has no Direct3D sharing that works.");
+        print_text("cld3d is not active, and this OpenCL shares nothing with Direct3D.");
     for (unsigned i = 0; i < step_failures(); i++)
         print_text("A driver crashed or hung while %s.", step_failed(i));
 }
@@ -102,7 +111,7 @@ void print_verdict(const struct info *info)
 static void advise_activation(const struct opencl *cl)
 {
     if (cl->beside_unused && os_is_wine())
-        print_text("An OpenCL.dll lies beside this program, but Wine takes its own. Set WINEDLLOVERRIDES=opencl=n,b in "
+        print_text("An OpenCL.dll lies beside this program, but Wine does not load it: set WINEDLLOVERRIDES=opencl=n,b in "
                    "the environment, or opencl to \"native, builtin\" in winecfg.");
     else if (cl->beside_unused)
         print_text("An OpenCL.dll lies beside this program, but another one is used (see below).");
@@ -120,6 +129,11 @@ void print_advice(const struct info *info)
         advise_activation(cl);
     if (!cl->library.module)
         print_text("This program has %u bits and needs a %u-bit OpenCL.dll.", bits, bits);
+    else if (no_next(cl))
+        print_text("%s.", setting_text(SETTING_NEXT)[0] ? "Correct or unset CLD3D_NEXT; see \"OpenCL below\""
+                                                        : "Install an OpenCL, or name its OpenCL.dll in CLD3D_NEXT");
+    else if (!cl->complete)
+        print_text("This OpenCL.dll lacks functions of OpenCL 1.2.");
     else if (cl->device_count == 0)
         print_text(os_is_wine() ? "Install an OpenCL driver for %u-bit programs on the system that runs Wine; clinfo there "
                                   "shows what it has."

@@ -211,7 +211,7 @@ void holds_note(cl_command_queue handle, cl_uint count, const cl_event *events)
         struct event_record *ours = registry_get(RECORD_EVENT, events[i]);
         if (ours)
             of = ours->queue;
-        else if (os_readable(events[i], sizeof(void *)))
+        else if (os_is_wine() || os_readable(events[i], sizeof(void *))) /* Wine's host memory is not to be seen from here */
             below()->clGetEventInfo(events[i], CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL);
         record_put(ours);
         os_lock(&registry_lock);
