@@ -254,12 +254,15 @@ static void initial_content(const struct rig *rig)
     struct shared s;
     rig_pattern(bytes, sizeof(bytes), 7);
     desc.initial = bytes;
-    if (!shared_open(&s, rig, &desc, 0, CL_MEM_READ_ONLY))
+    if (!shared_open(&s, rig, &desc, 0, CL_MEM_READ_WRITE))
         return;
+    void *data = shared_pattern(&s, 8);
     shared_acquire(&s);
     shared_cl_expect(&s, 7);
+    shared_cl_write(&s, data);
     shared_release(&s);
-    shared_d3d_expect(&s, 7);
+    shared_d3d_expect(&s, 8);
+    free(data);
     shared_close(&s);
 }
 

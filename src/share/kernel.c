@@ -92,6 +92,15 @@ static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, si
     return status;
 }
 
+/* A pointer takes the place of the memory object that the argument named before. */
+static cl_int CL_API_CALL set_kernel_arg_svm_pointer(cl_kernel kernel, cl_uint arg_index, const void *arg_value)
+{
+    const cl_int status = below()->clSetKernelArgSVMPointer(kernel, arg_index, arg_value);
+    if (status == CL_SUCCESS && guard_needed())
+        note_argument(kernel, arg_index, NULL);
+    return status;
+}
+
 cl_uint kernel_records(cl_kernel handle, enum record_kind kind, struct record **records, cl_uint *indexes, cl_uint room)
 {
     cl_uint found = 0;
@@ -171,6 +180,7 @@ static cl_int CL_API_CALL release_kernel(cl_kernel kernel)
 void kernel_install(cl_icd_dispatch *table)
 {
     table->clSetKernelArg = set_kernel_arg;
+    table->clSetKernelArgSVMPointer = set_kernel_arg_svm_pointer;
     table->clCreateKernel = create_kernel;
     table->clCreateKernelsInProgram = create_kernels;
     table->clCloneKernel = clone_kernel;

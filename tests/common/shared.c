@@ -154,9 +154,12 @@ void shared_cl_expect(struct shared *s, unsigned seed)
 void shared_prepare(struct shared *s, unsigned seed)
 {
     void *other = shared_pattern(s, seed + 1000);
+    shared_d3d_write(s, seed + 1001);
     shared_acquire(s);
+    shared_cl_expect(s, seed + 1001);
     shared_cl_write(s, other);
     shared_release(s);
+    shared_d3d_expect_bytes(s, other);
     shared_d3d_write(s, seed);
     free(other);
 }

@@ -51,7 +51,8 @@ void shared_cl_expect(struct shared *s, unsigned seed);
 void shared_d3d_expect_bytes(struct shared *s, const void *expected);
 
 /* Gives Direct3D the content of `seed`, and the OpenCL object, and all that lies between the two, another one. What is
- * found in OpenCL after the next acquire is right only if that acquire brought it. */
+ * found in OpenCL after the next acquire is right only if that acquire brought it. Goes both ways once for that, and
+ * checks both, so that no case can pass with either copy left out. */
 void shared_prepare(struct shared *s, unsigned seed);
 /* Both directions, none of which can do without its copy: uses the seeds from `seed` to `seed` + 3, and leaves the last
  * in Direct3D. */

@@ -1,0 +1,541 @@
+/* Data with respect to objects: who holds what, many objects and contexts at once, and what flags promise. */
+#include "common/shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* One of each kind. */
+static const struct rig_desc kinds[] = {
+    {.width = 1021, .bind = D3D11_BIND_VERTEX_BUFFER},
+    {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 31, .height = 17, .bind = D3D11_BIND_SHADER_RESOURCE},
+    {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 9, .height = 5, .depth = 4, .bind = D3D11_BIND_SHADER_RESOURCE},
+};
+static const char *const kind_names[] = {"buffer", "2D texture", "3D texture"};
+
+static void each_kind(const struct rig *rig, void (*test)(const struct rig *, const struct rig_desc *))
+{
+    for (unsigned i = 0; i < COUNT(kinds); i++) {
+        const int before = failures();
+        test(rig, &kinds[i]);
+        remark_failures(before, "%s", kind_names[i]);
+    }
+}
+
+/* ---- who holds what ---- */
+
+/* The application lets go of the resource as soon as it has the object: the object alone keeps it. */
+static void dropped_resource_of(const struct rig *rig, const struct rig_desc *desc)
+{
+    struct shared s;
+    if (!shared_open(&s, rig, desc, 0, CL_MEM_READ_WRITE))
+        return;
+    rig_release(s.resource); /* the only reference of the test; the pointer still serves */
+    shared_round_trip(&s, 1);
+    shared_round_trip(&s, 11);
+    s.resource = NULL;
+    shared_close(&s);
+}
+
+static void dropped_resource(const struct rig *rig)
+{
+    each_kind(rig, dropped_resource_of);
+}
+
+/* The object is released right after its release was enqueued: the data arrives all the same. */
+static void dropped_object_of(const struct rig *rig, const struct rig_desc *desc)
+{
+    struct shared s;
+    if (!shared_open(&s, rig, desc, 0, CL_MEM_READ_WRITE))
+        return;
+    static const size_t origin[3] = {0, 0, 0};
+    void *data = shared_pattern(&s, 2);
+    shared_prepare(&s, 1);
+    shared_acquire(&s);
+    const cl_int status =
+        shared_is_buffer(&s)
+            ? clEnqueueWriteBuffer(s.queue, s.memory, CL_FALSE, 0, s.bytes, data, 0, NULL, NULL)
+            : clEnqueueWriteImage(s.queue, s.memory, CL_FALSE, origin, s.extent, 0, 0, data, 0, NULL, NULL);
+    CHECK_INT(status, CL_SUCCESS);
+    shared_release(&s);
+    CHECK_INT(clReleaseMemObject(s.memory), CL_SUCCESS);
+    s.memory = NULL;
+    shared_d3d_expect(&s, 2);
+    CHECK_INT(clFinish(s.queue), CL_SUCCESS);
+    shared_d3d_expect(&s, 2);
+    free(data);
+    shared_close(&s);
+}
+
+static void dropped_object(const struct rig *rig)
+{
+    each_kind(rig, dropped_object_of);
+}
+
+/* A new object of the same resource starts with what Direct3D has, not with what the old one had. */
+static void object_again_of(const struct rig *rig, const struct rig_desc *desc)
+{
+    struct shared s, again;
+    if (!shared_open(&s, rig, desc, 0, CL_MEM_READ_WRITE))
+        return;
+    shared_round_trip(&s, 1);
+    CHECK_INT(clReleaseMemObject(s.memory), CL_SUCCESS);
+    s.memory = NULL;
+    if (shared_join(&again, rig, rig->context, rig->queue, s.resource, desc, 0, CL_MEM_READ_WRITE)) {
+        shared_d3d_write(&s, 20);
+        shared_acquire(&again);
+        shared_cl_expect(&again, 20);
+        shared_release(&again);
+        shared_round_trip(&again, 30);
+        shared_close(&again);
+    }
+    shared_close(&s);
+}
+
+static void object_again(const struct rig *rig)
+{
+    each_kind(rig, object_again_of);
+}
+
+/* ---- many at once ---- */
+
+enum { LEVELS = 4, SLICES = 5, MANY = LEVELS * SLICES };
+
+static const struct rig_desc many_desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM,
+                                          .width = 33,
+                                          .height = 17,
+                                          .levels = LEVELS,
+                                          .slices = SLICES,
+                                          .bind = D3D11_BIND_SHADER_RESOURCE};
+
+/* An object for each subresource of one texture. */
+static bool open_many(const struct rig *rig, struct shared *objects)
+{
+    void *texture = rig_make(rig, rig->device, &many_desc, NULL);
+    UINT made = 0;
+    if (CHECK(texture != NULL))
+        while (made < MANY && shared_join(&objects[made], rig, rig->context, rig->queue, texture, &many_desc, made,
+                                          CL_MEM_READ_WRITE))
+            made++;
+    rig_release(texture);
+    if (made == MANY)
+        return true;
+    while (made)
+        shared_close(&objects[--made]);
+    return false;
+}
+
+static void close_many(struct shared *objects)
+{
+    for (UINT i = 0; i < MANY; i++)
+        shared_close(&objects[i]);
+}
+
+static void prepare_many(struct shared *objects, unsigned seed)
+{
+    for (UINT i = 0; i < MANY; i++)
+        shared_prepare(&objects[i], seed + i);
+}
+
+/* While all are acquired: each holds what Direct3D wrote, and gets something new. */
+static void change_many(struct shared *objects, unsigned was, unsigned becomes)
+{
+    for (UINT i = 0; i < MANY; i++) {
+        const int before = failures();
+        void *data = shared_pattern(&objects[i], becomes + i);
+        shared_cl_expect(&objects[i], was + i);
+        shared_cl_write(&objects[i], data);
+        free(data);
+        remark_failures(before, "subresource %u", i);
+    }
+}
+
+static void expect_many(struct shared *objects, unsigned seed)
+{
+    for (UINT i = 0; i < MANY; i++) {
+        const int before = failures();
+        shared_d3d_expect(&objects[i], seed + i);
+        remark_failures(before, "subresource %u", i);
+    }
+}
+
+static void many_together(const struct rig *rig)
+{
+    struct shared objects[MANY];
+    if (!open_many(rig, objects))
+        return;
+    prepare_many(objects, 1);
+    shared_acquire_all(objects, MANY);
+    change_many(objects, 1, 40);
+    shared_release_all(objects, MANY);
+    expect_many(objects, 40);
+    close_many(objects);
+}
+
+/* Acquired one by one and released one by one the other way round, so that all are acquired in between. */
+static void many_one_by_one(const struct rig *rig)
+{
+    struct shared objects[MANY];
+    if (!open_many(rig, objects))
+        return;
+    prepare_many(objects, 1);
+    for (UINT i = 0; i < MANY; i++)
+        shared_acquire(&objects[i]);
+    change_many(objects, 1, 40);
+    for (UINT i = MANY; i-- > 0;)
+        shared_release(&objects[i]);
+    expect_many(objects, 40);
+    close_many(objects);
+}
+
+/* Acquired in one list and released in several, while Direct3D works on those that are not acquired. */
+static void many_mixed(const struct rig *rig)
+{
+    enum { HALF = MANY / 2 };
+    struct shared objects[MANY];
+    if (!open_many(rig, objects))
+        return;
+    prepare_many(objects, 1);
+    shared_acquire_all(objects, HALF);
+    for (UINT i = HALF; i < MANY; i++)
+        shared_d3d_write(&objects[i], 60 + i);
+    for (UINT i = 0; i < HALF; i++) {
+        void *data = shared_pattern(&objects[i], 60 + i);
+        shared_cl_expect(&objects[i], 1 + i);
+        shared_cl_write(&objects[i], data);
+        free(data);
+    }
+    shared_acquire_all(objects + HALF, HALF);
+    shared_release_all(objects, HALF / 2);
+    shared_release_all(objects + HALF / 2, MANY - HALF / 2);
+    expect_many(objects, 60);
+    shared_acquire_all(objects, MANY);
+    change_many(objects, 60, 90);
+    shared_release_all(objects, MANY);
+    expect_many(objects, 90);
+    close_many(objects);
+}
+
+/* Buffers, 2D and 3D textures in one list. */
+static void all_kinds(const struct rig *rig)
+{
+    struct shared objects[COUNT(kinds)];
+    unsigned made = 0;
+    while (made < COUNT(kinds) && shared_open(&objects[made], rig, &kinds[made], 0, CL_MEM_READ_WRITE))
+        made++;
+    if (made == COUNT(kinds)) {
+        for (unsigned i = 0; i < made; i++)
+            shared_prepare(&objects[i], 1 + i);
+        shared_acquire_all(objects, made);
+        for (unsigned i = 0; i < made; i++) {
+            void *data = shared_pattern(&objects[i], 11 + i);
+            shared_cl_expect(&objects[i], 1 + i);
+            shared_cl_write(&objects[i], data);
+            free(data);
+        }
+        shared_release_all(objects, made);
+        for (unsigned i = 0; i < made; i++)
+            shared_d3d_expect(&objects[i], 11 + i);
+    }
+    while (made)
+        shared_close(&objects[--made]);
+}
+
+/* ---- two contexts ---- */
+
+/* The second context, on the same device, with a queue. */
+struct second {
+    cl_context context;
+    cl_command_queue queue;
+};
+
+static bool second_open(struct second *second, const struct rig *rig)
+{
+    cl_int status;
+    *second = (struct second){NULL, NULL};
+    second->context = rig_make_context(rig, rig->device, false, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return false;
+    second->queue = clCreateCommandQueue(second->context, rig->cl_device, 0, &status);
+    return CHECK_INT(status, CL_SUCCESS);
+}
+
+static void second_close(struct second *second)
+{
+    if (second->queue)
+        clReleaseCommandQueue(second->queue);
+    if (second->context)
+        clReleaseContext(second->context);
+}
+
+/* One resource handed from context to context, each finds what the other one left. */
+static void hand_over(struct shared *first, struct shared *second)
+{
+    shared_prepare(second, 1);
+    shared_prepare(first, 1);
+    for (unsigned i = 1; i <= 4; i++) {
+        struct shared *s = i % 2 ? first : second;
+        void *data = shared_pattern(s, i + 1);
+        shared_acquire(s);
+        shared_cl_expect(s, i);
+        shared_cl_write(s, data);
+        shared_release(s);
+        free(data);
+    }
+    shared_d3d_expect(first, 5);
+}
+
+static void two_contexts_of(const struct rig *rig, const struct rig_desc *desc)
+{
+    struct second second;
+    struct shared pair[2];
+    if (second_open(&second, rig) && shared_open(&pair[0], rig, desc, 0, CL_MEM_READ_WRITE)) {
+        if (shared_join(&pair[1], rig, second.context, second.queue, pair[0].resource, desc, 0, CL_MEM_READ_WRITE)) {
+            hand_over(&pair[0], &pair[1]);
+            shared_close(&pair[1]);
+        }
+        shared_close(&pair[0]);
+    }
+    second_close(&second);
+}
+
+static void two_contexts(const struct rig *rig)
+{
+    each_kind(rig, two_contexts_of);
+}
+
+/* Each context has every other slice of one texture, all acquired at the same time. */
+static void slices_of_two_contexts(const struct rig *rig)
+{
+    struct second second;
+    struct shared objects[MANY];
+    if (second_open(&second, rig) && open_many(rig, objects)) {
+        bool all = true;
+        for (UINT i = 1; i < MANY && all; i += 2) {
+            struct shared other;
+            all = shared_join(&other, rig, second.context, second.queue, objects[i].resource, &many_desc, i,
+                              CL_MEM_READ_WRITE);
+            if (!all)
+                break;
+            shared_close(&objects[i]);
+            objects[i] = other;
+        }
+        if (all) {
+            prepare_many(objects, 1);
+            for (UINT i = 0; i < MANY; i++)
+                shared_acquire(&objects[i]);
+            change_many(objects, 1, 40);
+            for (UINT i = 0; i < MANY; i++)
+                shared_release(&objects[i]);
+            expect_many(objects, 40);
+        }
+        close_many(objects);
+    }
+    second_close(&second);
+}
+
+/* ---- flags ---- */
+
+static const cl_mem_flags all_flags[] = {0, CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
+
+/* Flags speak of kernels. Commands of the host read and write any object. */
+static void flags_of(const struct rig *rig, const struct rig_desc *desc)
+{
+    for (unsigned i = 0; i < COUNT(all_flags); i++) {
+        const int before = failures();
+        struct shared s;
+        if (shared_open(&s, rig, desc, 0, all_flags[i])) {
+            shared_round_trip(&s, 1);
+            shared_close(&s);
+        }
+        remark_failures(before, "flags 0x%x", (unsigned)all_flags[i]);
+    }
+}
+
+static void flags(const struct rig *rig)
+{
+    each_kind(rig, flags_of);
+}
+
+/* Nothing touches the object between acquire and release: whatever the flags, Direct3D's bytes stay. */
+static void untouched_of(const struct rig *rig, const struct rig_desc *desc)
+{
+    for (unsigned i = 0; i < COUNT(all_flags); i++) {
+        const int before = failures();
+        struct shared s;
+        if (shared_open(&s, rig, desc, 0, all_flags[i])) {
+            shared_prepare(&s, 1);
+            shared_acquire(&s);
+            shared_release(&s);
+            shared_d3d_expect(&s, 1);
+            shared_close(&s);
+        }
+        remark_failures(before, "flags 0x%x", (unsigned)all_flags[i]);
+    }
+}
+
+static void untouched(const struct rig *rig)
+{
+    each_kind(rig, untouched_of);
+}
+
+static const char mark_source[] =
+    "kernel void mark_image(write_only image2d_t image)\n"
+    "{\n"
+    "    const int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    if ((at.x + at.y) % 3 == 0)\n"
+    "        write_imageui(image, at, (uint4)(1, 2, 3, 4));\n"
+    "}\n"
+    "kernel void mark_buffer(global uchar *bytes)\n"
+    "{\n"
+    "    if (get_global_id(0) % 3 == 0)\n"
+    "        bytes[get_global_id(0)] = 5;\n"
+    "}\n";
+
+/* A kernel writes to a third of an object: the rest keeps what Direct3D has. */
+static void run_mark(struct shared *s)
+{
+    cl_kernel kernel = rig_kernel(s->rig, mark_source, shared_is_buffer(s) ? "mark_buffer" : "mark_image");
+    if (!kernel)
+        return;
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &s->memory), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(s->queue, kernel, shared_is_buffer(s) ? 1 : 2, NULL, s->extent, NULL, 0, NULL, NULL),
+              CL_SUCCESS);
+    clReleaseKernel(kernel);
+}
+
+/* What the kernel makes of the pattern of seed 1. */
+static unsigned char *marked(struct shared *s)
+{
+    static const unsigned char texel[4] = {1, 2, 3, 4};
+    unsigned char *bytes = shared_pattern(s, 1);
+    for (size_t i = 0; shared_is_buffer(s) && i < s->bytes; i += 3)
+        bytes[i] = 5;
+    for (size_t y = 0; !shared_is_buffer(s) && y < s->extent[1]; y++)
+        for (size_t x = 0; x < s->extent[0]; x++)
+            if ((x + y) % 3 == 0)
+                memcpy(bytes + y * s->row + x * 4, texel, 4);
+    return bytes;
+}
+
+static void partial_writes(const struct rig *rig)
+{
+    static const cl_mem_flags writable[] = {CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE};
+    for (unsigned i = 0; i < 4; i++) {
+        const int before = failures();
+        struct shared s;
+        if (!shared_open(&s, rig, &kinds[i / 2], 0, writable[i % 2]))
+            continue;
+        unsigned char *expected = marked(&s);
+        shared_prepare(&s, 1);
+        shared_acquire(&s);
+        run_mark(&s);
+        shared_release(&s);
+        shared_d3d_expect_bytes(&s, expected);
+        free(expected);
+        shared_close(&s);
+        remark_failures(before, "%s, flags 0x%x", kind_names[i / 2], (unsigned)writable[i % 2]);
+    }
+}
+
+/* A part written by the host, through objects that kernels may only write or only read. */
+static void partial_host_writes(const struct rig *rig)
+{
+    static const size_t origin[3] = {3, 2, 0}, region[3] = {11, 5, 1};
+    for (unsigned i = 0; i < COUNT(all_flags); i++) {
+        struct shared s;
+        if (!shared_open(&s, rig, &kinds[1], 0, all_flags[i]))
+            continue;
+        unsigned char *expected = shared_pattern(&s, 1), *other = shared_pattern(&s, 2);
+        shared_prepare(&s, 1);
+        shared_acquire(&s);
+        CHECK_INT(clEnqueueWriteImage(s.queue, s.memory, CL_FALSE, origin, region, 0, 0, other, 0, NULL, NULL),
+                  CL_SUCCESS);
+        shared_release(&s);
+        for (size_t y = 0; y < region[1]; y++)
+            memcpy(expected + (origin[1] + y) * s.row + origin[0] * 4, other + y * region[0] * 4, region[0] * 4);
+        shared_d3d_expect_bytes(&s, expected);
+        free(other);
+        free(expected);
+        shared_close(&s);
+    }
+}
+
+static const char take_source[] =
+    "constant sampler_t texel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "kernel void take(read_only image2d_t image, global uchar4 *to)\n"
+    "{\n"
+    "    const int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    to[at.y * get_image_width(image) + at.x] = convert_uchar4(read_imageui(image, texel, at));\n"
+    "}\n";
+
+static void run_take(struct shared *s, cl_mem to)
+{
+    cl_kernel kernel = rig_kernel(s->rig, take_source, "take");
+    if (!kernel)
+        return;
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &s->memory), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), &to), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(s->queue, kernel, 2, NULL, s->extent, NULL, 0, NULL, NULL), CL_SUCCESS);
+    clReleaseKernel(kernel);
+}
+
+/* A kernel reads one texture into another resource, through READ_ONLY and WRITE_ONLY objects. */
+static void read_only(const struct rig *rig)
+{
+    const struct rig_desc *from_desc = &kinds[1];
+    const struct rig_desc to_desc = {.width = from_desc->width * from_desc->height * 4, .bind = D3D11_BIND_VERTEX_BUFFER};
+    struct shared from, to;
+    if (!shared_open(&from, rig, from_desc, 0, CL_MEM_READ_ONLY))
+        return;
+    if (shared_open(&to, rig, &to_desc, 0, CL_MEM_WRITE_ONLY)) {
+        unsigned char *expected = shared_pattern(&from, 1);
+        shared_prepare(&from, 1);
+        shared_prepare(&to, 2);
+        shared_acquire(&from);
+        shared_acquire(&to);
+        run_take(&from, to.memory);
+        shared_release(&from);
+        shared_release(&to);
+        shared_d3d_expect_bytes(&to, expected);
+        shared_d3d_expect(&from, 1);
+        free(expected);
+        shared_close(&to);
+    }
+    shared_close(&from);
+}
+
+CASES(dropped_resource, 0)
+CASES(dropped_object, 0)
+CASES(object_again, 0)
+CASES(many_together, 0)
+CASES(many_one_by_one, 0)
+CASES(many_mixed, 0)
+CASES(all_kinds, 0)
+CASES(two_contexts, 0)
+CASES(slices_of_two_contexts, 0)
+CASES(flags, 0)
+CASES(untouched, 0)
+CASES(partial_writes, 0)
+CASES(partial_host_writes, 0)
+CASES(read_only, 0)
+
+static const struct tap_test tests[] = {
+    ENTRIES("the application drops the resource and goes on with the object", dropped_resource),
+    ENTRIES("the application drops the object right after the release", dropped_object),
+    ENTRIES("a second object after the first has Direct3D's content", object_again),
+    ENTRIES("20 objects of one texture, acquired and released together", many_together),
+    ENTRIES("20 objects of one texture, acquired and released one by one", many_one_by_one),
+    ENTRIES("20 objects of one texture, acquired and released in mixed lists", many_mixed),
+    ENTRIES("a buffer, a 2D and a 3D texture in one list", all_kinds),
+    ENTRIES("one resource handed over between two contexts", two_contexts),
+    ENTRIES("slices of one texture acquired in two contexts at once", slices_of_two_contexts),
+    ENTRIES("the host reads and writes objects of all flags", flags),
+    ENTRIES("an object acquired and released untouched", untouched),
+    ENTRIES("a kernel writes a part of an object", partial_writes),
+    ENTRIES("the host writes a part of an object of any flags", partial_host_writes),
+    ENTRIES("a kernel reads through a READ_ONLY object and writes through a WRITE_ONLY one", read_only),
+};
+
+TAP_MAIN(tests)
