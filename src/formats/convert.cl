@@ -29,10 +29,11 @@ float snorm8_to_float(uchar x)
     return c == -128 ? BELOW_MINUS_ONE : (float)c / 127.0f;
 }
 
+/* In whole ints: where rusticl 22.3 compiles for AVX2, it crashes on a choice between chars. */
 uchar float_to_snorm8(float x)
 {
-    const char c = x == BELOW_MINUS_ONE ? -128 : convert_char_sat_rte(x * 127.0f);
-    return as_uchar(c);
+    const int c = isnan(x) ? 0 : convert_int_rte(clamp(x * 127.0f, -128.0f, 127.0f));
+    return as_uchar((char)(x == BELOW_MINUS_ONE ? -128 : c));
 }
 
 float snorm16_to_float(ushort x)

@@ -144,13 +144,7 @@ static bool open_context(struct dx9 *dx9, unsigned flags)
     dx9->rig.context = make_context(dx9, dx9->property, dx9->device, flags & RIG_USER_SYNC, &status);
     if (!CHECK_INT(status, CL_SUCCESS) || !CHECK(dx9->rig.context != NULL))
         return false;
-    cl_command_queue_properties properties = 0;
-    if (flags & RIG_PROFILING)
-        properties |= CL_QUEUE_PROFILING_ENABLE;
-    if (flags & RIG_OUT_OF_ORDER)
-        properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-    dx9->rig.queue = clCreateCommandQueue(dx9->rig.context, dx9->rig.cl_device, properties, &status);
-    return CHECK_INT(status, CL_SUCCESS) && CHECK(dx9->rig.queue != NULL);
+    return rig_open_queue(&dx9->rig, flags);
 }
 
 bool dx9_open(struct dx9 *dx9, bool extended, unsigned flags)

@@ -67,19 +67,29 @@ cl_context rig_make_context(const struct rig *rig, void *device, bool user_sync,
     return clCreateContext(properties, 1, &rig->cl_device, NULL, NULL, status);
 }
 
-static bool open_context(struct rig *rig, unsigned flags)
+bool rig_open_queue(struct rig *rig, unsigned flags)
 {
     cl_int status = CL_SUCCESS;
-    rig->context = rig_make_context(rig, rig->device, flags & RIG_USER_SYNC, &status);
-    if (!CHECK_INT(status, CL_SUCCESS) || !CHECK(rig->context != NULL))
-        return false;
     cl_command_queue_properties properties = 0;
     if (flags & RIG_PROFILING)
         properties |= CL_QUEUE_PROFILING_ENABLE;
     if (flags & RIG_OUT_OF_ORDER)
         properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     rig->queue = clCreateCommandQueue(rig->context, rig->cl_device, properties, &status);
+    if (status == CL_INVALID_QUEUE_PROPERTIES && flags & RIG_OUT_OF_ORDER) {
+        SKIP("the device has no out-of-order queues");
+        return false;
+    }
     return CHECK_INT(status, CL_SUCCESS) && CHECK(rig->queue != NULL);
+}
+
+static bool open_context(struct rig *rig, unsigned flags)
+{
+    cl_int status = CL_SUCCESS;
+    rig->context = rig_make_context(rig, rig->device, flags & RIG_USER_SYNC, &status);
+    if (!CHECK_INT(status, CL_SUCCESS) || !CHECK(rig->context != NULL))
+        return false;
+    return rig_open_queue(rig, flags);
 }
 
 bool rig_open(struct rig *rig, const struct rig_api *api, unsigned flags)

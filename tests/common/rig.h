@@ -58,6 +58,9 @@ enum { RIG_USER_SYNC = 1, RIG_PROFILING = 2, RIG_OUT_OF_ORDER = 4, RIG_NO_CONTEX
 bool rig_open(struct rig *rig, const struct rig_api *api, unsigned flags);
 void rig_close(struct rig *rig);
 
+/* The queue of an open context by `flags`. False and the case skipped: the device has no queues of that kind. */
+bool rig_open_queue(struct rig *rig, unsigned flags);
+
 /* A second device of the same API (one reference), or NULL with a failed check. */
 void *rig_another_device(const struct rig *rig);
 /* A context with interop on `device`. */
