@@ -69,11 +69,11 @@ static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_kernel ker
     return status;
 }
 
-static cl_int collect(struct arguments *a, cl_command_queue queue, cl_kernel kernel, cl_uint wait_count,
+static cl_int collect(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel, cl_uint wait_count,
                       const cl_event *wait)
 {
     a->tidied_count = 0;
-    a->count = registry_hot() ? kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, a->indexes, ARGUMENTS) : 0;
+    a->count = kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, a->indexes, ARGUMENTS);
     if (a->count == 0)
         return CL_SUCCESS;
     cl_int status = prepare(a, queue, kernel, wait_count, wait);
@@ -86,7 +86,17 @@ static cl_int collect(struct arguments *a, cl_command_queue queue, cl_kernel ker
     event_release_all(a->tidied_count, a->tidied);
     for (cl_uint i = 0; i < a->count; i++)
         record_put(a->images[i]);
-    return log_next("clEnqueueNDRangeKernel", "the conversion of an image argument", status);
+    return log_next(call, "the conversion of an image argument", status);
+}
+
+/* PoCL 3.1 crashes on a kernel that is NULL. */
+static cl_int before_launch(const char *call, cl_command_queue queue, cl_kernel kernel, cl_uint wait_count,
+                            const cl_event *wait)
+{
+    struct arguments arguments;
+    if (!kernel)
+        return log_refuse(call, CL_INVALID_KERNEL, "the kernel is NULL");
+    return registry_hot() ? collect(&arguments, call, queue, kernel, wait_count, wait) : CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_uint work_dim,
@@ -94,12 +104,10 @@ static cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue command_queue
                                                   const size_t *local_work_size, cl_uint num_events_in_wait_list,
                                                   const cl_event *event_wait_list, cl_event *event)
 {
-    if (registry_hot()) {
-        struct arguments arguments;
-        const cl_int status = collect(&arguments, command_queue, kernel, num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
+    const cl_int status =
+        before_launch("clEnqueueNDRangeKernel", command_queue, kernel, num_events_in_wait_list, event_wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     return next.clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
                                        local_work_size, num_events_in_wait_list, event_wait_list, event);
 }
@@ -107,12 +115,9 @@ static cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue command_queue
 static cl_int CL_API_CALL enqueue_task(cl_command_queue command_queue, cl_kernel kernel, cl_uint num_events_in_wait_list,
                                        const cl_event *event_wait_list, cl_event *event)
 {
-    if (registry_hot()) {
-        struct arguments arguments;
-        const cl_int status = collect(&arguments, command_queue, kernel, num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
+    const cl_int status = before_launch("clEnqueueTask", command_queue, kernel, num_events_in_wait_list, event_wait_list);
+    if (status != CL_SUCCESS)
+        return status;
     return next.clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
 }
 

@@ -444,7 +444,9 @@ static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_n
     struct object_record *object = registry_get(RECORD_OBJECT, memobj);
     const struct d3d_api *api = asked_api(object, param_name, false);
     cl_int status = CL_INVALID_OPERATION;
-    if (api)
+    if (api && !memobj)
+        status = log_refuse("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, "the object is NULL");
+    else if (api)
         status = query_extension(object, api, param_name, param_value_size, param_value, param_value_size_ret);
     else if (object && !object->parent)
         status = query_mem(object, param_name, param_value_size, param_value, param_value_size_ret);
@@ -491,7 +493,9 @@ static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info param_name,
     const struct d3d_api *api = asked_api(object, param_name, true);
     const bool is_image = object && !object->parent && object->transfer.surface.desc.format;
     cl_int status = CL_INVALID_OPERATION;
-    if (api && (!is_image || !made_by(object, api)))
+    if (api && !image)
+        status = log_refuse("clGetImageInfo", CL_INVALID_MEM_OBJECT, "the object is NULL");
+    else if (api && (!is_image || !made_by(object, api)))
         status = foreign("clGetImageInfo", api);
     else if (api)
         status = answer("clGetImageInfo", &object->index, sizeof(object->index), param_value_size, param_value,

@@ -1,0 +1,374 @@
+/* Addresses that are no object, objects of another kind and NULL, in every place that takes a handle or an interface: each
+ * is refused with the code of its place, and nothing crashes. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "sharing.h"
+
+#ifndef _WIN32
+#include <sys/mman.h>
+#endif
+
+/* ---- addresses that are no object ---- */
+
+/* A page that may not be read. */
+static void *forbidden_page(void)
+{
+#ifdef _WIN32
+    return VirtualAlloc(NULL, 4096, MEM_RESERVE, PAGE_NOACCESS);
+#else
+    void *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return page == MAP_FAILED ? NULL : page;
+#endif
+}
+
+enum { GARBAGE = 13 };
+
+/* What a handle or an interface pointer could be by mistake. Each begins, as objects do, with the address of a table of
+ * functions, up to a point. */
+static void fill_garbage(void *garbage[GARBAGE])
+{
+    static void *zeros[64];
+    static void *wild_table[8], *odd_table[8], *data_table[8], *text_table[8], *forbidden_table[8];
+    static void *wild_functions[64], *data_functions[64];
+    static void *forbidden;
+    if (!forbidden)
+        forbidden = forbidden_page();
+    CHECK(forbidden != NULL);
+    for (int i = 0; i < 64; i++) {
+        wild_functions[i] = (void *)(size_t)0x1234567890;
+        data_functions[i] = zeros;
+    }
+    wild_table[0] = (void *)(size_t)0x123456789000;
+    odd_table[0] = (char *)data_functions + 1;
+    data_table[0] = data_functions;
+    text_table[0] = wild_functions;
+    forbidden_table[0] = forbidden;
+    void *const list[GARBAGE] = {
+        (void *)(size_t)1,      (void *)(size_t)0x10, (void *)(size_t)0x10000, (void *)(size_t)0xFFFFFFFF,
+        (void *)~(size_t)0,     (void *)(~(size_t)0 - 7), zeros,               wild_table,
+        odd_table,              data_table,           text_table,              forbidden_table,
+        forbidden,
+    };
+    memcpy(garbage, list, sizeof(list));
+}
+
+static void report_garbage(int failures, int index)
+{
+    if (atomic_load(&tap_case.failures) != failures)
+        printf("# with garbage %d\n", index);
+}
+
+SHARING_CASE(garbage_for_devices, RIG_NO_CONTEXT)
+{
+    void *garbage[GARBAGE];
+    fill_garbage(garbage);
+    for (int i = 0; i < GARBAGE; i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        const cl_uint sources[] = {rig->api->device_source, rig->api->adapter_source};
+        cl_uint count = 4711;
+        for (int s = 0; s < 2; s++)
+            CHECK_INT(rig->get_device_ids(rig->platform, sources[s], garbage[i], rig->api->all_set, 0, NULL, &count),
+                      CL_INVALID_VALUE);
+        CHECK_INT(rig->get_device_ids(garbage[i], rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
+                  CL_INVALID_PLATFORM);
+        CHECK_INT(count, 4711);
+        report_garbage(failures, i);
+    }
+}
+
+SHARING_CASE(garbage_for_contexts, RIG_NO_CONTEXT)
+{
+    void *garbage[GARBAGE];
+    fill_garbage(garbage);
+    for (int i = 0; i < GARBAGE; i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        cl_int status = 1;
+        CHECK(rig_make_context(rig, garbage[i], false, &status) == NULL);
+        CHECK_INT(status, rig->api->invalid_device);
+        CHECK(rig_make_context(rig, garbage[i], true, &status) == NULL);
+        CHECK_INT(status, rig->api->invalid_device);
+        report_garbage(failures, i);
+    }
+}
+
+SHARING_CASE(garbage_for_resources, 0)
+{
+    void *garbage[GARBAGE];
+    struct shared shared[KINDS];
+    fill_garbage(garbage);
+    for (int kind = 0; kind < KINDS; kind++)
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared[kind]))
+            return;
+    for (int i = -1; i < GARBAGE; i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        void *bad = i < 0 ? NULL : garbage[i];
+        for (int kind = 0; kind < KINDS; kind++) {
+            cl_int status = 1;
+            CHECK(kind_create(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, bad, 0, &status) == NULL);
+            CHECK_INT(status, rig->api->invalid_resource);
+            refused(rig, bad, CL_MEM_READ_WRITE, (enum kind)kind, shared[kind].resource, 0, CL_INVALID_CONTEXT);
+        }
+        report_garbage(failures, i);
+    }
+    shared_close_all(shared);
+}
+
+static void both_refuse(const struct rig *rig, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                        cl_uint wait_count, const cl_event *wait, cl_int code)
+{
+    int place;
+    cl_event event = (cl_event)&place;
+    CHECK_INT(rig->acquire(queue, count, objects, wait_count, wait, &event), code);
+    CHECK_INT(rig->release(queue, count, objects, wait_count, wait, &event), code);
+    CHECK(event == (cl_event)&place);
+}
+
+SHARING_CASE(garbage_for_commands, 0)
+{
+    void *garbage[GARBAGE];
+    struct shared shared;
+    fill_garbage(garbage);
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    for (int i = -1; i < GARBAGE; i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        void *bad = i < 0 ? NULL : garbage[i];
+        const cl_mem objects[] = {shared.object, bad};
+        cl_event event = bad;
+        both_refuse(rig, bad, 1, &shared.object, 0, NULL, CL_INVALID_COMMAND_QUEUE);
+        both_refuse(rig, bad, 0, NULL, 0, NULL, CL_INVALID_COMMAND_QUEUE);
+        both_refuse(rig, rig->queue, 2, objects, 0, NULL, CL_INVALID_MEM_OBJECT);
+        both_refuse(rig, rig->queue, 1, &objects[1], 0, NULL, CL_INVALID_MEM_OBJECT);
+        both_refuse(rig, rig->queue, 1, &shared.object, 1, &event, CL_INVALID_EVENT_WAIT_LIST);
+        both_refuse(rig, rig->queue, 0, NULL, 1, &event, CL_INVALID_EVENT_WAIT_LIST);
+        report_garbage(failures, i);
+    }
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+}
+
+SHARING_CASE(garbage_for_names, RIG_NO_CONTEXT)
+{
+    void *garbage[GARBAGE];
+    char name[64];
+    fill_garbage(garbage);
+    snprintf(name, sizeof(name), "clGetDeviceIDsFromD3D%dKHR", rig->api->version);
+    for (int i = 0; i < GARBAGE; i++)
+        CHECK(clGetExtensionFunctionAddressForPlatform(garbage[i], name) == NULL);
+    CHECK(clGetExtensionFunctionAddressForPlatform(NULL, name) == NULL);
+    CHECK(clGetExtensionFunctionAddressForPlatform(rig->platform, name) != NULL);
+}
+
+/* A handle that was good once, and whose memory is somebody else's now. */
+SHARING_CASE(stale_objects, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        const cl_mem stale = all[kind].object;
+        CHECK_INT(clReleaseMemObject(stale), CL_SUCCESS);
+        all[kind].object = NULL;
+        both_refuse(rig, rig->queue, 1, &stale, 0, NULL, CL_INVALID_MEM_OBJECT);
+    }
+    shared_close_all(all);
+}
+
+/* ---- objects of another kind ---- */
+
+/* Some interface that is neither a device nor an adapter nor a resource, with one reference. */
+static void *make_query_object(const struct rig *rig)
+{
+    void *query = NULL;
+    if (rig->api->version == 11) {
+        const D3D11_QUERY_DESC desc = {D3D11_QUERY_EVENT, 0};
+        CHECK_INT(ID3D11Device_CreateQuery((ID3D11Device *)rig->device, &desc, (ID3D11Query **)&query), S_OK);
+    } else {
+        const D3D10_QUERY_DESC desc = {D3D10_QUERY_EVENT, 0};
+        CHECK_INT(ID3D10Device_CreateQuery((ID3D10Device *)rig->device, &desc, (ID3D10Query **)&query), S_OK);
+    }
+    return query;
+}
+
+/* Nowhere is it taken for what is wanted, and its count of references stays. */
+static void refuse_everywhere(struct rig *rig, void *object, bool is_adapter, bool is_device)
+{
+    const ULONG refs = rig_refs(object);
+    cl_int status = 1;
+    cl_uint count = 0;
+    if (!is_adapter)
+        CHECK_INT(rig->get_device_ids(rig->platform, rig->api->adapter_source, object, rig->api->all_set, 0, NULL, &count),
+                  CL_INVALID_VALUE);
+    if (!is_device) {
+        CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, object, rig->api->all_set, 0, NULL, &count),
+                  CL_INVALID_VALUE);
+        CHECK(rig_make_context(rig, object, false, &status) == NULL);
+        CHECK_INT(status, rig->api->invalid_device);
+    }
+    for (int kind = 0; kind < KINDS; kind++)
+        refused(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, object, 0, rig->api->invalid_resource);
+    CHECK_INT(rig_refs(object), refs);
+}
+
+static void *query_interface(void *object, const GUID *iid)
+{
+    void *found = NULL;
+    return SUCCEEDED(IUnknown_QueryInterface((IUnknown *)object, iid, &found)) ? found : NULL;
+}
+
+SHARING_CASE(other_com_objects, 0)
+{
+    static const GUID dxgi_device = {0x54ec77fa, 0x1377, 0x44e6, {0x8c, 0x32, 0x88, 0xfd, 0x5f, 0x44, 0xc8, 0x4c}};
+    static const GUID dxgi_factory = {0x7b7166ec, 0x21c7, 0x44ae, {0xb2, 0x1a, 0xc9, 0xae, 0x32, 0x1a, 0xe3, 0x69}};
+    void *query = make_query_object(rig), *factory = NULL;
+    IDXGIDevice *dxgi = query_interface(rig->device, &dxgi_device);
+    IDXGIAdapter *adapter = NULL;
+    if (query)
+        refuse_everywhere(rig, query, false, false);
+    rig_release(query);
+    refuse_everywhere(rig, rig->device, false, true);
+    if (CHECK(dxgi != NULL))
+        CHECK_INT(IDXGIDevice_GetAdapter(dxgi, &adapter), S_OK);
+    if (adapter) {
+        refuse_everywhere(rig, adapter, true, false);
+        CHECK_INT(IDXGIAdapter_GetParent(adapter, &dxgi_factory, &factory), S_OK);
+    }
+    if (factory)
+        refuse_everywhere(rig, factory, false, false);
+    rig_release(factory);
+    rig_release(adapter);
+    rig_release(dxgi);
+    if (rig->api->version == 11) {
+        ID3D11DeviceContext *context = NULL;
+        ID3D11Device_GetImmediateContext((ID3D11Device *)rig->device, &context);
+        if (CHECK(context != NULL))
+            refuse_everywhere(rig, context, false, false);
+        rig_release(context);
+    }
+}
+
+/* Another face of a resource is at another address, and what is called there would be another function. */
+SHARING_CASE(other_faces, 0)
+{
+    static const GUID dxgi_surface = {0xcafcb56c, 0x6ac3, 0x4889, {0xbf, 0x47, 0x9e, 0x23, 0xbb, 0xd2, 0x60, 0xec}};
+    static const GUID dxgi_resource = {0x035f3ab4, 0x482e, 0x4e50, {0xb4, 0x1f, 0x8a, 0x7f, 0x8b, 0xd8, 0x96, 0x0b}};
+    const GUID *const faces[] = {&dxgi_surface, &dxgi_resource};
+    struct shared shared;
+    unsigned tried = 0;
+    if (!shared_resource(rig, KIND_2D, 1, &shared))
+        return;
+    for (int i = 0; i < 2; i++) {
+        void *face = query_interface(shared.resource, faces[i]);
+        if (!face)
+            continue;
+        refused(rig, rig->context, CL_MEM_READ_WRITE, KIND_2D, face, 0, rig->api->invalid_resource);
+        rig_release(face);
+        tried++;
+    }
+    if (!tried)
+        SKIP("this Direct3D's textures have no other faces");
+    shared_close(&shared);
+}
+
+/* ---- NULL, where the library looks at handles of others ---- */
+
+static void null_memory(const struct rig *rig)
+{
+    char bytes[64];
+    cl_int status = 0;
+    void *pointer = NULL;
+    size_t size;
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, NULL, CL_TRUE, 0, 4, bytes, 0, NULL, NULL), CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, NULL, CL_TRUE, 0, 4, bytes, 0, NULL, NULL), CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clEnqueueCopyBuffer(rig->queue, NULL, NULL, 0, 0, 4, 0, NULL, NULL), CL_INVALID_MEM_OBJECT);
+    CHECK(clEnqueueMapBuffer(rig->queue, NULL, CL_TRUE, CL_MAP_READ, 0, 4, 0, NULL, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, NULL, bytes, 0, NULL, NULL), CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clRetainMemObject(NULL), CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clReleaseMemObject(NULL), CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clGetMemObjectInfo(NULL, CL_MEM_TYPE, 0, NULL, &size), CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clGetImageInfo(NULL, CL_IMAGE_WIDTH, 0, NULL, &size), CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clGetMemObjectInfo(NULL, rig->api->mem_resource, sizeof(pointer), &pointer, NULL), CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clGetImageInfo(NULL, rig->api->image_subresource, sizeof(pointer), &pointer, NULL), CL_INVALID_MEM_OBJECT);
+    const cl_buffer_region region = {0, 4};
+    CHECK(clCreateSubBuffer(NULL, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_MEM_OBJECT);
+}
+
+static void null_others(const struct rig *rig)
+{
+    const size_t one = 1;
+    cl_mem none = NULL;
+    cl_int status = 0;
+    cl_event null_event = NULL;
+    size_t size;
+    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, NULL, 1, NULL, &one, NULL, 0, NULL, NULL), CL_INVALID_KERNEL);
+    CHECK_INT(clSetKernelArg(NULL, 0, sizeof(none), &none), CL_INVALID_KERNEL);
+    CHECK_INT(clRetainKernel(NULL), CL_INVALID_KERNEL);
+    CHECK_INT(clReleaseKernel(NULL), CL_INVALID_KERNEL);
+    CHECK_INT(clRetainEvent(NULL), CL_INVALID_EVENT);
+    CHECK_INT(clReleaseEvent(NULL), CL_INVALID_EVENT);
+    CHECK_INT(clGetEventInfo(NULL, CL_EVENT_COMMAND_TYPE, 0, NULL, &size), CL_INVALID_EVENT);
+    CHECK_INT(clGetEventProfilingInfo(NULL, CL_PROFILING_COMMAND_START, 0, NULL, &size), CL_INVALID_EVENT);
+    CHECK_INT(clSetUserEventStatus(NULL, CL_COMPLETE), CL_INVALID_EVENT);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &null_event, NULL), CL_INVALID_EVENT_WAIT_LIST);
+    CHECK_INT(clEnqueueMarkerWithWaitList(NULL, 0, NULL, NULL), CL_INVALID_COMMAND_QUEUE);
+    CHECK_INT(clRetainCommandQueue(NULL), CL_INVALID_COMMAND_QUEUE);
+    CHECK_INT(clReleaseCommandQueue(NULL), CL_INVALID_COMMAND_QUEUE);
+    CHECK_INT(clRetainContext(NULL), CL_INVALID_CONTEXT);
+    CHECK_INT(clReleaseContext(NULL), CL_INVALID_CONTEXT);
+    CHECK_INT(clGetContextInfo(NULL, rig->api->prefer_shared, 0, NULL, &size), CL_INVALID_CONTEXT);
+    CHECK(clCreateUserEvent(NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_CONTEXT);
+    CHECK(clCreateCommandQueue(NULL, rig->cl_device, 0, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_CONTEXT);
+}
+
+/* With a shared object about, every hook of the library is at work; with a pending user event also those for waiting. */
+SHARING_CASE(null_handles, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    null_memory(rig);
+    null_others(rig);
+    cl_event user = user_event(rig->context);
+    null_memory(rig);
+    null_others(rig);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* The places for answers may be NULL or too small in every query of the extension. */
+SHARING_CASE(answers, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(clGetMemObjectInfo(shared.object, rig->api->mem_resource, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clGetImageInfo(shared.object, rig->api->image_subresource, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clGetContextInfo(rig->context, rig->api->prefer_shared, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clGetContextInfo(rig->context, CL_CONTEXT_PROPERTIES, 0, NULL, NULL), CL_SUCCESS);
+    char byte = 0x5A;
+    CHECK_INT(clGetMemObjectInfo(shared.object, rig->api->mem_resource, 1, &byte, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clGetImageInfo(shared.object, rig->api->image_subresource, 1, &byte, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clGetContextInfo(rig->context, rig->api->prefer_shared, 0, &byte, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clGetContextInfo(rig->context, CL_CONTEXT_PROPERTIES, 1, &byte, NULL), CL_INVALID_VALUE);
+    CHECK_INT(byte, 0x5A);
+    shared_close(&shared);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("garbage for devices, adapters and platforms", garbage_for_devices),
+    SHARING_TESTS("garbage for the device of a context", garbage_for_contexts),
+    SHARING_TESTS("garbage for resources and their contexts", garbage_for_resources),
+    SHARING_TESTS("garbage for queues, objects and events", garbage_for_commands),
+    SHARING_TESTS("garbage for the platform of a function", garbage_for_names),
+    SHARING_TESTS("objects that are gone", stale_objects),
+    SHARING_TESTS("COM objects of other kinds", other_com_objects),
+    SHARING_TESTS("other interfaces of a texture", other_faces),
+    SHARING_TESTS("NULL for every handle", null_handles),
+    SHARING_TESTS("no room for answers", answers),
+};
+
+TAP_MAIN(tests)
