@@ -17,8 +17,8 @@
 
 enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* Every setting of cld3d: constant, environment variable, default, meaning. The table of docs/settings.md is checked
- * against this list. */
+/* Every setting of cld3d: constant, environment variable, default, meaning. The table of README.md is checked
+ * against this list (scripts/check-settings). */
 #define SETTINGS(X)                                                                                                    \
     X(SETTING_LOG, "CLD3D_LOG", "warn", "how much is said: none, error, warn, info, debug")                            \
     X(SETTING_LOG_FILE, "CLD3D_LOG_FILE", "", "a file that gets the messages instead of the standard error stream")    \
