@@ -1,5 +1,6 @@
 #include "doors/opencl_dll.h"
 
+#include "complete/complete.h"
 #include "doors/cl_d3d.h"
 #include "log.h"
 
@@ -89,6 +90,8 @@ void opencl_dll_open(void)
         next_load(library ? find : find_nothing, library);
         if (!library)
             next.clGetPlatformIDs = no_platforms;
+        else
+            complete_install();
         tiers_install();
         atomic_store_explicit(&opencl_dll_current, tier_share(), memory_order_release);
     }

@@ -168,6 +168,10 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
 bool platform_valid(cl_platform_id platform);
 bool device_supports_sharing(cl_device_id device);
 
+/* The type of a device as the application shall see it, and the types that it means when it names one. */
+cl_device_type device_type_shown(cl_device_type type);
+cl_device_type device_type_meant(cl_device_type type);
+
 /* An own function by its name, or NULL. */
 next_function share_function(const char *name);
 
@@ -182,6 +186,7 @@ void event_install(cl_icd_dispatch *table);
 void object_install(cl_icd_dispatch *table);
 void kernel_install(cl_icd_dispatch *table);
 void strings_install(cl_icd_dispatch *table);
+void device_type_install(cl_icd_dispatch *table);
 void functions_install(cl_icd_dispatch *table);
 void guard_install(cl_icd_dispatch *table);
 
