@@ -34,6 +34,20 @@ static bool is_ourselves(void *library)
     return library == (void *)self;
 }
 
+/* Where cld3d-setup keeps the OpenCL.dll in whose place we lie. */
+static bool path_beside(char *path, size_t size)
+{
+    HMODULE self = NULL;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                       (const char *)&opencl_dll_current, &self);
+    const DWORD length = GetModuleFileNameA(self, path, (DWORD)size);
+    char *name = length && length < size ? strrchr(path, '\\') : NULL;
+    if (!name)
+        return false;
+    snprintf(name, size - (size_t)(name - path), "\\cld3d\\opencl.dll");
+    return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
+}
+
 /* The system's own OpenCL.dll by its full path: by its name alone the loader would find us again. */
 static void next_path(char *path, size_t size)
 {
@@ -42,6 +56,8 @@ static void next_path(char *path, size_t size)
         snprintf(path, size, "%s", chosen);
         return;
     }
+    if (path_beside(path, size))
+        return;
     const UINT length = GetSystemDirectoryA(path, (UINT)size);
     snprintf(path + length, size - length, "\\opencl.dll");
 }
@@ -56,7 +72,7 @@ static const char *unfit(void *library)
 
 static void *open_next(void)
 {
-    char path[MAX_PATH + 16], error[256];
+    char path[MAX_PATH + 32], error[256];
     next_path(path, sizeof(path));
     void *library = os_library_open(path, error, sizeof(error));
     const char *why = library ? unfit(library) : error;
