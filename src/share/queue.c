@@ -19,6 +19,8 @@ static void destroy(struct record *record)
 {
     struct queue_record *queue = (struct queue_record *)record;
     record_put(queue->context);
+    if (queue->given_back)
+        below()->clReleaseCommandQueue(queue->head.handle);
     free(queue->held_by);
     free(queue);
 }
@@ -94,17 +96,23 @@ static struct queue_record *find_locked(cl_command_queue handle)
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    if (queue && registry_app_release(RECORD_QUEUE, handle)) {
-        os_lock(&registry_lock);
-        if (queue->held_count) {
-            queue->after = gone;
-            gone = queue;
-            record_hold(queue);
-        }
-        os_unlock(&registry_lock);
+    if (!queue || !registry_app_release(RECORD_QUEUE, handle)) {
+        record_put(queue);
+        return below()->clReleaseCommandQueue(handle);
     }
+    os_lock(&registry_lock);
+    if (queue->held_count) {
+        queue->after = gone;
+        gone = queue;
+        record_hold(queue);
+    }
+    os_unlock(&registry_lock);
+    /* The driver's goes with the record: another thread may be about to flush it. Flushed it is at once, as the release
+     * of a queue promises. */
+    queue->given_back = true;
+    const cl_int status = below()->clFlush(handle);
     record_put(queue);
-    return below()->clReleaseCommandQueue(handle);
+    return status;
 }
 
 /* Takes the queues out of the list that nothing holds any longer; the caller puts them when the lock is free. */
@@ -236,6 +244,19 @@ bool queue_held(struct queue_record *queue)
     return held;
 }
 
+bool event_held(cl_event event)
+{
+    cl_command_queue handle = NULL;
+    if (!holds_possible() || below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) !=
+                                 CL_SUCCESS)
+        return false;
+    os_lock(&registry_lock);
+    const struct queue_record *queue = find_locked(handle);
+    const bool held = queue && queue->held_count;
+    os_unlock(&registry_lock);
+    return held;
+}
+
 static void let_go(struct record *record, void *event)
 {
     struct queue_record *queue = (struct queue_record *)record;
@@ -278,6 +299,7 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     if (status == CL_SUCCESS && holds_possible()) {
         user_event_over(event);
         deferred_run();
+        object_sweep();
         event_sweep();
     }
     return status;

@@ -51,6 +51,7 @@ struct queue_record {
     cl_command_queue_properties properties;
     cl_event *held_by; /* pending user events that commands of this queue wait for; guarded by registry_lock */
     unsigned held_count, held_capacity;
+    bool given_back; /* by the application: the driver's queue is ours to release, with the record */
     struct queue_record *after; /* of the queues that the application gave back while they were held */
 };
 
@@ -65,6 +66,8 @@ bool holds_possible(void);
 void holds_note(cl_command_queue queue, cl_uint count, const cl_event *events);
 /* Whether commands of a queue wait for a user event that is not complete. */
 bool queue_held(struct queue_record *queue);
+/* Whether the queue of an event's command is held. */
+bool event_held(cl_event event);
 
 /* ---- events (event.c) ---- */
 
@@ -117,9 +120,12 @@ struct object_record {
     void *given[2]; /* the resource, and its shared handle if it has one, as given: the answer to a query */
     cl_mem_flags flags;
 
+    bool given_back; /* by the application: the driver's object is ours to release, with the record */
+    struct object_record *after; /* of the list of those put aside */
+
     /* Guarded by registry_lock. */
     enum object_state state;
-    cl_event pending;  /* owned; the acquire's event while that may still fail, else NULL */
+    cl_event pending;  /* owned; the acquire's event while its bytes are on their way and it may still fail, else NULL */
     unsigned deferred; /* releases and acquires that wait for a user event */
 };
 
@@ -141,6 +147,8 @@ cl_mem object_create(const struct object_request *request, cl_context context, c
 struct object_record *object_root(struct object_record *object);
 /* Looks whether an acquire that was waiting for events has failed since, and undoes it if so. */
 void object_settle(struct object_record *object);
+/* Lets the objects go that were kept for bytes on their way out of them. Called after a user event was set. */
+void object_sweep(void);
 
 /* ---- acquire and release (acquire.c, deferred.c) ---- */
 
