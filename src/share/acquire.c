@@ -283,6 +283,8 @@ static cl_int acquire_objects(struct command *c)
     }
     if (deferred) {
         status = deferred_acquire(c);
+        if (status == CL_SUCCESS)
+            return status;
     } else if (!fetch_all(c)) {
         command_set_state(c, OBJECT_IDLE);
         return fail(c, CL_OUT_OF_RESOURCES);
@@ -374,7 +376,8 @@ static cl_int release_objects(struct command *c)
     if (!deferred && !queue_held(c->queue))
         return release_now(c);
     const cl_int status = deferred_release(c);
-    command_set_state(c, status == CL_SUCCESS ? OBJECT_IDLE : OBJECT_ACQUIRED);
+    if (status != CL_SUCCESS)
+        command_set_state(c, OBJECT_ACQUIRED);
     return status;
 }
 

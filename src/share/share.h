@@ -68,6 +68,18 @@ void holds_note(cl_command_queue queue, cl_uint count, const cl_event *events);
 bool queue_held(struct queue_record *queue);
 /* Whether the queue of an event's command is held. */
 bool event_held(cl_event event);
+/* The events that hold a queue now, for the caller to free; `count` says how many. False if memory is short. */
+bool holds_copy(const struct queue_record *queue, cl_event **events, unsigned *count);
+/* Takes those out of such a copy that hold the queue no longer, and returns how many are left. */
+unsigned holds_left_locked(const struct queue_record *queue, cl_event *events, unsigned count);
+/* The gate of a deferred command (deferred.c) holds its queue as a user event of the application does, until it is
+ * over. */
+void holds_add_gate_locked(struct queue_record *queue, cl_event gate);
+void holds_over(cl_event event);
+/* The application's references to a pending user event: one that is given back without being set holds nothing that is
+ * enqueued from then on, though its address may come again. */
+void holds_retain(cl_event event);
+void holds_release(cl_event event);
 
 /* ---- events (event.c) ---- */
 
@@ -159,6 +171,8 @@ cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 
 /* Runs the deferred commands that nothing holds any longer. Called after a user event was set. */
 void deferred_run(void);
+/* A user event is over: deferred commands wait for it no longer. */
+void deferred_let_go_locked(cl_event event);
 
 /* ---- device queries (device.c) and the functions by name (functions.c) ---- */
 
