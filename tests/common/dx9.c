@@ -54,12 +54,12 @@ static HWND any_window(void)
 #endif
 }
 
-static bool open_d3d(bool extended, IDirect3D9 **d3d9, IDirect3DDevice9 **device)
+static bool open_d3d(bool extended, DWORD more_flags, IDirect3D9 **d3d9, IDirect3DDevice9 **device)
 {
     D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE,
                                         .BackBufferFormat = D3DFMT_X8R8G8B8, .SwapEffect = D3DSWAPEFFECT_DISCARD,
                                         .hDeviceWindow = any_window()};
-    const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE;
+    const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE | more_flags;
     *d3d9 = NULL;
     *device = NULL;
     if (extended)
@@ -83,7 +83,7 @@ IDirect3DDevice9 *dx9_make_device(bool extended)
 {
     IDirect3D9 *d3d9;
     IDirect3DDevice9 *device;
-    if (!open_d3d(extended, &d3d9, &device))
+    if (!open_d3d(extended, 0, &d3d9, &device))
         return NULL;
     IDirect3D9_Release(d3d9); /* the device holds it */
     return device;
@@ -152,7 +152,8 @@ bool dx9_open(struct dx9 *dx9, bool extended, unsigned flags)
     *dx9 = (struct dx9){.extended = extended,
                         .adapter_type = extended ? CL_ADAPTER_D3D9EX_KHR : CL_ADAPTER_D3D9_KHR,
                         .property = extended ? CL_CONTEXT_ADAPTER_D3D9EX_KHR : CL_CONTEXT_ADAPTER_D3D9_KHR};
-    if (open_d3d(extended, &dx9->d3d9, &dx9->device) && find_device(&dx9->rig) && find_functions(dx9) &&
+    const DWORD device_flags = flags & DX9_MULTITHREADED ? D3DCREATE_MULTITHREADED : 0;
+    if (open_d3d(extended, device_flags, &dx9->d3d9, &dx9->device) && find_device(&dx9->rig) && find_functions(dx9) &&
         (flags & RIG_NO_CONTEXT || open_context(dx9, flags)))
         return true;
     dx9_close(dx9);

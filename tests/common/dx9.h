@@ -46,7 +46,10 @@ struct dx9 {
     clEnqueueReleaseDX9MediaSurfacesKHR_fn release;
 };
 
-/* `flags`: RIG_USER_SYNC, RIG_PROFILING, RIG_OUT_OF_ORDER, RIG_NO_CONTEXT. False: why is a failed check, and nothing is
+/* A flag beside those of rig.h: the device is made with D3DCREATE_MULTITHREADED. */
+enum { DX9_MULTITHREADED = 0x100 };
+
+/* `flags`: RIG_USER_SYNC, RIG_PROFILING, RIG_OUT_OF_ORDER, RIG_NO_CONTEXT, DX9_MULTITHREADED. False: why is a failed check, and nothing is
  * owned. */
 bool dx9_open(struct dx9 *dx9, bool extended, unsigned flags);
 /* Nothing but the rig may hold the device any more. */
