@@ -4,7 +4,6 @@
 #include "sharing.h"
 
 #include <CL/cl_d3d11.h>
-#include <dxvahd.h>
 
 enum { MOST_DEVICES = 32, WIDTH = 64, HEIGHT = 48 };
 
@@ -13,43 +12,6 @@ enum { MOST_DEVICES = 32, WIDTH = 64, HEIGHT = 48 };
 #define BGRA8 (dx9_format_of(D3DFMT_A8R8G8B8))
 #define BAD_SURFACE CL_INVALID_DX9_MEDIA_SURFACE_KHR
 #define BAD_ADAPTER CL_INVALID_DX9_MEDIA_ADAPTER_KHR
-
-/* ---- DXVA-HD ---- */
-
-/* A DXVA-HD device on the rig's, which must be extended. NULL and the case skipped where the system has none: Wine's
- * dxva2.dll has no DXVAHD_CreateDevice. */
-static IDXVAHD_Device *make_dxva(const struct dx9 *dx9)
-{
-    const DXVAHD_CONTENT_DESC content = {DXVAHD_FRAME_FORMAT_PROGRESSIVE, {25, 1}, WIDTH, HEIGHT, {25, 1}, WIDTH, HEIGHT};
-    IDXVAHD_Device *device = NULL;
-    typedef HRESULT(WINAPI * create_fn)(IDirect3DDevice9Ex *, const DXVAHD_CONTENT_DESC *, DXVAHD_DEVICE_USAGE, void *,
-                                        IDXVAHD_Device **);
-#ifdef _WIN32
-    create_fn create = NULL;
-    HMODULE library = LoadLibraryA("dxva2.dll");
-    FARPROC address = library ? GetProcAddress(library, "DXVAHD_CreateDevice") : NULL;
-    memcpy(&create, &address, sizeof(create));
-    if (!create) {
-        SKIP("the system has no DXVA-HD");
-        return NULL;
-    }
-#else
-    const create_fn create = DXVAHD_CreateDevice;
-#endif
-    if (FAILED(create((IDirect3DDevice9Ex *)dx9->device, &content, DXVAHD_DEVICE_USAGE_PLAYBACK_NORMAL, NULL, &device))) {
-        SKIP("Direct3D makes no DXVA-HD device");
-        return NULL;
-    }
-    return device;
-}
-
-static IDirect3DSurface9 *dxva_surface(IDXVAHD_Device *dxva, D3DFORMAT format, DXVAHD_SURFACE_TYPE type)
-{
-    IDirect3DSurface9 *surface = NULL;
-    CHECK_INT(IDXVAHD_Device_CreateVideoSurface(dxva, WIDTH, HEIGHT, format, D3DPOOL_DEFAULT, 0, type, 1, &surface, NULL),
-              S_OK);
-    return surface;
-}
 
 /* ---- the device query ---- */
 
@@ -219,7 +181,7 @@ static void dxva_devices(struct dx9 *dx9)
     const cl_uint type = CL_ADAPTER_DXVA_KHR;
     cl_device_id by_device[MOST_DEVICES], by_dxva[MOST_DEVICES];
     void *device = dx9->device;
-    IDXVAHD_Device *dxva = make_dxva(dx9);
+    IDXVAHD_Device *dxva = dx9_make_dxva(dx9);
     void *adapter = dxva;
     if (!dxva)
         return;
@@ -359,7 +321,7 @@ DX9_CASE(contexts_with_bad_adapters, RIG_NO_CONTEXT)
 
 static void dxva_contexts(struct dx9 *dx9)
 {
-    IDXVAHD_Device *dxva = make_dxva(dx9);
+    IDXVAHD_Device *dxva = dx9_make_dxva(dx9);
     if (!dxva)
         return;
     const cl_context_properties device = (cl_context_properties)dxva, name = CL_CONTEXT_ADAPTER_DXVA_KHR;
@@ -710,15 +672,14 @@ static void dxva_surfaces(struct dx9 *dx9)
 {
     cl_int status = 1;
     struct dx9 dxva_side = *dx9, other;
-    IDXVAHD_Device *dxva = make_dxva(dx9);
+    IDXVAHD_Device *dxva = dx9_make_dxva(dx9);
     if (!dxva)
         return;
     dxva_side.adapter_type = CL_ADAPTER_DXVA_KHR;
     dxva_side.rig.context = dx9_make_context(dx9, CL_CONTEXT_ADAPTER_DXVA_KHR, dxva, &status);
     CHECK_INT(status, CL_SUCCESS);
     for (int output = 0; output < 2; output++) {
-        IDirect3DSurface9 *surface = dxva_surface(dxva, NV12->d3d, output ? DXVAHD_SURFACE_TYPE_VIDEO_OUTPUT
-                                                                         : DXVAHD_SURFACE_TYPE_VIDEO_INPUT);
+        IDirect3DSurface9 *surface = dx9_dxva_surface(dxva, NV12, output, WIDTH, HEIGHT);
         cl_dx9_surface_info_khr info = {surface, NULL};
         struct attempt a = attempt_of(&dxva_side, &info);
         for (a.plane = 0; a.plane < 2; a.plane++)
