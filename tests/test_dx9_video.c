@@ -3,6 +3,8 @@
 #include "common/dx9.h"
 #include "sharing.h"
 
+#include <CL/cl_gl.h>
+
 enum { WIDTH = 66, HEIGHT = 50 };
 
 #define NV12 (&dx9_formats[0])
@@ -487,6 +489,12 @@ DX9_CASE(intel_contexts, RIG_NO_CONTEXT)
     }
     CHECK(dx9_make_context(dx9, CL_CONTEXT_DXVA_DEVICE_INTEL, dx9->device, &status) == NULL);
     CHECK_INT(status, CL_INVALID_DX9_DEVICE_INTEL);
+    /* OpenGL beside it. The Khronos extension leaves that to the driver. */
+    const cl_context_properties graphics[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform,
+                                              intel_property(dx9), device, CL_GL_CONTEXT_KHR, 1, 0};
+    CHECK(clCreateContext(graphics, 1, &dx9->rig.cl_device, NULL, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_OPERATION);
+    CHECK_INT(rig_refs(dx9->device), refs);
     /* Both names of one device: still the same API. */
     const cl_context_properties both[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform, dx9->property,
                                           device, intel_property(dx9), device, 0};
