@@ -2,6 +2,10 @@
  * through the commands of OpenCL and back. No case passes if one of the two copies, on acquire or release, is left out. */
 #include "common/dx9.h"
 
+#ifndef _WIN32
+#include "fake_d3d.h"
+#endif
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -469,6 +473,35 @@ DX9_CASE(sizes, 0)
     }
 }
 
+/* Direct3D makes planar surfaces of even sizes alone; the 16 others have no such rule. */
+DX9_CASE(odd_sizes, 0)
+{
+    static const UINT odd[][2] = {{65, 49}, {1, 1}, {3, 7}, {641, 1}, {1, 481}};
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        const int before = dx9_failures();
+        CHECK(dx9_each_format(dx9, DX9_PLAIN, odd[i][0], odd[i][1], round_trip) >= DX9_FORMAT_COUNT - 2);
+        dx9_remark(before, "%u x %u", odd[i][0], odd[i][1]);
+    }
+}
+
+#ifndef _WIN32
+/* Rows without gaps: YV12 chroma begins at odd addresses and has an odd pitch. */
+DX9_CASE(odd_pitches, 0)
+{
+    static const UINT widths[] = {2, 6, 66, 90, 1922};
+    fake_d3d_tight_pitch(true);
+    for (size_t i = 0; i < 2 * sizeof(widths) / sizeof(widths[0]); i++) {
+        const int before = dx9_failures();
+        struct dx9_surface s;
+        if (dx9_open_surface(&s, dx9, &dx9_formats[i % 2], DX9_PLAIN, widths[i / 2], 54)) {
+            round_trip_from(&s, (unsigned)i);
+            dx9_close_surface(&s);
+        }
+        dx9_remark(before, "%s, %u wide", dx9_formats[i % 2].name, widths[i / 2]);
+    }
+}
+#endif
+
 /* ---- what OpenCL leaves alone ---- */
 
 static void read_only(struct dx9_surface *s)
@@ -654,6 +687,10 @@ static const struct tap_test tests[] = {
     DX9_TESTS("a plane leaves the others alone", planes_one_by_one),
     DX9_TESTS("planes acquired and released beside each other", planes_overlapping),
     DX9_TESTS("sizes from 2 x 2 to 4096 x 2176", sizes),
+    DX9_TESTS("odd sizes", odd_sizes),
+#ifndef _WIN32
+    DX9_TESTS("odd pitches of chroma", odd_pitches),
+#endif
     DX9_TESTS("read-only objects leave the bytes as they were", read_only_objects),
     DX9_TESTS("a part is written, the rest stays", parts),
     DX9_TESTS("a part of write-only objects is written, the rest stays", write_only_objects),

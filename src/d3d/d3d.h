@@ -80,6 +80,9 @@ struct d3d_ops {
     enum describe_status (*describe)(void *device, void *resource, enum surface_kind kind, uint32_t index,
                                      struct surface_desc *desc, char *why, size_t why_size);
 
+    /* Whether Direct3D opens `handle` as a resource like this one. For APIs whose objects come with a shared handle. */
+    bool (*opens_handle)(void *resource, void *handle);
+
     /* Makes the staging copy, of the subresource's size, readable and writable by the CPU; and frees it. */
     bool (*stage)(struct surface *surface);
     void (*unstage)(struct surface *surface);
@@ -94,14 +97,14 @@ struct d3d_ops {
 
 enum d3d_family { FAMILY_D3D11, FAMILY_D3D10, FAMILY_DX9 };
 
-/* One Direct3D API as data; one kind of adapter of DX9 media sharing. Token and error values: the extension's header. */
+/* One Direct3D API as data; one kind of adapter of DX9 media sharing, by Khronos's or by Intel's name. Token and error values: the extension's header. */
 struct d3d_api {
     const char *name;      /* "Direct3D 11" */
     const char *extension; /* "cl_khr_d3d11_sharing" */
     const struct d3d_ops *ops;
     enum d3d_family family; /* APIs of one family have their functions, errors and tokens in common */
-    cl_uint adapter_type;   /* of DX9; else 0 */
-    bool exclusive;         /* no other graphics API beside it in a context */
+    cl_uint adapter_type;   /* of Khronos's DX9; else 0 */
+    bool exclusive;         /* no API of another family beside it in a context */
     bool no_duplicates;     /* one object per subresource and context */
     cl_int no_interop;      /* the code for a context that was not made for the API */
 
@@ -111,8 +114,8 @@ struct d3d_api {
     cl_uint preferred_set, all_set;
     cl_context_properties context_device;
     cl_context_info context_prefer_shared;
-    cl_mem_info mem_resource, mem_adapter_type; /* 0: there is no such query */
-    size_t mem_resource_size;                   /* the answer: the resource alone, or with its shared handle */
+    cl_mem_info mem_resource, mem_adapter_type, mem_shared_handle; /* 0: there is no such query */
+    size_t mem_resource_size; /* the answer: the resource alone, or with its shared handle */
     cl_image_info image_subresource;
     cl_command_type command_acquire, command_release;
 
@@ -124,6 +127,7 @@ struct d3d_api {
 extern const struct d3d_api d3d11_api;
 extern const struct d3d_api d3d10_api;
 extern const struct d3d_api d3d9_api, d3d9ex_api, dxva_api;
+extern const struct d3d_api d3d9_intel_api, d3d9ex_intel_api, dxva_intel_api;
 
 /* All APIs that are served. */
 extern const struct d3d_api *const d3d_apis[];

@@ -5,6 +5,7 @@
  * surfaces. Direct3D 9 has no protection that could be switched on, so the device is touched in the calls of the
  * application alone. */
 #include "d3d/dxgi.h"
+#include "d3d/dxvahd.h"
 #include "d3d/formats.h"
 
 #include <CL/cl_dx9_media_sharing.h>
@@ -16,9 +17,6 @@
 
 /* A lock on a surface keeps others out with an error: ours must not meet each other. Held while rows are copied. */
 static os_mutex surface_lock = OS_MUTEX_INIT;
-
-/* dxvahd.h is in mingw-w64's headers only. */
-static const GUID iid_dxvahd_device = {0x95f12dfd, 0xd77e, 0x49be, {0x81, 0x5f, 0x57, 0xd5, 0x79, 0x63, 0x4d, 0x6d}};
 
 /* How the CPU gets at a surface. */
 enum way {
@@ -55,7 +53,11 @@ static void *open_device(void *object)
 
 static void *open_dxva_device(void *object)
 {
-    return query_same(object, &iid_dxvahd_device);
+    void *device = dxvahd_open(object);
+    if (device == object)
+        return device;
+    com_release(device);
+    return NULL;
 }
 
 static bool identify(IDirect3DDevice9 *device, struct d3d_adapter *adapter)
@@ -93,14 +95,16 @@ static bool device_adapter(void *object, bool object_is_adapter, struct d3d_adap
     return known;
 }
 
-/* A DXVA-HD device does not tell its adapter. */
 static bool dxva_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter)
 {
     (void)object_is_adapter;
-    void *device = com_query(object, &iid_dxvahd_device);
+    void *dxva = dxvahd_open(object);
+    IDirect3DDevice9 *device = dxvahd_d3d_device(dxva);
+    if (!device || !identify(device, adapter))
+        *adapter = (struct d3d_adapter){.description = "DXVA-HD"};
     com_release(device);
-    *adapter = (struct d3d_adapter){.description = "DXVA-HD"};
-    return device != NULL;
+    com_release(dxva);
+    return dxva != NULL;
 }
 
 /* ---- surfaces ---- */
@@ -108,7 +112,9 @@ static bool dxva_adapter(void *object, bool object_is_adapter, struct d3d_adapte
 static bool of_device(IDirect3DSurface9 *surface, void *device)
 {
     IDirect3DDevice9 *owner = NULL, *expected = com_query(device, &IID_IDirect3DDevice9);
-    bool same = true; /* the surfaces of a DXVA-HD device belong to a Direct3D 9 device that it does not name */
+    bool same = true; /* where a DXVA-HD device does not tell */
+    if (!expected)
+        expected = dxvahd_d3d_device(device);
     if (expected) {
         same = SUCCEEDED(IDirect3DSurface9_GetDevice(surface, &owner)) && com_identity(owner) == com_identity(expected);
         com_release(owner);
@@ -144,6 +150,10 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
         snprintf(why, why_size, "plane %u is out of range: %s has %u", plane, first->name, first->planes);
         return DESCRIBE_BAD_SUBRESOURCE;
     }
+    if (cl_order_packed_yuv(format->cl.image_channel_order) && d->Width % 2) {
+        snprintf(why, why_size, "the surface is %u texels wide; %s has them in pairs", (unsigned)d->Width, format->name);
+        return DESCRIBE_OTHER_KIND;
+    }
     *desc = (struct surface_desc){.kind = SURFACE_IMAGE_2D, .format = format, .depth = 1,
                                   .width = plane_extent(d->Width, format->shift),
                                   .height = plane_extent(d->Height, format->shift)};
@@ -177,15 +187,79 @@ static enum describe_status describe(void *device, void *resource, enum surface_
     return status;
 }
 
-/* ---- staging ---- */
-
-static IDirect3DDevice9 *device_of(const struct surface *surface)
+static IDirect3DDevice9 *device_of(void *resource)
 {
     IDirect3DDevice9 *device = NULL;
-    if (!d3d_check("IDirect3DSurface9::GetDevice", IDirect3DSurface9_GetDevice((IDirect3DSurface9 *)surface->resource,
-                                                                               &device)))
+    if (!d3d_check("IDirect3DSurface9::GetDevice", IDirect3DSurface9_GetDevice((IDirect3DSurface9 *)resource, &device)))
         return NULL;
     return device;
+}
+
+/* ---- shared handles ---- */
+
+/* Makes a texture like that of which the surface is a level. */
+static void *open_texture(IDirect3DDevice9 *device, IDirect3DTexture9 *like, HANDLE *handle)
+{
+    D3DSURFACE_DESC d;
+    IDirect3DTexture9 *texture = NULL;
+    if (FAILED(IDirect3DTexture9_GetLevelDesc(like, 0, &d)) ||
+        FAILED(IDirect3DDevice9_CreateTexture(device, d.Width, d.Height, IDirect3DTexture9_GetLevelCount(like), d.Usage,
+                                              d.Format, d.Pool, &texture, handle)))
+        return NULL;
+    return texture;
+}
+
+static void *open_surface(IDirect3DDevice9 *device, IDirect3DSurface9 *like, HANDLE *handle)
+{
+    D3DSURFACE_DESC d;
+    IDirect3DSurface9 *surface = NULL;
+    if (FAILED(IDirect3DSurface9_GetDesc(like, &d)))
+        return NULL;
+    const HRESULT made =
+        d.Usage & D3DUSAGE_RENDERTARGET
+            ? IDirect3DDevice9_CreateRenderTarget(device, d.Width, d.Height, d.Format, d.MultiSampleType,
+                                                  d.MultiSampleQuality, FALSE, &surface, handle)
+            : IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format, d.Pool, &surface, handle);
+    return SUCCEEDED(made) ? surface : NULL;
+}
+
+/* Makes a resource like `surface` on a handle; on NULL a new one, with a handle of its own. */
+static bool open_like(IDirect3DDevice9 *device, IDirect3DSurface9 *surface, HANDLE *handle)
+{
+    IDirect3DTexture9 *texture = NULL;
+    if (FAILED(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DTexture9, (void **)&texture)))
+        texture = NULL;
+    void *opened = texture ? open_texture(device, texture, handle) : open_surface(device, surface, handle);
+    com_release(texture);
+    com_release(opened);
+    return opened != NULL;
+}
+
+/* Handles of Direct3D 9Ex are numbers of its own that no function of Windows knows. A Direct3D that can't share, like
+ * Wine's, takes any for good, but gives none either. */
+static bool opens_handle(void *resource, void *handle)
+{
+    IDirect3DDevice9 *device = device_of(resource);
+    HANDLE own = NULL, given = handle;
+    const bool opened = device && open_like(device, resource, &own) && own && open_like(device, resource, &given);
+    com_release(device);
+    return opened;
+}
+
+/* ---- staging ---- */
+
+/* A lost device locks and copies without an error, but without effect too. Asked after the work, so that a loss
+ * meanwhile is seen. Threads that did not make the device may get other errors here, which tell nothing. */
+static bool still_there(IDirect3DDevice9 *device)
+{
+    IDirect3DDevice9Ex *extended = com_query(device, &IID_IDirect3DDevice9Ex);
+    const char *call = extended ? "IDirect3DDevice9Ex::CheckDeviceState" : "IDirect3DDevice9::TestCooperativeLevel";
+    const HRESULT state = extended ? IDirect3DDevice9Ex_CheckDeviceState(extended, NULL)
+                                   : IDirect3DDevice9_TestCooperativeLevel(device);
+    com_release(extended);
+    const bool lost = state == D3DERR_DEVICELOST || state == D3DERR_DEVICENOTRESET || state == D3DERR_DEVICEHUNG ||
+                      state == D3DERR_DEVICEREMOVED;
+    return !lost || d3d_check(call, state);
 }
 
 static bool can_lock(IDirect3DSurface9 *surface)
@@ -199,13 +273,14 @@ static bool can_lock(IDirect3DSurface9 *surface)
     return done;
 }
 
-/* Render targets are read back as such even if they can be locked: locking one makes drivers slow for good. */
-static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3DSurface9 *resource)
+/* Render targets are read back as such even if they can be locked: locking one makes drivers slow for good. Not so the
+ * planar ones, which are a video processor's. */
+static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3DSurface9 *resource, bool planar)
 {
     D3DSURFACE_DESC d;
     if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(resource, &d)))
         return false;
-    if (!(d.Usage & D3DUSAGE_RENDERTARGET) && can_lock(resource)) {
+    if ((planar || !(d.Usage & D3DUSAGE_RENDERTARGET)) && can_lock(resource)) {
         staging->way = BY_LOCK;
         return true;
     }
@@ -238,8 +313,8 @@ static bool stage(struct surface *surface)
     surface->staging = staging;
     staging->row = (size_t)surface->desc.width * surface->desc.format->texel_bytes;
     staging->rows = malloc(staging->row * surface->desc.height);
-    IDirect3DDevice9 *device = staging->rows ? device_of(surface) : NULL;
-    const bool done = device && make_way(staging, device, surface->resource);
+    IDirect3DDevice9 *device = staging->rows ? device_of(surface->resource) : NULL;
+    const bool done = device && make_way(staging, device, surface->resource, surface->desc.format->planes > 1);
     com_release(device);
     if (!done)
         unstage(surface);
@@ -302,13 +377,12 @@ static bool copy_plane(struct surface *surface, IDirect3DSurface9 *lockable, boo
 }
 
 /* The surface's present texels in the system memory copy. */
-static bool read_back(struct surface *surface)
+static bool read_back(struct surface *surface, IDirect3DDevice9 *device)
 {
     struct staging *staging = surface->staging;
     IDirect3DSurface9 *source = surface->resource;
-    IDirect3DDevice9 *device = device_of(surface);
-    bool done = device != NULL;
-    if (done && staging->way == BY_STRETCH) {
+    bool done = true;
+    if (staging->way == BY_STRETCH) {
         done = d3d_check("IDirect3DDevice9::StretchRect",
                          IDirect3DDevice9_StretchRect(device, source, NULL, staging->target, NULL, D3DTEXF_NONE));
         source = staging->target;
@@ -316,16 +390,23 @@ static bool read_back(struct surface *surface)
     if (done)
         done = d3d_check("IDirect3DDevice9::GetRenderTargetData",
                          IDirect3DDevice9_GetRenderTargetData(device, source, staging->memory));
-    com_release(device);
     return done;
 }
 
-static bool fetch(struct surface *surface)
+static bool fetch_from(struct surface *surface, IDirect3DDevice9 *device)
 {
     struct staging *staging = surface->staging;
     if (staging->way == BY_LOCK)
         return copy_plane(surface, surface->resource, false);
-    return read_back(surface) && copy_plane(surface, staging->memory, false);
+    return read_back(surface, device) && copy_plane(surface, staging->memory, false);
+}
+
+static bool fetch(struct surface *surface)
+{
+    IDirect3DDevice9 *device = device_of(surface->resource);
+    const bool done = device && fetch_from(surface, device) && still_there(device);
+    com_release(device);
+    return done;
 }
 
 static bool map(struct surface *surface, struct mapped_surface *mapped)
@@ -340,18 +421,28 @@ static void unmap(struct surface *surface)
     (void)surface; /* plain memory */
 }
 
+/* All planes go back at once, and the others may have changed since the fetch: one at a time. */
+static bool update_planes(struct surface *surface, IDirect3DDevice9 *device)
+{
+    static os_mutex one_plane = OS_MUTEX_INIT;
+    struct staging *staging = surface->staging;
+    os_lock(&one_plane);
+    const bool done = (surface->desc.format->planes == 1 || read_back(surface, device)) &&
+                      copy_plane(surface, staging->memory, true) &&
+                      d3d_check("IDirect3DDevice9::UpdateSurface",
+                                IDirect3DDevice9_UpdateSurface(device, staging->memory, NULL, surface->resource, NULL));
+    os_unlock(&one_plane);
+    return done;
+}
+
 static bool store(struct surface *surface)
 {
-    struct staging *staging = surface->staging;
-    if (staging->way == BY_LOCK)
-        return copy_plane(surface, surface->resource, true);
-    /* The bytes that are kept are in the system memory copy since the fetch. */
-    if (!copy_plane(surface, staging->memory, true))
-        return false;
-    IDirect3DDevice9 *device = device_of(surface);
-    const bool done = device && d3d_check("IDirect3DDevice9::UpdateSurface",
-                                          IDirect3DDevice9_UpdateSurface(device, staging->memory, NULL, surface->resource,
-                                                                         NULL));
+    const struct staging *staging = surface->staging;
+    IDirect3DDevice9 *device = device_of(surface->resource);
+    const bool done = device &&
+                      (staging->way == BY_LOCK ? copy_plane(surface, surface->resource, true)
+                                               : update_planes(surface, device)) &&
+                      still_there(device);
     com_release(device);
     return done;
 }
@@ -359,8 +450,8 @@ static bool store(struct surface *surface)
 #define OPS(open, find_adapter)                                                                                        \
     {                                                                                                                  \
         .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release,                 \
-        .adapter = find_adapter, .describe = describe, .stage = stage, .unstage = unstage, .fetch = fetch, .map = map, \
-        .unmap = unmap, .store = store,                                                                                \
+        .adapter = find_adapter, .describe = describe, .opens_handle = opens_handle, .stage = stage,                   \
+        .unstage = unstage, .fetch = fetch, .map = map, .unmap = unmap, .store = store,                                \
     }
 static const struct d3d_ops device_ops = OPS(open_device, device_adapter), dxva_ops = OPS(open_dxva_device, dxva_adapter);
 #undef OPS
@@ -385,4 +476,26 @@ static const struct d3d_ops device_ops = OPS(open_device, device_adapter), dxva_
 const struct d3d_api d3d9_api = API("Direct3D 9", CL_ADAPTER_D3D9_KHR, CL_CONTEXT_ADAPTER_D3D9_KHR, device_ops);
 const struct d3d_api d3d9ex_api = API("Direct3D 9Ex", CL_ADAPTER_D3D9EX_KHR, CL_CONTEXT_ADAPTER_D3D9EX_KHR, device_ops);
 const struct d3d_api dxva_api = API("DXVA-HD", CL_ADAPTER_DXVA_KHR, CL_CONTEXT_ADAPTER_DXVA_KHR, dxva_ops);
+#undef API
+
+/* The same by Intel's older names, with the rules that differ. Its objects are of one kind, whatever the device. */
+#define API(title, source, property, operations)                                                                       \
+    {                                                                                                                  \
+        .name = title, .extension = "cl_intel_dx9_media_sharing", .ops = &operations, .family = FAMILY_DX9,            \
+        .exclusive = true, .no_duplicates = true, .no_interop = CL_INVALID_DX9_RESOURCE_INTEL,                         \
+        .invalid_device = CL_INVALID_DX9_DEVICE_INTEL, .invalid_resource = CL_INVALID_DX9_RESOURCE_INTEL,              \
+        .already_acquired = CL_DX9_RESOURCE_ALREADY_ACQUIRED_INTEL,                                                    \
+        .not_acquired = CL_DX9_RESOURCE_NOT_ACQUIRED_INTEL, .device_source = source,                                   \
+        .preferred_set = CL_PREFERRED_DEVICES_FOR_DX9_INTEL, .all_set = CL_ALL_DEVICES_FOR_DX9_INTEL,                  \
+        .context_device = property, .mem_resource = CL_MEM_DX9_RESOURCE_INTEL,                                         \
+        .mem_shared_handle = CL_MEM_DX9_SHARED_HANDLE_INTEL, .mem_resource_size = sizeof(void *),                      \
+        .image_subresource = CL_IMAGE_DX9_PLANE_INTEL, .command_acquire = CL_COMMAND_ACQUIRE_DX9_OBJECTS_INTEL,        \
+        .command_release = CL_COMMAND_RELEASE_DX9_OBJECTS_INTEL,                                                       \
+        .call = {"clGetDeviceIDsFromDX9INTEL", NULL, "clCreateFromDX9MediaSurfaceINTEL", NULL,                         \
+                 "clEnqueueAcquireDX9ObjectsINTEL", "clEnqueueReleaseDX9ObjectsINTEL"},                                \
+    }
+const struct d3d_api d3d9_intel_api = API("Direct3D 9", CL_D3D9_DEVICE_INTEL, CL_CONTEXT_D3D9_DEVICE_INTEL, device_ops);
+const struct d3d_api d3d9ex_intel_api = API("Direct3D 9Ex", CL_D3D9EX_DEVICE_INTEL, CL_CONTEXT_D3D9EX_DEVICE_INTEL,
+                                            device_ops);
+const struct d3d_api dxva_intel_api = API("DXVA-HD", CL_DXVA_DEVICE_INTEL, CL_CONTEXT_DXVA_DEVICE_INTEL, dxva_ops);
 #undef API

@@ -22,6 +22,11 @@ bool d3d_check(const char *call, HRESULT result)
         {E_FAIL, "E_FAIL", ""},
         {E_NOTIMPL, "E_NOTIMPL", ""},
         {D3DERR_DEVICELOST, "D3DERR_DEVICELOST", "; the Direct3D device is lost, reset it"},
+        {D3DERR_DEVICENOTRESET, "D3DERR_DEVICENOTRESET", "; the Direct3D device was lost, reset it"},
+        {D3DERR_DEVICEHUNG, "D3DERR_DEVICEHUNG", "; the Direct3D device is lost, make a new one"},
+        {D3DERR_DEVICEREMOVED, "D3DERR_DEVICEREMOVED", "; the Direct3D device is lost, make a new one"},
+        {D3DERR_OUTOFVIDEOMEMORY, "D3DERR_OUTOFVIDEOMEMORY", "; out of memory"},
+        {D3DERR_INVALIDCALL, "D3DERR_INVALIDCALL", ""},
     };
     if (SUCCEEDED(result))
         return true;

@@ -72,6 +72,7 @@ const struct format_row dxgi_formats[] = {
 #define X8(name, order, type, bytes)     {#name, D3DFMT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false, 1}
 #define PLANE(name, code, plane, planes, shift, order, type, bytes, beyond) \
     {name, code, {CL_##order, CL_##type}, bytes, plane, planes, shift, beyond, 0}
+#define PACKED(name, code, order)        {name, code, {CL_##order, CL_UNORM_INT8}, 2, 0, 1, 0, true, 0}
 
 const struct format_row d3d9_formats[] = {
     PLANE("NV12", FOURCC('N', 'V', '1', '2'), 0, 2, 0, R,  UNORM_INT8, 1, false),
@@ -82,6 +83,12 @@ const struct format_row d3d9_formats[] = {
     PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 2, 3, 1, R,  UNORM_INT8, 1, false),
     PLANE("P010", FOURCC('P', '0', '1', '0'), 0, 2, 0, R,  UNORM_INT16, 2, true),
     PLANE("P010", FOURCC('P', '0', '1', '0'), 1, 2, 1, RG, UNORM_INT16, 4, true),
+
+    /* Kernels read V, Y, U, 1 as of the images of cl_intel_packed_yuv. A texel is one luma, two of them are a pair. */
+    PACKED("YUY2", FOURCC('Y', 'U', 'Y', '2'), YUYV_INTEL),
+    PACKED("UYVY", FOURCC('U', 'Y', 'V', 'Y'), UYVY_INTEL),
+    PACKED("YVYU", FOURCC('Y', 'V', 'Y', 'U'), YVYU_INTEL),
+    PACKED("VYUY", FOURCC('V', 'Y', 'U', 'Y'), VYUY_INTEL),
 
     TABLE(R32F,          R,    FLOAT,        4),
     TABLE(R16F,          R,    HALF_FLOAT,   2),
@@ -103,6 +110,7 @@ const struct format_row d3d9_formats[] = {
 #undef TABLE
 #undef X8
 #undef PLANE
+#undef PACKED
 /* clang-format on */
 
 const unsigned dxgi_format_count = sizeof(dxgi_formats) / sizeof(dxgi_formats[0]);
@@ -136,6 +144,10 @@ unsigned cl_order_channels(cl_channel_order order)
         return 1;
     case CL_RG:
     case CL_RA:
+    case CL_YUYV_INTEL:
+    case CL_UYVY_INTEL:
+    case CL_YVYU_INTEL:
+    case CL_VYUY_INTEL:
         return 2;
     case CL_RGBA:
     case CL_BGRA:
@@ -144,6 +156,11 @@ unsigned cl_order_channels(cl_channel_order order)
     default:
         return 0;
     }
+}
+
+bool cl_order_packed_yuv(cl_channel_order order)
+{
+    return order == CL_YUYV_INTEL || order == CL_UYVY_INTEL || order == CL_YVYU_INTEL || order == CL_VYUY_INTEL;
 }
 
 unsigned cl_type_bytes(cl_channel_type type)

@@ -8,6 +8,7 @@
 #include "d3d/d3d_types.h"
 
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,8 +35,10 @@ const struct format_row *format_from_d3d9(D3DFORMAT format, unsigned plane);
 
 /* Bytes of one texel of an OpenCL image format; 0 for one that is unknown. */
 size_t cl_format_texel_bytes(cl_image_format format);
-/* Channels in memory of a channel order; 0 for one that is unknown. */
+/* Channels in memory of a channel order; 0 for one that is unknown. Packed YUV: luma and one half of the pair's chroma. */
 unsigned cl_order_channels(cl_channel_order order);
+/* Whether texels come in pairs that have their chroma in common (cl_intel_packed_yuv). */
+bool cl_order_packed_yuv(cl_channel_order order);
 /* Bytes of one channel of a channel type that is not packed; 0 for others. */
 unsigned cl_type_bytes(cl_channel_type type);
 

@@ -1,4 +1,5 @@
-/* The four functions of cl_khr_dx9_media_sharing, and the query of cl_intel_sharing_format_query. */
+/* The four functions of cl_khr_dx9_media_sharing, those of cl_intel_dx9_media_sharing, and the query of
+ * cl_intel_sharing_format_query. */
 #include "doors/cl_d3d.h"
 
 #include "log.h"
@@ -70,6 +71,46 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_q
     door_open();
     return share_release(&d3d9_api, command_queue, num_objects, mem_objects, num_events_in_wait_list, event_wait_list,
                          event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9INTEL(cl_platform_id platform,
+                                                           cl_dx9_device_source_intel dx9_device_source, void *dx9_object,
+                                                           cl_dx9_device_set_intel dx9_device_set, cl_uint num_entries,
+                                                           cl_device_id *devices, cl_uint *num_devices)
+{
+    door_open();
+    return share_get_device_ids(&d3d9_intel_api, platform, dx9_device_source, dx9_object, dx9_device_set, num_entries,
+                                devices, num_devices);
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceINTEL(cl_context context, cl_mem_flags flags,
+                                                                 IDirect3DSurface9 *resource, HANDLE shared_handle,
+                                                                 UINT plane, cl_int *errcode_ret)
+{
+    const struct object_request request = {.api = &d3d9_intel_api, .call = d3d9_intel_api.call.create_2d, .flags = flags,
+                                           .kind = SURFACE_IMAGE_2D, .resource = resource, .index = plane,
+                                           .shared_handle = shared_handle};
+    door_open();
+    return object_create(&request, context, errcode_ret);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireDX9ObjectsINTEL(cl_command_queue command_queue, cl_uint num_objects,
+                                                                const cl_mem *mem_objects,
+                                                                cl_uint num_events_in_wait_list,
+                                                                const cl_event *event_wait_list, cl_event *event)
+{
+    door_open();
+    return share_acquire(&d3d9_intel_api, command_queue, num_objects, mem_objects, num_events_in_wait_list,
+                         event_wait_list, event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseDX9ObjectsINTEL(cl_command_queue command_queue, cl_uint num_objects,
+                                                                cl_mem *mem_objects, cl_uint num_events_in_wait_list,
+                                                                const cl_event *event_wait_list, cl_event *event)
+{
+    door_open();
+    return share_release(&d3d9_intel_api, command_queue, num_objects, mem_objects, num_events_in_wait_list,
+                         event_wait_list, event);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clGetSupportedDX9MediaSurfaceFormatsINTEL(cl_context context, cl_mem_flags flags,

@@ -58,11 +58,20 @@ static bool has(const struct format_list *list, cl_image_format format)
 
 /* ---- the choice ---- */
 
-static bool sharable(cl_image_format format)
+/* Of all formats that can be shared, those of Direct3D 9 after those of DXGI. */
+static cl_image_format shared_format(unsigned i)
 {
-    for (unsigned i = 0; i < dxgi_format_count; i++)
-        if (equal(dxgi_formats[i].cl, format))
-            return true; /* the formats of Direct3D 9 map to a part of the same */
+    return i < dxgi_format_count ? dxgi_formats[i].cl : d3d9_formats[i - dxgi_format_count].cl;
+}
+
+static bool sharable(const struct context_record *context, cl_image_format format, cl_mem_object_type type)
+{
+    if (cl_order_packed_yuv(format.image_channel_order) &&
+        (type != CL_MEM_OBJECT_IMAGE2D || !context_serves(context, &d3d9_api)))
+        return false;
+    for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++)
+        if (equal(shared_format(i), format))
+            return true;
     return false;
 }
 
@@ -73,9 +82,10 @@ static bool can_be_float(cl_channel_type type)
 }
 
 static bool choose(const struct context_record *context, const struct format_list *native, cl_image_format declared,
-                   cl_image_format *carrier)
+                   cl_mem_object_type type, cl_image_format *carrier)
 {
-    if ((has(native, declared) && !broken(context, declared)) || !sharable(declared))
+    if ((has(native, declared) && !broken(context, declared)) ||
+        !sharable(context, declared, type))
         return false;
     /* The same channel type keeps every bit; a float holds every value of the types that kernels read as floats. */
     const cl_image_format same = {CL_RGBA, declared.image_channel_data_type}, floats = {CL_RGBA, CL_FLOAT};
@@ -100,7 +110,7 @@ bool carrier_choose(const struct context_record *context, cl_image_format declar
     if (!carries(context, type))
         return false;
     list_native(context, type, &native);
-    return choose(context, &native, declared, carrier);
+    return choose(context, &native, declared, type, carrier);
 }
 
 cl_uint carrier_list(const struct context_record *context, cl_mem_object_type type, cl_uint room, cl_image_format *formats)
@@ -110,9 +120,9 @@ cl_uint carrier_list(const struct context_record *context, cl_mem_object_type ty
     if (!carries(context, type))
         return 0;
     list_native(context, type, &native);
-    for (unsigned i = 0; i < dxgi_format_count; i++) {
-        const cl_image_format format = dxgi_formats[i].cl;
-        if (has(&native, format) || has(&found, format) || !choose(context, &native, format, &carrier))
+    for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++) {
+        const cl_image_format format = shared_format(i);
+        if (has(&native, format) || has(&found, format) || !choose(context, &native, format, type, &carrier))
             continue;
         if (found.count < room)
             formats[found.count] = format;
@@ -157,7 +167,19 @@ static const char *one(cl_channel_type type)
 
 static unsigned order_code(cl_channel_order order)
 {
-    return order == CL_A ? 1 : order == CL_BGRA ? 2 : 0;
+    return order == CL_A ? 1 : order == CL_BGRA ? 2 : cl_order_packed_yuv(order) ? 3 : 0;
+}
+
+/* Where Y, U and V lie in a pair. */
+static const char *yuv_places(cl_channel_order order)
+{
+    switch (order) {
+    case CL_YUYV_INTEL: return "(int3)(0,1,3)";
+    case CL_UYVY_INTEL: return "(int3)(1,0,2)";
+    case CL_YVYU_INTEL: return "(int3)(0,3,1)";
+    case CL_VYUY_INTEL: return "(int3)(1,2,0)";
+    default: return "0";
+    }
 }
 
 static void build_options(const struct converter *c, char *options, size_t size)
@@ -175,8 +197,9 @@ static void build_options(const struct converter *c, char *options, size_t size)
     }
     if (c->declared.image_channel_order == CL_A)
         snprintf(alpha, sizeof(alpha), "0"); /* it has one of its own */
-    snprintf(options, size, "%s -DNARROW=%s -DCHANNELS=%u -DALPHA=%s -DORDER=%u", functions, storage(from),
-             cl_order_channels(c->declared.image_channel_order), alpha, order_code(c->declared.image_channel_order));
+    const cl_channel_order order = c->declared.image_channel_order;
+    snprintf(options, size, "%s -DNARROW=%s -DCHANNELS=%u -DALPHA=%s -DORDER=%u -DYUV=%s", functions, storage(from),
+             cl_order_channels(order), alpha, order_code(order), yuv_places(order));
 }
 
 static void free_converter(struct converter *c)
@@ -311,7 +334,8 @@ void carrier_fill_color(cl_image_format declared, const void *color, void *chang
     const bool whole = type == CL_SIGNED_INT8 || type == CL_SIGNED_INT16 || type == CL_SIGNED_INT32 ||
                        type == CL_UNSIGNED_INT8 || type == CL_UNSIGNED_INT16 || type == CL_UNSIGNED_INT32;
     const bool alpha_only = declared.image_channel_order == CL_A;
-    const unsigned channels = cl_order_channels(declared.image_channel_order);
+    const unsigned channels = cl_order_packed_yuv(declared.image_channel_order)
+                                  ? 3 : cl_order_channels(declared.image_channel_order);
     cl_uint bits[4];
     const cl_float one_float = 1.0f;
     memcpy(bits, color, sizeof(bits));

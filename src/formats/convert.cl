@@ -3,7 +3,8 @@
  *
  * Built with: NARROW, WIDE    storage types of a channel (uchar, ushort, uint, float)
  *             CHANNELS        channels of the declared format
- *             ORDER           0: R, RG, RGBA; 1: A; 2: BGRA
+ *             ORDER           0: R, RG, RGBA; 1: A; 2: BGRA; 3: packed YUV
+ *             YUV             of packed YUV: where in the four bytes of a pair are the first Y, U, V, as (int3)
  *             ALPHA           what a texel without alpha has there, as WIDE
  *             ENCODE, DECODE  names of the functions below */
 
@@ -71,6 +72,32 @@ ushort float_to_half(float f)
     return h;
 }
 
+#if ORDER == 3
+
+/* Two texels have one U and one V: U, or V, of the texel that lies in its place comes back. Kernels read (V, Y, U, 1). */
+kernel void widen(global const NARROW *from, global WIDE *to)
+{
+    const size_t texel = get_global_id(0), pair = texel / 2 * 4;
+    const int3 place = YUV;
+    to[texel * 4] = ENCODE(from[pair + place.z]);
+    to[texel * 4 + 1] = ENCODE(from[pair + place.x + texel % 2 * 2]);
+    to[texel * 4 + 2] = ENCODE(from[pair + place.y]);
+    to[texel * 4 + 3] = ALPHA;
+}
+
+kernel void narrow(global const WIDE *from, global NARROW *to)
+{
+    const size_t texel = get_global_id(0), second = texel % 2, pair = texel / 2 * 4;
+    const int3 place = YUV;
+    to[pair + place.x + second * 2] = DECODE(from[texel * 4 + 1]);
+    if ((place.y > place.z) == second)
+        to[pair + place.y] = DECODE(from[texel * 4 + 2]);
+    else
+        to[pair + place.z] = DECODE(from[texel * 4]);
+}
+
+#else
+
 /* Without an array of its own: the compiler of rusticl 22.3 crashes on one of uchar. */
 kernel void widen(global const NARROW *from, global WIDE *to)
 {
@@ -87,3 +114,5 @@ kernel void narrow(global const WIDE *from, global NARROW *to)
     for (int i = 0; i < CHANNELS; i++)
         to[texel * CHANNELS + i] = DECODE(from[texel * 4 + PLACE(i)]);
 }
+
+#endif

@@ -33,6 +33,12 @@ size_t image_region_bytes(const struct image_record *image, const size_t *region
     return region[0] * region[1] * region[2] * image->converter->narrow_texel;
 }
 
+/* Packed YUV: two texels have their chroma in common, and only both together can be moved. */
+static bool in_pairs(const struct image_record *image)
+{
+    return cl_order_packed_yuv(image->converter->declared.image_channel_order);
+}
+
 bool image_region_valid(const struct image_record *image, const size_t *origin, const size_t *region)
 {
     if (!origin || !region)
@@ -40,7 +46,7 @@ bool image_region_valid(const struct image_record *image, const size_t *origin, 
     for (int i = 0; i < 3; i++)
         if (region[i] == 0 || origin[i] > image->extent[i] || region[i] > image->extent[i] - origin[i])
             return false;
-    return true;
+    return !in_pairs(image) || (origin[0] % 2 == 0 && region[0] % 2 == 0);
 }
 
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status)
@@ -166,6 +172,14 @@ static cl_int upload(struct image_record *image, const void *bytes)
     return log_next("clCreateImage", "the copy of the application's memory", status);
 }
 
+static cl_int check_pairs(const cl_image_format *format, const cl_image_desc *desc)
+{
+    if (!cl_order_packed_yuv(format->image_channel_order) || desc->image_width % 2 == 0)
+        return CL_SUCCESS;
+    return log_refuse("clCreateImage", CL_INVALID_IMAGE_SIZE, "an image of packed YUV is %zu wide; it must be even",
+                      desc->image_width);
+}
+
 static cl_int check_host(cl_mem_flags flags, const void *host)
 {
     const bool wanted = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
@@ -229,7 +243,9 @@ static bool make_carried(cl_context handle, cl_mem_flags flags, const cl_image_f
     }
     struct converter *converter = NULL;
     struct image_record *image = NULL;
-    *status = check_host(flags, host);
+    *status = check_pairs(format, desc);
+    if (*status == CL_SUCCESS)
+        *status = check_host(flags, host);
     if (*status == CL_SUCCESS)
         converter = converter_get(context, *format, carrier, status);
     if (converter) {

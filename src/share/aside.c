@@ -101,8 +101,8 @@ static next_function driver_function(cl_platform_id platform, const char *name)
         return function;
     /* NVIDIA has them under its own names. */
     char renamed[64];
-    const size_t stem = strlen(name) - strlen("KHR");
-    snprintf(renamed, sizeof(renamed), "%.*sNV", (int)stem, name);
+    const size_t stem = strcspn(name, "K"); /* ...KHR: the only K; Intel's names stay as they are */
+    snprintf(renamed, sizeof(renamed), "%.*s%s", (int)stem, name, name[stem] ? "NV" : "");
     address = below()->clGetExtensionFunctionAddressForPlatform(platform, renamed);
     memcpy(&function, &address, sizeof(function));
     if (!function)
@@ -140,10 +140,13 @@ static cl_mem create(next_function function, const struct object_request *r, cl_
     typedef cl_mem(CL_API_CALL * create_buffer)(cl_context, cl_mem_flags, void *, cl_int *);
     typedef cl_mem(CL_API_CALL * create_texture)(cl_context, cl_mem_flags, void *, cl_uint, cl_int *);
     typedef cl_mem(CL_API_CALL * create_surface)(cl_context, cl_mem_flags, cl_uint, void *, cl_uint, cl_int *);
+    typedef cl_mem(CL_API_CALL * create_intel)(cl_context, cl_mem_flags, void *, void *, cl_uint, cl_int *);
     if (r->kind == SURFACE_BUFFER)
         return ((create_buffer)function)(context, r->flags, r->resource, errcode_ret);
     if (r->api->family != FAMILY_DX9)
         return ((create_texture)function)(context, r->flags, r->resource, r->index, errcode_ret);
+    if (!r->api->adapter_type)
+        return ((create_intel)function)(context, r->flags, r->resource, r->shared_handle, r->index, errcode_ret);
     void *info[2] = {r->resource, r->shared_handle};
     return ((create_surface)function)(context, r->flags, r->api->adapter_type, info, r->index, errcode_ret);
 }

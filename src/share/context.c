@@ -86,6 +86,15 @@ static bool concerns_us(const cl_context_properties *properties)
     return false;
 }
 
+/* Whether the context shares with an API that wants to be alone. */
+static bool exclusive(const struct context_record *context)
+{
+    for (unsigned i = 0; i < context->interop_count; i++)
+        if (context->interop[i].api->exclusive)
+            return true;
+    return false;
+}
+
 static cl_int add_interop(const char *call, struct context_record *context, const struct d3d_api *api, void *object)
 {
     void *device = object ? api->ops->open_device(object) : NULL;
@@ -94,10 +103,11 @@ static cl_int add_interop(const char *call, struct context_record *context, cons
     if (!device)
         return log_refuse(call, api->invalid_device, "%p is no %s device", object, api->name);
     /* Media adapters may stand side by side, Direct3D 10 or 11 only alone. */
-    if (context->interop_count > 0 && (api->exclusive || context->interop[0].api->exclusive)) {
+    const struct d3d_api *before = context->interop_count ? context->interop[0].api : api;
+    if (before->family != api->family && (api->exclusive || exclusive(context))) {
         api->ops->release(device);
         return log_refuse(call, CL_INVALID_OPERATION, "interop with %s and with %s was asked for; make a context for each",
-                          context->interop[0].api->name, api->name);
+                          before->name, api->name);
     }
     context->interop[context->interop_count].api = api;
     context->interop[context->interop_count++].device = device;
@@ -136,7 +146,7 @@ static cl_int read_properties(const char *call, struct context_record *context, 
         driver[kept++] = p[1];
     }
     driver[kept] = 0;
-    if (graphics && context->interop_count && context->interop[0].api->exclusive)
+    if (graphics && exclusive(context))
         return log_refuse(call, CL_INVALID_OPERATION, "interop with OpenGL and with %s was asked for; make a context for each",
                           context->interop[0].api->name);
     return CL_SUCCESS;

@@ -172,25 +172,36 @@ static bool find_adapter(const struct d3d_api *api, bool object_is_adapter, void
     return found;
 }
 
+/* The API that a source stands for: Intel's function has one for each kind of device. */
+static const struct d3d_api *source_api(const struct d3d_api *api, cl_uint source)
+{
+    for (unsigned i = 0; i < d3d_api_count && source; i++)
+        if (strcmp(d3d_apis[i]->call.get_device_ids, api->call.get_device_ids) == 0 &&
+            (source == d3d_apis[i]->device_source || source == d3d_apis[i]->adapter_source))
+            return d3d_apis[i];
+    return NULL;
+}
+
 cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
                             cl_uint room, cl_device_id *devices, cl_uint *found)
 {
+    const struct d3d_api *of = source_api(api, source);
     cl_int status = check_platform(api, platform);
     if (status == CL_SUCCESS && aside_platform(platform))
         return aside_get_device_ids(api->call.get_device_ids, platform, source, object, set, room, devices, found);
-    if (status == CL_SUCCESS && source != api->device_source && source != api->adapter_source)
+    if (status == CL_SUCCESS && !of)
         status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE,
-                            "device source 0x%x; it can be 0x%x (a device) or 0x%x (a DXGI adapter)", source,
-                            api->device_source, api->adapter_source);
+                            "device source 0x%x is none of this function; 0x%x is a %s device", source, api->device_source,
+                            api->name);
     if (status == CL_SUCCESS)
         status = check_lists(api, set, room, devices, found);
     if (status != CL_SUCCESS)
         return status;
     struct d3d_adapter adapter;
     /* The specification leaves the code for a bad object open; a bad argument value is what it is. */
-    if (!find_adapter(api, source == api->adapter_source, object, &adapter))
+    if (!find_adapter(of, source == of->adapter_source, object, &adapter))
         return log_refuse(api->call.get_device_ids, CL_INVALID_VALUE, "%p is no %s", object,
-                          source == api->adapter_source ? "IDXGIAdapter" : api->name);
+                          source == of->adapter_source ? "IDXGIAdapter" : of->name);
     return give_devices(api, platform, &adapter, 1, set, room, devices, found);
 }
 

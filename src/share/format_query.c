@@ -34,10 +34,11 @@ static bool listed(const cl_image_format *list, cl_uint count, cl_image_format f
     return false;
 }
 
-/* Only 2D and 3D textures can be shared, video formats only as 2D ones. */
-static bool shares(const struct format_row *row, cl_mem_object_type type)
+/* Only 2D and 3D textures can be shared, video formats only as 2D ones; of Direct3D 9 surfaces alone. */
+static bool shares(const struct d3d_api *api, const struct format_row *row, cl_mem_object_type type)
 {
-    return type == CL_MEM_OBJECT_IMAGE2D || (type == CL_MEM_OBJECT_IMAGE3D && row->planes == 1);
+    return type == CL_MEM_OBJECT_IMAGE2D ||
+           (type == CL_MEM_OBJECT_IMAGE3D && row->planes == 1 && api->family != FAMILY_DX9);
 }
 
 /* Drivers check them differently, PoCL 3.1 not at all. */
@@ -72,7 +73,7 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
     const struct format_row *rows = dx9 ? d3d9_formats : dxgi_formats;
     const unsigned row_count = dx9 ? d3d9_format_count : dxgi_format_count;
     for (unsigned i = 0; status == CL_SUCCESS && i < row_count; i++) {
-        if (rows[i].plane != plane || !shares(&rows[i], type) || !listed(images, image_count, rows[i].cl))
+        if (rows[i].plane != plane || !shares(api, &rows[i], type) || !listed(images, image_count, rows[i].cl))
             continue;
         if (codes && count < room)
             codes[count] = rows[i].code;

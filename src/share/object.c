@@ -167,10 +167,12 @@ struct creation {
     void *device;                   /* the context's that the resource belongs to */
 };
 
-/* Direct3D 9 and 9Ex are one thing to a context: programs name plain devices as Ex ones. A DXVA adapter is another. */
-static bool same_adapter_kind(const struct d3d_api *a, const struct d3d_api *b)
+/* Whether an object may be of a device that the context got by the name of `adapter`. Direct3D 9 and 9Ex are one thing:
+ * programs name plain devices as Ex ones. A DXVA adapter is another. Intel's functions don't ask for the kind. */
+static bool fits_adapter(const struct d3d_api *asked, const struct d3d_api *adapter)
 {
-    return a->family == b->family && (a->adapter_type == dxva_api.adapter_type) == (b->adapter_type == dxva_api.adapter_type);
+    return asked->family == adapter->family &&
+           (asked->ops == adapter->ops || (asked->family == FAMILY_DX9 && !asked->adapter_type));
 }
 
 static cl_int check_context(struct creation *c, cl_context handle)
@@ -180,7 +182,7 @@ static cl_int check_context(struct creation *c, cl_context handle)
     if (status != CL_SUCCESS)
         return status;
     for (unsigned i = 0; c->context && i < c->context->interop_count; i++)
-        if (same_adapter_kind(c->context->interop[i].api, api) && c->context->interop[i].device)
+        if (fits_adapter(api, c->context->interop[i].api) && c->context->interop[i].device)
             return CL_SUCCESS;
     return log_refuse(c->asked->call, api->no_interop,
                       "context %p was not made with a %s device; give one in its properties", (void *)handle, api->name);
@@ -208,7 +210,7 @@ static cl_int describe(struct creation *c, struct surface_desc *desc)
     char why[256] = "";
     /* A context may have several media adapters: the resource belongs to one of them. */
     for (unsigned i = 0; i < c->context->interop_count && status == DESCRIBE_OTHER_DEVICE; i++) {
-        if (!same_adapter_kind(c->context->interop[i].api, asked->api))
+        if (!fits_adapter(asked->api, c->context->interop[i].api))
             continue;
         c->device = c->context->interop[i].device;
         status = asked->api->ops->describe(c->device, asked->resource, asked->kind, asked->index, desc, why, sizeof(why));
@@ -228,9 +230,10 @@ static cl_int describe(struct creation *c, struct surface_desc *desc)
 static cl_int check_handle(const struct creation *c)
 {
     const struct object_request *asked = c->asked;
-    if (!asked->shared_handle || os_valid_handle(asked->shared_handle))
+    if (!asked->shared_handle || os_valid_handle(asked->shared_handle) ||
+        asked->api->ops->opens_handle(asked->resource, asked->shared_handle))
         return CL_SUCCESS;
-    return log_refuse(asked->call, asked->api->invalid_resource, "shared_handle %p is no handle of this process; NULL is "
+    return log_refuse(asked->call, asked->api->invalid_resource, "shared_handle %p is no handle of such a surface; NULL is "
                       "allowed", asked->shared_handle);
 }
 
@@ -440,7 +443,9 @@ static const struct d3d_api *asked_api(const struct object_record *object, cl_ui
     const struct d3d_api *found = NULL;
     for (unsigned i = 0; i < d3d_api_count && name; i++) {
         const struct d3d_api *api = d3d_apis[i];
-        const bool asked = image ? name == api->image_subresource : name == api->mem_resource || name == api->mem_adapter_type;
+        const bool asked = image ? name == api->image_subresource
+                                 : name == api->mem_resource || name == api->mem_adapter_type ||
+                                       name == api->mem_shared_handle;
         if (asked && (!found || (object && object->transfer.surface.api == api)))
             found = api;
     }
@@ -480,6 +485,8 @@ static cl_int query_extension(const struct object_record *object, const struct d
         return foreign("clGetMemObjectInfo", api);
     if (name == api->mem_adapter_type)
         return answer("clGetMemObjectInfo", &api->adapter_type, sizeof(api->adapter_type), room, to, size_ret);
+    if (name == api->mem_shared_handle)
+        return answer("clGetMemObjectInfo", &object->given[1], sizeof(object->given[1]), room, to, size_ret);
     return answer("clGetMemObjectInfo", object->given, api->mem_resource_size, room, to, size_ret);
 }
 

@@ -12,7 +12,7 @@
 
 /* ---- contexts (context.c) ---- */
 
-enum { INTEROP_MAX = 4 }; /* Direct3D 10 or 11 alone, or up to three DX9 media adapters */
+enum { INTEROP_MAX = 6 }; /* Direct3D 10 or 11 alone, or DX9 media adapters: three kinds, each by two names */
 
 /* A subresource that has an object in the context: the rule against duplicates. */
 struct claim {

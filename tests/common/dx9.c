@@ -35,6 +35,19 @@ const struct dx9_format dx9_formats[DX9_FORMAT_COUNT] = {
     ROW(X8R8G8B8,      true,  B8G8R8A8_UNORM,     BGRA, UNORM_INT8,  4, 1),
 };
 
+#define FOURCC_OF(a, b, c, d) (D3DFORMAT) MAKEFOURCC(a, b, c, d)
+#define PACKED(name, a, b, c, d, order)                                                                                \
+    {name, FOURCC_OF(a, b, c, d), 1, false, {PLANE(R8G8_UNORM, order, UNORM_INT8, 2, 1)}}
+
+const struct dx9_format dx9_beyond[DX9_BEYOND_COUNT] = {
+    {"P010", FOURCC_OF('P', '0', '1', '0'), 2, false,
+     {PLANE(R16_UNORM, R, UNORM_INT16, 1, 2), PLANE(R16G16_UNORM, RG, UNORM_INT16, 2, 2)}},
+    PACKED("YUY2", 'Y', 'U', 'Y', '2', YUYV_INTEL),
+    PACKED("UYVY", 'U', 'Y', 'V', 'Y', UYVY_INTEL),
+    PACKED("YVYU", 'Y', 'V', 'Y', 'U', YVYU_INTEL),
+    PACKED("VYUY", 'V', 'Y', 'U', 'Y', VYUY_INTEL),
+};
+
 const struct dx9_format *dx9_format_of(D3DFORMAT d3d)
 {
     for (unsigned i = 0; i < DX9_FORMAT_COUNT; i++)
@@ -58,12 +71,12 @@ static HWND any_window(void)
 #endif
 }
 
-static bool open_d3d(bool extended, IDirect3D9 **d3d9, IDirect3DDevice9 **device)
+static bool open_d3d(bool extended, DWORD more_flags, IDirect3D9 **d3d9, IDirect3DDevice9 **device)
 {
     D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE,
                                         .BackBufferFormat = D3DFMT_X8R8G8B8, .SwapEffect = D3DSWAPEFFECT_DISCARD,
                                         .hDeviceWindow = any_window()};
-    const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE;
+    const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE | more_flags;
     *d3d9 = NULL;
     *device = NULL;
     if (extended)
@@ -87,7 +100,7 @@ IDirect3DDevice9 *dx9_make_device(bool extended)
 {
     IDirect3D9 *d3d9;
     IDirect3DDevice9 *device;
-    if (!open_d3d(extended, &d3d9, &device))
+    if (!open_d3d(extended, 0, &d3d9, &device))
         return NULL;
     IDirect3D9_Release(d3d9); /* the device holds it */
     return device;
@@ -156,7 +169,8 @@ bool dx9_open(struct dx9 *dx9, bool extended, unsigned flags)
     *dx9 = (struct dx9){.extended = extended,
                         .adapter_type = extended ? CL_ADAPTER_D3D9EX_KHR : CL_ADAPTER_D3D9_KHR,
                         .property = extended ? CL_CONTEXT_ADAPTER_D3D9EX_KHR : CL_CONTEXT_ADAPTER_D3D9_KHR};
-    if (open_d3d(extended, &dx9->d3d9, &dx9->device) && find_device(&dx9->rig) && find_functions(dx9) &&
+    const DWORD device_flags = flags & DX9_MULTITHREADED ? D3DCREATE_MULTITHREADED : 0;
+    if (open_d3d(extended, device_flags, &dx9->d3d9, &dx9->device) && find_device(&dx9->rig) && find_functions(dx9) &&
         (flags & RIG_NO_CONTEXT || open_context(dx9, flags)))
         return true;
     dx9_close(dx9);
@@ -194,6 +208,48 @@ void dx9_run(bool extended, unsigned flags, void (*body)(struct dx9 *))
         fake_d3d_list_live(stdout, "# left: ");
     fake_d3d_reset();
 #endif
+}
+
+/* ---- DXVA-HD ---- */
+
+typedef HRESULT(WINAPI *create_dxva)(IDirect3DDevice9Ex *, const DXVAHD_CONTENT_DESC *, DXVAHD_DEVICE_USAGE, void *,
+                                     IDXVAHD_Device **);
+
+static create_dxva find_dxva(void)
+{
+#ifdef _WIN32
+    create_dxva create = NULL;
+    HMODULE library = LoadLibraryA("dxva2.dll");
+    FARPROC address = library ? GetProcAddress(library, "DXVAHD_CreateDevice") : NULL;
+    memcpy(&create, &address, sizeof(create));
+    return create;
+#else
+    return DXVAHD_CreateDevice;
+#endif
+}
+
+IDXVAHD_Device *dx9_make_dxva(const struct dx9 *dx9)
+{
+    const DXVAHD_CONTENT_DESC content = {DXVAHD_FRAME_FORMAT_PROGRESSIVE, {25, 1}, 64, 64, {25, 1}, 64, 64};
+    const create_dxva create = find_dxva();
+    IDXVAHD_Device *dxva = NULL;
+    if (!create || FAILED(create((IDirect3DDevice9Ex *)dx9->device, &content, DXVAHD_DEVICE_USAGE_PLAYBACK_NORMAL, NULL,
+                                 &dxva))) {
+        SKIP("the system has no DXVA-HD");
+        return NULL;
+    }
+    return dxva;
+}
+
+IDirect3DSurface9 *dx9_dxva_surface(IDXVAHD_Device *dxva, const struct dx9_format *format, bool output, UINT width,
+                                    UINT height)
+{
+    IDirect3DSurface9 *surface = NULL;
+    CHECK_INT(IDXVAHD_Device_CreateVideoSurface(dxva, width, height, format->d3d, D3DPOOL_DEFAULT, 0,
+                                                output ? DXVAHD_SURFACE_TYPE_VIDEO_OUTPUT : DXVAHD_SURFACE_TYPE_VIDEO_INPUT,
+                                                1, &surface, NULL),
+              S_OK);
+    return surface;
 }
 
 /* ---- geometry ---- */

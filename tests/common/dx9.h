@@ -22,6 +22,8 @@
 #include "tap.h"
 
 #include <CL/cl_dx9_media_sharing.h>
+#include <CL/cl_ext.h>
+#include <dxvahd.h>
 
 #ifndef _WIN32
 /* The header has it for Windows only. */
@@ -46,7 +48,10 @@ struct dx9 {
     clEnqueueReleaseDX9MediaSurfacesKHR_fn release;
 };
 
-/* `flags`: RIG_USER_SYNC, RIG_PROFILING, RIG_OUT_OF_ORDER, RIG_NO_CONTEXT. False: why is a failed check, and nothing is
+/* A flag beside those of rig.h: the device is made with D3DCREATE_MULTITHREADED. */
+enum { DX9_MULTITHREADED = 0x100 };
+
+/* `flags`: RIG_USER_SYNC, RIG_PROFILING, RIG_OUT_OF_ORDER, RIG_NO_CONTEXT, DX9_MULTITHREADED. False: why is a failed check, and nothing is
  * owned. */
 bool dx9_open(struct dx9 *dx9, bool extended, unsigned flags);
 /* Nothing but the rig may hold the device any more. */
@@ -68,6 +73,10 @@ void dx9_run(bool extended, unsigned flags, void (*body)(struct dx9 *));
 
 #define DX9_TESTS(text, name) {"Direct3D 9: " text, name##_plain}, {"Direct3D 9Ex: " text, name##_extended}
 
+/* A DXVA-HD device on the rig's, which must be extended. NULL and the case skipped where the system has none: Wine's
+ * dxva2.dll has no DXVAHD_CreateDevice. */
+IDXVAHD_Device *dx9_make_dxva(const struct dx9 *dx9);
+
 /* A device beside the rig's, with a Direct3D object of its own that lives as long; NULL with a failed check. */
 IDirect3DDevice9 *dx9_make_device(bool extended);
 /* A context with interop for one adapter. */
@@ -86,6 +95,10 @@ struct dx9_format {
 enum { DX9_FORMAT_COUNT = 18, DX9_MOST_PLANES = 3 };
 /* NV12 is the first, YV12 the second. */
 extern const struct dx9_format dx9_formats[DX9_FORMAT_COUNT];
+
+/* P010 and packed YUV. They are in no table of the extension. */
+enum { DX9_BEYOND_COUNT = 5 };
+extern const struct dx9_format dx9_beyond[DX9_BEYOND_COUNT];
 
 const struct dx9_format *dx9_format_of(D3DFORMAT d3d);
 
@@ -117,6 +130,9 @@ struct dx9_surface {
 /* Makes a surface in D3DPOOL_DEFAULT of the rig's device; false, without a failed check, where Direct3D has no such. */
 bool dx9_make(struct dx9_surface *s, const struct dx9 *dx9, const struct dx9_format *format, enum dx9_kind kind,
               UINT width, UINT height);
+/* A surface as a video processor has for its input, or its output, which can't be locked. NULL with a failed check. */
+IDirect3DSurface9 *dx9_dxva_surface(IDXVAHD_Device *dxva, const struct dx9_format *format, bool output, UINT width,
+                                    UINT height);
 /* Makes the objects of all planes in the rig's context; false with a failed check. */
 bool dx9_share(struct dx9_surface *s, cl_mem_flags flags);
 /* Both, with a failed check. */

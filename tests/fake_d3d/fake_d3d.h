@@ -3,12 +3,13 @@
  * The library under test and the test programs call Direct3D 9, 10 and 11 through the usual COM
  * interfaces; here stand objects behind them that keep their pixels in ordinary memory, count
  * references as the real ones do and watch how they are used.  The entry points have their usual
- * names: D3D11CreateDevice, D3D10CreateDevice(1), Direct3DCreate9(Ex), CreateDXGIFactory(1).
+ * names: D3D11CreateDevice, D3D10CreateDevice(1), Direct3DCreate9(Ex), CreateDXGIFactory(1),
+ * DXVAHD_CreateDevice (dxvahd.h).
  * This header is for tests that want more than a Direct3D: to make a call fail, to lose a device,
  * to hold the GPU back, to count.
  *
  * What is real: buffers and textures of Direct3D 10 and 11 and surfaces and textures of
- * Direct3D 9 with the rules for their creation, maps and locks with pitches larger than a row,
+ * Direct3D 9 (those that DXVA-HD makes too) with the rules for their creation, maps and locks with pitches larger than a row,
  * copies, updates, event queries, identity and reference counts, adapters, shared handles within
  * the process, keyed mutexes.  There are no shaders, views or draws: every other method is there,
  * counts its call and answers E_NOTIMPL (fake_d3d_stub_calls tells how often).

@@ -18,6 +18,7 @@
 #include <d3d9.h>
 #include <dxgi.h>
 
+#include "dxvahd.h"
 #include "fake_d3d.h"
 #include "fake_methods.h"
 

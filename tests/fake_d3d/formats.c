@@ -140,6 +140,8 @@ static const struct fake_format d3d9_formats[] = {
     {D3D9(A32B32G32R32F),   0, 16, 1, 1, FAKE_PACKED, TARGET},
     {D3D9(YUY2),            0,  4, 2, 1, FAKE_PACKED, 0},
     {D3D9(UYVY),            0,  4, 2, 1, FAKE_PACKED, 0},
+    {"YVYU", MAKEFOURCC('Y', 'V', 'Y', 'U'), 0,  4, 2, 1, FAKE_PACKED, 0},
+    {"VYUY", MAKEFOURCC('V', 'Y', 'U', 'Y'), 0,  4, 2, 1, FAKE_PACKED, 0},
     {D3D9(DXT1),            0,  8, 4, 4, FAKE_PACKED, 0},
     {D3D9(DXT5),            0, 16, 4, 4, FAKE_PACKED, 0},
     {"NV12", MAKEFOURCC('N', 'V', '1', '2'), 0,  1, 2, 2, FAKE_NV,     0},

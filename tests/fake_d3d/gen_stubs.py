@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 
-HEADERS = ["d3d11.h", "d3d10_1.h", "d3d9.h", "dxgi.h"]
+HEADERS = ["d3d11.h", "d3d10_1.h", "d3d9.h", "dxgi.h", "dxvahd.h"]
 
 INTERFACES = [
     "IDXGIFactory1", "IDXGIAdapter1", "IDXGIDevice1", "IDXGIResource", "IDXGIKeyedMutex",
@@ -28,7 +28,7 @@ INTERFACES = [
     "ID3D10Device1", "ID3D10Multithread", "ID3D10Buffer", "ID3D10Texture1D", "ID3D10Texture2D",
     "ID3D10Texture3D", "ID3D10Query",
     "IDirect3D9Ex", "IDirect3DDevice9Ex", "IDirect3DSurface9", "IDirect3DTexture9",
-    "IDirect3DQuery9",
+    "IDirect3DQuery9", "IDXVAHD_Device",
 ]
 
 # Methods that are the same for every class: "interface that introduces it::method" to the

@@ -17,3 +17,5 @@ DEFINE_GUID(IID_IUnknown, 0x00000000, 0x0000, 0x0000, 0xc0, 0x00, 0x00, 0x00, 0x
 #include <d3d11_4.h>
 #include <d3d10_1.h>
 #include <d3d9.h>
+
+#include "dxvahd.h"

@@ -1,0 +1,492 @@
+/* Direct3D 9 objects over time: who holds what until when, devices that are lost, and who touches a device that is not
+ * protected against other threads. */
+#include "common/dx9.h"
+#include "sharing.h"
+
+enum { WIDTH = 64, HEIGHT = 48 };
+
+#define NV12 (&dx9_formats[0])
+#define BGRA8 (dx9_format_of(D3DFMT_A8R8G8B8))
+
+/* ---- references ---- */
+
+DX9_CASE(context_counts, RIG_NO_CONTEXT)
+{
+    cl_int status = 1;
+    const ULONG refs = rig_refs(dx9->device);
+    cl_context context = dx9_make_context(dx9, dx9->property, dx9->device, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    CHECK_INT(rig_refs(dx9->device), refs + 1);
+    CHECK_INT(clRetainContext(context), CL_SUCCESS);
+    CHECK_INT(rig_refs(dx9->device), refs + 1);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    CHECK_INT(rig_refs(dx9->device), refs + 1);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    CHECK_INT(rig_refs(dx9->device), refs);
+}
+
+DX9_CASE(object_counts, 0)
+{
+    struct dx9_surface s;
+    if (!CHECK(dx9_make(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT)))
+        return;
+    const ULONG refs = rig_refs(s.surface), device_refs = rig_refs(dx9->device);
+    dx9_share(&s, CL_MEM_READ_WRITE);
+    CHECK_INT(rig_refs(s.surface), refs + 2);
+    CHECK_INT(clRetainMemObject(s.planes[0]), CL_SUCCESS);
+    CHECK_INT(rig_refs(s.surface), refs + 2);
+    CHECK_INT(clReleaseMemObject(s.planes[0]), CL_SUCCESS);
+    CHECK_INT(rig_refs(s.surface), refs + 2);
+    /* Frames leave nothing behind. */
+    for (int i = 0; i < 20; i++) {
+        dx9_acquire(&s);
+        CHECK_INT(rig_refs(s.surface), refs + 2);
+        dx9_release(&s);
+    }
+    CHECK_INT(rig_refs(s.surface), refs + 2);
+    for (UINT p = 0; p < 2; p++) {
+        CHECK_INT(clReleaseMemObject(s.planes[p]), CL_SUCCESS);
+        CHECK_INT(rig_refs(s.surface), refs + 1 - p);
+        s.planes[p] = NULL;
+    }
+    CHECK_INT(rig_refs(dx9->device), device_refs);
+    dx9_close_surface(&s);
+}
+
+/* What a program gives back, in any order. */
+enum part { A_CONTEXT, A_QUEUE, PLANE_0, PLANE_1, A_SURFACE, PARTS };
+
+struct set {
+    struct dx9 *dx9;
+    cl_context context;
+    cl_command_queue queue;
+    struct dx9_surface s;
+    bool has[PARTS];
+};
+
+static bool set_open(struct dx9 *dx9, enum dx9_kind kind, const struct dx9_format *format, struct set *set)
+{
+    cl_int status = 1;
+    *set = (struct set){.dx9 = dx9, .has = {true, true, true, format->plane_count > 1, true}};
+    set->context = dx9_make_context(dx9, dx9->property, dx9->device, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return false;
+    set->queue = make_queue(&dx9->rig, set->context, 0);
+    CHECK(dx9_make(&set->s, dx9, format, kind, WIDTH, HEIGHT));
+    set->s.context = set->context;
+    set->s.queue = set->queue;
+    return dx9_share(&set->s, CL_MEM_READ_WRITE);
+}
+
+/* The surface has one reference of each that still holds it. */
+static void check_counts(const struct set *set)
+{
+    const ULONG expected = (ULONG)set->has[A_SURFACE] + set->has[PLANE_0] + set->has[PLANE_1];
+    if (expected)
+        CHECK_INT(rig_refs(set->s.surface), expected);
+}
+
+static void give_back(struct set *set, enum part part)
+{
+    if (!set->has[part])
+        return;
+    set->has[part] = false;
+    switch (part) {
+    case A_CONTEXT: CHECK_INT(clReleaseContext(set->context), CL_SUCCESS); break;
+    case A_QUEUE: CHECK_INT(clReleaseCommandQueue(set->queue), CL_SUCCESS); break;
+    case PLANE_0: CHECK_INT(clReleaseMemObject(set->s.planes[0]), CL_SUCCESS); break;
+    case PLANE_1: CHECK_INT(clReleaseMemObject(set->s.planes[1]), CL_SUCCESS); break;
+    default: IDirect3DSurface9_Release(set->s.surface);
+    }
+    check_counts(set);
+}
+
+/* Which of the factorial of PARTS orders. */
+static void order_of(unsigned number, enum part order[PARTS])
+{
+    for (int i = 0; i < PARTS; i++)
+        order[i] = (enum part)i;
+    for (unsigned left = PARTS; left > 1; left--) {
+        const unsigned chosen = number % left;
+        const enum part part = order[chosen];
+        number /= left;
+        order[chosen] = order[left - 1];
+        order[left - 1] = part;
+    }
+}
+
+enum { ORDERS = 120 };
+
+enum use { UNUSED, USED, LEFT_ACQUIRED, USES };
+
+static void use_set(struct set *set, enum use use)
+{
+    if (use == UNUSED)
+        return;
+    dx9_fill(&set->s, 1);
+    dx9_acquire(&set->s);
+    dx9_cl_expect(&set->s, 1);
+    if (use == USED)
+        dx9_release(&set->s);
+}
+
+/* The context's reference on the device goes with the context, whatever else is there still. */
+static void try_order(struct dx9 *dx9, unsigned number, enum use use)
+{
+    enum part order[PARTS];
+    struct set set;
+    const ULONG device_refs = rig_refs(dx9->device);
+    if (!set_open(dx9, DX9_PLAIN, NV12, &set))
+        return;
+    use_set(&set, use);
+    order_of(number, order);
+    for (int i = 0; i < PARTS; i++) {
+        const ULONG before = rig_refs(dx9->device);
+        give_back(&set, order[i]);
+        if (order[i] == A_CONTEXT)
+            CHECK_INT(rig_refs(dx9->device), before - 1);
+    }
+    CHECK_INT(rig_refs(dx9->device), device_refs);
+}
+
+DX9_CASE(every_order, RIG_NO_CONTEXT)
+{
+    for (unsigned i = 0; i < ORDERS; i++) {
+        const int before = dx9_failures();
+        try_order(dx9, i, (enum use)(i / PARTS % USES));
+        dx9_remark(before, "in order %u", i);
+    }
+}
+
+/* Copies on the way, which surfaces that can't be locked need, go with the object. */
+DX9_CASE(copies_on_the_way, RIG_NO_CONTEXT)
+{
+    for (int kind = 0; kind < DX9_KINDS; kind++) {
+        const ULONG device_refs = rig_refs(dx9->device);
+        const int before = dx9_failures();
+        struct set set;
+        if (!set_open(dx9, (enum dx9_kind)kind, BGRA8, &set))
+            return;
+        use_set(&set, USED);
+        give_back(&set, PLANE_0);
+        give_back(&set, A_QUEUE);
+        give_back(&set, A_CONTEXT);
+        give_back(&set, A_SURFACE);
+        CHECK_INT(rig_refs(dx9->device), device_refs);
+        dx9_remark(before, "with surfaces of kind %d", kind);
+    }
+}
+
+/* A release that waits for a user event holds what it needs, and no longer. */
+DX9_CASE(deferred, RIG_NO_CONTEXT)
+{
+    struct set set;
+    const ULONG device_refs = rig_refs(dx9->device);
+    if (!set_open(dx9, DX9_PLAIN, NV12, &set))
+        return;
+    cl_event gate = user_event(set.context), end = NULL;
+    unsigned char *bytes = dx9_pattern(&set.s, 2);
+    static const size_t origin[3] = {0, 0, 0}, region[3] = {WIDTH, HEIGHT, 1};
+    dx9_fill(&set.s, 1);
+    dx9_acquire(&set.s);
+    CHECK_INT(clEnqueueWriteImage(set.queue, set.s.planes[0], CL_FALSE, origin, region, 0, 0, bytes, 1, &gate, NULL),
+              CL_SUCCESS);
+    CHECK_INT(dx9->release(set.queue, 2, set.s.planes, 0, NULL, &end), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(set.s.planes[0]), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(set.s.planes[1]), CL_SUCCESS);
+    set.has[PLANE_0] = set.has[PLANE_1] = false;
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &end), CL_SUCCESS);
+    check_counts(&set);
+    unsigned char *found = calloc(1, set.s.bytes);
+    dx9_read(&set.s, found);
+    CHECK_MEM(found, bytes, dx9_plane_bytes(&set.s, 0));
+    CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    give_back(&set, A_CONTEXT);
+    give_back(&set, A_QUEUE);
+    give_back(&set, A_SURFACE);
+    CHECK_INT(rig_refs(dx9->device), device_refs);
+    free(found);
+    free(bytes);
+}
+
+#ifndef _WIN32
+
+/* ---- lost devices ---- */
+
+static const struct {
+    enum dx9_kind kind;
+    bool planar;
+} lost_kinds[] = {{DX9_PLAIN, true}, {DX9_PLAIN, false}, {DX9_TARGET, false}, {DX9_LEVEL, false}, {DX9_DYNAMIC_LEVEL, false}};
+
+enum { LOST_KINDS = sizeof(lost_kinds) / sizeof(lost_kinds[0]) };
+
+static bool open_kind(struct dx9 *dx9, unsigned i, struct dx9_surface *s)
+{
+    return dx9_open_surface(s, dx9, lost_kinds[i].planar ? NV12 : BGRA8, lost_kinds[i].kind, WIDTH, HEIGHT);
+}
+
+/* The command fails, in its event or in the call, and the object is Direct3D's. */
+static void fails(struct dx9_surface *s, rig_enqueue command, bool with_event)
+{
+    const cl_int not_acquired = CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR;
+    cl_event event = NULL;
+    CHECK_INT(command(s->queue, s->format->plane_count, s->planes, 0, NULL, with_event ? &event : NULL),
+              with_event ? CL_SUCCESS : CL_OUT_OF_RESOURCES);
+    if (event) {
+        CHECK_INT(rig_event_status(event), CL_OUT_OF_RESOURCES);
+        CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    }
+    for (UINT p = 0; p < s->format->plane_count; p++)
+        CHECK_INT(s->dx9->release(s->queue, 1, &s->planes[p], 0, NULL, NULL), not_acquired);
+}
+
+static void lose(struct dx9_surface *s, bool with_event, HRESULT reason)
+{
+    const struct dx9 *dx9 = s->dx9;
+    dx9_fill(s, 1);
+    fake_d3d_remove(dx9->device, reason);
+    fails(s, (rig_enqueue)dx9->acquire, with_event);
+    fake_d3d_remove(dx9->device, D3D_OK);
+    dx9_fill(s, 2);
+    dx9_acquire(s);
+    dx9_cl_expect(s, 2);
+    fake_d3d_remove(dx9->device, reason);
+    fails(s, (rig_enqueue)dx9->release, with_event);
+    fake_d3d_remove(dx9->device, D3D_OK);
+    /* As good as new when the device is. */
+    dx9_fill(s, 3);
+    dx9_acquire(s);
+    dx9_cl_expect(s, 3);
+    dx9_release(s);
+}
+
+DX9_CASE(lost, 0)
+{
+    const HRESULT reasons[] = {D3DERR_DEVICELOST, D3DERR_DEVICENOTRESET};
+    for (unsigned i = 0; i < 2 * 2 * LOST_KINDS; i++) {
+        struct dx9_surface s;
+        const int before = dx9_failures();
+        if (!open_kind(dx9, i / 4, &s))
+            continue;
+        lose(&s, i % 2, reasons[i / 2 % 2]);
+        dx9_close_surface(&s);
+        dx9_remark(before, "with a surface of kind %d, event: %u", (int)lost_kinds[i / 4].kind, i % 2);
+    }
+}
+
+/* Whichever call finds the device lost: what an acquire gives is right, or the acquire fails. */
+DX9_CASE(lost_in_any_call, 0)
+{
+    enum { CALLS = 16 };
+    for (unsigned i = 0; i < LOST_KINDS * CALLS; i++) {
+        struct dx9_surface s;
+        const int before = dx9_failures();
+        if (!open_kind(dx9, i / CALLS, &s))
+            continue;
+        dx9_fill(&s, 1);
+        fake_d3d_remove_after(dx9->device, 1 + i % CALLS, D3DERR_DEVICELOST);
+        const cl_int status = dx9->acquire(s.queue, s.format->plane_count, s.planes, 0, NULL, NULL);
+        if (status == CL_SUCCESS) {
+            fake_d3d_remove_after(dx9->device, 0, D3D_OK);
+            dx9_cl_expect(&s, 1);
+            dx9_release(&s);
+        } else {
+            CHECK_INT(status, CL_OUT_OF_RESOURCES);
+        }
+        fake_d3d_remove(dx9->device, D3D_OK);
+        dx9_close_surface(&s);
+        dx9_remark(before, "with a surface of kind %d, call %u", (int)lost_kinds[i / CALLS].kind, 1 + i % CALLS);
+    }
+}
+
+/* A program's way out: give back what a reset does not survive, reset, make it anew. */
+DX9_CASE(reset, 0)
+{
+    D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE,
+                                        .SwapEffect = D3DSWAPEFFECT_DISCARD};
+    for (unsigned i = 0; i < LOST_KINDS; i++) {
+        struct dx9_surface s;
+        if (!open_kind(dx9, i, &s))
+            continue;
+        dx9_acquire(&s);
+        fake_d3d_remove(dx9->device, D3DERR_DEVICENOTRESET);
+        fails(&s, (rig_enqueue)dx9->release, true);
+        dx9_close_surface(&s);
+        CHECK_INT(IDirect3DDevice9_Reset(dx9->device, &parameters), D3D_OK);
+        if (!open_kind(dx9, i, &s))
+            continue;
+        dx9_fill(&s, 1);
+        dx9_acquire(&s);
+        dx9_cl_expect(&s, 1);
+        dx9_release(&s);
+        dx9_close_surface(&s);
+    }
+}
+
+/* ---- calls that fail ---- */
+
+static void fail_once(struct dx9_surface *s, const char *method, rig_enqueue command)
+{
+    fake_d3d_reset();
+    CHECK(fake_d3d_fail(method, 1, E_FAIL) > 0);
+    const cl_int status = command(s->queue, s->format->plane_count, s->planes, 0, NULL, NULL);
+    const bool called = fake_d3d_calls(method) > 0;
+    fake_d3d_reset();
+    CHECK_INT(status, called ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+    if (status != CL_SUCCESS)
+        CHECK_INT(s->dx9->release(s->queue, 1, s->planes, 0, NULL, NULL), CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR);
+}
+
+DX9_CASE(failing_calls, 0)
+{
+    static const char *const methods[] = {"IDirect3DDevice9::GetRenderTargetData", "IDirect3DDevice9::UpdateSurface",
+                                          "IDirect3DDevice9::StretchRect",
+                                          "IDirect3DDevice9::CreateOffscreenPlainSurface",
+                                          "IDirect3DDevice9::CreateRenderTarget"};
+    for (unsigned i = 0; i < LOST_KINDS; i++) {
+        for (size_t m = 0; m < sizeof(methods) / sizeof(methods[0]); m++) {
+            struct dx9_surface s;
+            const int before = dx9_failures();
+            if (!open_kind(dx9, i, &s))
+                continue;
+            fail_once(&s, methods[m], (rig_enqueue)dx9->acquire);
+            dx9->release(s.queue, s.format->plane_count, s.planes, 0, NULL, NULL);
+            dx9_acquire(&s);
+            fail_once(&s, methods[m], (rig_enqueue)dx9->release);
+            dx9_fill(&s, 5);
+            dx9_acquire(&s);
+            dx9_cl_expect(&s, 5);
+            dx9_release(&s);
+            dx9_close_surface(&s);
+            dx9_remark(before, "with a surface of kind %d and %s", (int)lost_kinds[i].kind, methods[m]);
+        }
+    }
+}
+
+/* ---- threads ---- */
+
+/* All calls that reach Direct3D. */
+static unsigned direct3d_calls(void)
+{
+    static const char *const names[] = {"QueryInterface", "GetDevice", "GetDesc", "LockRect", "UnlockRect", "GetContainer",
+                                        "CreateRenderTarget", "CreateOffscreenPlainSurface", "GetRenderTargetData",
+                                        "UpdateSurface", "StretchRect", "TestCooperativeLevel", "CheckDeviceState"};
+    unsigned calls = 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        calls += fake_d3d_calls(names[i]);
+    return calls;
+}
+
+/* Nothing happens to Direct3D while the program does not call, although OpenCL has work and ends it. */
+DX9_CASE(only_in_calls, 0)
+{
+    struct dx9_surface s;
+    if (!dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, 1920, 1080))
+        return;
+    for (int i = 0; i < 4; i++) {
+        cl_event gate = user_event(s.context), acquired = NULL, released = NULL;
+        dx9_fill(&s, 1);
+        CHECK_INT(dx9->acquire(s.queue, 2, s.planes, 1, &gate, &acquired), CL_SUCCESS);
+        CHECK_INT(dx9->release(s.queue, 2, s.planes, 0, NULL, &released), CL_SUCCESS);
+        CHECK_INT(clFlush(s.queue), CL_SUCCESS);
+        const unsigned before = direct3d_calls();
+        pause_ms(20);
+        CHECK_INT(direct3d_calls(), before);
+        CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+        const unsigned after = direct3d_calls();
+        CHECK(after > before); /* the release ended in that call */
+        pause_ms(20);
+        CHECK_INT(direct3d_calls(), after);
+        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+        dx9_expect(&s, 1);
+    }
+    dx9_close_surface(&s);
+}
+
+/* A program with one thread uses its unprotected device whenever it likes: the fake tells of anybody else in there. */
+DX9_CASE(unprotected, 0)
+{
+    struct dx9_surface shared, own;
+    if (!dx9_open_surface(&shared, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT))
+        return;
+    if (CHECK(dx9_make(&own, dx9, BGRA8, DX9_PLAIN, WIDTH, HEIGHT))) {
+        fake_d3d_slow_calls(300);
+        for (unsigned i = 0; i < 20; i++) {
+            cl_event acquired = NULL, released = NULL;
+            CHECK_INT(dx9->acquire(shared.queue, 2, shared.planes, 0, NULL, &acquired), CL_SUCCESS);
+            dx9_fill(&own, i);
+            CHECK_INT(dx9->release(shared.queue, 2, shared.planes, 1, &acquired, &released), CL_SUCCESS);
+            dx9_expect(&own, i);
+            CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+            CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+        }
+        dx9_close_surface(&own);
+    }
+    dx9_close_surface(&shared);
+}
+
+struct worker {
+    struct dx9_surface s;
+    unsigned seed;
+};
+
+static void work(void *data)
+{
+    struct worker *w = data;
+    for (unsigned i = 0; i < 10; i++) {
+        dx9_fill(&w->s, w->seed + i);
+        dx9_acquire(&w->s);
+        dx9_cl_expect(&w->s, w->seed + i);
+        dx9_cl_fill(&w->s, w->seed + i + 40);
+        dx9_release(&w->s);
+        dx9_expect(&w->s, w->seed + i + 40);
+    }
+}
+
+/* With D3DCREATE_MULTITHREADED the program's own threads may all share. */
+DX9_CASE(protected_device, DX9_MULTITHREADED)
+{
+    enum { THREADS = 3 };
+    struct worker workers[THREADS];
+    test_thread threads[THREADS];
+    struct test_job jobs[THREADS];
+    fake_d3d_slow_calls(100);
+    for (unsigned i = 0; i < THREADS; i++) {
+        CHECK(open_kind(dx9, i, &workers[i].s));
+        workers[i].s.queue = make_queue(&dx9->rig, dx9->rig.context, 0);
+        workers[i].seed = 100 * i;
+        jobs[i] = (struct test_job){work, &workers[i]};
+        test_thread_start(&threads[i], &jobs[i]);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        test_thread_join(threads[i]);
+        CHECK_INT(clReleaseCommandQueue(workers[i].s.queue), CL_SUCCESS);
+        dx9_close_surface(&workers[i].s);
+    }
+}
+#endif
+
+static const struct tap_test tests[] = {
+    DX9_TESTS("a context holds its device", context_counts),
+    DX9_TESTS("an object holds its surface", object_counts),
+    DX9_TESTS("everything is given back in any order", every_order),
+    DX9_TESTS("copies on the way go with the object", copies_on_the_way),
+    DX9_TESTS("a deferred release holds what it needs", deferred),
+#ifndef _WIN32
+    DX9_TESTS("a lost device fails the command", lost),
+    DX9_TESTS("a device that is lost in any call", lost_in_any_call),
+    DX9_TESTS("a reset after the loss", reset),
+    DX9_TESTS("calls that fail", failing_calls),
+    DX9_TESTS("Direct3D is touched only in the program's calls", only_in_calls),
+    DX9_TESTS("one thread and an unprotected device", unprotected),
+    DX9_TESTS("several threads and a protected device", protected_device),
+#endif
+};
+
+TAP_MAIN(tests)
