@@ -107,6 +107,27 @@ bool dxgi_software(const struct d3d_adapter *adapter)
            strstr(adapter->description, "softpipe") || strstr(adapter->description, "SwiftShader");
 }
 
+unsigned dxgi_list(struct d3d_adapter *adapters, unsigned room)
+{
+    typedef HRESULT(WINAPI * create_factory)(REFIID, void **);
+    char why[256];
+    IDXGIFactory *factory = NULL;
+    unsigned count = 0;
+    void *library = os_library_open("dxgi.dll", why, sizeof(why));
+    const create_factory create = library ? (create_factory)os_library_symbol(library, "CreateDXGIFactory") : NULL;
+    if (!create || FAILED(create(&IID_IDXGIFactory, (void **)&factory)))
+        return 0; /* the library stays loaded: what it began may go on */
+    for (unsigned i = 0; count < room; i++) {
+        IDXGIAdapter *adapter = NULL;
+        if (FAILED(IDXGIFactory_EnumAdapters(factory, i, &adapter)))
+            break;
+        count += dxgi_adapter(adapter, true, &adapters[count]);
+        com_release(adapter);
+    }
+    com_release(factory);
+    return count;
+}
+
 bool dxgi_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter)
 {
     IDXGIAdapter *dxgi = NULL;

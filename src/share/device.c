@@ -1,14 +1,12 @@
 /* Which OpenCL devices belong to a Direct3D device or adapter: clGetDeviceIDsFrom...KHR. */
 #include "share/share.h"
 
+#include "d3d/dxgi.h"
 #include "log.h"
 #include "share/aside.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define DEVICE_LUID_VALID 0x106C /* cl_khr_device_uuid */
-#define DEVICE_LUID 0x106D
 
 static const cl_icd_dispatch *below(void)
 {
@@ -116,6 +114,42 @@ static cl_uint keep_preferred(cl_device_id *devices, cl_uint count, const struct
             devices[kept++] = devices[i];
     }
     return kept;
+}
+
+/* ---- from the OpenCL device to the adapter ---- */
+
+/* The first adapter whose preferred device it is. */
+static bool find_adapter_of(cl_device_id device, struct d3d_adapter *adapter)
+{
+    enum { MOST = 16 };
+    struct d3d_adapter adapters[MOST];
+    const unsigned count = dxgi_list(adapters, MOST);
+    for (unsigned i = 0; i < count; i++) {
+        cl_device_id kept = device;
+        if (keep_preferred(&kept, 1, &adapters[i])) {
+            *adapter = adapters[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret)
+{
+    static const char call[] = "clGetDeviceInfo";
+    struct d3d_adapter adapter;
+    cl_bool valid = CL_FALSE;
+    const cl_uint node = 1;
+    if ((below()->clGetDeviceInfo(device, DEVICE_LUID_VALID, sizeof(valid), &valid, NULL) == CL_SUCCESS && valid) ||
+        !device_supports_sharing(device) || aside_device(device))
+        return below()->clGetDeviceInfo(device, name, room, to, size_ret);
+    valid = find_adapter_of(device, &adapter);
+    if (name == DEVICE_LUID_VALID)
+        return answer(call, &valid, sizeof(valid), room, to, size_ret);
+    if (!valid)
+        return below()->clGetDeviceInfo(device, name, room, to, size_ret);
+    return name == DEVICE_LUID ? answer(call, adapter.luid, sizeof(adapter.luid), room, to, size_ret)
+                               : answer(call, &node, sizeof(node), room, to, size_ret);
 }
 
 /* ---- the calls ---- */

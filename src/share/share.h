@@ -190,6 +190,14 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
 bool platform_valid(cl_platform_id platform);
 bool device_supports_sharing(cl_device_id device);
 
+/* Queries of cl_khr_device_uuid by which a program goes from an OpenCL device to the adapter. */
+#define DEVICE_LUID_VALID 0x106C
+#define DEVICE_LUID 0x106D
+#define DEVICE_NODE_MASK 0x106E
+
+/* Their answer: the driver's, or where it has none the adapter whose preferred device this is. */
+cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret);
+
 /* The type of a device as the application shall see it, and the types that it means when it names one. */
 cl_device_type device_type_shown(cl_device_type type);
 cl_device_type device_type_meant(cl_device_type type);

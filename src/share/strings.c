@@ -147,6 +147,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
         return extension_string(&s, param_name, param_value_size, param_value, param_value_size_ret);
     if (device && param_name == CL_DEVICE_EXTENSIONS_WITH_VERSION)
         return extension_versions(&s, param_name, param_value_size, param_value, param_value_size_ret);
+    if (device && (param_name == DEVICE_LUID_VALID || param_name == DEVICE_LUID || param_name == DEVICE_NODE_MASK))
+        return share_get_luid(device, param_name, param_value_size, param_value, param_value_size_ret);
     const cl_int status =
         below()->clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
     if (param_name == CL_DEVICE_TYPE && status == CL_SUCCESS && param_value)
