@@ -17,14 +17,16 @@
 
 enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* Every setting of cld3d: constant, environment variable, default, meaning. The table of docs/settings.md is checked
- * against this list. */
+/* Every setting of cld3d: constant, environment variable, default, meaning. The table of README.md is checked
+ * against this list (scripts/check-settings). */
 #define SETTINGS(X)                                                                                                    \
     X(SETTING_LOG, "CLD3D_LOG", "warn", "how much is said: none, error, warn, info, debug")                            \
     X(SETTING_LOG_FILE, "CLD3D_LOG_FILE", "", "a file that gets the messages instead of the standard error stream")    \
     X(SETTING_NEXT, "CLD3D_NEXT", "", "full path of the OpenCL.dll below; else the system's own")                      \
     X(SETTING_STRICT, "CLD3D_STRICT", "1", "0 lets commands use shared objects that are not acquired")                 \
-    X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")
+    X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")                \
+    X(SETTING_CALLBACKS, "CLD3D_CALLBACKS", "0", "1 calls the program's callbacks itself, which it does under Wine anyway") \
+    X(SETTING_CPU_AS_GPU, "CLD3D_CPU_AS_GPU", "0", "1 shows CPU devices as GPUs, for programs that take no other")
 
 enum setting {
 #define X(constant, variable, value, meaning) constant,

@@ -163,12 +163,22 @@ static unsigned char *pattern(size_t size, unsigned seed)
 /* Handles differ from run to run, and the extensions are what cld3d adds. */
 static bool plain_platform_info(cl_platform_info name)
 {
-    return name != CL_PLATFORM_EXTENSIONS && name != CL_PLATFORM_EXTENSIONS_WITH_VERSION;
+    return name != CL_PLATFORM_EXTENSIONS && name != CL_PLATFORM_EXTENSIONS_WITH_VERSION &&
+           name != CL_PLATFORM_HOST_TIMER_RESOLUTION;
+}
+
+/* What OpenCL 2.0 brought and Wine's opencl.dll has no functions for: cld3d says so. */
+static bool promised(cl_device_info name)
+{
+    return (name >= CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES && name <= CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE) ||
+           name == CL_DEVICE_SVM_CAPABILITIES || name == CL_DEVICE_IL_VERSION || name == CL_DEVICE_ILS_WITH_VERSION ||
+           name == CL_DEVICE_MAX_NUM_SUB_GROUPS || name == CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS ||
+           (name >= CL_DEVICE_MAX_ON_DEVICE_QUEUES && name <= CL_DEVICE_PIPE_MAX_PACKET_SIZE);
 }
 
 static bool plain_device_info(cl_device_info name)
 {
-    return name != CL_DEVICE_EXTENSIONS && name != CL_DEVICE_PLATFORM && name != CL_DEVICE_EXTENSIONS_WITH_VERSION &&
+    return !promised(name) && name != CL_DEVICE_EXTENSIONS && name != CL_DEVICE_PLATFORM && name != CL_DEVICE_EXTENSIONS_WITH_VERSION &&
            name != CL_DEVICE_PARENT_DEVICE;
 }
 

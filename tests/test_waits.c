@@ -485,6 +485,70 @@ SHARING_CASE(cycle_in_a_free_queue, 0)
     CHECK_INT(clReleaseCommandQueue(free_queue), CL_SUCCESS);
 }
 
+/* What comes after such a cycle in the free queue waits with it, whatever object it concerns, and nobody waits in a call:
+ * the same thread sets the event later. */
+SHARING_CASE(behind_a_cycle_in_a_free_queue, 0)
+{
+    struct shared held, other;
+    unsigned char bytes[SHARED_BYTES];
+    cl_command_queue free_queue = make_queue(rig, rig->context, 0), third = make_queue(rig, rig->context, 0);
+    if (shared_open(rig, KIND_2D, 1, &held)) {
+        if (shared_open(rig, KIND_BUFFER, 5, &other)) {
+            cl_event user = user_event(rig->context), again = NULL, last = NULL;
+            rig_pattern(bytes, sizeof(bytes), 2);
+            CHECK_INT(acquire_one(rig, held.object), CL_SUCCESS);
+            CHECK_INT(cl_write(rig->queue, &held, bytes, 1, &user, NULL), CL_SUCCESS);
+            CHECK_INT(release_one(rig, held.object), CL_SUCCESS);
+            CHECK_INT(rig->acquire(free_queue, 1, &held.object, 0, NULL, &again), CL_SUCCESS);
+            CHECK_INT(rig->acquire(free_queue, 1, &other.object, 0, NULL, NULL), CL_SUCCESS);
+            CHECK_INT(cl_write(free_queue, &other, bytes, 0, NULL, NULL), CL_SUCCESS);
+            CHECK_INT(rig->release(free_queue, 1, &other.object, 0, NULL, NULL), CL_SUCCESS);
+            /* And in a third queue, behind the event of the second. */
+            CHECK_INT(rig->acquire(third, 1, &other.object, 1, &again, NULL), CL_SUCCESS);
+            CHECK_INT(rig->release(third, 1, &other.object, 0, NULL, &last), CL_SUCCESS);
+            CHECK(rig_event_status(last) > CL_COMPLETE);
+            CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+            CHECK(d3d_has(rig, &held, 2));
+            CHECK(d3d_has(rig, &other, 2));
+            CHECK_INT(clWaitForEvents(1, &last), CL_SUCCESS);
+            CHECK_INT(rig->release(free_queue, 1, &held.object, 0, NULL, NULL), CL_SUCCESS);
+            end_event(again);
+            end_event(last);
+            end_event(user);
+            shared_close(&other);
+        }
+        shared_close(&held);
+    }
+    CHECK_INT(clReleaseCommandQueue(free_queue), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(third), CL_SUCCESS);
+}
+
+/* What is enqueued behind a release can't hold it back. */
+SHARING_CASE(held_again_behind_the_release, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (unsigned i = 0; i < KINDS; i++) {
+        unsigned char bytes[SHARED_BYTES];
+        cl_event first = user_event(rig->context), second = user_event(rig->context), released = NULL;
+        rig_pattern(bytes, sizeof(bytes), 20 + i);
+        CHECK_INT(acquire_one(rig, all[i].object), CL_SUCCESS);
+        CHECK_INT(cl_write(rig->queue, &all[i], bytes, 1, &first, NULL), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &all[i].object, 0, NULL, &released), CL_SUCCESS);
+        CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &second, NULL), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(first, CL_COMPLETE), CL_SUCCESS);
+        CHECK(d3d_has(rig, &all[i], 20 + i));
+        CHECK_INT(outcome(released), CL_COMPLETE);
+        CHECK_INT(clSetUserEventStatus(second, CL_COMPLETE), CL_SUCCESS);
+        end_event(released);
+        end_event(first);
+        end_event(second);
+        CHECK(round_trip(rig, &all[i], 20 + i, 30 + i));
+    }
+    shared_close_all(all);
+}
+
 /* Other objects and other queues are not held up. */
 SHARING_CASE(others_go_on, 0)
 {
@@ -615,6 +679,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("release behind two user events", two_user_events),
     SHARING_TESTS("whole cycles behind a user event", cycles_meanwhile),
     SHARING_TESTS("a cycle in a free queue behind one in a held queue", cycle_in_a_free_queue),
+    SHARING_TESTS("behind a cycle in a free queue", behind_a_cycle_in_a_free_queue),
+    SHARING_TESTS("a queue held again behind a release", held_again_behind_the_release),
     SHARING_TESTS("other objects and queues are not held up", others_go_on),
     SHARING_TESTS("objects given back while their release waits", given_back_meanwhile),
     SHARING_TESTS("another thread sets the user event", set_by_another_thread),

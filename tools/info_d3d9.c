@@ -13,7 +13,8 @@ static void open_device(const struct direct3d *d3d, struct adapter *adapter)
         .BackBufferHeight = 1,
         .Windowed = TRUE,
         .SwapEffect = D3DSWAPEFFECT_DISCARD,
-        .hDeviceWindow = GetDesktopWindow(), /* a device needs some window; nothing is ever shown in it */
+        .hDeviceWindow = CreateWindowA("STATIC", "cld3dinfo", WS_OVERLAPPEDWINDOW, 0, 0, 64, 64, NULL, NULL, NULL,
+                                       NULL), /* never shown; DXVK takes no other program's window */
     };
     if (!d3d->d3d9 || !adapter->in_d3d9) {
         why_say(why, "%s", d3d->d3d9 ? "Direct3D 9 does not know this adapter" : d3d->d3d9_why);

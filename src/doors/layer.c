@@ -1,6 +1,7 @@
 /* The Khronos layer door: the loader gives us the table of what is below and gets ours.
  *
  * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, then clInitLayer once. */
+#include "complete/complete.h"
 #include "doors/cl_d3d.h"
 #include "log.h"
 
@@ -28,6 +29,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
     if (!target_dispatch || !num_entries_ret || !layer_dispatch_ret)
         return log_refuse("clInitLayer", CL_INVALID_VALUE, "an argument is NULL");
     next_set(target_dispatch, num_entries);
+    complete_install();
     tiers_install();
     *num_entries_ret = sizeof(cl_icd_dispatch) / sizeof(next_function);
     *layer_dispatch_ret = tier_share();

@@ -1,5 +1,6 @@
 #include "doors/opencl_dll.h"
 
+#include "complete/complete.h"
 #include "doors/cl_d3d.h"
 #include "log.h"
 
@@ -33,6 +34,20 @@ static bool is_ourselves(void *library)
     return library == (void *)self;
 }
 
+/* Where cld3d-setup keeps the OpenCL.dll in whose place we lie. */
+static bool path_beside(char *path, size_t size)
+{
+    HMODULE self = NULL;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                       (const char *)&opencl_dll_current, &self);
+    const DWORD length = GetModuleFileNameA(self, path, (DWORD)size);
+    char *name = length && length < size ? strrchr(path, '\\') : NULL;
+    if (!name)
+        return false;
+    snprintf(name, size - (size_t)(name - path), "\\cld3d\\opencl.dll");
+    return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
+}
+
 /* The system's own OpenCL.dll by its full path: by its name alone the loader would find us again. */
 static void next_path(char *path, size_t size)
 {
@@ -41,31 +56,46 @@ static void next_path(char *path, size_t size)
         snprintf(path, size, "%s", chosen);
         return;
     }
+    if (path_beside(path, size))
+        return;
     const UINT length = GetSystemDirectoryA(path, (UINT)size);
     snprintf(path + length, size - length, "\\opencl.dll");
 }
 
+/* Why a loaded library can't be the OpenCL below, or NULL. */
+static const char *unfit(void *library)
+{
+    if (is_ourselves(library) || os_library_symbol(library, "cld3d_report"))
+        return "it is cld3d itself";
+    return os_library_symbol(library, "clGetPlatformIDs") ? NULL : "it is no OpenCL library";
+}
+
 static void *open_next(void)
 {
-    char path[MAX_PATH + 16], why[256];
+    char path[MAX_PATH + 32], error[256];
     next_path(path, sizeof(path));
-    void *library = os_library_open(path, why, sizeof(why));
-    if (!library) {
-        snprintf(next_report, sizeof(next_report), "none: %s: %s", path, why);
-        log_write(LOG_ERROR, "no OpenCL below: %s: %s; install an OpenCL or name its library in %s", path, why,
-                  setting_variable(SETTING_NEXT));
-        return NULL;
+    void *library = os_library_open(path, error, sizeof(error));
+    const char *why = library ? unfit(library) : error;
+    if (!why) {
+        snprintf(next_report, sizeof(next_report), "%s", path);
+        log_write(LOG_INFO, "the OpenCL below is %s", path);
+        return library;
     }
-    if (is_ourselves(library) || os_library_symbol(library, "cld3d_report")) {
-        snprintf(next_report, sizeof(next_report), "none: %s is cld3d itself", path);
-        log_write(LOG_ERROR, "no OpenCL below: %s is cld3d itself; name the system's own library in %s", path,
-                  setting_variable(SETTING_NEXT));
-        os_library_close(library);
-        return NULL;
-    }
-    snprintf(next_report, sizeof(next_report), "%s", path);
-    log_write(LOG_INFO, "the OpenCL below is %s", path);
-    return library;
+    snprintf(next_report, sizeof(next_report), "none: %s: %s", path, why);
+    log_write(LOG_ERROR, "no OpenCL below: %s: %s; install an OpenCL or name its library in %s", path, why,
+              setting_variable(SETTING_NEXT));
+    os_library_close(library);
+    return NULL;
+}
+
+/* As loaders answer where no OpenCL is installed. */
+static cl_int CL_API_CALL no_platforms(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)
+{
+    (void)num_entries;
+    (void)platforms;
+    if (num_platforms)
+        *num_platforms = 0;
+    return CL_PLATFORM_NOT_FOUND_KHR;
 }
 
 void opencl_dll_open(void)
@@ -74,6 +104,10 @@ void opencl_dll_open(void)
     if (opencl_dll_table() == &opencl_dll_boot_table) {
         void *library = open_next();
         next_load(library ? find : find_nothing, library);
+        if (!library)
+            next.clGetPlatformIDs = no_platforms;
+        else
+            complete_install();
         tiers_install();
         atomic_store_explicit(&opencl_dll_current, tier_share(), memory_order_release);
     }

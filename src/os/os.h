@@ -12,15 +12,30 @@
 #include <windows.h>
 typedef SRWLOCK os_mutex;
 #define OS_MUTEX_INIT SRWLOCK_INIT
+typedef CONDITION_VARIABLE os_condition;
+#define OS_CONDITION_INIT CONDITION_VARIABLE_INIT
 #else
 #include <pthread.h>
 typedef pthread_mutex_t os_mutex;
 #define OS_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
+typedef pthread_cond_t os_condition;
+#define OS_CONDITION_INIT PTHREAD_COND_INITIALIZER
 #endif
 
 /* A mutex, not recursive; static initialisation with OS_MUTEX_INIT, nothing to destroy. */
 void os_lock(os_mutex *mutex);
 void os_unlock(os_mutex *mutex);
+
+/* Waits, with the mutex given up meanwhile, until the condition is signalled or `milliseconds` are over; it may return
+ * earlier. */
+void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds);
+void os_wake_all(os_condition *condition);
+
+/* Starts a thread that nobody joins. From then on the library stays loaded until the process ends. */
+bool os_thread_start(void (*run)(void *data), void *data);
+
+/* Nanoseconds of a clock that only goes forward. */
+unsigned long long os_nanoseconds(void);
 
 /* Copies the setting `name` from the environment to `value` (always terminated, cut at `size`).
  * Returns false, with an empty value, if it is not set. */

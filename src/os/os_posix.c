@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 void os_lock(os_mutex *mutex)
@@ -20,6 +21,59 @@ void os_lock(os_mutex *mutex)
 void os_unlock(os_mutex *mutex)
 {
     pthread_mutex_unlock(mutex);
+}
+
+void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    const unsigned long long end = (unsigned long long)until.tv_nsec + milliseconds * 1000000ull;
+    until.tv_sec += (time_t)(end / 1000000000);
+    until.tv_nsec = (long)(end % 1000000000);
+    pthread_cond_timedwait(condition, mutex, &until);
+}
+
+void os_wake_all(os_condition *condition)
+{
+    pthread_cond_broadcast(condition);
+}
+
+struct thread {
+    void (*run)(void *data);
+    void *data;
+};
+
+static void *thread_main(void *argument)
+{
+    const struct thread thread = *(struct thread *)argument;
+    free(argument);
+    thread.run(thread.data);
+    return NULL;
+}
+
+bool os_thread_start(void (*run)(void *data), void *data)
+{
+    pthread_t handle;
+    Dl_info self;
+    struct thread *thread = malloc(sizeof(*thread));
+    if (!thread)
+        return false;
+    *thread = (struct thread){run, data};
+    if (dladdr((const void *)&thread_main, &self))
+        dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
+    if (pthread_create(&handle, NULL, thread_main, thread) != 0) {
+        free(thread);
+        return false;
+    }
+    pthread_detach(handle);
+    return true;
+}
+
+unsigned long long os_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec;
 }
 
 bool os_setting(const char *name, char *value, size_t size)

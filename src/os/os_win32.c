@@ -1,6 +1,7 @@
 #include "os/os.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 void os_lock(os_mutex *mutex)
 {
@@ -10,6 +11,55 @@ void os_lock(os_mutex *mutex)
 void os_unlock(os_mutex *mutex)
 {
     ReleaseSRWLockExclusive(mutex);
+}
+
+void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds)
+{
+    SleepConditionVariableSRW(condition, mutex, milliseconds, 0);
+}
+
+void os_wake_all(os_condition *condition)
+{
+    WakeAllConditionVariable(condition);
+}
+
+struct thread {
+    void (*run)(void *data);
+    void *data;
+};
+
+static DWORD WINAPI thread_main(void *argument)
+{
+    const struct thread thread = *(struct thread *)argument;
+    free(argument);
+    thread.run(thread.data);
+    return 0;
+}
+
+bool os_thread_start(void (*run)(void *data), void *data)
+{
+    HMODULE self;
+    struct thread *thread = malloc(sizeof(*thread));
+    if (!thread)
+        return false;
+    *thread = (struct thread){run, data};
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+                       (const char *)(void (*)(void))os_thread_start, &self);
+    HANDLE handle = CreateThread(NULL, 0, thread_main, thread, 0, NULL);
+    if (!handle)
+        free(thread);
+    else
+        CloseHandle(handle);
+    return handle != NULL;
+}
+
+unsigned long long os_nanoseconds(void)
+{
+    LARGE_INTEGER count, frequency;
+    QueryPerformanceCounter(&count);
+    QueryPerformanceFrequency(&frequency);
+    const unsigned long long ticks = (unsigned long long)count.QuadPart, second = (unsigned long long)frequency.QuadPart;
+    return ticks / second * 1000000000 + ticks % second * 1000000000 / second;
 }
 
 bool os_setting(const char *name, char *value, size_t size)

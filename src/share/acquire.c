@@ -124,7 +124,8 @@ void command_set_rows(const struct command *c, bool later)
         c->objects[i]->transfer.in_rows = later;
 }
 
-/* The acquire may still fail with its wait list: each object remembers the event that will tell. */
+/* The bytes are on their way, and the acquire may still fail with what it waits for: each object remembers the event that
+ * will tell. */
 static void remember(const struct command *c, cl_event event)
 {
     for (cl_uint i = 0; i < c->count && event; i++) {
@@ -262,8 +263,7 @@ static cl_int acquire_now(struct command *c)
     free(writes);
     if (status != CL_SUCCESS)
         return status;
-    if (c->wait_count)
-        remember(c, end);
+    remember(c, end);
     publish(c, end);
     return CL_SUCCESS;
 }
@@ -283,6 +283,8 @@ static cl_int acquire_objects(struct command *c)
     }
     if (deferred) {
         status = deferred_acquire(c);
+        if (status == CL_SUCCESS)
+            return status;
     } else if (!fetch_all(c)) {
         command_set_state(c, OBJECT_IDLE);
         return fail(c, CL_OUT_OF_RESOURCES);
@@ -374,7 +376,8 @@ static cl_int release_objects(struct command *c)
     if (!deferred && !queue_held(c->queue))
         return release_now(c);
     const cl_int status = deferred_release(c);
-    command_set_state(c, status == CL_SUCCESS ? OBJECT_IDLE : OBJECT_ACQUIRED);
+    if (status != CL_SUCCESS)
+        command_set_state(c, OBJECT_ACQUIRED);
     return status;
 }
 

@@ -34,7 +34,8 @@ cl_int command_transfer(const struct command *command, bool to_opencl, cl_comman
 /* Makes what follows in an out-of-order queue come after all that is in it. */
 cl_int command_barrier(const struct command *command);
 
-/* The queue is held: defers the command until the user events that hold it are set. */
+/* The queue is held: defers the command until the user events that hold it are set. On success both have set the state of
+ * the objects, which the end of the command may change again before they return. */
 cl_int deferred_release(struct command *command);
 /* A deferred command on one of the objects is pending: the acquire comes after it. */
 cl_int deferred_acquire(struct command *command);

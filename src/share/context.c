@@ -249,7 +249,8 @@ static cl_context CL_API_CALL create_context_from_type(const cl_context_properti
                                                                                      void *),
                                                        void *user_data, cl_int *errcode_ret)
 {
-    const struct creation c = {"clCreateContextFromType", true, device_type, 0, NULL, pfn_notify, user_data};
+    const struct creation c = {"clCreateContextFromType", true, device_type_meant(device_type), 0, NULL, pfn_notify,
+                               user_data};
     return create(&c, properties, errcode_ret);
 }
 

@@ -17,12 +17,16 @@ struct deferred {
     cl_event gate;          /* owned */
     cl_event start;         /* owned; complete when the commands before it are: of an acquire with its wait list */
     cl_event *reads;        /* owned; of a release */
+    cl_event *waits;        /* what held the queue when the command was enqueued, and is not over: guarded by
+                               registry_lock. What holds it since then comes after the command */
+    unsigned wait_count;
     struct deferred *after;
 };
 
 /* In the order of their calls. Guarded by registry_lock. */
 static struct deferred *list;
-/* Runs them one after the other, though several threads set user events. */
+/* Runs them one after the other, though several threads set user events. Free while a gate is set: the driver may call
+ * the application back from there, and that may set the next user event. */
 static os_mutex running = OS_MUTEX_INIT;
 
 static const cl_icd_dispatch *below(void)
@@ -43,6 +47,7 @@ static void destroy(struct deferred *d)
     record_put(d->command.queue);
     free(d->command.objects);
     free(d->reads);
+    free(d->waits);
     free(d);
 }
 
@@ -63,7 +68,7 @@ static struct deferred *make(const struct command *c, bool release)
     d->command.objects = calloc(c->count, sizeof(struct object_record *));
     d->reads = release ? calloc(c->count, sizeof(*d->reads)) : NULL;
     cl_int status = CL_OUT_OF_HOST_MEMORY;
-    if (d->command.objects && (d->reads || !release))
+    if (d->command.objects && (d->reads || !release) && holds_copy(c->queue, &d->waits, &d->wait_count))
         d->gate = below()->clCreateUserEvent(c->queue->context->head.handle, &status);
     if (!d->gate) {
         destroy(d);
@@ -76,16 +81,31 @@ static struct deferred *make(const struct command *c, bool release)
     return d;
 }
 
-static void append(struct deferred *d)
+/* The command stands in the list from now on, its objects are in `state`, and its gate holds the queue. What held the
+ * queue may be over by now, and nobody else would run the command then. */
+static void append(struct deferred *d, enum object_state state)
 {
     os_lock(&registry_lock);
     struct deferred **place = &list;
     while (*place)
         place = &(*place)->after;
     *place = d;
-    for (cl_uint i = 0; i < d->command.count; i++)
+    d->wait_count = holds_left_locked(d->command.queue, d->waits, d->wait_count);
+    holds_add_gate_locked(d->command.queue, d->gate);
+    for (cl_uint i = 0; i < d->command.count; i++) {
+        d->command.objects[i]->state = state;
         d->command.objects[i]->deferred++;
+    }
     os_unlock(&registry_lock);
+    deferred_run();
+}
+
+void deferred_let_go_locked(cl_event event)
+{
+    for (struct deferred *d = list; d; d = d->after)
+        for (unsigned i = 0; i < d->wait_count; i++)
+            if (d->waits[i] == event)
+                d->waits[i--] = d->waits[--d->wait_count];
 }
 
 /* Puts the gate into the queue and gives the application its event. */
@@ -125,7 +145,7 @@ cl_int deferred_release(struct command *c)
         return status;
     }
     log_write(LOG_DEBUG, "%s: the queue waits for a user event: Direct3D gets its bytes when that is set", c->call);
-    append(d);
+    append(d, OBJECT_IDLE);
     return CL_SUCCESS;
 }
 
@@ -143,7 +163,7 @@ cl_int deferred_acquire(struct command *c)
         destroy(d);
         return status;
     }
-    append(d);
+    append(d, OBJECT_ACQUIRED);
     return CL_SUCCESS;
 }
 
@@ -215,7 +235,7 @@ static bool end_acquire(struct deferred *d)
 
 static bool ready_locked(const struct deferred *d)
 {
-    if (d->command.queue->held_count)
+    if (d->wait_count)
         return false;
     /* Behind an earlier command on one of its objects it has to wait, even in a free queue. */
     for (const struct deferred *before = list; before != d; before = before->after)
@@ -239,6 +259,7 @@ static struct deferred *next_ready(void)
     return found;
 }
 
+/* With `running` held. */
 static void run(struct deferred *d)
 {
     context_flush(d->command.queue->context);
@@ -247,8 +268,11 @@ static void run(struct deferred *d)
     for (cl_uint i = 0; i < d->command.count; i++)
         d->command.objects[i]->deferred--;
     os_unlock(&registry_lock);
+    os_unlock(&running);
     below()->clSetUserEventStatus(d->gate, done ? CL_COMPLETE : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    holds_over(d->gate);
     destroy(d);
+    os_lock(&running);
 }
 
 void deferred_run(void)

@@ -205,8 +205,10 @@ static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info p
 static cl_int CL_API_CALL retain_event(cl_event event)
 {
     const cl_int status = below()->clRetainEvent(event);
-    if (status == CL_SUCCESS)
+    if (status == CL_SUCCESS) {
         registry_app_retain(RECORD_EVENT, event);
+        holds_retain(event);
+    }
     return status;
 }
 
@@ -214,6 +216,7 @@ static cl_int CL_API_CALL release_event(cl_event event)
 {
     if (registry_app_release(RECORD_EVENT, event) && event_status(event) < 0)
         heal(event);
+    holds_release(event);
     return below()->clReleaseEvent(event);
 }
 

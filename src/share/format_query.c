@@ -41,6 +41,18 @@ static bool shares(const struct d3d_api *api, const struct format_row *row, cl_m
            (type == CL_MEM_OBJECT_IMAGE3D && row->planes == 1 && api->family != FAMILY_DX9);
 }
 
+/* Drivers check them differently, PoCL 3.1 not at all. */
+static cl_int check_question(const char *call, cl_mem_flags flags, cl_mem_object_type type)
+{
+    const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY | CL_MEM_KERNEL_READ_AND_WRITE;
+    if (flags & ~access)
+        return log_refuse(call, CL_INVALID_VALUE, "the flags 0x%llx have more than an access in them",
+                          (unsigned long long)flags);
+    if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER)
+        return log_refuse(call, CL_INVALID_VALUE, "0x%x is no type of images", type);
+    return CL_SUCCESS;
+}
+
 cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context handle, cl_mem_flags flags,
                          cl_mem_object_type type, cl_uint plane, cl_uint room, cl_uint *codes, cl_uint *found)
 {
@@ -50,6 +62,8 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
     cl_int status = context_get(call, handle, &context);
     if (status == CL_SUCCESS && (!context || !context_serves(context, api)))
         status = log_refuse(call, CL_INVALID_CONTEXT, "the context was not made with a %s device", api->name);
+    if (status == CL_SUCCESS)
+        status = check_question(call, flags, type);
     if (status == CL_SUCCESS && ((room == 0 && codes) || (!codes && !found)))
         status = log_refuse(call, CL_INVALID_VALUE, "num_entries is %u, the list %p, the count %p", room, (void *)codes,
                             (void *)found);

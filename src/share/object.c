@@ -56,9 +56,34 @@ static void give_up_claim(struct context_record *context, struct claim *claim)
 
 /* ---- records ---- */
 
+/* Objects that nobody needs any more, but whose bytes are still on their way out of the staging copy. Guarded by
+ * registry_lock. */
+static struct object_record *leaving;
+
+/* The end of an acquire whose bytes are on their way. What holds its queue may be the caller's to set: then the object
+ * is put aside until a user event was set, and true returned. */
+static bool put_aside(struct object_record *object)
+{
+    if (!object->pending || event_status(object->pending) <= CL_COMPLETE)
+        return false;
+    if (!event_held(object->pending)) {
+        context_flush(object->context);
+        below()->clWaitForEvents(1, &object->pending);
+        return false;
+    }
+    atomic_store_explicit(&object->head.holds, 1, memory_order_relaxed);
+    os_lock(&registry_lock);
+    object->after = leaving;
+    leaving = object;
+    os_unlock(&registry_lock);
+    return true;
+}
+
 static void destroy(struct record *record)
 {
     struct object_record *object = (struct object_record *)record;
+    if (put_aside(object))
+        return;
     if (object->pending)
         event_put(object->pending);
     if (object->transport)
@@ -68,8 +93,24 @@ static void destroy(struct record *record)
     record_put(object->parent);
     give_up_claim(object->context, object->claim);
     record_put(object->context);
+    if (object->given_back)
+        below()->clReleaseMemObject(object->head.handle);
     free(object);
     atomic_fetch_sub_explicit(&object_count, 1, memory_order_relaxed);
+}
+
+void object_sweep(void)
+{
+    os_lock(&registry_lock);
+    struct object_record *list = leaving;
+    leaving = NULL;
+    os_unlock(&registry_lock);
+    /* Those that are still held go back into the list. */
+    while (list) {
+        struct object_record *after = list->after;
+        record_put(list);
+        list = after;
+    }
 }
 
 static struct object_record *new_object(void)
@@ -324,16 +365,20 @@ static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)
 static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
 {
     struct object_record *object = registry_get(RECORD_OBJECT, memobj);
-    if (object && registry_app_release(RECORD_OBJECT, memobj)) {
-        /* The subresource is free for a new object now, whatever still holds this one. */
-        os_lock(&registry_lock);
-        struct claim *claim = object->claim;
-        object->claim = NULL;
-        os_unlock(&registry_lock);
-        give_up_claim(object->context, claim);
+    if (!object || !registry_app_release(RECORD_OBJECT, memobj)) {
+        record_put(object);
+        return below()->clReleaseMemObject(memobj);
     }
+    /* The subresource is free for a new object now, whatever still holds this one. */
+    os_lock(&registry_lock);
+    struct claim *claim = object->claim;
+    object->claim = NULL;
+    os_unlock(&registry_lock);
+    give_up_claim(object->context, claim);
+    /* The driver's goes with the record: a deferred command may still need it. */
+    object->given_back = true;
     record_put(object);
-    return below()->clReleaseMemObject(memobj);
+    return CL_SUCCESS;
 }
 
 /* ---- children ---- */

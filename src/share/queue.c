@@ -9,6 +9,7 @@
 #include "log.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const cl_icd_dispatch *below(void)
 {
@@ -19,6 +20,8 @@ static void destroy(struct record *record)
 {
     struct queue_record *queue = (struct queue_record *)record;
     record_put(queue->context);
+    if (queue->given_back)
+        below()->clReleaseCommandQueue(queue->head.handle);
     free(queue->held_by);
     free(queue);
 }
@@ -94,17 +97,23 @@ static struct queue_record *find_locked(cl_command_queue handle)
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    if (queue && registry_app_release(RECORD_QUEUE, handle)) {
-        os_lock(&registry_lock);
-        if (queue->held_count) {
-            queue->after = gone;
-            gone = queue;
-            record_hold(queue);
-        }
-        os_unlock(&registry_lock);
+    if (!queue || !registry_app_release(RECORD_QUEUE, handle)) {
+        record_put(queue);
+        return below()->clReleaseCommandQueue(handle);
     }
+    os_lock(&registry_lock);
+    if (queue->held_count) {
+        queue->after = gone;
+        gone = queue;
+        record_hold(queue);
+    }
+    os_unlock(&registry_lock);
+    /* The driver's goes with the record: another thread may be about to flush it. Flushed it is at once, as the release
+     * of a queue promises. */
+    queue->given_back = true;
+    const cl_int status = below()->clFlush(handle);
     record_put(queue);
-    return below()->clReleaseCommandQueue(handle);
+    return status;
 }
 
 /* Takes the queues out of the list that nothing holds any longer; the caller puts them when the lock is free. */
@@ -156,14 +165,75 @@ void context_flush(const struct context_record *context)
 
 /* ---- user events ---- */
 
-/* The pending user events of contexts with interop. Guarded by registry_lock; the count may be read without it. */
-static cl_event *pending;
+/* The pending user events of contexts with interop, and our own gates. Guarded by registry_lock; the count may be read
+ * without it. */
+static struct user_event {
+    cl_event event;
+    unsigned app_refs;
+} *pending;
 static unsigned pending_capacity;
 static atomic_uint pending_count;
 
 bool holds_possible(void)
 {
     return atomic_load_explicit(&pending_count, memory_order_relaxed) != 0;
+}
+
+static struct user_event *find_pending_locked(cl_event event)
+{
+    const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed);
+    for (unsigned i = 0; i < count; i++)
+        if (pending[i].event == event)
+            return &pending[i];
+    return NULL;
+}
+
+static bool add_pending_locked(cl_event event)
+{
+    const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed);
+    if (count == pending_capacity) {
+        const unsigned wider = count ? count * 2 : 8;
+        struct user_event *grown = realloc(pending, wider * sizeof(*grown));
+        if (!grown)
+            return false;
+        pending = grown;
+        pending_capacity = wider;
+    }
+    pending[count] = (struct user_event){event, 1};
+    atomic_store_explicit(&pending_count, count + 1, memory_order_relaxed);
+    return true;
+}
+
+static void remove_pending_locked(cl_event event)
+{
+    struct user_event *found = find_pending_locked(event);
+    if (!found)
+        return;
+    const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed) - 1;
+    *found = pending[count];
+    atomic_store_explicit(&pending_count, count, memory_order_relaxed);
+}
+
+void holds_retain(cl_event event)
+{
+    if (!holds_possible())
+        return;
+    os_lock(&registry_lock);
+    struct user_event *found = find_pending_locked(event);
+    if (found)
+        found->app_refs++;
+    os_unlock(&registry_lock);
+}
+
+void holds_release(cl_event event)
+{
+    if (!holds_possible())
+        return;
+    os_lock(&registry_lock);
+    struct user_event *found = find_pending_locked(event);
+    if (found && --found->app_refs == 0)
+        remove_pending_locked(event);
+    os_unlock(&registry_lock);
 }
 
 static bool add_event(cl_event **list, unsigned *capacity, unsigned count, cl_event event)
@@ -217,8 +287,7 @@ void holds_note(cl_command_queue handle, cl_uint count, const cl_event *events)
         os_lock(&registry_lock);
         struct queue_record *queue = find_locked(handle);
         struct queue_record *other = of ? find_locked(of) : NULL;
-        const unsigned waiting = atomic_load_explicit(&pending_count, memory_order_relaxed);
-        if (queue && listed(pending, waiting, events[i]))
+        if (queue && find_pending_locked(events[i]))
             hold_locked(queue, events[i]);
         for (unsigned k = 0; queue && other && other != queue && k < other->held_count; k++)
             hold_locked(queue, other->held_by[k]);
@@ -236,17 +305,55 @@ bool queue_held(struct queue_record *queue)
     return held;
 }
 
+bool holds_copy(const struct queue_record *queue, cl_event **events, unsigned *count)
+{
+    os_lock(&registry_lock);
+    *count = queue->held_count;
+    *events = malloc((*count + 1) * sizeof(**events)); /* never nothing, which malloc may answer with NULL */
+    if (*events && *count)
+        memcpy(*events, queue->held_by, *count * sizeof(**events));
+    os_unlock(&registry_lock);
+    return *events != NULL;
+}
+
+unsigned holds_left_locked(const struct queue_record *queue, cl_event *events, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!listed(queue->held_by, queue->held_count, events[i]))
+            events[i--] = events[--count];
+    return count;
+}
+
+void holds_add_gate_locked(struct queue_record *queue, cl_event gate)
+{
+    if (add_pending_locked(gate))
+        hold_locked(queue, gate);
+}
+
+bool event_held(cl_event event)
+{
+    cl_command_queue handle = NULL;
+    if (!holds_possible() || below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) !=
+                                 CL_SUCCESS)
+        return false;
+    os_lock(&registry_lock);
+    const struct queue_record *queue = find_locked(handle);
+    const bool held = queue && queue->held_count;
+    os_unlock(&registry_lock);
+    return held;
+}
+
 static void let_go(struct record *record, void *event)
 {
     struct queue_record *queue = (struct queue_record *)record;
     queue->held_count = without(queue->held_by, queue->held_count, event);
 }
 
-static void user_event_over(cl_event event)
+void holds_over(cl_event event)
 {
     os_lock(&registry_lock);
-    const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed);
-    atomic_store_explicit(&pending_count, without(pending, count, event), memory_order_relaxed);
+    remove_pending_locked(event);
+    deferred_let_go_locked(event);
     registry_each_locked(RECORD_QUEUE, let_go, event);
     for (struct queue_record *queue = gone; queue; queue = queue->after)
         let_go(&queue->head, event);
@@ -265,9 +372,8 @@ static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcod
     if (!event || !registry_hot())
         return event;
     os_lock(&registry_lock);
-    const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed);
-    if (registry_find_locked(RECORD_CONTEXT, context) && add_event(&pending, &pending_capacity, count, event))
-        atomic_store_explicit(&pending_count, count + 1, memory_order_relaxed);
+    if (registry_find_locked(RECORD_CONTEXT, context))
+        add_pending_locked(event);
     os_unlock(&registry_lock);
     return event;
 }
@@ -276,8 +382,9 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
 {
     const cl_int status = below()->clSetUserEventStatus(event, execution_status);
     if (status == CL_SUCCESS && holds_possible()) {
-        user_event_over(event);
+        holds_over(event);
         deferred_run();
+        object_sweep();
         event_sweep();
     }
     return status;

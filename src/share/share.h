@@ -51,6 +51,7 @@ struct queue_record {
     cl_command_queue_properties properties;
     cl_event *held_by; /* pending user events that commands of this queue wait for; guarded by registry_lock */
     unsigned held_count, held_capacity;
+    bool given_back; /* by the application: the driver's queue is ours to release, with the record */
     struct queue_record *after; /* of the queues that the application gave back while they were held */
 };
 
@@ -65,6 +66,20 @@ bool holds_possible(void);
 void holds_note(cl_command_queue queue, cl_uint count, const cl_event *events);
 /* Whether commands of a queue wait for a user event that is not complete. */
 bool queue_held(struct queue_record *queue);
+/* Whether the queue of an event's command is held. */
+bool event_held(cl_event event);
+/* The events that hold a queue now, for the caller to free; `count` says how many. False if memory is short. */
+bool holds_copy(const struct queue_record *queue, cl_event **events, unsigned *count);
+/* Takes those out of such a copy that hold the queue no longer, and returns how many are left. */
+unsigned holds_left_locked(const struct queue_record *queue, cl_event *events, unsigned count);
+/* The gate of a deferred command (deferred.c) holds its queue as a user event of the application does, until it is
+ * over. */
+void holds_add_gate_locked(struct queue_record *queue, cl_event gate);
+void holds_over(cl_event event);
+/* The application's references to a pending user event: one that is given back without being set holds nothing that is
+ * enqueued from then on, though its address may come again. */
+void holds_retain(cl_event event);
+void holds_release(cl_event event);
 
 /* ---- events (event.c) ---- */
 
@@ -117,9 +132,12 @@ struct object_record {
     void *given[2]; /* the resource, and its shared handle if it has one, as given: the answer to a query */
     cl_mem_flags flags;
 
+    bool given_back; /* by the application: the driver's object is ours to release, with the record */
+    struct object_record *after; /* of the list of those put aside */
+
     /* Guarded by registry_lock. */
     enum object_state state;
-    cl_event pending;  /* owned; the acquire's event while that may still fail, else NULL */
+    cl_event pending;  /* owned; the acquire's event while its bytes are on their way and it may still fail, else NULL */
     unsigned deferred; /* releases and acquires that wait for a user event */
 };
 
@@ -141,6 +159,8 @@ cl_mem object_create(const struct object_request *request, cl_context context, c
 struct object_record *object_root(struct object_record *object);
 /* Looks whether an acquire that was waiting for events has failed since, and undoes it if so. */
 void object_settle(struct object_record *object);
+/* Lets the objects go that were kept for bytes on their way out of them. Called after a user event was set. */
+void object_sweep(void);
 
 /* ---- acquire and release (acquire.c, deferred.c) ---- */
 
@@ -151,6 +171,8 @@ cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 
 /* Runs the deferred commands that nothing holds any longer. Called after a user event was set. */
 void deferred_run(void);
+/* A user event is over: deferred commands wait for it no longer. */
+void deferred_let_go_locked(cl_event event);
 
 /* ---- device queries (device.c) and the functions by name (functions.c) ---- */
 
@@ -168,6 +190,10 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
 bool platform_valid(cl_platform_id platform);
 bool device_supports_sharing(cl_device_id device);
 
+/* The type of a device as the application shall see it, and the types that it means when it names one. */
+cl_device_type device_type_shown(cl_device_type type);
+cl_device_type device_type_meant(cl_device_type type);
+
 /* An own function by its name, or NULL. */
 next_function share_function(const char *name);
 
@@ -182,6 +208,7 @@ void event_install(cl_icd_dispatch *table);
 void object_install(cl_icd_dispatch *table);
 void kernel_install(cl_icd_dispatch *table);
 void strings_install(cl_icd_dispatch *table);
+void device_type_install(cl_icd_dispatch *table);
 void functions_install(cl_icd_dispatch *table);
 void guard_install(cl_icd_dispatch *table);
 

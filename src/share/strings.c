@@ -147,7 +147,11 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
         return extension_string(&s, param_name, param_value_size, param_value, param_value_size_ret);
     if (device && param_name == CL_DEVICE_EXTENSIONS_WITH_VERSION)
         return extension_versions(&s, param_name, param_value_size, param_value, param_value_size_ret);
-    return below()->clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+    const cl_int status =
+        below()->clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+    if (param_name == CL_DEVICE_TYPE && status == CL_SUCCESS && param_value)
+        *(cl_device_type *)param_value = device_type_shown(*(cl_device_type *)param_value);
+    return status;
 }
 
 void strings_install(cl_icd_dispatch *table)

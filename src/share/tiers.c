@@ -30,6 +30,7 @@ void tiers_install(void)
     object_install(&share_table);
     kernel_install(&share_table);
     strings_install(&share_table);
+    device_type_install(&share_table);
     functions_install(&share_table);
     guard_install(&share_table); /* above everything: it calls the tier below */
 }

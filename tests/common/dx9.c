@@ -58,10 +58,14 @@ const struct dx9_format *dx9_format_of(D3DFORMAT d3d)
 
 /* ---- the rig ---- */
 
+/* One of the program's own, never shown: DXVK can't present to the desktop's. */
 static HWND any_window(void)
 {
 #ifdef _WIN32
-    return GetDesktopWindow();
+    static HWND window;
+    if (!window)
+        window = CreateWindowA("STATIC", "test", WS_OVERLAPPEDWINDOW, 0, 0, 64, 64, NULL, NULL, NULL, NULL);
+    return window;
 #else
     return NULL;
 #endif

@@ -1,0 +1,18 @@
+#include "complete/complete.h"
+
+#include "log.h"
+#include "os/os.h"
+
+cl_icd_dispatch lacking;
+
+void complete_install(void)
+{
+    lacking = next;
+    newer_install(&next);
+    /* Wine 8's opencl.dll takes callbacks and never calls them, or refuses them. */
+    if (!os_is_wine() && !setting_on(SETTING_CALLBACKS))
+        return;
+    event_callback_install(&next);
+    program_notify_install(&next);
+    destructor_install(&next);
+}

@@ -1,0 +1,25 @@
+/* What the OpenCL below lacks and cld3d can give it, whatever is shared: callbacks (Wine's opencl.dll calls none) and the
+ * functions of OpenCL 2.0 to 3.0 that OpenCL 1.2 can carry. A door lets it stand in for those slots of `next`, so that
+ * everything above sees a complete OpenCL.
+ *
+ * Callbacks run on one thread of ours, one after the other, never on a thread of the driver; they may call OpenCL again.
+ * All that is registered is delivered once. */
+#ifndef CLD3D_COMPLETE_COMPLETE_H
+#define CLD3D_COMPLETE_COMPLETE_H
+
+#include "next/next.h"
+
+/* Called once by a door, after `next` is filled and before anything else runs. */
+void complete_install(void);
+
+/* The functions of `next` as they were before. */
+extern cl_icd_dispatch lacking;
+
+/* The parts, each for its own slots of a table. */
+void event_callback_install(cl_icd_dispatch *table);
+void program_notify_install(cl_icd_dispatch *table);
+void destructor_install(cl_icd_dispatch *table);
+/* Only the slots that nobody fills. */
+void newer_install(cl_icd_dispatch *table);
+
+#endif

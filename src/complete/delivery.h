@@ -1,0 +1,34 @@
+/* Calls of the application's functions, one after the other, on one thread of ours. */
+#ifndef CLD3D_COMPLETE_DELIVERY_H
+#define CLD3D_COMPLETE_DELIVERY_H
+
+#include <stdbool.h>
+
+/* The first member of what is delivered. `run` makes the call and frees the whole. */
+struct delivery {
+    void (*run)(struct delivery *delivery);
+    struct delivery *after;
+};
+
+/* Starts the thread if it does not run yet. False: there are no means for it. */
+bool delivery_ready(void);
+
+/* Takes `delivery` over; delivery_ready must have said yes before. May be called with any lock held. */
+void deliver(struct delivery *delivery);
+
+/* Waits until all is delivered that was there, or a second is over. Does nothing on the thread that delivers. */
+void delivery_settle(void);
+
+/* Regular looks at what nobody can wait for. `look` tells after how many milliseconds it wants to look again; 0: not
+ * until it is asked for again. It runs on a thread of ours that sleeps while nobody wants to look. */
+struct watch {
+    unsigned (*look)(void);
+    struct watch *after;
+    unsigned long long due;
+    bool listed, wanted;
+};
+
+/* `watch` lives for ever. False: there are no means for the thread. */
+bool watch_start(struct watch *watch);
+
+#endif

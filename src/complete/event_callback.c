@@ -1,0 +1,334 @@
+/* clSetEventCallback.
+ *
+ * Who waits: each command queue with callbacks has a lane with a thread that waits for the event at its head, so
+ * that commands of a queue in order are delivered in their order and nobody polls. A few threads are enough: queues
+ * beyond them, events that end out of order and callbacks for CL_SUBMITTED and CL_RUNNING, none of which OpenCL can wait
+ * for together, are looked at regularly. User events need neither: they end in clSetUserEventStatus. */
+#include "complete/complete.h"
+#include "complete/delivery.h"
+#include "log.h"
+#include "os/os.h"
+
+#include <stdlib.h>
+
+typedef void(CL_CALLBACK *event_function)(cl_event, cl_int, void *);
+
+/* A registered callback. */
+struct waiter {
+    struct delivery delivery;
+    cl_event event; /* one reference */
+    cl_int type, status;
+    event_function notify;
+    void *data;
+    unsigned holds; /* by the lane or the delivery, and by the thread that waits for the event */
+    bool ended;     /* a user event: it was set */
+    struct waiter *after;
+};
+
+/* The callbacks for the commands of one queue, in the order in which they were registered. */
+struct lane {
+    cl_command_queue queue; /* NULL: user events; only compared */
+    bool ordered;           /* the queue is */
+    bool threaded;          /* a thread waits for the head */
+    bool sweeping, again;   /* somebody goes through it; and shall do so once more */
+    struct waiter *first, **last;
+    struct lane *after;
+};
+
+enum {
+    MOST_THREADS = 4,  /* which wait for heads of lanes */
+    WINDOW = 64,       /* how many of a lane are looked at beyond its head */
+    REST_MS = 2000,    /* how long a thread stays that has nothing to wait for */
+    LONGEST_LOOK_MS = 16,
+};
+
+/* Guards everything here. */
+static os_mutex lock = OS_MUTEX_INIT;
+static os_condition changed = OS_CONDITION_INIT;
+static struct lane *lanes;
+static unsigned threads;
+
+/* ---- waiters ---- */
+
+static void drop(struct waiter *waiter)
+{
+    os_lock(&lock);
+    const bool gone = --waiter->holds == 0;
+    os_unlock(&lock);
+    if (!gone)
+        return;
+    lacking.clReleaseEvent(waiter->event);
+    free(waiter);
+}
+
+static void run(struct delivery *delivery)
+{
+    struct waiter *waiter = (struct waiter *)delivery;
+    waiter->notify(waiter->event, waiter->status, waiter->data);
+    drop(waiter);
+}
+
+/* The state of the event in numbers that fall from CL_QUEUED to CL_COMPLETE and to errors. */
+static cl_int state_of(cl_event event)
+{
+    cl_int state = CL_QUEUED;
+    const cl_int status =
+        lacking.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
+    return status == CL_SUCCESS ? state : status;
+}
+
+/* ---- lanes ---- */
+
+static void unlink_locked(struct lane *lane, struct waiter **place)
+{
+    struct waiter *waiter = *place;
+    *place = waiter->after;
+    if (lane->last == &waiter->after)
+        lane->last = place;
+}
+
+/* Delivers what is due, from the head on. What comes later in a queue in order ends later, so if it has ended, what was
+ * before it is looked at again first. Only one thread at a time goes through a lane, and it alone takes out of it. */
+static void sweep_locked(struct lane *lane)
+{
+    unsigned unfinished = 0;
+    const struct waiter *restarted_for = NULL;
+    struct waiter **place = &lane->first;
+    while (*place && unfinished < WINDOW) {
+        struct waiter *waiter = *place;
+        if (!lane->queue && !waiter->ended) {
+            place = &waiter->after;
+            continue;
+        }
+        os_unlock(&lock);
+        const cl_int state = state_of(waiter->event);
+        os_lock(&lock);
+        if (state > waiter->type) {
+            place = &waiter->after;
+            unfinished++;
+        } else if (lane->ordered && unfinished && restarted_for != waiter) {
+            restarted_for = waiter;
+            place = &lane->first;
+            unfinished = 0;
+        } else {
+            waiter->status = state < 0 ? state : waiter->type;
+            unlink_locked(lane, place);
+            deliver(&waiter->delivery);
+        }
+    }
+}
+
+static void sweep(struct lane *lane)
+{
+    lane->again = true;
+    while (!lane->sweeping && lane->again) {
+        lane->sweeping = true;
+        lane->again = false;
+        sweep_locked(lane);
+        lane->sweeping = false;
+    }
+}
+
+static void remove_locked(struct lane *lane)
+{
+    struct lane **place = &lanes;
+    while (*place != lane)
+        place = &(*place)->after;
+    *place = lane->after;
+    free(lane);
+}
+
+static void wait_for_head(struct lane *lane)
+{
+    struct waiter *head = lane->first;
+    head->holds++;
+    os_unlock(&lock);
+    const cl_int status = lacking.clWaitForEvents(1, &head->event);
+    drop(head);
+    os_lock(&lock);
+    sweep(lane);
+    /* A driver that can't wait, or an event that another thread delivers: not at full speed. */
+    if (lane->first == head && status != CL_SUCCESS)
+        os_wait(&changed, &lock, 1);
+}
+
+static void lane_thread(void *data)
+{
+    struct lane *lane = data;
+    os_lock(&lock);
+    for (unsigned rest = 2; rest || lane->first || lane->sweeping;) {
+        if (lane->first) {
+            rest = 2;
+            wait_for_head(lane);
+            continue;
+        }
+        os_wait(&changed, &lock, REST_MS / 2);
+        rest -= rest > 0;
+    }
+    remove_locked(lane);
+    threads--;
+    os_unlock(&lock);
+}
+
+/* ---- what nobody can wait for ---- */
+
+static bool needs_looks(const struct lane *lane)
+{
+    if (!lane->first || !lane->queue)
+        return false;
+    return !lane->threaded || lane->first->after || lane->first->type > CL_COMPLETE;
+}
+
+/* A lane that is swept stays; those without a thread go here. */
+static unsigned look(void)
+{
+    static unsigned pause = 1;
+    unsigned left = 0;
+    bool moved = false;
+    os_lock(&lock);
+    for (struct lane *lane = lanes, *after; lane; lane = after) {
+        if (needs_looks(lane)) {
+            const struct waiter *head = lane->first;
+            sweep(lane);
+            moved = moved || lane->first != head;
+            left += needs_looks(lane);
+        }
+        after = lane->after;
+        if (!lane->threaded && !lane->first && !lane->sweeping)
+            remove_locked(lane);
+    }
+    os_unlock(&lock);
+    pause = moved ? 1 : pause * 2 > LONGEST_LOOK_MS ? LONGEST_LOOK_MS : pause * 2;
+    return left ? pause : 0;
+}
+
+static struct watch watch = {.look = look};
+
+/* ---- registration ---- */
+
+static struct lane *find_lane_locked(cl_command_queue queue, bool ordered)
+{
+    for (struct lane *lane = lanes; lane; lane = lane->after)
+        if (lane->queue == queue)
+            return lane;
+    struct lane *lane = calloc(1, sizeof(*lane));
+    if (!lane)
+        return NULL;
+    *lane = (struct lane){.queue = queue, .ordered = ordered, .after = lanes};
+    lane->last = &lane->first;
+    if (queue && threads < MOST_THREADS)
+        lane->threaded = os_thread_start(lane_thread, lane);
+    threads += lane->threaded;
+    lanes = lane;
+    return lane;
+}
+
+static bool in_order(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = 0;
+    return lacking.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) == CL_SUCCESS &&
+           !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+static bool add(struct waiter *waiter, cl_command_queue queue)
+{
+    const bool ordered = queue && in_order(queue);
+    os_lock(&lock);
+    struct lane *lane = find_lane_locked(queue, ordered);
+    bool looks = false;
+    if (lane) {
+        *lane->last = waiter;
+        lane->last = &waiter->after;
+        looks = needs_looks(lane);
+        os_wake_all(&changed);
+    }
+    os_unlock(&lock);
+    if (looks)
+        watch_start(&watch);
+    return lane != NULL;
+}
+
+static void user_event_ended(cl_event event)
+{
+    os_lock(&lock);
+    struct lane *lane = lanes;
+    while (lane && lane->queue)
+        lane = lane->after;
+    for (struct waiter *waiter = lane ? lane->first : NULL; waiter; waiter = waiter->after)
+        waiter->ended = waiter->ended || waiter->event == event;
+    if (lane)
+        sweep(lane);
+    os_unlock(&lock);
+}
+
+static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec_callback_type, event_function pfn_notify,
+                                             void *user_data)
+{
+    static const char call[] = "clSetEventCallback";
+    cl_command_queue queue = NULL;
+    if (!event || lacking.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) != CL_SUCCESS)
+        return log_refuse(call, CL_INVALID_EVENT, "%p is no event", (void *)event);
+    if (!pfn_notify || command_exec_callback_type < CL_COMPLETE || command_exec_callback_type > CL_SUBMITTED)
+        return log_refuse(call, CL_INVALID_VALUE, "the function is %s, the state %d",
+                          pfn_notify ? "given" : "NULL", command_exec_callback_type);
+    struct waiter *waiter = delivery_ready() ? calloc(1, sizeof(*waiter)) : NULL;
+    if (!waiter)
+        return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no means to call the function");
+    *waiter = (struct waiter){.delivery.run = run, .event = event, .type = command_exec_callback_type,
+                              .notify = pfn_notify, .data = user_data, .holds = 1};
+    cl_int status = log_next(call, "clRetainEvent", lacking.clRetainEvent(event));
+    if (status == CL_SUCCESS && add(waiter, queue)) {
+        if (!queue && state_of(event) <= CL_COMPLETE)
+            user_event_ended(event); /* before it was listed */
+        return CL_SUCCESS;
+    }
+    if (status == CL_SUCCESS) {
+        lacking.clReleaseEvent(event);
+        status = log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory for the queue's callbacks");
+    }
+    free(waiter);
+    return status;
+}
+
+static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)
+{
+    const cl_int status = lacking.clSetUserEventStatus(event, execution_status);
+    if (status == CL_SUCCESS)
+        user_event_ended(event);
+    return status;
+}
+
+/* ---- the end ---- */
+
+/* Programs that end in order release their queues and contexts before. What is due by then is delivered first, as far as
+ * the application's functions don't wait for this very thread. */
+static void settle(void)
+{
+    os_lock(&lock);
+    const bool any = lanes != NULL;
+    for (struct lane *lane = lanes; lane; lane = lane->after)
+        sweep(lane);
+    os_unlock(&lock);
+    if (any)
+        delivery_settle();
+}
+
+static cl_int CL_API_CALL release_command_queue(cl_command_queue command_queue)
+{
+    settle();
+    return lacking.clReleaseCommandQueue(command_queue);
+}
+
+static cl_int CL_API_CALL release_context(cl_context context)
+{
+    settle();
+    return lacking.clReleaseContext(context);
+}
+
+void event_callback_install(cl_icd_dispatch *table)
+{
+    table->clSetEventCallback = set_event_callback;
+    table->clSetUserEventStatus = set_user_event_status;
+    table->clReleaseCommandQueue = release_command_queue;
+    table->clReleaseContext = release_context;
+}

@@ -1,0 +1,52 @@
+/* What Direct3D 10 and 11 have in common: the same resources and rules behind two sets of interfaces. d3d1x.c has the
+ * operations, written once over a table of the single calls that differ; d3d1x.inc makes the table, the operations and
+ * the descriptor of one of the two. */
+#ifndef CLD3D_D3D_D3D1X_H
+#define CLD3D_D3D_D3D1X_H
+
+#include "d3d/d3d.h"
+#include "d3d/d3d_types.h"
+
+/* A mapped subresource. A buffer is one row. */
+struct d3d1x_level {
+    void *data;
+    UINT row_pitch, depth_pitch;
+};
+
+/* The calls. Structures and values of Direct3D 11 stand for both (d3d10.c asserts that they are the same). */
+struct d3d1x_calls {
+    const char *name; /* "ID3D11Device", for messages */
+    const GUID *device;
+    const GUID *kinds[3]; /* by enum surface_kind */
+    const char *kind_names[3];
+
+    UINT (*creation_flags)(void *device);
+    HRESULT (*removed_reason)(void *device);
+    void *(*owner)(void *resource); /* its device, with one reference */
+
+    void (*buffer_desc)(void *buffer, D3D11_BUFFER_DESC *desc);
+    void (*texture2d_desc)(void *texture, D3D11_TEXTURE2D_DESC *desc);
+    void (*texture3d_desc)(void *texture, D3D11_TEXTURE3D_DESC *desc);
+    HRESULT (*create_buffer)(void *device, const D3D11_BUFFER_DESC *desc, void **buffer);
+    HRESULT (*create_texture2d)(void *device, const D3D11_TEXTURE2D_DESC *desc, void **texture);
+    HRESULT (*create_texture3d)(void *device, const D3D11_TEXTURE3D_DESC *desc, void **texture);
+
+    void (*copy)(void *device, void *to, UINT to_subresource, void *from, UINT from_subresource);
+    HRESULT (*map)(void *device, const struct surface_desc *desc, void *resource, UINT subresource, D3D11_MAP mode,
+                   struct d3d1x_level *level);
+    void (*unmap)(void *device, const struct surface_desc *desc, void *resource, UINT subresource);
+    void (*flush)(void *device);
+};
+
+/* The operations of struct d3d_ops, with the calls to use. */
+void *d3d1x_open_device(const struct d3d1x_calls *calls, void *object);
+enum describe_status d3d1x_describe(const struct d3d1x_calls *calls, void *device, void *resource,
+                                    enum surface_kind kind, uint32_t index, struct surface_desc *desc, char *why,
+                                    size_t why_size);
+bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface);
+bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface);
+bool d3d1x_map(const struct d3d1x_calls *calls, struct surface *surface, struct mapped_surface *mapped);
+void d3d1x_unmap(const struct d3d1x_calls *calls, struct surface *surface);
+bool d3d1x_store(const struct d3d1x_calls *calls, struct surface *surface);
+
+#endif

@@ -1,0 +1,156 @@
+/* A layer that makes any driver look as one with Direct3D sharing of its own, for test_aside: below cld3d, as a driver
+ * would be. It lists cl_khr_d3d11_sharing and cl_khr_dx9_media_sharing, takes the context property and has most of their
+ * functions, one under NVIDIA's name alone and one not at all. Their answers are unmistakable. */
+#include "own_sharing.h"
+
+#include <CL/cl_layer.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cl_icd_dispatch *below;
+static cl_icd_dispatch table;
+
+static cl_int CL_API_CALL get_ids(cl_platform_id platform, cl_uint source, void *object, cl_uint set, cl_uint room,
+                                  cl_device_id *devices, cl_uint *count)
+{
+    (void)platform, (void)source, (void)object, (void)set, (void)room, (void)devices;
+    *count = OWN_DEVICE_COUNT;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_media_ids(cl_platform_id platform, cl_uint adapters, const cl_uint *types, void *const *list,
+                                        cl_uint set, cl_uint room, cl_device_id *devices, cl_uint *count)
+{
+    (void)platform, (void)types, (void)list, (void)set, (void)room, (void)devices;
+    *count = OWN_DEVICE_COUNT + adapters;
+    return CL_SUCCESS;
+}
+
+static cl_mem make(cl_context context, cl_mem_flags flags, size_t size, cl_int *status)
+{
+    return below->clCreateBuffer(context, flags, size, NULL, status);
+}
+
+static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, void *resource, cl_int *status)
+{
+    (void)resource;
+    return make(context, flags, OWN_BUFFER_BYTES, status);
+}
+
+static cl_mem CL_API_CALL create_texture(cl_context context, cl_mem_flags flags, void *resource, cl_uint subresource,
+                                         cl_int *status)
+{
+    (void)resource;
+    return make(context, flags, OWN_BUFFER_BYTES + subresource, status);
+}
+
+static cl_mem CL_API_CALL create_surface(cl_context context, cl_mem_flags flags, cl_uint type, void *info, cl_uint plane,
+                                         cl_int *status)
+{
+    (void)type, (void)info;
+    return make(context, flags, OWN_BUFFER_BYTES + plane, status);
+}
+
+static cl_int CL_API_CALL acquire(cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
+                                  const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)objects, (void)wait_count, (void)wait, (void)event;
+    return OWN_ACQUIRE_CODE - (cl_int)count;
+}
+
+static cl_int CL_API_CALL release(cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
+                                  const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)objects, (void)wait_count, (void)wait, (void)event;
+    return OWN_RELEASE_CODE - (cl_int)count;
+}
+
+typedef void (*function)(void);
+
+static const struct {
+    const char *name;
+    function function;
+} functions[] = {
+    {"clGetDeviceIDsFromD3D11KHR", (function)get_ids},
+    {"clCreateFromD3D11BufferKHR", (function)create_buffer},
+    {"clCreateFromD3D11Texture2DNV", (function)create_texture},
+    {"clEnqueueAcquireD3D11ObjectsKHR", (function)acquire},
+    {"clEnqueueReleaseD3D11ObjectsKHR", (function)release},
+    {"clGetDeviceIDsFromDX9MediaAdapterKHR", (function)get_media_ids},
+    {"clCreateFromDX9MediaSurfaceKHR", (function)create_surface},
+};
+
+static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
+{
+    void *address;
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return memcpy(&address, &functions[i].function, sizeof(address)), address;
+    return below->clGetExtensionFunctionAddressForPlatform(platform, name);
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret)
+{
+    static const char own[] = "cl_khr_d3d11_sharing cl_khr_dx9_media_sharing ";
+    if (name != CL_DEVICE_EXTENSIONS)
+        return below->clGetDeviceInfo(device, name, room, to, size_ret);
+    char text[32768] = "";
+    cl_int status = below->clGetDeviceInfo(device, name, sizeof(text) - sizeof(own), text + sizeof(own) - 1, NULL);
+    memcpy(text, own, sizeof(own) - 1);
+    const size_t size = strlen(text) + 1;
+    if (status == CL_SUCCESS && to && room < size)
+        status = CL_INVALID_VALUE;
+    if (status == CL_SUCCESS && to)
+        memcpy(to, text, size);
+    if (status == CL_SUCCESS && size_ret)
+        *size_ret = size;
+    return status;
+}
+
+/* Takes the property of the extension, which the real driver below does not know. */
+static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint count,
+                                             const cl_device_id *devices,
+                                             void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                                             void *data, cl_int *status)
+{
+    cl_context_properties plain[32] = {0};
+    size_t length = 0;
+    for (const cl_context_properties *p = properties; p && *p && length < 30; p += 2)
+        if (*p != OWN_CONTEXT_PROPERTY) {
+            plain[length++] = p[0];
+            plain[length++] = p[1];
+        } else {
+            /* For the test to see, in a place that nothing between it and us touches. */
+            char value[32];
+            snprintf(value, sizeof(value), "%llx", (unsigned long long)p[1]);
+            setenv(OWN_SEEN_VARIABLE, value, 1);
+        }
+    return below->clCreateContext(length ? plain : NULL, count, devices, notify, data, status);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+{
+    static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    if (name != CL_LAYER_API_VERSION || (to && room < sizeof(version)))
+        return CL_INVALID_VALUE;
+    if (to)
+        memcpy(to, &version, sizeof(version));
+    if (size_ret)
+        *size_ret = sizeof(version);
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
+                                            const cl_icd_dispatch **table_ret)
+{
+    (void)entries;
+    below = target;
+    table = *target;
+    table.clGetExtensionFunctionAddressForPlatform = get_address;
+    table.clGetDeviceInfo = get_device_info;
+    table.clCreateContext = create_context;
+    *entries_ret = sizeof(table) / sizeof(void *);
+    *table_ret = &table;
+    return CL_SUCCESS;
+}

@@ -1,0 +1,18 @@
+/* What the layer of own_sharing.c answers, so that a test sees whose answer it got. */
+#ifndef CLD3D_TESTS_OWN_SHARING_H
+#define CLD3D_TESTS_OWN_SHARING_H
+
+#include <CL/cl.h>
+
+enum {
+    OWN_DEVICE_COUNT = 4711,
+    OWN_BUFFER_BYTES = 4096, /* an object of subresource or plane i has i bytes more */
+    OWN_ACQUIRE_CODE = -5000, /* less the number of objects */
+    OWN_RELEASE_CODE = -6000,
+    OWN_CONTEXT_PROPERTY = 0x401D, /* CL_CONTEXT_D3D11_DEVICE_KHR */
+};
+
+/* A variable of the environment that gets the value of the context property, in hexadecimal. */
+#define OWN_SEEN_VARIABLE "CLD3D_TEST_OWN_SHARING_SAW"
+
+#endif

@@ -1,0 +1,209 @@
+/* Where the driver has Direct3D sharing of its own, cld3d leaves all of it to the driver, and with CLD3D_FORCE=1 replaces
+ * all of it: never half of each, since two sets of objects and functions must not meet.
+ *
+ * The driver is a real one under a layer (own_sharing.c). The cases with "own" in their names need it below cld3d; the
+ * first two run this program again with it, in both settings. */
+#include "own_sharing.h"
+#include "sharing.h"
+
+#include <CL/cl_dx9_media_sharing.h>
+
+static bool under_own_sharing(void)
+{
+    const char *layers = getenv("OPENCL_LAYERS");
+    if (layers && strstr(layers, "own_sharing"))
+        return true;
+    SKIP("only as a part of the cases above");
+    return false;
+}
+
+static unsigned run_over_own_sharing(const char *cases)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *own = getenv("CLD3D_TEST_OWN_SHARING");
+    if (!CHECK(before != NULL) || !CHECK(own != NULL) || strstr(before, "own_sharing"))
+        return 0;
+    snprintf(layers, sizeof(layers), "%s:%s", own, before); /* the first is the lowest */
+    return run_again(cases, "OPENCL_LAYERS", layers);
+}
+
+static void steps_aside(void)
+{
+    CHECK_INT(run_over_own_sharing("own sharing,"), 5);
+}
+
+static void is_forced(void)
+{
+    test_setenv("CLD3D_FORCE", "1");
+    CHECK_INT(run_over_own_sharing("own sharing replaced"), 6);
+    test_setenv("CLD3D_FORCE", NULL);
+}
+
+static unsigned times_listed(const struct rig *rig, const char *word)
+{
+    static char text[65536];
+    unsigned times = 0;
+    CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_EXTENSIONS, sizeof(text), text, NULL), CL_SUCCESS);
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+        times++;
+    return times;
+}
+
+/* ---- left to the driver ---- */
+
+static void own_strings_with(struct rig *rig)
+{
+    CHECK_INT(times_listed(rig, "cl_khr_d3d11_sharing"), 1);
+    CHECK_INT(times_listed(rig, "cl_khr_dx9_media_sharing"), 1);
+    CHECK_INT(times_listed(rig, "cl_khr_d3d10_sharing"), 0);
+    CHECK_INT(times_listed(rig, "cl_nv_d3d11_sharing"), 0);
+    CHECK_INT(times_listed(rig, "cl_intel_sharing_format_query"), 0);
+}
+
+static void own_devices_with(struct rig *rig)
+{
+    cl_uint count = 0;
+    void *adapters[] = {rig->device};
+    cl_dx9_media_adapter_type_khr types[] = {CL_ADAPTER_D3D9_KHR};
+    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
+              CL_SUCCESS);
+    CHECK_INT(count, OWN_DEVICE_COUNT);
+    const clGetDeviceIDsFromDX9MediaAdapterKHR_fn of_media =
+        (clGetDeviceIDsFromDX9MediaAdapterKHR_fn)(size_t)clGetExtensionFunctionAddressForPlatform(
+            rig->platform, "clGetDeviceIDsFromDX9MediaAdapterKHR");
+    if (!CHECK(of_media != NULL))
+        return;
+    CHECK_INT(of_media(rig->platform, 1, types, adapters, CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR, 0, NULL, &count),
+              CL_SUCCESS);
+    CHECK_INT(count, OWN_DEVICE_COUNT + 1);
+}
+
+static void own_contexts_with(struct rig *rig)
+{
+    char seen[32];
+    cl_int status = 1;
+    const ULONG refs = rig_refs(rig->device);
+    test_setenv(OWN_SEEN_VARIABLE, "");
+    cl_context context = rig_make_context(rig, rig->device, false, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    snprintf(seen, sizeof(seen), "%llx", (unsigned long long)(size_t)rig->device);
+    CHECK_STR(getenv(OWN_SEEN_VARIABLE), seen);
+    CHECK_INT(rig_refs(rig->device), refs); /* cld3d holds nothing */
+    if (context)
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+static size_t bytes_of(cl_mem memory)
+{
+    size_t bytes = 0;
+    CHECK_INT(clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(memory), CL_SUCCESS);
+    return bytes;
+}
+
+static void own_objects_with(struct rig *rig)
+{
+    cl_int status = 1;
+    int resource; /* the driver's functions look at none */
+    cl_context context = rig_make_context(rig, rig->device, false, &status);
+    if (!CHECK(context != NULL))
+        return;
+    CHECK_INT(bytes_of(rig->create_buffer(context, CL_MEM_READ_WRITE, &resource, &status)), OWN_BUFFER_BYTES);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(bytes_of(rig->create_2d(context, CL_MEM_READ_WRITE, &resource, 3, &status)), OWN_BUFFER_BYTES + 3);
+    /* The driver has no such function, and ours would make an object that the driver's can't acquire. */
+    CHECK(rig->create_3d(context, CL_MEM_READ_WRITE, &resource, 0, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_OPERATION);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+static void own_commands_with(struct rig *rig)
+{
+    cl_int status = 1;
+    cl_mem none[3] = {NULL};
+    cl_context context = rig_make_context(rig, rig->device, false, &status);
+    cl_command_queue queue = context ? make_queue(rig, context, 0) : NULL;
+    if (!CHECK(queue != NULL))
+        return;
+    CHECK_INT(rig->acquire(queue, 3, none, 0, NULL, NULL), OWN_ACQUIRE_CODE - 3);
+    CHECK_INT(rig->release(queue, 2, none, 0, NULL, NULL), OWN_RELEASE_CODE - 2);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+#define OWN_CASE(name)                                                                                                 \
+    static void name(void)                                                                                             \
+    {                                                                                                                  \
+        if (under_own_sharing())                                                                                       \
+            sharing_run(&rig_d3d11, RIG_NO_CONTEXT, name##_with);                                                      \
+    }
+
+OWN_CASE(own_strings)
+OWN_CASE(own_devices)
+OWN_CASE(own_contexts)
+OWN_CASE(own_objects)
+OWN_CASE(own_commands)
+
+/* ---- replaced ---- */
+
+static void replaced_strings(struct rig *rig)
+{
+    CHECK_INT(times_listed(rig, "cl_khr_d3d11_sharing"), 1);
+    CHECK_INT(times_listed(rig, "cl_khr_d3d10_sharing"), 1);
+    CHECK_INT(times_listed(rig, "cl_khr_dx9_media_sharing"), 1);
+    CHECK_INT(times_listed(rig, "cl_nv_d3d11_sharing"), 1);
+}
+
+static void replaced_trips(struct rig *rig)
+{
+    struct shared all[KINDS];
+    test_setenv(OWN_SEEN_VARIABLE, "");
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++)
+        CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 20 + (unsigned)kind));
+    shared_close_all(all);
+    CHECK_STR(getenv(OWN_SEEN_VARIABLE), "");
+}
+
+static void replaced_devices(struct rig *rig)
+{
+    cl_uint count = 0;
+    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
+              CL_SUCCESS);
+    CHECK_INT(count, 1);
+}
+
+#define REPLACED_CASE(name, flags)                                                                                     \
+    static void name##_11(void)                                                                                        \
+    {                                                                                                                  \
+        if (under_own_sharing())                                                                                       \
+            sharing_run(&rig_d3d11, (flags), name);                                                                    \
+    }                                                                                                                  \
+    static void name##_10(void)                                                                                        \
+    {                                                                                                                  \
+        if (under_own_sharing())                                                                                       \
+            sharing_run(&rig_d3d10, (flags), name);                                                                    \
+    }
+
+REPLACED_CASE(replaced_strings, RIG_NO_CONTEXT)
+REPLACED_CASE(replaced_trips, 0)
+REPLACED_CASE(replaced_devices, RIG_NO_CONTEXT)
+
+static const struct tap_test tests[] = {
+    {"a driver that shares by itself is left alone", steps_aside},
+    {"CLD3D_FORCE=1 replaces it wholly", is_forced},
+    {"own sharing, extension strings", own_strings},
+    {"own sharing, devices", own_devices},
+    {"own sharing, contexts", own_contexts},
+    {"own sharing, objects", own_objects},
+    {"own sharing, commands", own_commands},
+    {"own sharing replaced: strings, Direct3D 11", replaced_strings_11},
+    {"own sharing replaced: strings, Direct3D 10", replaced_strings_10},
+    {"own sharing replaced: data, Direct3D 11", replaced_trips_11},
+    {"own sharing replaced: data, Direct3D 10", replaced_trips_10},
+    {"own sharing replaced: devices, Direct3D 11", replaced_devices_11},
+    {"own sharing replaced: devices, Direct3D 10", replaced_devices_10},
+};
+
+TAP_MAIN(tests)

@@ -1,0 +1,97 @@
+/* CLD3D_CPU_AS_GPU=1: a program that looks for GPUs alone finds the CPU devices, and shares with them. */
+#include "sharing.h"
+
+static bool is_set(void)
+{
+    const char *value = getenv("CLD3D_CPU_AS_GPU");
+    return value && strcmp(value, "1") == 0;
+}
+
+static bool shown_as_gpus(void)
+{
+    if (!is_set())
+        SKIP("only as a part of the case with the setting");
+    return is_set();
+}
+
+static void run_with_it(void)
+{
+    CHECK_INT(run_again("as a GPU", "CLD3D_CPU_AS_GPU", "1"), 4);
+}
+
+/* Without the setting a CPU is a CPU; the OpenCL of these tests has nothing else. */
+static void as_it_is(void)
+{
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_device_type type = 0;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &device, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
+    CHECK(type & CL_DEVICE_TYPE_CPU);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, NULL), CL_DEVICE_NOT_FOUND);
+}
+
+static void is_found(void)
+{
+    cl_platform_id platform;
+    cl_device_id device, again;
+    cl_device_type type = 0;
+    cl_uint count = 0;
+    if (!shown_as_gpus())
+        return;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, &count), CL_SUCCESS);
+    CHECK(count >= 1);
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
+    CHECK(type & CL_DEVICE_TYPE_GPU);
+    CHECK(!(type & CL_DEVICE_TYPE_CPU));
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &again, &count), CL_DEVICE_NOT_FOUND);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &again, &count), CL_SUCCESS);
+    CHECK(device == again);
+}
+
+static void context_of_type(void)
+{
+    cl_platform_id platform;
+    cl_int status = 1;
+    if (!shown_as_gpus())
+        return;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0};
+    cl_context context = clCreateContextFromType(properties, CL_DEVICE_TYPE_GPU, NULL, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    if (CHECK(context != NULL))
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+/* As FFmpeg goes: the preferred device of a Direct3D device must be a GPU. */
+SHARING_CASE(preferred, 0)
+{
+    cl_device_id device = NULL;
+    cl_device_type type = 0;
+    cl_uint count = 0;
+    struct shared shared;
+    if (!shown_as_gpus())
+        return;
+    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 1, &device,
+                                  &count),
+              CL_SUCCESS);
+    CHECK_INT(count, 1);
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
+    CHECK(type & CL_DEVICE_TYPE_GPU);
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+}
+
+static const struct tap_test tests[] = {
+    {"a CPU without the setting", as_it_is},
+    {"a CPU with the setting", run_with_it},
+    {"as a GPU: found by its type", is_found},
+    {"as a GPU: a context of the type", context_of_type},
+    SHARING_TESTS("as a GPU: preferred, and sharing", preferred),
+};
+
+TAP_MAIN(tests)

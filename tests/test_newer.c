@@ -1,0 +1,163 @@
+/* Functions of OpenCL 2.0 to 3.0, linked as any program links them, where the OpenCL below has only 1.2 (Wine's opencl.dll):
+ * what 1.2 can carry works, the rest has a clear error, and no query promises it. */
+#include "sharing.h"
+
+static cl_device_id device;
+static cl_context context;
+
+static bool open_context(void)
+{
+    cl_platform_id platform;
+    cl_int status = 1;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    return CHECK_INT(status, CL_SUCCESS);
+}
+
+static void close_context(void)
+{
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+static void queue_is(const cl_queue_properties *properties, cl_command_queue_properties expected)
+{
+    cl_int status = 1;
+    cl_command_queue_properties got = 4711;
+    cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, properties, &status);
+    if (!CHECK_INT(status, CL_SUCCESS) || !CHECK(queue != NULL))
+        return;
+    CHECK_INT(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(got), &got, NULL), CL_SUCCESS);
+    CHECK_INT(got, expected);
+    CHECK_INT(clFinish(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+}
+
+static void queue_fails(const cl_queue_properties *properties, cl_int code)
+{
+    cl_int status = 1;
+    CHECK(clCreateCommandQueueWithProperties(context, device, properties, &status) == NULL);
+    CHECK_INT(status, code);
+}
+
+static void queues(void)
+{
+    const cl_queue_properties none[] = {0}, profiling[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+    const cl_queue_properties unknown[] = {0x4711, 1, 0};
+    const cl_queue_properties on_device[] = {
+        CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+    if (!open_context())
+        return;
+    queue_is(NULL, 0);
+    queue_is(none, 0);
+    queue_is(profiling, CL_QUEUE_PROFILING_ENABLE);
+    queue_fails(unknown, CL_INVALID_VALUE);
+    queue_fails(on_device, CL_INVALID_QUEUE_PROPERTIES);
+    close_context();
+}
+
+static void samplers(void)
+{
+    const cl_sampler_properties full[] = {CL_SAMPLER_FILTER_MODE,     CL_FILTER_LINEAR,  CL_SAMPLER_NORMALIZED_COORDS, CL_TRUE,
+                                          CL_SAMPLER_ADDRESSING_MODE, CL_ADDRESS_REPEAT, 0};
+    const cl_sampler_properties unknown[] = {0x4711, 1, 0};
+    const cl_sampler_properties twice[] = {CL_SAMPLER_FILTER_MODE, CL_FILTER_LINEAR, CL_SAMPLER_FILTER_MODE,
+                                           CL_FILTER_NEAREST, 0};
+    cl_int status = 1;
+    cl_addressing_mode addressing = 0;
+    cl_filter_mode filter = 0;
+    cl_bool normalized = 4711;
+    if (!open_context())
+        return;
+    for (int i = 0; i < 2; i++) {
+        cl_sampler sampler = clCreateSamplerWithProperties(context, i ? full : NULL, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(clGetSamplerInfo(sampler, CL_SAMPLER_ADDRESSING_MODE, sizeof(addressing), &addressing, NULL), CL_SUCCESS);
+        CHECK_INT(addressing, i ? CL_ADDRESS_REPEAT : CL_ADDRESS_CLAMP);
+        CHECK_INT(clGetSamplerInfo(sampler, CL_SAMPLER_FILTER_MODE, sizeof(filter), &filter, NULL), CL_SUCCESS);
+        CHECK_INT(filter, i ? CL_FILTER_LINEAR : CL_FILTER_NEAREST);
+        CHECK_INT(clGetSamplerInfo(sampler, CL_SAMPLER_NORMALIZED_COORDS, sizeof(normalized), &normalized, NULL),
+                  CL_SUCCESS);
+        CHECK_INT(normalized, CL_TRUE);
+        CHECK_INT(clReleaseSampler(sampler), CL_SUCCESS);
+    }
+    CHECK(clCreateSamplerWithProperties(context, unknown, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_VALUE);
+    CHECK(clCreateSamplerWithProperties(context, twice, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_VALUE);
+    close_context();
+}
+
+static void buffers_and_images(void)
+{
+    const cl_mem_properties none[] = {0}, unknown[] = {0x4711, 1, 0};
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 16, .image_height = 8};
+    cl_int status = 1;
+    size_t size = 0;
+    if (!open_context())
+        return;
+    for (int i = 0; i < 2; i++) {
+        cl_mem buffer = clCreateBufferWithProperties(context, i ? none : NULL, CL_MEM_READ_WRITE, 1000, NULL, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof(size), &size, NULL), CL_SUCCESS);
+        CHECK_INT(size, 1000);
+        CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+        cl_mem image = clCreateImageWithProperties(context, i ? none : NULL, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof(size), &size, NULL), CL_SUCCESS);
+        CHECK_INT(size, 16);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
+    CHECK(clCreateBufferWithProperties(context, unknown, CL_MEM_READ_WRITE, 1000, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_PROPERTY);
+    CHECK(clCreateImageWithProperties(context, unknown, CL_MEM_READ_WRITE, &format, &desc, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_PROPERTY);
+    close_context();
+}
+
+static void the_rest_is_refused(void)
+{
+    cl_int status = 1;
+    cl_ulong time;
+    if (!open_context())
+        return;
+    CHECK(clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0) == NULL);
+    CHECK(clCreatePipe(context, CL_MEM_READ_WRITE, 4, 16, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_OPERATION);
+    CHECK(clCreateProgramWithIL(context, "nothing", 7, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_OPERATION);
+    CHECK_INT(clGetHostTimer(device, &time), CL_INVALID_OPERATION);
+    CHECK_INT(clSetDefaultDeviceCommandQueue(context, device, NULL), CL_INVALID_OPERATION);
+    close_context();
+}
+
+static void nothing_is_promised(void)
+{
+    static const cl_device_info numbers[] = {CL_DEVICE_SVM_CAPABILITIES, CL_DEVICE_PIPE_SUPPORT,
+                                             CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES, CL_DEVICE_MAX_NUM_SUB_GROUPS};
+    char text[256] = "something";
+    size_t size = 0;
+    if (!open_context())
+        return;
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        cl_ulong value = ~0ull;
+        if (clGetDeviceInfo(device, numbers[i], sizeof(value), &value, &size) == CL_SUCCESS)
+            CHECK_INT(size == 8 ? value : (cl_uint)value, 0);
+    }
+    if (clGetDeviceInfo(device, CL_DEVICE_IL_VERSION, sizeof(text), text, &size) == CL_SUCCESS) {
+        CHECK_STR(text, "");
+        CHECK_INT(size, 1);
+    }
+    close_context();
+}
+
+static const struct tap_test tests[] = {
+    {"queues with properties", queues},
+    {"samplers with properties", samplers},
+    {"buffers and images with properties", buffers_and_images},
+    {"what OpenCL 1.2 has not is refused", the_rest_is_refused},
+    {"what is refused is not promised", nothing_is_promised},
+};
+
+TAP_MAIN(tests)
