@@ -116,6 +116,9 @@ DX9_CASE(device_arguments, RIG_NO_CONTEXT)
     CHECK_INT(get(platform, 0, (cl_uint *)&type, &adapter, all_set, 1, &device, &count), CL_INVALID_VALUE);
     CHECK_INT(get(platform, 1, NULL, &adapter, all_set, 1, &device, &count), CL_INVALID_VALUE);
     CHECK_INT(get(platform, 1, (cl_uint *)&type, NULL, all_set, 1, &device, &count), CL_INVALID_VALUE);
+    CHECK_INT(get(platform, 1, (cl_uint *)8, &adapter, all_set, 1, &device, &count), CL_INVALID_VALUE);
+    CHECK_INT(get(platform, 1, (cl_uint *)&type, (void *)8, all_set, 1, &device, &count), CL_INVALID_VALUE);
+    CHECK_INT(get(platform, 0x7FFFFFFF, (cl_uint *)&type, &adapter, all_set, 1, &device, &count), CL_INVALID_VALUE);
     CHECK_INT(get(platform, 1, (cl_uint *)&type, &adapter, all_set, 0, &device, &count), CL_INVALID_VALUE);
     CHECK_INT(get(platform, 1, (cl_uint *)&type, &adapter, all_set, 0, NULL, NULL), CL_INVALID_VALUE);
     for (size_t i = 0; i < sizeof(bad_sets) / sizeof(bad_sets[0]); i++)
