@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef _WIN32
 #include <windows.h>
@@ -21,6 +22,9 @@ typedef pthread_mutex_t os_mutex;
 /* A mutex, not recursive; static initialisation with OS_MUTEX_INIT, nothing to destroy. */
 void os_lock(os_mutex *mutex);
 void os_unlock(os_mutex *mutex);
+
+/* A number that no other living thread has. */
+uintptr_t os_thread(void);
 
 /* Copies the setting `name` from the environment to `value` (always terminated, cut at `size`).
  * Returns false, with an empty value, if it is not set. */

@@ -22,6 +22,11 @@ void os_unlock(os_mutex *mutex)
     pthread_mutex_unlock(mutex);
 }
 
+uintptr_t os_thread(void)
+{
+    return (uintptr_t)pthread_self();
+}
+
 bool os_setting(const char *name, char *value, size_t size)
 {
     /* A program that runs with more rights than its user must not be steered by the user's environment. */

@@ -12,6 +12,11 @@ void os_unlock(os_mutex *mutex)
     ReleaseSRWLockExclusive(mutex);
 }
 
+uintptr_t os_thread(void)
+{
+    return GetCurrentThreadId();
+}
+
 bool os_setting(const char *name, char *value, size_t size)
 {
     const DWORD length = GetEnvironmentVariableA(name, value, (DWORD)size);

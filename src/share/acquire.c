@@ -360,6 +360,28 @@ static cl_int release_now(struct command *c)
     return stored ? end_release(c) : fail(c, CL_OUT_OF_RESOURCES);
 }
 
+/* A release in another queue than the acquire's comes after its bytes, which else would be read from memory that the
+ * release gives back. */
+static cl_int follow_acquires(const struct command *c)
+{
+    cl_command_queue handle = c->queue->head.handle;
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = 0; i < c->count && status == CL_SUCCESS; i++) {
+        const cl_event upload = c->objects[i]->pending; /* the release's alone in this state */
+        cl_command_queue of = NULL;
+        if (!upload || event_status(upload) <= CL_COMPLETE ||
+            below()->clGetEventInfo(upload, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL) != CL_SUCCESS || of == handle)
+            continue;
+        cl_event passed = NULL;
+        if (holds_possible())
+            holds_note(handle, 1, &upload);
+        status = log_next(c->call, "clEnqueueBarrierWithWaitList",
+                          below()->clEnqueueBarrierWithWaitList(handle, 1, &upload, &passed));
+        event_put(passed);
+    }
+    return status;
+}
+
 static cl_int release_objects(struct command *c)
 {
     bool deferred = false;
@@ -373,9 +395,11 @@ static cl_int release_objects(struct command *c)
     }
     if (holds_possible())
         holds_note(c->queue->head.handle, c->wait_count, c->wait);
-    if (!deferred && !queue_held(c->queue))
+    cl_int status = follow_acquires(c);
+    if (status == CL_SUCCESS && !deferred && !queue_held(c->queue))
         return release_now(c);
-    const cl_int status = deferred_release(c);
+    if (status == CL_SUCCESS)
+        status = deferred_release(c);
     if (status != CL_SUCCESS)
         command_set_state(c, OBJECT_ACQUIRED);
     return status;

@@ -60,13 +60,13 @@ static void give_up_claim(struct context_record *context, struct claim *claim)
  * registry_lock. */
 static struct object_record *leaving;
 
-/* The end of an acquire whose bytes are on their way. What holds its queue may be the caller's to set: then the object
- * is put aside until a user event was set, and true returned. */
+/* The end of an acquire whose bytes are on their way. What holds its queue may be the caller's to set, or the caller be in
+ * a callback: then the object is put aside for later, and true returned. */
 static bool put_aside(struct object_record *object)
 {
     if (!object->pending || event_status(object->pending) <= CL_COMPLETE)
         return false;
-    if (!event_held(object->pending)) {
+    if (!event_held(object->pending) && !callback_runs_here()) {
         context_flush(object->context);
         below()->clWaitForEvents(1, &object->pending);
         return false;
@@ -101,6 +101,8 @@ static void destroy(struct record *record)
 
 void object_sweep(void)
 {
+    if (callback_runs_here())
+        return;
     os_lock(&registry_lock);
     struct object_record *list = leaving;
     leaving = NULL;
@@ -142,7 +144,7 @@ void object_settle(struct object_record *object)
     const cl_int status = event_status(pending);
     os_lock(&registry_lock);
     const bool undo = status < 0 && object->state == OBJECT_ACQUIRED;
-    const bool keep = status > CL_COMPLETE && object->state == OBJECT_ACQUIRED && !object->pending;
+    const bool keep = status > CL_COMPLETE && !object->pending;
     if (undo)
         object->state = OBJECT_ACQUIRING; /* nobody else touches the transfer now */
     if (keep)
@@ -375,6 +377,7 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     /* The driver's goes with the record: a deferred command may still need it. */
     object->given_back = true;
     record_put(object);
+    object_sweep();
     return CL_SUCCESS;
 }
 
