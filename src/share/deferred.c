@@ -259,6 +259,10 @@ static bool step(struct deferred *d)
 /* It stays in the list until its gate is over for all that wait for it. */
 static void finish(struct deferred *d)
 {
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < d->command.count; i++)
+        d->command.objects[i]->deferred--;
+    os_unlock(&registry_lock);
     below()->clSetUserEventStatus(d->gate, d->done ? CL_COMPLETE : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     holds_over(d->gate);
     os_lock(&registry_lock);
@@ -266,8 +270,6 @@ static void finish(struct deferred *d)
     while (*place != d)
         place = &(*place)->after;
     *place = d->after;
-    for (cl_uint i = 0; i < d->command.count; i++)
-        d->command.objects[i]->deferred--;
     os_unlock(&registry_lock);
     put(d);
 }

@@ -129,6 +129,12 @@ bool callback_runs_here(void);
 
 /* ---- shared objects (object.c) ---- */
 
+/* The event of an acquire, until its bytes are through. */
+struct upload {
+    cl_event event; /* owned */
+    atomic_uint holds;
+};
+
 enum object_state {
     OBJECT_IDLE,      /* Direct3D's */
     OBJECT_ACQUIRING, /* an acquire call is at work */
@@ -153,7 +159,7 @@ struct object_record {
 
     /* Guarded by registry_lock. */
     enum object_state state;
-    cl_event pending;  /* owned; the acquire's event while its bytes are on their way and it may still fail, else NULL */
+    struct upload *pending; /* held; of the acquire while its bytes are on their way and it may still fail, else NULL */
     unsigned deferred; /* releases and acquires that wait for a user event */
 };
 
@@ -175,6 +181,11 @@ cl_mem object_create(const struct object_request *request, cl_context context, c
 struct object_record *object_root(struct object_record *object);
 /* Looks whether an acquire that was waiting for events has failed since, and undoes it if so. */
 void object_settle(struct object_record *object);
+/* Notes the event of an acquire, with a reference of its own. */
+void object_expect(struct object_record *object, cl_event event);
+/* What is still on its way to an object, held, or NULL. */
+struct upload *object_upload(struct object_record *object);
+void upload_put(struct upload *upload);
 /* Lets the objects go that were kept for bytes on their way out of them, as far as nothing holds those any longer. */
 void object_sweep(void);
 
