@@ -523,6 +523,29 @@ SHARING_CASE(behind_a_cycle_in_a_free_queue, 0)
     CHECK_INT(clReleaseCommandQueue(third), CL_SUCCESS);
 }
 
+/* A release in another queue than its acquire's comes behind that, though nothing says so in OpenCL. */
+SHARING_CASE(release_in_another_queue, 0)
+{
+    struct shared all[KINDS];
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    if (shared_open_all(rig, 1, all)) {
+        for (unsigned i = 0; i < KINDS; i++) {
+            cl_event user = user_event(rig->context), released = NULL;
+            CHECK_INT(rig->acquire(rig->queue, 1, &all[i].object, 1, &user, NULL), CL_SUCCESS);
+            CHECK_INT(rig->release(other, 1, &all[i].object, 0, NULL, &released), CL_SUCCESS);
+            CHECK(rig_event_status(released) > CL_COMPLETE);
+            CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+            CHECK(d3d_has(rig, &all[i], 1 + i));
+            CHECK_INT(outcome(released), CL_COMPLETE);
+            end_event(released);
+            end_event(user);
+            CHECK(round_trip(rig, &all[i], 1 + i, 30 + i));
+        }
+        shared_close_all(all);
+    }
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+}
+
 /* What is enqueued behind a release can't hold it back. */
 SHARING_CASE(held_again_behind_the_release, 0)
 {
@@ -680,6 +703,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("whole cycles behind a user event", cycles_meanwhile),
     SHARING_TESTS("a cycle in a free queue behind one in a held queue", cycle_in_a_free_queue),
     SHARING_TESTS("behind a cycle in a free queue", behind_a_cycle_in_a_free_queue),
+    SHARING_TESTS("release in another queue than the acquire", release_in_another_queue),
     SHARING_TESTS("a queue held again behind a release", held_again_behind_the_release),
     SHARING_TESTS("other objects and queues are not held up", others_go_on),
     SHARING_TESTS("objects given back while their release waits", given_back_meanwhile),

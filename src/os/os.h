@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef _WIN32
 #include <windows.h>
@@ -36,6 +37,9 @@ bool os_thread_start(void (*run)(void *data), void *data);
 
 /* Nanoseconds of a clock that only goes forward. */
 unsigned long long os_nanoseconds(void);
+
+/* A number that no other living thread has. */
+uintptr_t os_thread(void);
 
 /* Copies the setting `name` from the environment to `value` (always terminated, cut at `size`).
  * Returns false, with an empty value, if it is not set. */

@@ -76,6 +76,11 @@ unsigned long long os_nanoseconds(void)
     return (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec;
 }
 
+uintptr_t os_thread(void)
+{
+    return (uintptr_t)pthread_self();
+}
+
 bool os_setting(const char *name, char *value, size_t size)
 {
     /* A program that runs with more rights than its user must not be steered by the user's environment. */

@@ -62,6 +62,11 @@ unsigned long long os_nanoseconds(void)
     return ticks / second * 1000000000 + ticks % second * 1000000000 / second;
 }
 
+uintptr_t os_thread(void)
+{
+    return GetCurrentThreadId();
+}
+
 bool os_setting(const char *name, char *value, size_t size)
 {
     const DWORD length = GetEnvironmentVariableA(name, value, (DWORD)size);

@@ -118,26 +118,20 @@ void command_abandon(const struct command *c, cl_uint count)
         c->objects[i]->transport->abandon(&c->objects[i]->transfer);
 }
 
+/* Written only where it changes: an earlier deferred command of the object may be reading it, and has set the same. */
 void command_set_rows(const struct command *c, bool later)
 {
     for (cl_uint i = 0; i < c->count; i++)
-        c->objects[i]->transfer.in_rows = later;
+        if (c->objects[i]->transfer.in_rows != later)
+            c->objects[i]->transfer.in_rows = later;
 }
 
 /* The bytes are on their way, and the acquire may still fail with what it waits for: each object remembers the event that
  * will tell. */
 static void remember(const struct command *c, cl_event event)
 {
-    for (cl_uint i = 0; i < c->count && event; i++) {
-        if (below()->clRetainEvent(event) != CL_SUCCESS)
-            continue;
-        os_lock(&registry_lock);
-        cl_event before = c->objects[i]->pending;
-        c->objects[i]->pending = event;
-        os_unlock(&registry_lock);
-        if (before)
-            event_put(before);
-    }
+    for (cl_uint i = 0; i < c->count; i++)
+        object_expect(c->objects[i], event);
 }
 
 /* ---- commands ---- */
@@ -360,6 +354,35 @@ static cl_int release_now(struct command *c)
     return stored ? end_release(c) : fail(c, CL_OUT_OF_RESOURCES);
 }
 
+static cl_int follow(const struct command *c, cl_event upload)
+{
+    cl_command_queue handle = c->queue->head.handle, of = NULL;
+    cl_event passed = NULL;
+    if (event_status(upload) <= CL_COMPLETE ||
+        below()->clGetEventInfo(upload, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL) != CL_SUCCESS || of == handle)
+        return CL_SUCCESS;
+    if (holds_possible())
+        holds_note(handle, 1, &upload);
+    const cl_int status = log_next(c->call, "clEnqueueBarrierWithWaitList",
+                                   below()->clEnqueueBarrierWithWaitList(handle, 1, &upload, &passed));
+    event_put(passed);
+    return status;
+}
+
+/* A release in another queue than the acquire's comes after its bytes, which else would be read from memory that the
+ * release gives back. */
+static cl_int follow_acquires(const struct command *c)
+{
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = 0; i < c->count && status == CL_SUCCESS; i++) {
+        struct upload *upload = object_upload(c->objects[i]);
+        if (upload)
+            status = follow(c, upload->event);
+        upload_put(upload);
+    }
+    return status;
+}
+
 static cl_int release_objects(struct command *c)
 {
     bool deferred = false;
@@ -373,9 +396,11 @@ static cl_int release_objects(struct command *c)
     }
     if (holds_possible())
         holds_note(c->queue->head.handle, c->wait_count, c->wait);
-    if (!deferred && !queue_held(c->queue))
+    cl_int status = follow_acquires(c);
+    if (status == CL_SUCCESS && !deferred && !queue_held(c->queue))
         return release_now(c);
-    const cl_int status = deferred_release(c);
+    if (status == CL_SUCCESS)
+        status = deferred_release(c);
     if (status != CL_SUCCESS)
         command_set_state(c, OBJECT_ACQUIRED);
     return status;

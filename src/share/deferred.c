@@ -15,38 +15,48 @@ struct deferred {
     struct command command; /* its own lists and holds */
     bool release;
     cl_event gate;          /* owned */
-    cl_event start;         /* owned; complete when the commands before it are: of an acquire with its wait list */
-    cl_event *reads;        /* owned; of a release */
-    cl_event *waits;        /* what held the queue when the command was enqueued, and is not over: guarded by
-                               registry_lock. What holds it since then comes after the command */
+    cl_event *parts;        /* owned, one more than objects. First a marker: complete when the commands before it are, of
+                               an acquire with its wait list. Then the reads or writes of the objects, as far as they are
+                               enqueued */
+    cl_command_queue own;   /* owned; of an acquire: for its writes, since the application's queue waits at the gate */
+    bool written;           /* an acquire's writes are enqueued */
+    bool done;              /* what the gate will say */
+    atomic_uint left;       /* parts that a command begun in a callback still waits for */
+    atomic_uint holds;
+
+    /* Guarded by registry_lock. */
+    cl_event *waits;        /* what held the queue when the command was enqueued, and is not over. What holds it since then
+                               comes after the command */
     unsigned wait_count;
+    unsigned number;        /* in the order of their calls */
+    bool begun;             /* somebody runs it */
+    bool coming;            /* see coming_locked */
     struct deferred *after;
 };
 
 /* In the order of their calls. Guarded by registry_lock. */
 static struct deferred *list;
-/* Runs them one after the other, though several threads set user events. Free while a gate is set: the driver may call
- * the application back from there, and that may set the next user event. */
-static os_mutex running = OS_MUTEX_INIT;
+static unsigned numbers;
 
 static const cl_icd_dispatch *below(void)
 {
     return tier_formats();
 }
 
-static void destroy(struct deferred *d)
+static void put(struct deferred *d)
 {
-    if (!d)
+    if (atomic_fetch_sub_explicit(&d->holds, 1, memory_order_acq_rel) != 1)
         return;
     for (cl_uint i = 0; i < d->command.count; i++)
         record_put(d->command.objects[i]);
-    if (d->reads)
-        event_release_all(d->command.count, d->reads);
-    event_release_all(1, &d->gate);
-    event_release_all(1, &d->start);
+    if (d->parts)
+        event_release_all(d->command.count + 1, d->parts);
+    event_put(d->gate);
+    if (d->own)
+        below()->clReleaseCommandQueue(d->own);
     record_put(d->command.queue);
     free(d->command.objects);
-    free(d->reads);
+    free(d->parts);
     free(d->waits);
     free(d);
 }
@@ -57,6 +67,7 @@ static struct deferred *make(const struct command *c, bool release)
     struct deferred *d = calloc(1, sizeof(*d));
     if (!d)
         return NULL;
+    atomic_store_explicit(&d->holds, 1, memory_order_relaxed);
     d->release = release;
     d->command = *c;
     d->command.first = NULL;
@@ -66,12 +77,12 @@ static struct deferred *make(const struct command *c, bool release)
     record_hold(c->queue);
     d->command.count = 0;
     d->command.objects = calloc(c->count, sizeof(struct object_record *));
-    d->reads = release ? calloc(c->count, sizeof(*d->reads)) : NULL;
+    d->parts = calloc(c->count + 1, sizeof(*d->parts));
     cl_int status = CL_OUT_OF_HOST_MEMORY;
-    if (d->command.objects && (d->reads || !release) && holds_copy(c->queue, &d->waits, &d->wait_count))
+    if (d->command.objects && d->parts && holds_copy(c->queue, &d->waits, &d->wait_count))
         d->gate = below()->clCreateUserEvent(c->queue->context->head.handle, &status);
     if (!d->gate) {
-        destroy(d);
+        put(d);
         return NULL;
     }
     for (; d->command.count < c->count; d->command.count++) {
@@ -90,6 +101,7 @@ static void append(struct deferred *d, enum object_state state)
     while (*place)
         place = &(*place)->after;
     *place = d;
+    d->number = ++numbers;
     d->wait_count = holds_left_locked(d->command.queue, d->waits, d->wait_count);
     holds_add_gate_locked(d->command.queue, d->gate);
     for (cl_uint i = 0; i < d->command.count; i++) {
@@ -97,7 +109,7 @@ static void append(struct deferred *d, enum object_state state)
         d->command.objects[i]->deferred++;
     }
     os_unlock(&registry_lock);
-    deferred_run();
+    deferred_run(false);
 }
 
 void deferred_let_go_locked(cl_event event)
@@ -134,14 +146,14 @@ cl_int deferred_release(struct command *c)
     cl_int status = command_barrier(c);
     if (status == CL_SUCCESS)
         status = log_next(c->call, "clEnqueueMarkerWithWaitList",
-                          below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, 0, NULL, &d->start));
+                          below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, 0, NULL, &d->parts[0]));
     command_set_rows(c, true);
     if (status == CL_SUCCESS)
-        status = command_transfer(c, false, c->queue->head.handle, c->wait_count, c->wait, d->reads);
+        status = command_transfer(c, false, c->queue->head.handle, c->wait_count, c->wait, d->parts + 1);
     if (status == CL_SUCCESS)
         status = close_gate(c, d);
     if (status != CL_SUCCESS) {
-        destroy(d);
+        put(d);
         return status;
     }
     log_write(LOG_DEBUG, "%s: the queue waits for a user event: Direct3D gets its bytes when that is set", c->call);
@@ -156,11 +168,11 @@ cl_int deferred_acquire(struct command *c)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     cl_int status = log_next(c->call, "clEnqueueMarkerWithWaitList",
                              below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait,
-                                                                  &d->start));
+                                                                  &d->parts[0]));
     if (status == CL_SUCCESS)
         status = close_gate(c, d);
     if (status != CL_SUCCESS) {
-        destroy(d);
+        put(d);
         return status;
     }
     append(d, OBJECT_ACQUIRED);
@@ -169,116 +181,248 @@ cl_int deferred_acquire(struct command *c)
 
 /* ---- the second part ---- */
 
-/* OpenCL's reads are done or have failed; on success Direct3D gets the bytes. */
-static bool end_release(struct deferred *d)
+/* The events of OpenCL's part that have to be over before the next step. */
+static cl_event *awaited(const struct deferred *d, cl_uint *count)
 {
-    const struct command *c = &d->command;
-    if (below()->clWaitForEvents(c->count, d->reads) != CL_SUCCESS) {
-        log_write(LOG_WARN, "%s: a command that it waits for has failed: the objects stay acquired", c->call);
-        /* A failed command may let later ones overtake those before it (PoCL 3.1): let these be over. */
-        below()->clWaitForEvents(1, &d->start);
-        command_set_state(c, OBJECT_ACQUIRED);
-        return false;
-    }
-    bool done = true;
-    for (cl_uint i = 0; i < c->count; i++) {
-        const bool stored = c->objects[i]->transport->store(&c->objects[i]->transfer);
-        done = done && stored;
-    }
-    return done;
+    const bool first = !d->release && !d->written;
+    *count = d->release ? d->command.count + 1 : first ? 1 : d->command.count;
+    return d->release || first ? d->parts : d->parts + 1;
 }
 
-/* The writes go through a queue of their own, since the application's waits at the gate. */
-static cl_int write_now(const struct command *c)
+/* OpenCL's reads are done or have failed; on success Direct3D gets the bytes. */
+static void end_release(struct deferred *d)
 {
-    cl_int status;
-    cl_device_id device;
-    cl_command_queue application = c->queue->head.handle;
-    cl_event *writes = calloc(c->count, sizeof(*writes));
-    if (!writes)
-        return CL_OUT_OF_HOST_MEMORY;
-    status = below()->clGetCommandQueueInfo(application, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
-    cl_command_queue own = NULL;
-    if (status == CL_SUCCESS)
-        own = below()->clCreateCommandQueue(c->queue->context->head.handle, device, 0, &status);
-    if (own)
-        status = command_transfer(c, true, own, 0, NULL, writes);
-    if (own && status == CL_SUCCESS) {
-        below()->clFlush(own);
-        status = below()->clWaitForEvents(c->count, writes);
-        event_release_all(c->count, writes);
+    const struct command *c = &d->command;
+    if (event_list_failed(c->count, d->parts + 1)) {
+        log_write(LOG_WARN, "%s: a command that it waits for has failed: the objects stay acquired", c->call);
+        command_set_state(c, OBJECT_ACQUIRED);
+        return;
     }
-    if (own)
-        below()->clReleaseCommandQueue(own);
-    free(writes);
+    d->done = true;
+    for (cl_uint i = 0; i < c->count; i++) {
+        const bool stored = c->objects[i]->transport->store(&c->objects[i]->transfer);
+        d->done = d->done && stored;
+    }
+}
+
+static cl_int write_all(struct deferred *d)
+{
+    const struct command *c = &d->command;
+    cl_device_id device;
+    cl_int status = below()->clGetCommandQueueInfo(c->queue->head.handle, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+    if (status == CL_SUCCESS)
+        d->own = below()->clCreateCommandQueue(c->queue->context->head.handle, device, 0, &status);
+    if (d->own)
+        status = command_transfer(c, true, d->own, 0, NULL, d->parts + 1);
+    if (status == CL_SUCCESS)
+        below()->clFlush(d->own);
     return log_next(c->call, "the write to an object", status);
 }
 
-static bool end_acquire(struct deferred *d)
+/* What the acquire waits for is over: Direct3D's part, and the writes. */
+static bool begin_writes(struct deferred *d)
 {
     const struct command *c = &d->command;
-    bool done = below()->clWaitForEvents(1, &d->start) == CL_SUCCESS;
-    cl_uint fetched = 0, arrived = 0;
-    for (; done && fetched < c->count; fetched++)
-        done = c->objects[fetched]->transport->fetch(&c->objects[fetched]->transfer);
-    for (; done && arrived < c->count; arrived++)
-        done = c->objects[arrived]->transport->arrive(&c->objects[arrived]->transfer);
-    if (done)
-        done = write_now(c) == CL_SUCCESS;
-    if (!done) {
-        command_abandon(c, arrived);
-        command_set_state(c, OBJECT_IDLE);
-        log_write(LOG_WARN, "%s: the deferred acquire failed: the objects are not acquired", c->call);
+    bool done = event_status(d->parts[0]) >= 0;
+    for (cl_uint i = 0; done && i < c->count; i++)
+        done = c->objects[i]->transport->fetch(&c->objects[i]->transfer);
+    for (cl_uint i = 0; done && i < c->count; i++)
+        done = c->objects[i]->transport->arrive(&c->objects[i]->transfer);
+    d->written = done && write_all(d) == CL_SUCCESS;
+    return d->written;
+}
+
+static void end_acquire(struct deferred *d)
+{
+    const struct command *c = &d->command;
+    d->done = d->written && !event_list_failed(c->count, d->parts + 1);
+    if (d->done)
+        return;
+    command_abandon(c, c->count);
+    command_set_state(c, OBJECT_IDLE);
+    log_write(LOG_WARN, "%s: the deferred acquire failed: the objects are not acquired", c->call);
+}
+
+/* Goes on when what was awaited is over. False: there is more to wait for. */
+static bool step(struct deferred *d)
+{
+    if (d->release) {
+        end_release(d);
+        return true;
     }
-    return done;
+    if (!d->written && begin_writes(d))
+        return false;
+    end_acquire(d);
+    return true;
+}
+
+/* It stays in the list until its gate is over for all that wait for it. */
+static void finish(struct deferred *d)
+{
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < d->command.count; i++)
+        d->command.objects[i]->deferred--;
+    os_unlock(&registry_lock);
+    below()->clSetUserEventStatus(d->gate, d->done ? CL_COMPLETE : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    holds_over(d->gate);
+    os_lock(&registry_lock);
+    struct deferred **place = &list;
+    while (*place != d)
+        place = &(*place)->after;
+    *place = d->after;
+    os_unlock(&registry_lock);
+    put(d);
+}
+
+/* ---- who runs it, and when ---- */
+
+static bool share_objects(const struct deferred *a, const struct deferred *b)
+{
+    for (cl_uint i = 0; i < a->command.count; i++)
+        for (cl_uint k = 0; k < b->command.count; k++)
+            if (a->command.objects[i] == b->command.objects[k])
+                return true;
+    return false;
 }
 
 static bool ready_locked(const struct deferred *d)
 {
-    if (d->wait_count)
+    if (d->begun || d->wait_count)
         return false;
     /* Behind an earlier command on one of its objects it has to wait, even in a free queue. */
     for (const struct deferred *before = list; before != d; before = before->after)
-        for (cl_uint i = 0; i < before->command.count; i++)
-            for (cl_uint k = 0; k < d->command.count; k++)
-                if (before->command.objects[i] == d->command.objects[k])
-                    return false;
+        if (share_objects(before, d))
+            return false;
     return true;
 }
 
 static struct deferred *next_ready(void)
 {
     os_lock(&registry_lock);
-    struct deferred **place = &list;
-    while (*place && !ready_locked(*place))
-        place = &(*place)->after;
-    struct deferred *found = *place;
+    struct deferred *d = list;
+    while (d && !ready_locked(d))
+        d = d->after;
+    if (d)
+        d->begun = true;
+    os_unlock(&registry_lock);
+    if (d)
+        context_flush(d->command.queue->context);
+    return d;
+}
+
+static void run_here(struct deferred *d)
+{
+    do {
+        cl_uint count;
+        cl_event *events = awaited(d, &count);
+        /* One by one: a failed command may let later ones overtake those before it (PoCL 3.1). */
+        for (cl_uint i = 0; i < count; i++)
+            below()->clWaitForEvents(1, &events[i]);
+    } while (!step(d));
+    finish(d);
+}
+
+static void run_ready_later(void);
+static void run_later(struct deferred *d);
+
+static void go_on(struct deferred *d)
+{
+    if (atomic_fetch_sub(&d->left, 1) != 1)
+        return;
+    if (!step(d)) {
+        run_later(d);
+        return;
+    }
+    finish(d);
+    run_ready_later();
+}
+
+static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
+{
+    struct callback_entry entry;
+    (void)event;
+    (void)status;
+    callback_enter(&entry);
+    go_on(data);
+    callback_leave(&entry);
+}
+
+/* Whoever ends the last part goes on with the command. */
+static void run_later(struct deferred *d)
+{
+    cl_uint count;
+    cl_event *events = awaited(d, &count);
+    atomic_store(&d->left, count + 1);
+    for (cl_uint i = 0; i < count; i++) {
+        if (below()->clSetEventCallback(events[i], CL_COMPLETE, part_over, d) == CL_SUCCESS)
+            continue;
+        below()->clWaitForEvents(1, &events[i]);
+        atomic_fetch_sub(&d->left, 1);
+    }
+    go_on(d);
+}
+
+static void run_ready_later(void)
+{
+    for (struct deferred *d = next_ready(); d; d = next_ready())
+        run_later(d);
+}
+
+/* Whether a command comes to its end by itself: others run it, or all that it waits for. */
+static bool coming_locked(const struct deferred *d)
+{
+    unsigned gates = 0;
+    for (const struct deferred *before = list; before != d; before = before->after) {
+        for (unsigned i = 0; i < d->wait_count; i++)
+            gates += before->coming && d->waits[i] == before->gate;
+        if (!before->coming && share_objects(before, d))
+            return d->begun;
+    }
+    return d->begun || gates == d->wait_count;
+}
+
+/* The first command up to number `last` that is on its way, with a hold. */
+static struct deferred *find_coming(unsigned last)
+{
+    struct deferred *found = NULL;
+    os_lock(&registry_lock);
+    for (struct deferred *d = list; d && !found; d = d->after) {
+        d->coming = coming_locked(d);
+        if (d->coming && d->number <= last)
+            found = d;
+    }
     if (found)
-        *place = found->after;
+        atomic_fetch_add_explicit(&found->holds, 1, memory_order_relaxed);
     os_unlock(&registry_lock);
     return found;
 }
 
-/* With `running` held. */
-static void run(struct deferred *d)
+static void run_ready_here(void)
 {
-    context_flush(d->command.queue->context);
-    const bool done = d->release ? end_release(d) : end_acquire(d);
-    os_lock(&registry_lock);
-    for (cl_uint i = 0; i < d->command.count; i++)
-        d->command.objects[i]->deferred--;
-    os_unlock(&registry_lock);
-    os_unlock(&running);
-    below()->clSetUserEventStatus(d->gate, done ? CL_COMPLETE : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-    holds_over(d->gate);
-    destroy(d);
-    os_lock(&running);
+    for (struct deferred *d = next_ready(); d; d = next_ready())
+        run_here(d);
 }
 
-void deferred_run(void)
+/* What a user event has set free may wait for a command that another thread runs, or be run by it. */
+static void run_all(void)
 {
-    os_lock(&running);
-    for (struct deferred *d = next_ready(); d; d = next_ready())
-        run(d);
-    os_unlock(&running);
+    os_lock(&registry_lock);
+    const unsigned last = numbers;
+    os_unlock(&registry_lock);
+    run_ready_here();
+    for (struct deferred *d = find_coming(last); d; d = find_coming(last)) {
+        below()->clWaitForEvents(1, &d->gate);
+        put(d);
+        run_ready_here();
+    }
+}
+
+void deferred_run(bool all)
+{
+    if (callback_runs_here())
+        run_ready_later();
+    else if (all)
+        run_all();
+    else
+        run_ready_here();
 }

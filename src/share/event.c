@@ -137,8 +137,10 @@ void event_put(cl_event event)
 
 void event_release_all(cl_uint count, cl_event *events)
 {
-    for (cl_uint i = 0; i < count; i++)
+    for (cl_uint i = 0; i < count; i++) {
         event_put(events[i]);
+        events[i] = NULL;
+    }
 }
 
 void event_sweep(void)

@@ -60,15 +60,16 @@ static void give_up_claim(struct context_record *context, struct claim *claim)
  * registry_lock. */
 static struct object_record *leaving;
 
-/* The end of an acquire whose bytes are on their way. What holds its queue may be the caller's to set: then the object
- * is put aside until a user event was set, and true returned. */
+/* The end of an acquire whose bytes are on their way. What holds its queue may be the caller's to set, or the caller be in
+ * a callback: then the object is put aside for later, and true returned. */
 static bool put_aside(struct object_record *object)
 {
-    if (!object->pending || event_status(object->pending) <= CL_COMPLETE)
+    const struct upload *upload = object->pending;
+    if (!upload || event_status(upload->event) <= CL_COMPLETE)
         return false;
-    if (!event_held(object->pending)) {
+    if (!event_held(upload->event) && !callback_runs_here()) {
         context_flush(object->context);
-        below()->clWaitForEvents(1, &object->pending);
+        below()->clWaitForEvents(1, &upload->event);
         return false;
     }
     atomic_store_explicit(&object->head.holds, 1, memory_order_relaxed);
@@ -84,8 +85,7 @@ static void destroy(struct record *record)
     struct object_record *object = (struct object_record *)record;
     if (put_aside(object))
         return;
-    if (object->pending)
-        event_put(object->pending);
+    upload_put(object->pending);
     if (object->transport)
         object->transport->destroy(&object->transfer);
     if (object->transfer.surface.resource)
@@ -101,6 +101,8 @@ static void destroy(struct record *record)
 
 void object_sweep(void)
 {
+    if (callback_runs_here())
+        return;
     os_lock(&registry_lock);
     struct object_record *list = leaving;
     leaving = NULL;
@@ -130,33 +132,72 @@ struct object_record *object_root(struct object_record *object)
     return object;
 }
 
-void object_settle(struct object_record *object)
+/* ---- the bytes of an acquire ---- */
+
+void upload_put(struct upload *upload)
+{
+    if (!upload || atomic_fetch_sub_explicit(&upload->holds, 1, memory_order_acq_rel) != 1)
+        return;
+    event_put(upload->event);
+    free(upload);
+}
+
+struct upload *object_upload(struct object_record *object)
 {
     os_lock(&registry_lock);
-    cl_event pending = object->state == OBJECT_ACQUIRED ? object->pending : NULL;
-    if (pending)
-        object->pending = NULL; /* ours now; whoever comes meanwhile sees the object acquired */
+    struct upload *upload = object->pending;
+    if (upload)
+        atomic_fetch_add_explicit(&upload->holds, 1, memory_order_relaxed);
     os_unlock(&registry_lock);
-    if (!pending)
+    return upload;
+}
+
+void object_expect(struct object_record *object, cl_event event)
+{
+    struct upload *upload = malloc(sizeof(*upload));
+    if (!upload || below()->clRetainEvent(event) != CL_SUCCESS) {
+        free(upload);
+        below()->clWaitForEvents(1, &event); /* better late than not known */
         return;
-    const cl_int status = event_status(pending);
+    }
+    upload->event = event;
+    atomic_store_explicit(&upload->holds, 1, memory_order_relaxed);
     os_lock(&registry_lock);
-    const bool undo = status < 0 && object->state == OBJECT_ACQUIRED;
-    const bool keep = status > CL_COMPLETE && object->state == OBJECT_ACQUIRED && !object->pending;
-    if (undo)
-        object->state = OBJECT_ACQUIRING; /* nobody else touches the transfer now */
-    if (keep)
-        object->pending = pending;
+    struct upload *before = object->pending;
+    object->pending = upload;
     os_unlock(&registry_lock);
-    if (!keep)
-        event_put(pending);
-    if (!undo)
-        return;
-    object->transport->abandon(&object->transfer);
-    log_write(LOG_WARN, "the acquire of object %p was undone: an event in its wait list failed", object->head.handle);
+    upload_put(before);
+}
+
+/* Forgets an upload that is over, unless somebody else has done so. True if it failed, and the acquire with it: then
+ * nobody else touches the transfer any more. */
+static bool forget_upload(struct object_record *object, struct upload *upload, bool failed)
+{
     os_lock(&registry_lock);
-    object->state = OBJECT_IDLE;
+    const bool undo = failed && object->state == OBJECT_ACQUIRED;
+    const bool mine = object->pending == upload && (undo || !failed);
+    if (mine)
+        object->pending = NULL;
+    if (mine && undo)
+        object->state = OBJECT_ACQUIRING;
     os_unlock(&registry_lock);
+    if (mine)
+        upload_put(upload);
+    return mine && undo;
+}
+
+void object_settle(struct object_record *object)
+{
+    struct upload *upload = object_upload(object);
+    const cl_int status = upload ? event_status(upload->event) : CL_COMPLETE;
+    if (upload && status <= CL_COMPLETE && forget_upload(object, upload, status < 0)) {
+        object->transport->abandon(&object->transfer);
+        log_write(LOG_WARN, "the acquire of object %p was undone: an event in its wait list failed", object->head.handle);
+        os_lock(&registry_lock);
+        object->state = OBJECT_IDLE;
+        os_unlock(&registry_lock);
+    }
+    upload_put(upload);
 }
 
 /* ---- creation ---- */
@@ -378,6 +419,7 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     /* The driver's goes with the record: a deferred command may still need it. */
     object->given_back = true;
     record_put(object);
+    object_sweep();
     return CL_SUCCESS;
 }
 

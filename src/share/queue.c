@@ -383,7 +383,7 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     const cl_int status = below()->clSetUserEventStatus(event, execution_status);
     if (status == CL_SUCCESS && holds_possible()) {
         holds_over(event);
-        deferred_run();
+        deferred_run(true);
         object_sweep();
         event_sweep();
     }

@@ -10,6 +10,8 @@
 #include "share/tiers.h"
 #include "transport/transport.h"
 
+#include <stdint.h>
+
 /* ---- contexts (context.c) ---- */
 
 enum { INTEROP_MAX = 6 }; /* Direct3D 10 or 11 alone, or DX9 media adapters: three kinds, each by two names */
@@ -107,11 +109,31 @@ bool event_list_failed(cl_uint count, const cl_event *events);
 /* Gives a reference of ours to a driver's event back; NULL is allowed. While user events are pending that may come later:
  * PoCL 3.1 ends the process if a user event fails and a command behind it has an event that nobody holds. */
 void event_put(cl_event event);
+/* The same for a list, whose entries are NULL then. */
 void event_release_all(cl_uint count, cl_event *events);
 /* Gives back what event_put kept and what is over by now. */
 void event_sweep(void);
 
+/* ---- callbacks (callback.c) ---- */
+
+/* A callback that runs now, of the application or of ours. */
+struct callback_entry {
+    uintptr_t thread;
+    struct callback_entry *after;
+};
+
+void callback_enter(struct callback_entry *entry);
+void callback_leave(struct callback_entry *entry);
+/* Whether the calling thread is in a callback, where it must not wait for any command. */
+bool callback_runs_here(void);
+
 /* ---- shared objects (object.c) ---- */
+
+/* The event of an acquire, until its bytes are through. */
+struct upload {
+    cl_event event; /* owned */
+    atomic_uint holds;
+};
 
 enum object_state {
     OBJECT_IDLE,      /* Direct3D's */
@@ -137,7 +159,7 @@ struct object_record {
 
     /* Guarded by registry_lock. */
     enum object_state state;
-    cl_event pending;  /* owned; the acquire's event while its bytes are on their way and it may still fail, else NULL */
+    struct upload *pending; /* held; of the acquire while its bytes are on their way and it may still fail, else NULL */
     unsigned deferred; /* releases and acquires that wait for a user event */
 };
 
@@ -159,7 +181,12 @@ cl_mem object_create(const struct object_request *request, cl_context context, c
 struct object_record *object_root(struct object_record *object);
 /* Looks whether an acquire that was waiting for events has failed since, and undoes it if so. */
 void object_settle(struct object_record *object);
-/* Lets the objects go that were kept for bytes on their way out of them. Called after a user event was set. */
+/* Notes the event of an acquire, with a reference of its own. */
+void object_expect(struct object_record *object, cl_event event);
+/* What is still on its way to an object, held, or NULL. */
+struct upload *object_upload(struct object_record *object);
+void upload_put(struct upload *upload);
+/* Lets the objects go that were kept for bytes on their way out of them, as far as nothing holds those any longer. */
 void object_sweep(void);
 
 /* ---- acquire and release (acquire.c, deferred.c) ---- */
@@ -169,8 +196,9 @@ cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                      cl_uint wait_count, const cl_event *wait, cl_event *event);
 
-/* Runs the deferred commands that nothing holds any longer. Called after a user event was set. */
-void deferred_run(void);
+/* Runs the deferred commands that nothing holds any longer, and waits for those that other threads run if `all` is set.
+ * In a callback they are begun, and end when their OpenCL part has. */
+void deferred_run(bool all);
 /* A user event is over: deferred commands wait for it no longer. */
 void deferred_let_go_locked(cl_event event);
 
@@ -213,6 +241,7 @@ cl_int answer(const char *call, const void *value, size_t size, size_t room, voi
 void context_install(cl_icd_dispatch *table);
 void queue_install(cl_icd_dispatch *table);
 void event_install(cl_icd_dispatch *table);
+void callback_install(cl_icd_dispatch *table);
 void object_install(cl_icd_dispatch *table);
 void kernel_install(cl_icd_dispatch *table);
 void strings_install(cl_icd_dispatch *table);

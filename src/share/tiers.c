@@ -27,6 +27,7 @@ void tiers_install(void)
     context_install(&share_table);
     queue_install(&share_table);
     event_install(&share_table);
+    callback_install(&share_table);
     object_install(&share_table);
     kernel_install(&share_table);
     strings_install(&share_table);

@@ -127,7 +127,8 @@ static cl_int download(struct transfer *transfer, cl_command_queue queue, cl_uin
 {
     const struct surface_desc *desc = &transfer->surface.desc;
     const size_t row = row_bytes(desc), slice = row * desc->height;
-    transfer->in_rows = transfer->in_rows || planar(transfer);
+    if (!transfer->in_rows && planar(transfer))
+        transfer->in_rows = true;
     if (!transfer->in_rows) {
         const struct place place = {transfer->mapped.data, transfer->mapped.row_pitch, transfer->mapped.slice_pitch};
         return move(transfer, false, queue, &place, wait_count, wait, done);

@@ -1,0 +1,81 @@
+/* Callbacks of events: which threads are in one now. Drivers call back in the threads that run their commands (PoCL), so
+ * whoever waits for a command there may wait for himself. */
+#include "share/share.h"
+
+#include "log.h"
+
+#include <stdlib.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+/* One entry for each callback that runs, on the stack of its thread. Guarded by registry_lock. */
+static struct callback_entry *entries;
+
+void callback_enter(struct callback_entry *entry)
+{
+    entry->thread = os_thread();
+    os_lock(&registry_lock);
+    entry->after = entries;
+    entries = entry;
+    os_unlock(&registry_lock);
+}
+
+void callback_leave(struct callback_entry *entry)
+{
+    os_lock(&registry_lock);
+    struct callback_entry **place = &entries;
+    while (*place != entry)
+        place = &(*place)->after;
+    *place = entry->after;
+    os_unlock(&registry_lock);
+}
+
+bool callback_runs_here(void)
+{
+    const uintptr_t thread = os_thread();
+    bool found = false;
+    os_lock(&registry_lock);
+    for (const struct callback_entry *entry = entries; entry; entry = entry->after)
+        found = found || entry->thread == thread;
+    os_unlock(&registry_lock);
+    return found;
+}
+
+/* The application's callback, until it has been called. */
+struct notice {
+    void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
+    void *data;
+};
+
+static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
+{
+    struct notice *notice = data;
+    struct callback_entry entry;
+    callback_enter(&entry);
+    notice->notify(event, status, notice->data);
+    callback_leave(&entry);
+    free(notice);
+}
+
+static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
+                                             void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
+{
+    if (!registry_hot() || !notify)
+        return below()->clSetEventCallback(event, type, notify, data);
+    struct notice *notice = malloc(sizeof(*notice));
+    if (!notice)
+        return log_refuse("clSetEventCallback", CL_OUT_OF_HOST_MEMORY, "no memory to follow the callback");
+    *notice = (struct notice){notify, data};
+    const cl_int status = below()->clSetEventCallback(event, type, on_event, notice);
+    if (status != CL_SUCCESS)
+        free(notice);
+    return status;
+}
+
+void callback_install(cl_icd_dispatch *table)
+{
+    table->clSetEventCallback = set_event_callback;
+}

@@ -1,0 +1,692 @@
+/* Many threads at once: they make, acquire, use and release objects over one context and over their own, fight for the same
+ * object, and set each other free with user events and in callbacks. CLD3D_TEST_SECONDS says how long the program runs. */
+#include "sharing.h"
+
+enum { THREADS = 8 };
+
+/* ---- time ---- */
+
+static double now(void)
+{
+#ifdef _WIN32
+    return (double)GetTickCount64() / 1000;
+#else
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+#endif
+}
+
+/* How long one case may take: its part of the whole. */
+static double case_seconds(void);
+
+/* ---- crews ---- */
+
+/* The threads of a case. */
+struct crew;
+
+struct worker {
+    struct crew *crew;
+    unsigned number;
+    struct rig rig;      /* the context may be its own; the queue is */
+    unsigned turns;
+    cl_kernel kernels[KINDS][2];
+};
+
+struct crew {
+    const struct rig *rig;
+    void (*turn)(struct worker *); /* runs again and again until the time is over or a check failed */
+    void (*over)(struct worker *); /* after the last turn, or NULL */
+    void *data;
+    double until;
+    int failures;                  /* before */
+    bool in_step;                  /* all threads do the same number of turns */
+    struct meeting meeting;
+    atomic_bool last;
+    struct worker workers[THREADS];
+};
+
+static bool time_is_over(const struct crew *crew)
+{
+    return now() > crew->until || atomic_load(&tap_case.failures) != crew->failures;
+}
+
+/* One thread decides for all that this turn was the last one. */
+static bool over_in_step(struct worker *worker)
+{
+    struct crew *crew = worker->crew;
+    if (worker->number == 0)
+        atomic_store(&crew->last, time_is_over(crew));
+    meeting_wait(&crew->meeting);
+    const bool last = atomic_load(&crew->last);
+    meeting_wait(&crew->meeting);
+    return last;
+}
+
+static void work(void *data)
+{
+    struct worker *worker = data;
+    struct crew *crew = worker->crew;
+    bool over = false;
+    while (!over) {
+        crew->turn(worker);
+        worker->turns++;
+        over = crew->in_step ? over_in_step(worker) : time_is_over(crew);
+    }
+    if (crew->over)
+        crew->over(worker);
+}
+
+static void run_crew(struct crew *crew)
+{
+    test_thread threads[THREADS];
+    struct test_job jobs[THREADS];
+    unsigned started = 0, turns = 0;
+    crew->failures = atomic_load(&tap_case.failures);
+    crew->until = now() + case_seconds();
+    crew->meeting.count = THREADS;
+    for (; started < THREADS; started++) {
+        jobs[started] = (struct test_job){work, &crew->workers[started]};
+        if (!test_thread_start(&threads[started], &jobs[started]))
+            break;
+    }
+    for (unsigned i = 0; i < started; i++) {
+        test_thread_join(threads[i]);
+        CHECK(crew->workers[i].turns > 0);
+        turns += crew->workers[i].turns;
+    }
+    printf("# %u turns\n", turns);
+}
+
+/* Prepares the workers: each with a queue of its own, and with a context of its own if `contexts`. */
+static bool open_crew(struct crew *crew, const struct rig *rig, bool contexts, void (*turn)(struct worker *))
+{
+    *crew = (struct crew){.rig = rig, .turn = turn};
+    for (unsigned i = 0; i < THREADS; i++) {
+        struct worker *worker = &crew->workers[i];
+        cl_int status = CL_SUCCESS;
+        *worker = (struct worker){.crew = crew, .number = i, .rig = *rig};
+        if (contexts)
+            worker->rig.context = rig_make_context(rig, rig->device, false, &status);
+        if (!CHECK_INT(status, CL_SUCCESS))
+            return false;
+        worker->rig.queue = make_queue(rig, worker->rig.context, 0);
+    }
+    return true;
+}
+
+static void close_crew(struct crew *crew)
+{
+    for (unsigned i = 0; i < THREADS; i++) {
+        struct worker *worker = &crew->workers[i];
+        for (int k = 0; k < KINDS * 2; k++)
+            if (worker->kernels[k / 2][k % 2])
+                CHECK_INT(clReleaseKernel(worker->kernels[k / 2][k % 2]), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(worker->rig.queue), CL_SUCCESS);
+        if (worker->rig.context != crew->rig->context)
+            CHECK_INT(clReleaseContext(worker->rig.context), CL_SUCCESS);
+    }
+}
+
+/* ---- kernels ---- */
+
+/* From the object into a plain buffer, and the other way. Not every device writes 3D images in kernels. */
+static const char source[] =
+    "kernel void get_buffer(global uint *in, global uint *out)\n"
+    "{ out[get_global_id(0)] = in[get_global_id(0)]; }\n"
+    "kernel void put_buffer(global uint *out, global uint *in)\n"
+    "{ out[get_global_id(0)] = in[get_global_id(0)]; }\n"
+    "constant sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "uint pack(uint4 c) { return c.x | c.y << 8 | c.z << 16 | c.w << 24; }\n"
+    "uint4 unpack(uint u) { return (uint4)(u & 255, u >> 8 & 255, u >> 16 & 255, u >> 24); }\n"
+    "kernel void get_2d(read_only image2d_t in, global uint *out)\n"
+    "{ int i = get_global_id(0); out[i] = pack(read_imageui(in, s, (int2)(i % 8, i / 8))); }\n"
+    "kernel void put_2d(write_only image2d_t out, global uint *in)\n"
+    "{ int i = get_global_id(0); write_imageui(out, (int2)(i % 8, i / 8), unpack(in[i])); }\n"
+    "kernel void get_3d(read_only image3d_t in, global uint *out)\n"
+    "{ int i = get_global_id(0); out[i] = pack(read_imageui(in, s, (int4)(i % 4, i / 4 % 4, i / 16, 0))); }\n";
+
+static const char *const kernel_names[KINDS][2] = {
+    {"get_buffer", "put_buffer"}, {"get_2d", "put_2d"}, {"get_3d", NULL}};
+
+/* Each worker has kernels of its own, since arguments are the kernel's. */
+static bool make_kernels(struct crew *crew)
+{
+    cl_program program = NULL;
+    cl_context of = NULL;
+    for (unsigned i = 0; i < THREADS; i++) {
+        struct worker *worker = &crew->workers[i];
+        for (int k = 0; k < KINDS * 2; k++) {
+            const char *name = kernel_names[k / 2][k % 2];
+            cl_kernel *kernel = &worker->kernels[k / 2][k % 2];
+            if (!name)
+                continue;
+            *kernel = of == worker->rig.context ? clCreateKernel(program, name, NULL) : rig_kernel(&worker->rig, source, name);
+            if (!CHECK(*kernel != NULL))
+                return false;
+            of = worker->rig.context;
+            CHECK_INT(clGetKernelInfo(*kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL), CL_SUCCESS);
+        }
+    }
+    return true;
+}
+
+/* ---- a thread's own subresources ---- */
+
+/* A subresource that one thread has for itself. The 2D texture is common to all, with a slice for each. */
+struct place {
+    enum kind kind;
+    struct rig_desc desc;
+    void *resource;
+    UINT subresource;
+};
+
+struct places {
+    struct place of[THREADS][KINDS];
+};
+
+static bool open_places(const struct rig *rig, struct places *places)
+{
+    struct rig_desc slices = kind_desc(KIND_2D);
+    slices.slices = THREADS;
+    slices.bind = D3D11_BIND_SHADER_RESOURCE;
+    void *texture = rig_make(rig, rig->device, &slices, NULL);
+    bool made = CHECK(texture != NULL);
+    for (unsigned i = 0; i < THREADS; i++) {
+        for (int kind = 0; kind < KINDS; kind++) {
+            struct place *place = &places->of[i][kind];
+            *place = (struct place){.kind = (enum kind)kind, .desc = kind_desc((enum kind)kind)};
+            if (kind == KIND_2D)
+                *place = (struct place){KIND_2D, slices, texture, i};
+            else
+                place->resource = rig_make(rig, rig->device, &place->desc, NULL);
+            made = made && CHECK(place->resource != NULL);
+        }
+    }
+    return made;
+}
+
+static void close_places(struct places *places)
+{
+    for (unsigned i = 0; i < THREADS; i++)
+        for (int kind = 0; kind < KINDS; kind++)
+            if (kind != KIND_2D || i == 0)
+                rig_release(places->of[i][kind].resource);
+}
+
+/* ---- ways to get bytes out of an object and into it ---- */
+
+static bool copy_by_map(const struct rig *rig, const struct shared *shared, void *bytes, bool out)
+{
+    cl_int status = 1;
+    size_t row = SHARED_BYTES, slice = SHARED_BYTES;
+    const size_t *region = kind_region(shared->kind);
+    const cl_map_flags flags = out ? CL_MAP_READ : CL_MAP_WRITE;
+    char *mapped;
+    if (shared->kind == KIND_BUFFER)
+        mapped = clEnqueueMapBuffer(rig->queue, shared->object, CL_TRUE, flags, 0, SHARED_BYTES, 0, NULL, NULL, &status);
+    else
+        mapped = clEnqueueMapImage(rig->queue, shared->object, CL_TRUE, flags, no_origin(), region, &row, &slice, 0, NULL,
+                                   NULL, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return false;
+    const size_t length = shared->kind == KIND_BUFFER ? SHARED_BYTES : region[0] * 4;
+    for (size_t z = 0; z < region[2]; z++) {
+        for (size_t y = 0; y < region[1]; y++) {
+            char *theirs = mapped + z * slice + y * row, *ours = (char *)bytes + (z * region[1] + y) * length;
+            memcpy(out ? ours : theirs, out ? theirs : ours, length);
+        }
+    }
+    return CHECK_INT(clEnqueueUnmapMemObject(rig->queue, shared->object, mapped, 0, NULL, NULL), CL_SUCCESS);
+}
+
+static bool copy_by_kernel(struct worker *worker, const struct shared *shared, void *bytes, bool out)
+{
+    const struct rig *rig = &worker->rig;
+    const size_t size = SHARED_BYTES / 4;
+    cl_kernel kernel = worker->kernels[shared->kind][out ? 0 : 1];
+    cl_int status = 1;
+    cl_mem plain = clCreateBuffer(rig->context, CL_MEM_READ_WRITE | (out ? 0 : CL_MEM_COPY_HOST_PTR), SHARED_BYTES,
+                                  out ? NULL : bytes, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return false;
+    bool done = CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &shared->object), CL_SUCCESS) &&
+                CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), &plain), CL_SUCCESS) &&
+                CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL), CL_SUCCESS);
+    if (done && out)
+        done = CHECK_INT(clEnqueueReadBuffer(rig->queue, plain, CL_TRUE, 0, SHARED_BYTES, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
+    return done;
+}
+
+enum way { BY_COMMAND, BY_MAP, BY_KERNEL, WAYS };
+
+static bool get(struct worker *worker, const struct shared *shared, enum way way, void *bytes)
+{
+    if (way == BY_MAP)
+        return copy_by_map(&worker->rig, shared, bytes, true);
+    if (way == BY_KERNEL)
+        return copy_by_kernel(worker, shared, bytes, true);
+    if (!CHECK_INT(cl_read(worker->rig.queue, shared, bytes, NULL), CL_SUCCESS))
+        return false;
+    queue_wait(worker->rig.queue);
+    return true;
+}
+
+/* `bytes` must live until the object is released. */
+static bool put(struct worker *worker, const struct shared *shared, enum way way, void *bytes)
+{
+    if (way == BY_MAP)
+        return copy_by_map(&worker->rig, shared, bytes, false);
+    if (way == BY_KERNEL && worker->kernels[shared->kind][1])
+        return copy_by_kernel(worker, shared, bytes, false);
+    return CHECK_INT(cl_write(worker->rig.queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+}
+
+/* ---- own subresources ---- */
+
+/* The seeds of a turn: what Direct3D has before, and after. */
+static unsigned seed_of(const struct worker *worker, unsigned after)
+{
+    return (worker->turns * 2 + after) * THREADS + worker->number;
+}
+
+/* One object's life: made, acquired, looked at, changed, released, given back; with a reference more at times. */
+static void live_once(struct worker *worker, const struct place *place)
+{
+    const struct rig *rig = &worker->rig;
+    unsigned char bytes[SHARED_BYTES], expected[SHARED_BYTES];
+    const enum way way = (enum way)(worker->turns % WAYS), back = (enum way)(worker->turns / WAYS % WAYS);
+    struct shared shared = {.kind = place->kind};
+    cl_int status = 1;
+    rig_pattern(expected, sizeof(expected), seed_of(worker, 0));
+    rig_write(rig, place->resource, &place->desc, place->subresource, expected);
+    shared.object = kind_create(rig, rig->context, 0, place->kind, place->resource, place->subresource, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    const bool retained = worker->turns % 2 && CHECK_INT(clRetainMemObject(shared.object), CL_SUCCESS);
+    if (CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS) && get(worker, &shared, way, bytes)) {
+        CHECK_MEM(bytes, expected, sizeof(bytes));
+        rig_pattern(expected, sizeof(expected), seed_of(worker, 1));
+        put(worker, &shared, back, expected);
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+        rig_read(rig, place->resource, &place->desc, place->subresource, bytes);
+        CHECK_MEM(bytes, expected, sizeof(bytes));
+    }
+    if (retained)
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+}
+
+/* Every third turn with a queue that lives no longer than it. */
+static void own_turn(struct worker *worker)
+{
+    const struct places *places = worker->crew->data;
+    cl_command_queue own = worker->rig.queue;
+    const bool fresh = worker->turns % 3 == 0;
+    if (fresh)
+        worker->rig.queue = make_queue(&worker->rig, worker->rig.context, 0);
+    live_once(worker, &places->of[worker->number][(worker->turns + worker->number) % KINDS]);
+    if (fresh)
+        CHECK_INT(clReleaseCommandQueue(worker->rig.queue), CL_SUCCESS);
+    worker->rig.queue = own;
+}
+
+static void own_subresources(const struct rig *rig, bool contexts)
+{
+    struct crew crew;
+    struct places places;
+    if (!open_places(rig, &places))
+        return;
+    if (open_crew(&crew, rig, contexts, own_turn) && make_kernels(&crew)) {
+        crew.data = &places;
+        run_crew(&crew);
+    }
+    close_crew(&crew);
+    close_places(&places);
+}
+
+SHARING_CASE(one_context, 0)
+{
+    own_subresources(rig, false);
+}
+
+SHARING_CASE(own_contexts, 0)
+{
+    own_subresources(rig, true);
+}
+
+/* A context comes and goes with each turn, while others work with the same device. */
+static void short_turn(struct worker *worker)
+{
+    const struct places *places = worker->crew->data;
+    const struct rig own = worker->rig;
+    cl_int status = 1;
+    worker->rig.context = rig_make_context(&own, own.device, false, &status);
+    if (CHECK_INT(status, CL_SUCCESS)) {
+        const unsigned turns = worker->turns;
+        worker->turns = turns * WAYS * WAYS + turns % 2; /* its kernels are of another context: no turn with kernels */
+        worker->rig.queue = make_queue(&own, worker->rig.context, 0);
+        live_once(worker, &places->of[worker->number][turns % KINDS]);
+        worker->turns = turns;
+        CHECK_INT(clReleaseContext(worker->rig.context), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(worker->rig.queue), CL_SUCCESS);
+    }
+    worker->rig = own;
+}
+
+SHARING_CASE(short_contexts, 0)
+{
+    struct crew crew;
+    struct places places;
+    if (!open_places(rig, &places))
+        return;
+    if (open_crew(&crew, rig, false, short_turn)) {
+        crew.data = &places;
+        run_crew(&crew);
+    }
+    close_crew(&crew);
+    close_places(&places);
+}
+
+/* ---- the same object ---- */
+
+struct prize {
+    struct shared shared;
+    atomic_int owners;
+    atomic_uint winners;  /* of a turn in step */
+    unsigned seed;        /* what the object has; only its owner looks here */
+    _Atomic(cl_mem) made;
+};
+
+/* Whoever acquires the object has it alone, and finds what the owner before has left. */
+static void fight_turn(struct worker *worker)
+{
+    struct prize *prize = worker->crew->data;
+    const struct rig *rig = &worker->rig;
+    unsigned char bytes[SHARED_BYTES];
+    const cl_int status = acquire_one(rig, prize->shared.object);
+    if (status != CL_SUCCESS) {
+        CHECK_INT(status, rig->api->already_acquired);
+        let_others_run();
+        return;
+    }
+    CHECK_INT(atomic_fetch_add(&prize->owners, 1), 0);
+    CHECK(cl_has(rig->queue, &prize->shared, prize->seed));
+    rig_pattern(bytes, sizeof(bytes), ++prize->seed);
+    CHECK_INT(cl_write(rig->queue, &prize->shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    queue_wait(rig->queue);
+    CHECK_INT(atomic_fetch_sub(&prize->owners, 1), 1);
+    CHECK_INT(release_one(rig, prize->shared.object), CL_SUCCESS);
+}
+
+SHARING_CASE(fight_for_one, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct crew crew;
+        struct prize prize = {.seed = 1};
+        if (!shared_open(rig, (enum kind)kind, 1, &prize.shared))
+            continue;
+        if (open_crew(&crew, rig, false, fight_turn)) {
+            crew.data = &prize;
+            run_crew(&crew);
+        }
+        CHECK(prize.seed > 1);
+        CHECK(d3d_has(rig, &prize.shared, prize.seed));
+        close_crew(&crew);
+        shared_close(&prize.shared);
+    }
+}
+
+/* All at the same moment: exactly one is the winner, and the others are told why they are not. */
+static void check_one_winner(struct worker *worker, struct prize *prize, cl_int status, cl_int loser)
+{
+    if (status == CL_SUCCESS)
+        atomic_fetch_add(&prize->winners, 1);
+    else
+        CHECK_INT(status, loser);
+    meeting_wait(&worker->crew->meeting);
+    if (worker->number == 0)
+        CHECK_INT(atomic_exchange(&prize->winners, 0), 1);
+    meeting_wait(&worker->crew->meeting);
+}
+
+static void race_turn(struct worker *worker)
+{
+    struct prize *prize = worker->crew->data;
+    const struct rig *rig = &worker->rig;
+    const struct shared *shared = &prize->shared;
+    cl_int status = 1;
+    cl_mem made = kind_create(rig, rig->context, 0, shared->kind, shared->resource, 0, &status);
+    CHECK_INT(made != NULL, status == CL_SUCCESS);
+    if (made)
+        atomic_store(&prize->made, made);
+    check_one_winner(worker, prize, status, rig->api->invalid_resource);
+    cl_mem object = atomic_load(&prize->made);
+    check_one_winner(worker, prize, acquire_one(rig, object), rig->api->already_acquired);
+    check_one_winner(worker, prize, release_one(rig, object), rig->api->not_acquired);
+    if (made)
+        CHECK_INT(clReleaseMemObject(made), CL_SUCCESS);
+    meeting_wait(&worker->crew->meeting);
+}
+
+SHARING_CASE(one_winner, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct crew crew;
+        struct prize prize = {.seed = 1};
+        if (!shared_resource(rig, (enum kind)kind, 1, &prize.shared))
+            continue;
+        const ULONG refs = rig_refs(prize.shared.resource);
+        if (open_crew(&crew, rig, false, race_turn)) {
+            crew.data = &prize;
+            crew.in_step = true;
+            run_crew(&crew);
+        }
+        close_crew(&crew);
+        CHECK_INT(rig_refs(prize.shared.resource), refs);
+        CHECK(d3d_has(rig, &prize.shared, 1));
+        shared_close(&prize.shared);
+    }
+}
+
+/* ---- user events ---- */
+
+/* Two threads: one enqueues work behind a user event, the other sets it, in no order with the calls of the first. */
+struct pair {
+    struct shared shared;
+    _Atomic(cl_event) user;
+    atomic_bool over;
+};
+
+struct pairs {
+    struct pair of[THREADS / 2];
+};
+
+static void wait_for_event(struct worker *worker, struct pair *pair, unsigned seed)
+{
+    const struct rig *rig = &worker->rig;
+    unsigned char bytes[SHARED_BYTES];
+    cl_event user = user_event(rig->context), released = NULL;
+    rig_pattern(bytes, sizeof(bytes), seed);
+    CHECK_INT(clRetainEvent(user), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, pair->shared.object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &pair->shared, bytes, 1, &user, NULL), CL_SUCCESS);
+    atomic_store(&pair->user, user);
+    if (worker->turns % 3 == 0)
+        pause_ms(1);
+    CHECK_INT(rig->release(rig->queue, 1, &pair->shared.object, 0, NULL, &released), CL_SUCCESS);
+    if (worker->turns % 2)
+        CHECK_INT(acquire_one(rig, pair->shared.object), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+    if (worker->turns % 2)
+        CHECK_INT(release_one(rig, pair->shared.object), CL_SUCCESS);
+    CHECK(d3d_has(rig, &pair->shared, seed));
+    CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+}
+
+/* Sets the partner's next event; false if there is none any more. */
+static bool set_free(struct worker *worker, struct pair *pair)
+{
+    cl_event user = NULL;
+    while (!user && !atomic_load(&pair->over)) {
+        user = atomic_exchange(&pair->user, NULL);
+        if (!user)
+            let_others_run();
+    }
+    if (!user)
+        return false;
+    for (unsigned i = 0; i < worker->turns % 16; i++)
+        let_others_run();
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    return CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+}
+
+/* The first half of the threads waits. The second half sets, as long as its partner may make one more event. */
+static void pair_turn(struct worker *worker)
+{
+    struct pairs *pairs = worker->crew->data;
+    struct pair *pair = &pairs->of[worker->number % (THREADS / 2)];
+    if (worker->number < THREADS / 2) {
+        wait_for_event(worker, pair, seed_of(worker, 0));
+        return;
+    }
+    while (set_free(worker, pair))
+        worker->turns++;
+}
+
+/* Runs after the partner's last turn. */
+static void pair_over(struct worker *worker)
+{
+    struct pairs *pairs = worker->crew->data;
+    atomic_store(&pairs->of[worker->number % (THREADS / 2)].over, true);
+}
+
+SHARING_CASE(user_events, 0)
+{
+    struct crew crew;
+    struct pairs pairs;
+    unsigned made = 0;
+    memset(&pairs, 0, sizeof(pairs));
+    while (made < THREADS / 2 && shared_open(rig, (enum kind)(made % KINDS), made, &pairs.of[made].shared))
+        made++;
+    if (made == THREADS / 2 && open_crew(&crew, rig, false, pair_turn)) {
+        crew.data = &pairs;
+        crew.over = pair_over;
+        run_crew(&crew);
+        close_crew(&crew);
+    }
+    while (made > 0)
+        shared_close(&pairs.of[--made].shared);
+}
+
+#ifndef _WIN32
+/* ---- callbacks ---- */
+
+/* What a callback does: it sets the next user event, and asks and enqueues what a callback may. */
+struct link {
+    const struct rig *rig;
+    cl_mem object;
+    cl_event next;
+    atomic_int calls;
+};
+
+static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
+{
+    struct link *link = data;
+    cl_event marker = NULL;
+    CHECK_INT(status, CL_COMPLETE);
+    CHECK_INT(rig_event_type(event), link->rig->api->command_release);
+    CHECK_INT(clRetainMemObject(link->object), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(link->rig->queue, 0, NULL, &marker), CL_SUCCESS);
+    CHECK_INT(clFlush(link->rig->queue), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(link->next, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(link->object), CL_SUCCESS);
+    atomic_fetch_add(&link->calls, 1);
+}
+
+/* A cycle of `shared` behind a user event, in a queue of its own. */
+static cl_event held_cycle(const struct rig *rig, cl_command_queue queue, const struct shared *shared, const void *bytes,
+                           cl_event user)
+{
+    cl_event released = NULL;
+    CHECK_INT(rig->acquire(queue, 1, &shared->object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(cl_write(queue, shared, bytes, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(queue, 1, &shared->object, 0, NULL, &released), CL_SUCCESS);
+    return released;
+}
+
+static bool called(struct link *link)
+{
+    for (int i = 0; i < 10000 && !atomic_load(&link->calls); i++)
+        pause_ms(1);
+    return CHECK_INT(atomic_load(&link->calls), 1);
+}
+
+/* The end of a first release sets in its callback the event for which a second one waits. */
+static void callback_turn(struct worker *worker)
+{
+    const struct rig *rig = &worker->rig;
+    struct shared *both = (struct shared *)worker->crew->data + 2 * worker->number;
+    const unsigned seed = seed_of(worker, 0);
+    unsigned char bytes[2][SHARED_BYTES];
+    cl_event users[2] = {user_event(rig->context), user_event(rig->context)};
+    cl_command_queue second = make_queue(rig, rig->context, 0);
+    struct link link = {.rig = rig, .object = both[0].object, .next = users[1]};
+    for (unsigned i = 0; i < 2; i++)
+        rig_pattern(bytes[i], SHARED_BYTES, seed + i);
+    cl_event first = held_cycle(rig, rig->queue, &both[0], bytes[0], users[0]);
+    cl_event last = held_cycle(rig, second, &both[1], bytes[1], users[1]);
+    CHECK_INT(clSetEventCallback(first, CL_COMPLETE, on_event, &link), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(users[0], CL_COMPLETE), CL_SUCCESS);
+    CHECK(d3d_has(rig, &both[0], seed));
+    CHECK_INT(clWaitForEvents(1, &last), CL_SUCCESS);
+    CHECK(d3d_has(rig, &both[1], seed + 1));
+    called(&link);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseEvent(users[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(first), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(last), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
+}
+
+SHARING_CASE(callbacks, 0)
+{
+    struct crew crew;
+    struct shared objects[2 * THREADS];
+    unsigned made = 0;
+    while (made < 2 * THREADS && shared_open(rig, (enum kind)(made % KINDS), made, &objects[made]))
+        made++;
+    if (made == 2 * THREADS && open_crew(&crew, rig, false, callback_turn)) {
+        crew.data = objects;
+        run_crew(&crew);
+        close_crew(&crew);
+    }
+    while (made > 0)
+        shared_close(&objects[--made]);
+}
+#endif
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("own subresources in one context", one_context),
+    SHARING_TESTS("own subresources in own contexts", own_contexts),
+    SHARING_TESTS("contexts that come and go", short_contexts),
+    SHARING_TESTS("all want the same object", fight_for_one),
+    SHARING_TESTS("exactly one wins", one_winner),
+    SHARING_TESTS("user events set by others", user_events),
+#ifndef _WIN32
+    SHARING_TESTS("callbacks that call back", callbacks),
+#endif
+};
+
+static double case_seconds(void)
+{
+    const char *text = getenv("CLD3D_TEST_SECONDS");
+    const double all = text ? atof(text) : 0;
+    /* Two of the cases run once per kind. */
+    return (all > 0 ? all : 5) / (sizeof(tests) / sizeof(tests[0]) + 2 * 2 * (KINDS - 1));
+}
+
+TAP_MAIN(tests)
