@@ -101,7 +101,7 @@ static void play(struct film *film)
              after);
     tap_line(line);
     CHECK(before > 0);
-    CHECK(after < before + 2048); /* one frame has 3,037 KiB */
+    CHECK(after < before + 16384); /* allocators swing by some MiB; 800 frames of 3,037 KiB each would not go unseen */
     CHECK_INT(rig_refs(film->from.surface), surface_refs);
     CHECK_INT(rig_refs(dx9->device), device_refs);
 #ifndef _WIN32
