@@ -1,12 +1,18 @@
 /* The Khronos layer door: the loader gives us the table of what is below and gets ours.
  *
- * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, then clInitLayer once. */
+ * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, then once clInitLayer, or, if it is
+ * of 2025 or later, clInitLayerWithProperties and at the end clDeinitLayer. */
 #include "complete/complete.h"
 #include "doors/cl_d3d.h"
 #include "log.h"
 
 #include <CL/cl_layer.h>
 #include <string.h>
+
+/* Younger than Debian 12's header. */
+CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint, const cl_icd_dispatch *, cl_uint *,
+                                                          const cl_icd_dispatch **, const cl_properties *);
+CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void);
 
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t param_value_size, void *param_value,
                                                size_t *param_value_size_ret)
@@ -33,6 +39,24 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
     tiers_install();
     *num_entries_ret = sizeof(cl_icd_dispatch) / sizeof(next_function);
     *layer_dispatch_ret = tier_share();
+    return CL_SUCCESS;
+}
+
+/* No property has a meaning for us, so there can be none that we would have to heed. */
+CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
+                                                          cl_uint *num_entries_ret,
+                                                          const cl_icd_dispatch **layer_dispatch_ret,
+                                                          const cl_properties *properties)
+{
+    if (properties && properties[0])
+        return log_refuse("clInitLayerWithProperties", CL_INVALID_PROPERTY, "unknown property 0x%llx",
+                          (unsigned long long)properties[0]);
+    return clInitLayer(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
+}
+
+/* Records live as long as the objects that the application still has. */
+CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void)
+{
     return CL_SUCCESS;
 }
 

@@ -1,0 +1,213 @@
+/* The layer's own entry points, called as a Khronos loader calls them: the old way (clInitLayer) and the new one
+ * (clInitLayerWithProperties, clDeinitLayer). The loader of these tests uses the library as its layer already, so each
+ * case opens a copy of it. */
+#define _DEFAULT_SOURCE /* mkstemps */
+#include "tap.h"
+
+#include <CL/cl_layer.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef cl_int(CL_API_CALL *init_with_properties)(cl_uint, const cl_icd_dispatch *, cl_uint *, const cl_icd_dispatch **,
+                                                  const cl_properties *);
+typedef cl_int(CL_API_CALL *deinit)(void);
+
+struct layer {
+    char path[64];
+    void *library;
+    pfn_clGetLayerInfo info;
+    pfn_clInitLayer init;
+    init_with_properties init_new;
+    deinit end;
+};
+
+static bool copy_file(const char *from, int to)
+{
+    char bytes[65536];
+    size_t size;
+    FILE *file = fopen(from, "rb");
+    bool good = file != NULL;
+    while (good && (size = fread(bytes, 1, sizeof(bytes), file)) > 0)
+        good = write(to, bytes, size) == (ssize_t)size;
+    if (file)
+        fclose(file);
+    return good;
+}
+
+static bool open_layer(struct layer *layer)
+{
+    const char *original = getenv("OPENCL_LAYERS");
+    strcpy(layer->path, "/tmp/cld3d-layer-XXXXXX.so");
+    const int file = mkstemps(layer->path, 3);
+    if (!CHECK(original != NULL) || !CHECK(file >= 0) || !CHECK(copy_file(original, file)))
+        return false;
+    close(file);
+    layer->library = dlopen(layer->path, RTLD_NOW | RTLD_LOCAL);
+    if (!CHECK(layer->library != NULL))
+        return false;
+    void *const symbols[] = {dlsym(layer->library, "clGetLayerInfo"), dlsym(layer->library, "clInitLayer"),
+                             dlsym(layer->library, "clInitLayerWithProperties"), dlsym(layer->library, "clDeinitLayer")};
+    memcpy(&layer->info, &symbols[0], sizeof(void *));
+    memcpy(&layer->init, &symbols[1], sizeof(void *));
+    memcpy(&layer->init_new, &symbols[2], sizeof(void *));
+    memcpy(&layer->end, &symbols[3], sizeof(void *));
+    return CHECK(layer->info && layer->init && layer->init_new && layer->end);
+}
+
+static void close_layer(struct layer *layer)
+{
+    if (layer->library)
+        dlclose(layer->library);
+    unlink(layer->path);
+}
+
+/* A small OpenCL: one platform with one device. All other slots are NULL, as loaders may have them. */
+static struct {
+    int word;
+} a_platform, a_device;
+
+static cl_int CL_API_CALL get_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count)
+{
+    if (platforms && room)
+        platforms[0] = (cl_platform_id)&a_platform;
+    if (count)
+        *count = 1;
+    return CL_SUCCESS;
+}
+
+static cl_int give(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
+{
+    if (to && room < size)
+        return CL_INVALID_VALUE;
+    if (to)
+        memcpy(to, value, size);
+    if (size_ret)
+        *size_ret = size;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL platform_info(cl_platform_id platform, cl_platform_info name, size_t room, void *to,
+                                        size_t *size_ret)
+{
+    (void)platform;
+    return name == CL_PLATFORM_EXTENSIONS ? give("cl_khr_icd", 11, room, to, size_ret) : CL_INVALID_VALUE;
+}
+
+static cl_int CL_API_CALL get_devices(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
+                                      cl_uint *count)
+{
+    (void)platform, (void)type;
+    if (devices && room)
+        devices[0] = (cl_device_id)&a_device;
+    if (count)
+        *count = 1;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret)
+{
+    const cl_bool yes = CL_TRUE;
+    (void)device;
+    if (name == CL_DEVICE_IMAGE_SUPPORT)
+        return give(&yes, sizeof(yes), room, to, size_ret);
+    return name == CL_DEVICE_EXTENSIONS ? give("", 1, room, to, size_ret) : CL_INVALID_VALUE;
+}
+
+static const cl_icd_dispatch target = {
+    .clGetPlatformIDs = get_platforms,
+    .clGetPlatformInfo = platform_info,
+    .clGetDeviceIDs = get_devices,
+    .clGetDeviceInfo = device_info,
+};
+
+enum { ENTRIES = sizeof(cl_icd_dispatch) / sizeof(void *) };
+
+static void works(const cl_icd_dispatch *table)
+{
+    char text[512] = "";
+    cl_platform_id platform = NULL;
+    cl_int status = 1;
+    if (!CHECK(table != NULL))
+        return;
+    CHECK_INT(table->clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK(platform == (cl_platform_id)&a_platform);
+    CHECK_INT(table->clGetPlatformInfo(platform, CL_PLATFORM_EXTENSIONS, sizeof(text), text, NULL), CL_SUCCESS);
+    CHECK(strstr(text, "cl_khr_icd cl_khr_d3d10_sharing") == text);
+    CHECK(table->clCreateUserEvent(NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_OPERATION); /* an empty slot below */
+}
+
+static void information(void)
+{
+    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
+    cl_layer_api_version version = 0;
+    char name[16] = "";
+    size_t size = 0;
+    if (open_layer(&layer)) {
+        CHECK_INT(layer.info(CL_LAYER_API_VERSION, sizeof(version), &version, &size), CL_SUCCESS);
+        CHECK_INT(version, CL_LAYER_API_VERSION_100);
+        CHECK_INT(size, sizeof(version));
+        CHECK_INT(layer.info(CL_LAYER_API_VERSION, 1, &version, NULL), CL_INVALID_VALUE);
+        CHECK_INT(layer.info(0x4241, sizeof(name), name, &size), CL_SUCCESS); /* CL_LAYER_NAME */
+        CHECK_STR(name, "cld3d");
+        CHECK_INT(size, 6);
+        CHECK_INT(layer.info(0x4711, sizeof(name), name, &size), CL_INVALID_VALUE);
+    }
+    close_layer(&layer);
+}
+
+static void old_way(void)
+{
+    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
+    const cl_icd_dispatch *table = NULL;
+    cl_uint entries = 0;
+    if (open_layer(&layer)) {
+        CHECK_INT(layer.init(ENTRIES, NULL, &entries, &table), CL_INVALID_VALUE);
+        CHECK_INT(layer.init(ENTRIES, &target, NULL, &table), CL_INVALID_VALUE);
+        CHECK_INT(layer.init(ENTRIES, &target, &entries, NULL), CL_INVALID_VALUE);
+        CHECK_INT(layer.init(ENTRIES, &target, &entries, &table), CL_SUCCESS);
+        CHECK(entries > 0 && entries <= ENTRIES);
+        works(table);
+    }
+    close_layer(&layer);
+}
+
+static void new_way(void)
+{
+    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
+    const cl_properties none[] = {0}, unknown[] = {0x4711, 1, 0};
+    const cl_icd_dispatch *table = NULL;
+    cl_uint entries = 0;
+    if (open_layer(&layer)) {
+        CHECK_INT(layer.init_new(ENTRIES, &target, &entries, &table, unknown), CL_INVALID_PROPERTY);
+        CHECK(table == NULL);
+        CHECK_INT(layer.init_new(ENTRIES, &target, &entries, &table, none), CL_SUCCESS);
+        CHECK(entries > 0 && entries <= ENTRIES);
+        works(table);
+        CHECK_INT(layer.end(), CL_SUCCESS);
+    }
+    close_layer(&layer);
+}
+
+/* A loader that knows fewer functions than we do. */
+static void short_table(void)
+{
+    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
+    const cl_icd_dispatch *table = NULL;
+    cl_uint entries = 0;
+    if (open_layer(&layer)) {
+        CHECK_INT(layer.init_new(8, &target, &entries, &table, NULL), CL_SUCCESS);
+        works(table);
+    }
+    close_layer(&layer);
+}
+
+static const struct tap_test tests[] = {
+    {"what the layer says of itself", information},
+    {"the old way", old_way},
+    {"the new way", new_way},
+    {"a loader with fewer functions", short_table},
+};
+
+TAP_MAIN(tests)
