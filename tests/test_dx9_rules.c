@@ -568,6 +568,22 @@ DX9_CASE(creation_formats, 0)
     CHECK(tried >= 2);
 }
 
+/* Wine makes planar surfaces of odd sizes, with too little memory for the chroma. */
+DX9_CASE(creation_odd_sizes, 0)
+{
+    static const UINT odd[][2] = {{65, 48}, {64, 49}, {65, 49}};
+    unsigned tried = 0;
+    for (size_t i = 0; i < 2 * sizeof(odd) / sizeof(odd[0]); i++) {
+        struct dx9_surface s;
+        if (!dx9_make(&s, dx9, &dx9_formats[i % 2], DX9_PLAIN, odd[i / 2][0], odd[i / 2][1]))
+            continue;
+        refused_surface(dx9, s.surface, BAD_SURFACE);
+        tried++;
+    }
+    if (!tried)
+        SKIP("Direct3D makes no such surface");
+}
+
 /* A surface with a shared handle, where Direct3D gives any; otherwise a handle of Windows. */
 static IDirect3DSurface9 *with_handle(const struct dx9 *dx9, enum dx9_kind kind, HANDLE *handle)
 {
@@ -1075,6 +1091,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("creation: multisampled surfaces", creation_multisampled),
     DX9_TESTS("creation: surfaces of another device", creation_other_device),
     DX9_TESTS("creation: formats that are not in the tables", creation_formats),
+    DX9_TESTS("creation: planar surfaces of odd sizes", creation_odd_sizes),
     DX9_TESTS("creation: shared handles", creation_handles),
     DX9_TESTS("creation: several objects of one surface", creation_twice),
     {"DXVA-HD: surfaces", dxva_surfaces_case},

@@ -123,10 +123,12 @@ static bool of_device(IDirect3DSurface9 *surface, void *device)
     return same;
 }
 
-/* Chroma planes of odd sizes are rounded up. */
-static uint32_t plane_extent(uint32_t extent, unsigned shift)
+/* Chroma that belongs to pairs of texels: Wine makes such surfaces in odd sizes too, but without memory for the last
+ * rows of chroma. */
+static bool cuts_pairs(const struct format_row *format, const D3DSURFACE_DESC *d)
 {
-    return (extent + (1u << shift) - 1) >> shift;
+    const bool packed = cl_order_packed_yuv(format->cl.image_channel_order);
+    return (d->Width % 2 && (packed || format->planes > 1)) || (d->Height % 2 && format->planes > 1);
 }
 
 static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t plane, struct surface_desc *desc,
@@ -150,13 +152,13 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
         snprintf(why, why_size, "plane %u is out of range: %s has %u", plane, first->name, first->planes);
         return DESCRIBE_BAD_SUBRESOURCE;
     }
-    if (cl_order_packed_yuv(format->cl.image_channel_order) && d->Width % 2) {
-        snprintf(why, why_size, "the surface is %u texels wide; %s has them in pairs", (unsigned)d->Width, format->name);
+    if (cuts_pairs(format, d)) {
+        snprintf(why, why_size, "the surface has %ux%u texels; %s needs even numbers", (unsigned)d->Width,
+                 (unsigned)d->Height, format->name);
         return DESCRIBE_OTHER_KIND;
     }
     *desc = (struct surface_desc){.kind = SURFACE_IMAGE_2D, .format = format, .depth = 1,
-                                  .width = plane_extent(d->Width, format->shift),
-                                  .height = plane_extent(d->Height, format->shift)};
+                                  .width = d->Width >> format->shift, .height = d->Height >> format->shift};
     return DESCRIBED;
 }
 
