@@ -559,6 +559,8 @@ SHARING_CASE(held_again_behind_the_release, 0)
         CHECK_INT(acquire_one(rig, all[i].object), CL_SUCCESS);
         CHECK_INT(cl_write(rig->queue, &all[i], bytes, 1, &first, NULL), CL_SUCCESS);
         CHECK_INT(rig->release(rig->queue, 1, &all[i].object, 0, NULL, &released), CL_SUCCESS);
+        /* rusticl ends what was flushed together all at once. */
+        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
         CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &second, NULL), CL_SUCCESS);
         CHECK_INT(clSetUserEventStatus(first, CL_COMPLETE), CL_SUCCESS);
         CHECK(d3d_has(rig, &all[i], 20 + i));

@@ -3,8 +3,9 @@
  *
  * In OpenCL they are complete: their reads and writes are enqueued, and behind them a barrier waits for the `gate`, a
  * user event of ours, so that events and later commands of the queue keep their order. Direct3D's part runs when the
- * last user event that holds the queue is set, inside that call: only such a call can set the queue free, and when it
- * returns Direct3D sees the result. So no thread of ours ever touches a Direct3D device. */
+ * last user event that held the queue before the command is set, inside that call: only such a call can set the queue
+ * free, and when it returns Direct3D sees the result. In a callback nobody may wait: there it is begun, and whoever ends
+ * OpenCL's part goes on with Direct3D's. So there is no thread of ours that could touch a Direct3D device. */
 #include "share/command.h"
 
 #include "log.h"
