@@ -11,43 +11,54 @@ static os_condition came = OS_CONDITION_INIT;
 /* ---- deliveries ---- */
 
 static bool delivering, busy;
+static unsigned settling; /* threads that want the threads here to go */
 static struct delivery *first, **last = &first;
 /* Whether this is the thread that delivers. */
 static _Thread_local bool here;
 
-enum { IDLE_MS = 60000, SETTLE_MS = 1000 };
+enum { SETTLE_MS = 1000 };
 
 static void deliver_all(void *data)
 {
     (void)data;
     here = true;
     os_lock(&lock);
-    for (;;) {
+    for (bool rested = false; first || (!rested && !settling);) {
         struct delivery *next = first;
-        busy = next != NULL;
         if (!next) {
-            os_wake_all(&came); /* who settles */
-            os_wait(&came, &lock, IDLE_MS);
+            os_wait(&came, &lock, THREAD_REST_MS);
+            rested = true;
             continue;
         }
+        rested = false;
         first = next->after;
         if (!first)
             last = &first;
+        busy = true;
         os_unlock(&lock);
         next->run(next);
         os_lock(&lock);
+        busy = false;
     }
+    delivering = false;
+    os_wake_all(&came);
+    os_unlock(&lock);
+}
+
+static bool ready_locked(void)
+{
+    if (!delivering)
+        delivering = os_thread_start(deliver_all, NULL);
+    if (!delivering)
+        log_write(LOG_ERROR, "no thread for callbacks can be started");
+    return delivering;
 }
 
 bool delivery_ready(void)
 {
     os_lock(&lock);
-    if (!delivering)
-        delivering = os_thread_start(deliver_all, NULL);
-    const bool ready = delivering;
+    const bool ready = ready_locked();
     os_unlock(&lock);
-    if (!ready)
-        log_write(LOG_ERROR, "no thread for callbacks can be started");
     return ready;
 }
 
@@ -57,9 +68,12 @@ void deliver(struct delivery *delivery)
     os_lock(&lock);
     *last = delivery;
     last = &delivery->after;
+    ready_locked();
     os_wake_all(&came);
     os_unlock(&lock);
 }
+
+static void end_watches(void);
 
 void delivery_settle(void)
 {
@@ -67,9 +81,13 @@ void delivery_settle(void)
     if (here)
         return;
     os_lock(&lock);
-    for (unsigned long long now = os_nanoseconds(); (first || busy) && now < end; now = os_nanoseconds())
+    settling++;
+    os_wake_all(&came);
+    for (unsigned long long now = os_nanoseconds(); (first || busy || delivering) && now < end; now = os_nanoseconds())
         os_wait(&came, &lock, (unsigned)((end - now) / 1000000) + 1);
+    settling--;
     os_unlock(&lock);
+    end_watches();
 }
 
 /* ---- watches ---- */
@@ -77,13 +95,13 @@ void delivery_settle(void)
 static os_mutex watch_lock = OS_MUTEX_INIT;
 static os_condition wanted = OS_CONDITION_INIT;
 static struct watch *watches;
-static bool watching;
+static bool watching, watches_end;
 
 /* The next watch to look through, or NULL and the milliseconds until there is one. */
 static struct watch *find_due(unsigned *pause)
 {
     const unsigned long long now = os_nanoseconds() / 1000000;
-    *pause = IDLE_MS;
+    *pause = THREAD_REST_MS;
     for (struct watch *watch = watches; watch; watch = watch->after) {
         if (!watch->wanted)
             continue;
@@ -95,14 +113,23 @@ static struct watch *find_due(unsigned *pause)
     return NULL;
 }
 
+static bool any_wanted(void)
+{
+    for (const struct watch *watch = watches; watch; watch = watch->after)
+        if (watch->wanted)
+            return true;
+    return false;
+}
+
 static void look_through(void *data)
 {
     (void)data;
     os_lock(&watch_lock);
-    for (;;) {
+    for (bool rested = false; any_wanted() || (!rested && !watches_end);) {
         unsigned pause;
         struct watch *watch = find_due(&pause);
         if (!watch) {
+            rested = !any_wanted();
             os_wait(&wanted, &watch_lock, pause);
             continue;
         }
@@ -115,6 +142,21 @@ static void look_through(void *data)
             watch->due = os_nanoseconds() / 1000000 + again;
         }
     }
+    watching = false;
+    os_wake_all(&wanted);
+    os_unlock(&watch_lock);
+}
+
+/* The thread goes if nobody wants to look. */
+static void end_watches(void)
+{
+    os_lock(&watch_lock);
+    watches_end = true;
+    os_wake_all(&wanted);
+    for (unsigned i = 0; i < 100 && watching && !any_wanted(); i++)
+        os_wait(&wanted, &watch_lock, 1);
+    watches_end = false;
+    os_unlock(&watch_lock);
 }
 
 bool watch_start(struct watch *watch)

@@ -10,14 +10,19 @@ struct delivery {
     struct delivery *after;
 };
 
-/* Starts the thread if it does not run yet. False: there are no means for it. */
+/* Starts the thread if it does not run. False: there are no means for it. */
 bool delivery_ready(void);
 
-/* Takes `delivery` over; delivery_ready must have said yes before. May be called with any lock held. */
+/* Takes `delivery` over, and starts the thread again if it has gone for want of work. May be called with any lock held. */
 void deliver(struct delivery *delivery);
 
-/* Waits until all is delivered that was there, or a second is over. Does nothing on the thread that delivers. */
+/* Waits until all is delivered that was there and both threads have gone, or a second is over. Threads must not be left
+ * when a process ends: Wine ends them with a signal for which PoCL's compiler has a handler. Does nothing on the thread
+ * that delivers. */
 void delivery_settle(void);
+
+/* How long a thread waits for work before it goes. */
+enum { THREAD_REST_MS = 500 };
 
 /* Regular looks at what nobody can wait for. `look` tells after how many milliseconds it wants to look again; 0: not
  * until it is asked for again. It runs on a thread of ours that sleeps while nobody wants to look. */

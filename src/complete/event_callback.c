@@ -38,7 +38,6 @@ struct lane {
 enum {
     MOST_THREADS = 4,  /* which wait for heads of lanes */
     WINDOW = 64,       /* how many of a lane are looked at beyond its head */
-    REST_MS = 2000,    /* how long a thread stays that has nothing to wait for */
     LONGEST_LOOK_MS = 16,
 };
 
@@ -46,7 +45,7 @@ enum {
 static os_mutex lock = OS_MUTEX_INIT;
 static os_condition changed = OS_CONDITION_INIT;
 static struct lane *lanes;
-static unsigned threads;
+static unsigned threads, settling;
 
 /* ---- waiters ---- */
 
@@ -156,17 +155,18 @@ static void lane_thread(void *data)
 {
     struct lane *lane = data;
     os_lock(&lock);
-    for (unsigned rest = 2; rest || lane->first || lane->sweeping;) {
+    for (bool rested = false; lane->first || lane->sweeping || (!rested && !settling);) {
         if (lane->first) {
-            rest = 2;
+            rested = false;
             wait_for_head(lane);
             continue;
         }
-        os_wait(&changed, &lock, REST_MS / 2);
-        rest -= rest > 0;
+        os_wait(&changed, &lock, THREAD_REST_MS);
+        rested = true;
     }
     remove_locked(lane);
     threads--;
+    os_wake_all(&changed);
     os_unlock(&lock);
 }
 
@@ -300,6 +300,14 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
 
 /* ---- the end ---- */
 
+static bool idle_threads(void)
+{
+    for (const struct lane *lane = lanes; lane; lane = lane->after)
+        if (lane->threaded && !lane->first)
+            return true;
+    return false;
+}
+
 /* Programs that end in order release their queues and contexts before. What is due by then is delivered first, as far as
  * the application's functions don't wait for this very thread. */
 static void settle(void)
@@ -308,6 +316,11 @@ static void settle(void)
     const bool any = lanes != NULL;
     for (struct lane *lane = lanes; lane; lane = lane->after)
         sweep(lane);
+    settling++;
+    os_wake_all(&changed);
+    for (unsigned i = 0; i < 100 && idle_threads(); i++)
+        os_wait(&changed, &lock, 1);
+    settling--;
     os_unlock(&lock);
     if (any)
         delivery_settle();
