@@ -132,7 +132,7 @@ DX9_CASE(device_arguments, RIG_NO_CONTEXT)
 /* Things that are no adapters, each with a type that it does not have. */
 DX9_CASE(device_adapters, RIG_NO_CONTEXT)
 {
-    static int number = 4711;
+    static size_t number = 4711;
     struct dx9_surface s;
     if (!CHECK(dx9_make(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT)))
         return;
@@ -298,7 +298,7 @@ DX9_CASE(contexts_of_two, RIG_NO_CONTEXT)
 
 DX9_CASE(contexts_with_bad_adapters, RIG_NO_CONTEXT)
 {
-    static int number = 4711;
+    static size_t number = 4711;
     struct dx9_surface s;
     struct rig d3d11;
     if (!CHECK(dx9_make(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT)) || !rig_open(&d3d11, &rig_d3d11, RIG_NO_CONTEXT))
@@ -477,7 +477,7 @@ DX9_CASE(creation_planes, 0)
 
 DX9_CASE(creation_structures, 0)
 {
-    static int number = 4711;
+    static size_t number = 4711;
     cl_dx9_surface_info_khr info = {NULL, NULL};
     struct attempt a = attempt_of(dx9, &info);
     IDirect3DTexture9 *texture = NULL;

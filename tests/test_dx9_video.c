@@ -440,7 +440,7 @@ DX9_CASE(intel_devices, RIG_NO_CONTEXT)
 {
     const cl_uint all = CL_ALL_DEVICES_FOR_DX9_INTEL, preferred = CL_PREFERRED_DEVICES_FOR_DX9_INTEL;
     const cl_uint sources[] = {CL_D3D9_DEVICE_INTEL, CL_D3D9EX_DEVICE_INTEL};
-    static int number = 4711;
+    static size_t number = 4711;
     struct intel intel;
     cl_device_id device = NULL;
     cl_uint count = 0;
@@ -467,7 +467,7 @@ DX9_CASE(intel_devices, RIG_NO_CONTEXT)
 
 DX9_CASE(intel_contexts, RIG_NO_CONTEXT)
 {
-    static int number = 4711;
+    static size_t number = 4711;
     const ULONG refs = rig_refs(dx9->device);
     const cl_context_properties device = (cl_context_properties)dx9->device;
     struct rig d3d11;
