@@ -652,8 +652,20 @@ static void callback_turn(struct worker *worker)
     CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
 }
 
+/* rusticl 22.3 calls back with its queue and event locked: a callback there must not call OpenCL. */
+static bool bears_calls_in_callbacks(const struct rig *rig)
+{
+    char name[128] = "";
+    CHECK_INT(clGetPlatformInfo(rig->platform, CL_PLATFORM_NAME, sizeof(name), name, NULL), CL_SUCCESS);
+    return strcmp(name, "rusticl") != 0;
+}
+
 SHARING_CASE(callbacks, 0)
 {
+    if (!bears_calls_in_callbacks(rig)) {
+        SKIP("this OpenCL deadlocks where a callback calls it");
+        return;
+    }
     struct crew crew;
     struct shared objects[2 * THREADS];
     unsigned made = 0;

@@ -131,7 +131,7 @@ void command_set_rows(const struct command *c, bool later)
 static void remember(const struct command *c, cl_event event)
 {
     for (cl_uint i = 0; i < c->count; i++)
-        object_expect(c->objects[i], event);
+        object_expect(c->objects[i], c->queue, event);
 }
 
 /* ---- commands ---- */

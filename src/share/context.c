@@ -270,6 +270,7 @@ static cl_int CL_API_CALL release_context(cl_context context)
     if (record && registry_app_release(RECORD_CONTEXT, context))
         drop_devices(record);
     record_put(record);
+    deferred_sweep();
     return below()->clReleaseContext(context);
 }
 

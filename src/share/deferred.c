@@ -22,6 +22,7 @@ struct deferred {
     cl_command_queue own;   /* owned; of an acquire: for its writes, since the application's queue waits at the gate */
     bool written;           /* an acquire's writes are enqueued */
     bool done;              /* what the gate will say */
+    atomic_bool failed;     /* one of the parts has */
     atomic_uint left;       /* parts that a command begun in a callback still waits for */
     atomic_uint holds;
 
@@ -38,6 +39,10 @@ struct deferred {
 /* In the order of their calls. Guarded by registry_lock. */
 static struct deferred *list;
 static unsigned numbers;
+/* Those that ended in a callback. rusticl 22.3 calls back with the event locked, which can't be given back there. Guarded by
+ * registry_lock; whether there are any may be read without it. */
+static struct deferred *spent;
+static atomic_bool any_spent;
 
 static const cl_icd_dispatch *below(void)
 {
@@ -194,7 +199,7 @@ static cl_event *awaited(const struct deferred *d, cl_uint *count)
 static void end_release(struct deferred *d)
 {
     const struct command *c = &d->command;
-    if (event_list_failed(c->count, d->parts + 1)) {
+    if (atomic_load(&d->failed)) {
         log_write(LOG_WARN, "%s: a command that it waits for has failed: the objects stay acquired", c->call);
         command_set_state(c, OBJECT_ACQUIRED);
         return;
@@ -224,7 +229,7 @@ static cl_int write_all(struct deferred *d)
 static bool begin_writes(struct deferred *d)
 {
     const struct command *c = &d->command;
-    bool done = event_status(d->parts[0]) >= 0;
+    bool done = !atomic_load(&d->failed);
     for (cl_uint i = 0; done && i < c->count; i++)
         done = c->objects[i]->transport->fetch(&c->objects[i]->transfer);
     for (cl_uint i = 0; done && i < c->count; i++)
@@ -236,7 +241,7 @@ static bool begin_writes(struct deferred *d)
 static void end_acquire(struct deferred *d)
 {
     const struct command *c = &d->command;
-    d->done = d->written && !event_list_failed(c->count, d->parts + 1);
+    d->done = d->written && !atomic_load(&d->failed);
     if (d->done)
         return;
     command_abandon(c, c->count);
@@ -260,6 +265,7 @@ static bool step(struct deferred *d)
 /* It stays in the list until its gate is over for all that wait for it. */
 static void finish(struct deferred *d)
 {
+    const bool later = callback_runs_here();
     os_lock(&registry_lock);
     for (cl_uint i = 0; i < d->command.count; i++)
         d->command.objects[i]->deferred--;
@@ -271,8 +277,14 @@ static void finish(struct deferred *d)
     while (*place != d)
         place = &(*place)->after;
     *place = d->after;
+    if (later) {
+        d->after = spent;
+        spent = d;
+        atomic_store_explicit(&any_spent, true, memory_order_relaxed);
+    }
     os_unlock(&registry_lock);
-    put(d);
+    if (!later)
+        put(d);
 }
 
 /* ---- who runs it, and when ---- */
@@ -311,6 +323,13 @@ static struct deferred *next_ready(void)
     return d;
 }
 
+static void await_here(struct deferred *d, cl_event event)
+{
+    below()->clWaitForEvents(1, &event);
+    if (event_status(event) < 0)
+        atomic_store(&d->failed, true);
+}
+
 static void run_here(struct deferred *d)
 {
     do {
@@ -318,7 +337,7 @@ static void run_here(struct deferred *d)
         cl_event *events = awaited(d, &count);
         /* One by one: a failed command may let later ones overtake those before it (PoCL 3.1). */
         for (cl_uint i = 0; i < count; i++)
-            below()->clWaitForEvents(1, &events[i]);
+            await_here(d, events[i]);
     } while (!step(d));
     finish(d);
 }
@@ -341,10 +360,12 @@ static void go_on(struct deferred *d)
 static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
 {
     struct callback_entry entry;
+    struct deferred *d = data;
     (void)event;
-    (void)status;
+    if (status < 0)
+        atomic_store(&d->failed, true);
     callback_enter(&entry);
-    go_on(data);
+    go_on(d);
     callback_leave(&entry);
 }
 
@@ -357,7 +378,7 @@ static void run_later(struct deferred *d)
     for (cl_uint i = 0; i < count; i++) {
         if (below()->clSetEventCallback(events[i], CL_COMPLETE, part_over, d) == CL_SUCCESS)
             continue;
-        below()->clWaitForEvents(1, &events[i]);
+        await_here(d, events[i]);
         atomic_fetch_sub(&d->left, 1);
     }
     go_on(d);
@@ -415,6 +436,22 @@ static void run_all(void)
         below()->clWaitForEvents(1, &d->gate);
         put(d);
         run_ready_here();
+    }
+}
+
+void deferred_sweep(void)
+{
+    if (!atomic_load_explicit(&any_spent, memory_order_relaxed) || callback_runs_here())
+        return;
+    os_lock(&registry_lock);
+    struct deferred *d = spent;
+    spent = NULL;
+    atomic_store_explicit(&any_spent, false, memory_order_relaxed);
+    os_unlock(&registry_lock);
+    while (d) {
+        struct deferred *after = d->after;
+        put(d);
+        d = after;
     }
 }
 

@@ -219,6 +219,7 @@ static cl_int CL_API_CALL release_event(cl_event event)
     if (registry_app_release(RECORD_EVENT, event) && event_status(event) < 0)
         heal(event);
     holds_release(event);
+    deferred_sweep();
     return below()->clReleaseEvent(event);
 }
 

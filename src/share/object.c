@@ -67,7 +67,7 @@ static bool put_aside(struct object_record *object)
     const struct upload *upload = object->pending;
     if (!upload || event_status(upload->event) <= CL_COMPLETE)
         return false;
-    if (!event_held(upload->event) && !callback_runs_here()) {
+    if (!event_held(upload->event, upload->waits, upload->wait_count) && !callback_runs_here()) {
         context_flush(object->context);
         below()->clWaitForEvents(1, &upload->event);
         return false;
@@ -139,6 +139,7 @@ void upload_put(struct upload *upload)
     if (!upload || atomic_fetch_sub_explicit(&upload->holds, 1, memory_order_acq_rel) != 1)
         return;
     event_put(upload->event);
+    free(upload->waits);
     free(upload);
 }
 
@@ -152,10 +153,12 @@ struct upload *object_upload(struct object_record *object)
     return upload;
 }
 
-void object_expect(struct object_record *object, cl_event event)
+void object_expect(struct object_record *object, const struct queue_record *queue, cl_event event)
 {
-    struct upload *upload = malloc(sizeof(*upload));
-    if (!upload || below()->clRetainEvent(event) != CL_SUCCESS) {
+    struct upload *upload = calloc(1, sizeof(*upload));
+    if (!upload || (queue_held(queue) && !holds_copy(queue, &upload->waits, &upload->wait_count)) ||
+        below()->clRetainEvent(event) != CL_SUCCESS) {
+        free(upload ? upload->waits : NULL);
         free(upload);
         below()->clWaitForEvents(1, &event); /* better late than not known */
         return;
@@ -419,6 +422,7 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     /* The driver's goes with the record: a deferred command may still need it. */
     object->given_back = true;
     record_put(object);
+    deferred_sweep();
     object_sweep();
     return CL_SUCCESS;
 }

@@ -295,7 +295,7 @@ void holds_note(cl_command_queue handle, cl_uint count, const cl_event *events)
     }
 }
 
-bool queue_held(struct queue_record *queue)
+bool queue_held(const struct queue_record *queue)
 {
     if (!holds_possible())
         return false;
@@ -330,15 +330,16 @@ void holds_add_gate_locked(struct queue_record *queue, cl_event gate)
         hold_locked(queue, gate);
 }
 
-bool event_held(cl_event event)
+bool event_held(cl_event event, const cl_event *by, unsigned count)
 {
     cl_command_queue handle = NULL;
-    if (!holds_possible() || below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) !=
-                                 CL_SUCCESS)
+    bool held = false;
+    if (!count || below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) != CL_SUCCESS)
         return false;
     os_lock(&registry_lock);
     const struct queue_record *queue = find_locked(handle);
-    const bool held = queue && queue->held_count;
+    for (unsigned i = 0; queue && i < count; i++)
+        held = held || listed(queue->held_by, queue->held_count, by[i]);
     os_unlock(&registry_lock);
     return held;
 }
@@ -384,6 +385,7 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     if (status == CL_SUCCESS && holds_possible()) {
         holds_over(event);
         deferred_run(true);
+        deferred_sweep();
         object_sweep();
         event_sweep();
     }

@@ -67,9 +67,10 @@ bool holds_possible(void);
 /* Notes that commands of `queue` wait for events. */
 void holds_note(cl_command_queue queue, cl_uint count, const cl_event *events);
 /* Whether commands of a queue wait for a user event that is not complete. */
-bool queue_held(struct queue_record *queue);
-/* Whether the queue of an event's command is held. */
-bool event_held(cl_event event);
+bool queue_held(const struct queue_record *queue);
+/* Whether the queue of an event's command is still held by one of `count` events: those that held it when the command was
+ * enqueued. What holds it since then comes after the command. */
+bool event_held(cl_event event, const cl_event *by, unsigned count);
 /* The events that hold a queue now, for the caller to free; `count` says how many. False if memory is short. */
 bool holds_copy(const struct queue_record *queue, cl_event **events, unsigned *count);
 /* Takes those out of such a copy that hold the queue no longer, and returns how many are left. */
@@ -131,7 +132,9 @@ bool callback_runs_here(void);
 
 /* The event of an acquire, until its bytes are through. */
 struct upload {
-    cl_event event; /* owned */
+    cl_event event;  /* owned */
+    cl_event *waits; /* owned; what held its queue when it was enqueued */
+    unsigned wait_count;
     atomic_uint holds;
 };
 
@@ -181,8 +184,8 @@ cl_mem object_create(const struct object_request *request, cl_context context, c
 struct object_record *object_root(struct object_record *object);
 /* Looks whether an acquire that was waiting for events has failed since, and undoes it if so. */
 void object_settle(struct object_record *object);
-/* Notes the event of an acquire, with a reference of its own. */
-void object_expect(struct object_record *object, cl_event event);
+/* Notes the event of an acquire in `queue`, with a reference of its own. */
+void object_expect(struct object_record *object, const struct queue_record *queue, cl_event event);
 /* What is still on its way to an object, held, or NULL. */
 struct upload *object_upload(struct object_record *object);
 void upload_put(struct upload *upload);
@@ -199,6 +202,8 @@ cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 /* Runs the deferred commands that nothing holds any longer, and waits for those that other threads run if `all` is set.
  * In a callback they are begun, and end when their OpenCL part has. */
 void deferred_run(bool all);
+/* Gives back what ended in callbacks: with every event and object that the application gives back outside of them. */
+void deferred_sweep(void);
 /* A user event is over: deferred commands wait for it no longer. */
 void deferred_let_go_locked(cl_event event);
 
