@@ -233,6 +233,41 @@ def guard_file(functions):
     return c_file(out)
 
 
+# -- what a companion stands in for -----------------------------------------------------------------------------------
+
+# Wine's opencl.dll has them, and they fail.
+BROKEN_IN_WINE = {"clCompileProgram", "clLinkProgram"}
+CALLBACK = "CL_CALLBACK"
+
+
+def through_companion(f):
+    """Functions later than OpenCL 1.2. Those with callbacks, which the host can't call, are written by hand."""
+    later = re.match(r"OpenCL [23]\.", f.section or "") and not any(CALLBACK in text for text, _ in f.params)
+    return later or f.name in BROKEN_IN_WINE
+
+
+def companion_call(f, index):
+    """The tier above keeps the callbacks of those that have one: what comes down is NULL."""
+    numbers = ", ".join("0" if CALLBACK in text else f"(uint64_t){name}" for text, name in f.params)
+    result = f"guest_call(guest_addresses[{index}], {len(f.params)}, arguments)"
+    unused = [f"    (void){name};" for text, name in f.params if CALLBACK in text]
+    give = {"void": f"    {result};", "cl_int": f"    return (cl_int){result};"}
+    return unused + [wrap("    const uint64_t arguments[] = {", numbers + "};"),
+                     give.get(f.result, f"    return ({f.result})(uintptr_t){result};")]
+
+
+def guest_file(functions):
+    mine = [f for f in functions if not f.own and through_companion(f)]
+    out = ['#include "host/guest.h"', "", f"uint64_t guest_addresses[{len(mine)}];", ""]
+    for index, f in enumerate(mine):
+        out += [signature(f, f"host_{f.name}"), "{"] + companion_call(f, index) + ["}", ""]
+    out += ["const struct guest_function guest_functions[] = {"]
+    out += [f'    {{"{f.name}", offsetof(cl_icd_dispatch, {f.name}), (next_function)host_{f.name}, '
+            f"{'true' if f.name in BROKEN_IN_WINE else 'false'}}}," for f in mine]
+    out += ["};", "", "const size_t guest_function_count = sizeof(guest_functions) / sizeof(guest_functions[0]);"]
+    return c_file(out)
+
+
 def outputs():
     functions = parse_header()
     return {
@@ -240,6 +275,7 @@ def outputs():
         "src/doors/exports_generated.c": exports_file(functions),
         "src/doors/OpenCL.def": def_file(functions),
         "src/share/guard_generated.c": guard_file(functions),
+        "src/host/guest_generated.c": guest_file(functions),
     }
 
 

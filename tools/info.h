@@ -201,7 +201,7 @@ struct opencl {
     char why[WHY_SIZE]; /* why there is no platform */
 
     struct library cld3d; /* `library` itself, or a layer in it; without module if there is none */
-    const char *version, *next, *transport; /* what cld3d says of itself; NULL if it doesn't */
+    const char *version, *next, *transport, *companion; /* what cld3d says of itself; NULL if it doesn't */
     struct library below;                   /* the OpenCL.dll that cld3d calls, if it is one */
     bool beside_unused;
 

@@ -54,6 +54,8 @@ static void print_opencl(const struct opencl *cl)
         print_library("OpenCL below", &cl->below);
     else if (cl->next)
         print_field("OpenCL below", "%s", cl->next);
+    if (cl->companion)
+        print_field("host companion", "%s", cl->companion);
     if (cl->transport)
         print_field("Transport", "%s", cl->transport);
     if (cl->library.module && cl->why[0])

@@ -30,6 +30,29 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
     return NULL;
 }
 
+/* PoCL 3.1 ends the process where a queue on a device is asked for. */
+static bool wants_missing_device_queue(cl_device_id device, const cl_queue_properties *properties)
+{
+    cl_command_queue_properties can = 0;
+    bool wants = false;
+    for (const cl_queue_properties *p = properties; p && p[0]; p += 2)
+        wants = wants || (p[0] == CL_QUEUE_PROPERTIES && (p[1] & (CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT)));
+    return wants && lacking.clGetDeviceInfo(device, CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, sizeof(can), &can, NULL) ==
+                        CL_SUCCESS && !can;
+}
+
+static cl_command_queue CL_API_CALL check_queue(cl_context context, cl_device_id device,
+                                                const cl_queue_properties *properties, cl_int *errcode_ret)
+{
+    if (!wants_missing_device_queue(device, properties))
+        return lacking.clCreateCommandQueueWithProperties(context, device, properties, errcode_ret);
+    const cl_int status = log_refuse("clCreateCommandQueueWithProperties", CL_INVALID_QUEUE_PROPERTIES,
+                                     "the device has no queues on devices");
+    if (errcode_ret)
+        *errcode_ret = status;
+    return NULL;
+}
+
 static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sampler_properties *properties,
                                              cl_int *errcode_ret)
 {
@@ -163,6 +186,8 @@ void newer_install(cl_icd_dispatch *table)
         return; /* there is no OpenCL at all */
     if (lacks(table, "clCreateCommandQueueWithProperties"))
         table->clCreateCommandQueueWithProperties = create_queue;
+    else
+        table->clCreateCommandQueueWithProperties = check_queue;
     if (lacks(table, "clCreateSamplerWithProperties"))
         table->clCreateSamplerWithProperties = create_sampler;
     if (lacks(table, "clCreateBufferWithProperties"))

@@ -4,6 +4,7 @@
  * of 2025 or later, clInitLayerWithProperties and at the end clDeinitLayer. */
 #include "complete/complete.h"
 #include "doors/cl_d3d.h"
+#include "host/companion.h"
 #include "log.h"
 
 #include <CL/cl_layer.h>
@@ -29,16 +30,28 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t 
     }
 }
 
+static const cl_icd_dispatch *open_layer(void)
+{
+    complete_install();
+    tiers_install();
+    return tier_share();
+}
+
+static const cl_icd_dispatch *open_companion(void)
+{
+    static cl_icd_dispatch table;
+    companion_install(&table);
+    return &table;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
                                             cl_uint *num_entries_ret, const cl_icd_dispatch **layer_dispatch_ret)
 {
     if (!target_dispatch || !num_entries_ret || !layer_dispatch_ret)
         return log_refuse("clInitLayer", CL_INVALID_VALUE, "an argument is NULL");
     next_set(target_dispatch, num_entries);
-    complete_install();
-    tiers_install();
     *num_entries_ret = sizeof(cl_icd_dispatch) / sizeof(next_function);
-    *layer_dispatch_ret = tier_share();
+    *layer_dispatch_ret = companion_wanted() ? open_companion() : open_layer();
     return CL_SUCCESS;
 }
 

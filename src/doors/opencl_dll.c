@@ -2,6 +2,7 @@
 
 #include "complete/complete.h"
 #include "doors/cl_d3d.h"
+#include "host/guest.h"
 #include "log.h"
 
 #include <stdio.h>
@@ -98,16 +99,24 @@ static cl_int CL_API_CALL no_platforms(cl_uint num_entries, cl_platform_id *plat
     return CL_PLATFORM_NOT_FOUND_KHR;
 }
 
+static void complete_next(void)
+{
+#ifdef _WIN64
+    guest_join();
+#endif
+    complete_install();
+}
+
 void opencl_dll_open(void)
 {
     os_lock(&opening);
     if (opencl_dll_table() == &opencl_dll_boot_table) {
         void *library = open_next();
         next_load(library ? find : find_nothing, library);
-        if (!library)
-            next.clGetPlatformIDs = no_platforms;
+        if (library)
+            complete_next();
         else
-            complete_install();
+            next.clGetPlatformIDs = no_platforms;
         tiers_install();
         atomic_store_explicit(&opencl_dll_current, tier_share(), memory_order_release);
     }
@@ -127,6 +136,10 @@ const char *CL_API_CALL cld3d_report(const char *topic)
         return CLD3D_VERSION;
     if (topic && strcmp(topic, "next") == 0)
         return next_report;
+#ifdef _WIN64
+    if (topic && strcmp(topic, "companion") == 0)
+        return guest_report();
+#endif
     if (topic && strcmp(topic, "transport") == 0)
         return host_transport.name;
     return NULL;

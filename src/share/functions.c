@@ -19,6 +19,12 @@ next_function share_function(const char *name)
     return NULL;
 }
 
+/* The extension's name for a function of OpenCL 2.0. Ours follows the queue, which else could not acquire. */
+static bool makes_queues(const char *name)
+{
+    return name && strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0;
+}
+
 /* OpenCL gives functions as `void *`, which ISO C does not convert; every system that OpenCL runs on does. */
 static void *as_object(next_function function)
 {
@@ -36,13 +42,19 @@ static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const
         log_refuse("clGetExtensionFunctionAddressForPlatform", CL_INVALID_PLATFORM, "%p is no platform", (void *)platform);
         return NULL;
     }
-    return below()->clGetExtensionFunctionAddressForPlatform(platform, func_name);
+    void *found = below()->clGetExtensionFunctionAddressForPlatform(platform, func_name);
+    if (found && makes_queues(func_name))
+        return as_object((next_function)tier_share()->clCreateCommandQueueWithProperties);
+    return found;
 }
 
 static void *CL_API_CALL get_address(const char *func_name)
 {
     const next_function own = share_function(func_name);
-    return own ? as_object(own) : below()->clGetExtensionFunctionAddress(func_name);
+    void *found = own ? as_object(own) : below()->clGetExtensionFunctionAddress(func_name);
+    if (!own && found && makes_queues(func_name))
+        return as_object((next_function)tier_share()->clCreateCommandQueueWithProperties);
+    return found;
 }
 
 void functions_install(cl_icd_dispatch *table)

@@ -1,0 +1,102 @@
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#include "host/companion.h"
+
+#include "host/channel.h"
+#include "log.h"
+
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* ---- who we are with ---- */
+
+static int is_ntdll(struct dl_phdr_info *library, size_t size, void *data)
+{
+    const char *slash = library->dlpi_name ? strrchr(library->dlpi_name, '/') : NULL;
+    (void)size;
+    (void)data;
+    return slash && strcmp(slash, "/ntdll.so") == 0;
+}
+
+bool companion_wanted(void)
+{
+    return dl_iterate_phdr(is_ntdll, NULL) != 0;
+}
+
+/* ---- the answers ---- */
+
+static uint64_t as_number(next_function function)
+{
+    return (uint64_t)(uintptr_t)function;
+}
+
+static uint64_t find(const char *name)
+{
+    for (size_t i = 0; i < next_slot_count; i++) {
+        const next_function function = next_slot_get(&next, &next_slots[i]);
+        if (strcmp(next_slots[i].name, name) == 0)
+            return function == next_slots[i].missing ? 0 : as_number(function);
+    }
+    return 0;
+}
+
+static uint64_t extend(cl_platform_id platform, const char *name)
+{
+    return (uint64_t)(uintptr_t)(platform ? next.clGetExtensionFunctionAddressForPlatform(platform, name)
+                                          : next.clGetExtensionFunctionAddress(name));
+}
+
+/* On 64-bit machines every argument is passed as one of 64 bits, and a function looks at no more than it has. */
+static uint64_t call(uint64_t address, const uint64_t *a)
+{
+    typedef uint64_t (*any)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                            uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+    return ((any)(uintptr_t)address)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],
+                                     a[13], a[14], a[15]);
+}
+
+static void nothing(void)
+{
+}
+
+static cl_int act(struct channel_request *request)
+{
+    const uint64_t *a = request->arguments;
+    if (request->action == CHANNEL_HELLO) {
+        request->result = CHANNEL_VERSION;
+        return CL_SUCCESS;
+    }
+    if (request->version != CHANNEL_VERSION)
+        return log_refuse("the companion", CL_INVALID_VALUE, "a request of version %u, this is version %u",
+                          request->version, CHANNEL_VERSION);
+    switch (request->action) {
+    case CHANNEL_FIND:
+        request->result = find((const char *)(uintptr_t)a[0]);
+        return CL_SUCCESS;
+    case CHANNEL_EXTEND:
+        request->result = extend((cl_platform_id)(uintptr_t)a[0], (const char *)(uintptr_t)a[1]);
+        return CL_SUCCESS;
+    case CHANNEL_NOTHING:
+        request->result = as_number(nothing);
+        return CL_SUCCESS;
+    case CHANNEL_CALL:
+        request->result = call(request->address, a);
+        return CL_SUCCESS;
+    default:
+        return log_refuse("the companion", CL_INVALID_VALUE, "an unknown request %u", request->action);
+    }
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
+                                          void *param_value, size_t *param_value_size_ret)
+{
+    if (param_name == CHANNEL_QUERY && !device && param_value && param_value_size == sizeof(struct channel_request))
+        return act(param_value);
+    return next.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+}
+
+void companion_install(cl_icd_dispatch *table)
+{
+    *table = next;
+    table->clGetDeviceInfo = get_device_info;
+}

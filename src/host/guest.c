@@ -1,0 +1,88 @@
+#include "host/guest.h"
+
+#include "log.h"
+#include "os/os.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Before anything takes its place: every request goes through it. */
+static cl_api_clGetDeviceInfo ask;
+static bool joined;
+static char report[160] = "none";
+
+bool guest_joined(void)
+{
+    return joined;
+}
+
+const char *guest_report(void)
+{
+    return report;
+}
+
+uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments)
+{
+    struct channel_request request = {.version = CHANNEL_VERSION, .action = action, .address = address};
+    memcpy(request.arguments, arguments, count * sizeof(*arguments));
+    const cl_int status = ask(NULL, CHANNEL_QUERY, sizeof(request), &request, NULL);
+    return status == CL_SUCCESS ? request.result : 0;
+}
+
+uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments)
+{
+    return guest_ask(CHANNEL_CALL, address, count, arguments);
+}
+
+uint64_t guest_find(const char *name)
+{
+    const uint64_t arguments[] = {(uint64_t)(uintptr_t)name};
+    return guest_ask(CHANNEL_FIND, 0, 1, arguments);
+}
+
+static bool is_missing(const char *name)
+{
+    for (size_t i = 0; i < next_slot_count; i++)
+        if (strcmp(next_slots[i].name, name) == 0)
+            return next_slot_get(&next, &next_slots[i]) == next_slots[i].missing;
+    return false;
+}
+
+static void fill_slots(void)
+{
+    for (size_t i = 0; i < guest_function_count; i++) {
+        const struct guest_function *f = &guest_functions[i];
+        if (!f->always && !is_missing(f->name))
+            continue;
+        guest_addresses[i] = guest_find(f->name);
+        if (guest_addresses[i])
+            memcpy((char *)&next + f->offset, &f->function, sizeof(f->function));
+    }
+}
+
+void guest_join(void)
+{
+    const uint64_t none = 0;
+    cl_uint platforms;
+    ask = next.clGetDeviceInfo;
+    if (!os_is_wine())
+        return;
+    next.clGetPlatformIDs(0, NULL, &platforms); /* before it ocl-icd has no layers */
+    const uint64_t version = guest_ask(CHANNEL_HELLO, 0, 1, &none);
+    if (version && version != CHANNEL_VERSION) {
+        snprintf(report, sizeof(report), "refused: it speaks version %u of the channel, this OpenCL.dll version %u",
+                 (unsigned)version, (unsigned)CHANNEL_VERSION);
+        log_write(LOG_ERROR, "the companion libcld3d.so was refused: it speaks version %u of the channel, this OpenCL.dll "
+                             "version %u; use both of the same release",
+                  (unsigned)version, (unsigned)CHANNEL_VERSION);
+    }
+    if (version != CHANNEL_VERSION)
+        return;
+    joined = true;
+    snprintf(report, sizeof(report), "joined, version %u of the channel", (unsigned)version);
+    log_write(LOG_INFO, "the companion answers: the host's OpenCL is there with all its functions");
+    fill_slots();
+    guest_svm_install(&next);
+    guest_strings_install(&next);
+    guest_extensions_install(&next);
+}

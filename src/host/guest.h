@@ -1,0 +1,45 @@
+/* The guest's side of the channel: what the host's OpenCL has and Wine's opencl.dll has not. */
+#ifndef CLD3D_HOST_GUEST_H
+#define CLD3D_HOST_GUEST_H
+
+#include "host/channel.h"
+#include "next/next.h"
+
+#include <stdbool.h>
+
+/* Looks for a companion, and lets it fill what is missing in `next`. Called once by the door, after `next` is filled and
+ * before anything else runs. Without a companion, or with one of another version, `next` stays as it is. */
+void guest_join(void);
+
+/* Whether a companion answers. */
+bool guest_joined(void);
+
+/* For people: what came of it. */
+const char *guest_report(void);
+
+/* One request; 0 if it fails, which it does not while a companion answers. */
+uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments);
+
+/* Calls a function of the host. Integers among the arguments are extended to 64 bits. */
+uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments);
+
+/* The address of a function of the host's OpenCL, or 0. */
+uint64_t guest_find(const char *name);
+
+/* The functions that the companion stands in for (guest_generated.c), each with the host's address once that is known. */
+struct guest_function {
+    const char *name;
+    size_t offset;          /* in the dispatch table */
+    next_function function; /* ours, that calls the host's */
+    bool always;            /* Wine's own does not work */
+};
+
+extern const struct guest_function guest_functions[];
+extern const size_t guest_function_count;
+extern uint64_t guest_addresses[];
+
+/* The parts of `next` that are more than a call of the host's function. */
+void guest_strings_install(cl_icd_dispatch *table);
+void guest_svm_install(cl_icd_dispatch *table);
+void guest_extensions_install(cl_icd_dispatch *table);
+#endif

@@ -1,0 +1,85 @@
+/* Functions of the driver's extensions, which Wine's opencl.dll gives nobody.
+ *
+ * An address on the host's side is no function for Windows code, whose calls pass their arguments otherwise. So each gets
+ * a bridge: a function of ours that takes as many 64-bit arguments as any function of OpenCL has and hands them on. What
+ * the caller did not pass it reads from the caller's stack, and the host's function does not look at it. */
+#include "host/guest.h"
+
+#include "log.h"
+#include "os/os.h"
+
+#include <string.h>
+
+enum { BRIDGES = 64 };
+
+/* The host's addresses, each in the place of its bridge; an entry is written once. */
+static os_mutex lock = OS_MUTEX_INIT;
+static uint64_t bridged[BRIDGES];
+
+#define BRIDGE(n)                                                                                                      \
+    static uint64_t CL_API_CALL bridge_##n(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f,     \
+                                           uint64_t g, uint64_t h, uint64_t i, uint64_t j, uint64_t k, uint64_t l,     \
+                                           uint64_t m, uint64_t o, uint64_t p, uint64_t q)                             \
+    {                                                                                                                  \
+        const uint64_t arguments[CHANNEL_ARGUMENTS] = {a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q};                \
+        return guest_call(bridged[0##n], CHANNEL_ARGUMENTS, arguments);                                                \
+    }
+/* The numbers are octal: two digits make 64. */
+#define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
+#define ALL(f) EIGHT(f, 0) EIGHT(f, 1) EIGHT(f, 2) EIGHT(f, 3) EIGHT(f, 4) EIGHT(f, 5) EIGHT(f, 6) EIGHT(f, 7)
+#define ADDRESS(n) (next_function)bridge_##n,
+
+ALL(BRIDGE)
+
+static const next_function bridges[BRIDGES] = {ALL(ADDRESS)};
+
+/* A function of ours that calls the host's function at `address`, the same for the same address. */
+static next_function bridge(uint64_t address)
+{
+    unsigned i = 0;
+    os_lock(&lock);
+    while (i < BRIDGES && bridged[i] && bridged[i] != address)
+        i++;
+    if (i < BRIDGES)
+        bridged[i] = address;
+    os_unlock(&lock);
+    return i < BRIDGES ? bridges[i] : NULL;
+}
+
+/* What would call back into Windows code, or shares what the host's side of Wine knows nothing of. */
+static bool ends_at_the_wall(const char *name)
+{
+    static const char *const parts[] = {"Callback", "SVMFree", "GL", "VA_API", "D3D", "DX9", "IcdGet"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (strstr(name, parts[i]))
+            return true;
+    return false;
+}
+
+static void *find(cl_platform_id platform, const char *name)
+{
+    const uint64_t arguments[] = {(uint64_t)(uintptr_t)platform, (uint64_t)(uintptr_t)name};
+    const uint64_t address = name && !ends_at_the_wall(name) ? guest_ask(CHANNEL_EXTEND, 0, 2, arguments) : 0;
+    const next_function function = address ? bridge(address) : NULL;
+    void *found;
+    if (address && !function)
+        log_write(LOG_ERROR, "%s: more than %d functions of extensions are in use; this one is left out", name, BRIDGES);
+    memcpy(&found, &function, sizeof(found));
+    return found;
+}
+
+static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const char *func_name)
+{
+    return platform ? find(platform, func_name) : NULL;
+}
+
+static void *CL_API_CALL get_address(const char *func_name)
+{
+    return find(NULL, func_name);
+}
+
+void guest_extensions_install(cl_icd_dispatch *table)
+{
+    table->clGetExtensionFunctionAddressForPlatform = get_address_for_platform;
+    table->clGetExtensionFunctionAddress = get_address;
+}

@@ -1,0 +1,105 @@
+/* The extensions of platforms and devices: Wine's opencl.dll hides those that it does not know. With a companion they can
+ * be called, but for those that share what the host's side of Wine knows nothing of. */
+#include "host/guest.h"
+
+#include "log.h"
+#include "share/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Wine's own, for all other queries. */
+static cl_icd_dispatch wine;
+static uint64_t host_device_info, host_platform_info;
+
+static bool ends_at_the_wall(const char *name, size_t length)
+{
+    static const char *const beginnings[] = {"cl_khr_gl_", "cl_khr_egl_", "cl_khr_d3d", "cl_khr_dx9", "cl_khr_icd",
+                                             "cl_khr_external_", "cl_arm_import_memory", "cl_intel_va_api"};
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+        if (length >= strlen(beginnings[i]) && memcmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+static cl_int ask(uint64_t function, void *subject, cl_uint name, size_t room, void *to, size_t *size)
+{
+    const uint64_t arguments[] = {(uint64_t)(uintptr_t)subject, name, room, (uint64_t)(uintptr_t)to,
+                                  (uint64_t)(uintptr_t)size};
+    return (cl_int)guest_call(function, 5, arguments);
+}
+
+/* Both in place. */
+static size_t filter_words(char *text)
+{
+    size_t length = 0;
+    for (const char *word = text + strspn(text, " "); *word; word += strspn(word, " ")) {
+        const size_t size = strcspn(word, " ");
+        if (!ends_at_the_wall(word, size)) {
+            if (length)
+                text[length++] = ' ';
+            memmove(text + length, word, size);
+            length += size;
+        }
+        word += size;
+    }
+    text[length] = '\0';
+    return length + 1;
+}
+
+static size_t filter_versions(cl_name_version *list, size_t size)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < size / sizeof(*list); i++)
+        if (!ends_at_the_wall(list[i].name, strnlen(list[i].name, sizeof(list->name))))
+            list[count++] = list[i];
+    return count * sizeof(*list);
+}
+
+static cl_int list(const char *call, uint64_t function, void *subject, cl_uint name, bool versions, size_t room, void *to,
+                   size_t *size_ret)
+{
+    size_t size = 0;
+    cl_int status = ask(function, subject, name, 0, NULL, &size);
+    if (status != CL_SUCCESS)
+        return status;
+    char *text = calloc(1, size + 1);
+    if (!text)
+        return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension string");
+    status = ask(function, subject, name, size, text, NULL);
+    if (status == CL_SUCCESS) {
+        size = versions ? filter_versions((cl_name_version *)(void *)text, size) : filter_words(text);
+        status = answer(call, text, size, room, to, size_ret);
+    }
+    free(text);
+    return status;
+}
+
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name, size_t param_value_size,
+                                            void *param_value, size_t *param_value_size_ret)
+{
+    if (param_name == CL_PLATFORM_EXTENSIONS || param_name == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
+        return list("clGetPlatformInfo", host_platform_info, platform, param_name, param_name != CL_PLATFORM_EXTENSIONS,
+                    param_value_size, param_value, param_value_size_ret);
+    return wine.clGetPlatformInfo(platform, param_name, param_value_size, param_value, param_value_size_ret);
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
+                                          void *param_value, size_t *param_value_size_ret)
+{
+    if (param_name == CL_DEVICE_EXTENSIONS || param_name == CL_DEVICE_EXTENSIONS_WITH_VERSION)
+        return list("clGetDeviceInfo", host_device_info, device, param_name, param_name != CL_DEVICE_EXTENSIONS,
+                    param_value_size, param_value, param_value_size_ret);
+    return wine.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+}
+
+void guest_strings_install(cl_icd_dispatch *table)
+{
+    wine = *table;
+    host_platform_info = guest_find("clGetPlatformInfo");
+    host_device_info = guest_find("clGetDeviceInfo");
+    if (host_platform_info)
+        table->clGetPlatformInfo = get_platform_info;
+    if (host_device_info)
+        table->clGetDeviceInfo = get_device_info;
+}

@@ -1,0 +1,44 @@
+/* A companion of another version is refused, with a line that says so, and everything is as without one. */
+#include "sharing.h"
+
+#include <string.h>
+
+static const char *report(const char *topic)
+{
+    typedef const char *(CL_API_CALL * report_function)(const char *);
+    const report_function ask = (report_function)(void (*)(void))GetProcAddress(GetModuleHandleA("OpenCL.dll"), "cld3d_report");
+    const char *text = CHECK(ask != NULL) ? ask(topic) : NULL;
+    return text ? text : "";
+}
+
+static void is_refused(void)
+{
+    CHECK_STR(report("companion"), "refused: it speaks version 99 of the channel, this OpenCL.dll version 1");
+}
+
+static void as_without(void)
+{
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_int status = 1;
+    cl_ulong svm = 1;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK(clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0) == NULL);
+    CHECK(clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(svm), &svm, NULL) != CL_SUCCESS || svm == 0);
+    CHECK(clGetExtensionFunctionAddressForPlatform(platform, "clCreateCommandBufferKHR") == NULL);
+    CHECK(clGetExtensionFunctionAddressForPlatform(platform, "clCreateFromD3D11BufferKHR") != NULL);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+static const struct tap_test tests[] = {
+    {"a companion of another version is refused", is_refused},
+    {"all is as without a companion", as_without},
+};
+
+TAP_MAIN(tests)
