@@ -156,6 +156,7 @@ struct platform {
 /* Whether a device is in the sets that clGetDeviceIDsFrom...KHR gives for an adapter. */
 struct belonging {
     bool asked, preferred, possible;
+    const char *reason; /* why it is preferred; NULL if cld3d does not tell */
     cl_int code; /* of the call that failed, else CL_SUCCESS */
 };
 
@@ -211,6 +212,8 @@ struct opencl {
 };
 
 void opencl_find(struct opencl *cl);
+/* Why cld3d preferred the devices of the last question for an adapter; NULL if it does not tell. */
+const char *opencl_match_reason(const struct opencl *cl);
 
 /* ---- all of it ---- */
 

@@ -50,6 +50,12 @@ static void find_cld3d(struct opencl *cl)
         library_find(&cl->below, cl->next);
 }
 
+const char *opencl_match_reason(const struct opencl *cl)
+{
+    const report_fn report = cl->cld3d.module ? (report_fn)library_function(&cl->cld3d, "cld3d_report") : NULL;
+    return report ? report("match") : NULL;
+}
+
 /* ---- texts ---- */
 
 static void platform_text(const struct opencl *cl, cl_platform_id id, cl_platform_info name, char *text, size_t size)

@@ -204,6 +204,13 @@ static void print_belonging(const struct device *device, unsigned a)
     snprintf(label, sizeof(label), "For adapter %u", a);
     if (text[0])
         print_field(label, "%s", text);
+    for (unsigned i = 0; i < API_COUNT; i++) {
+        const struct belonging *belonging = &device->sharing[i].adapters[a];
+        if (belonging->preferred && belonging->reason) {
+            print_field("", "preferred: %s", belonging->reason);
+            break; /* it is the same hardware for all of them */
+        }
+    }
 }
 
 static void print_device(const struct info *info, unsigned index)

@@ -30,6 +30,8 @@ static void ask_set(struct info *info, const struct platform *platform, unsigned
         const bool in = code == CL_SUCCESS && contains(list, count, device->id);
         belonging->asked = true;
         belonging->preferred = belonging->preferred || (preferred && in);
+        if (preferred && in)
+            belonging->reason = opencl_match_reason(&info->opencl);
         belonging->possible = belonging->possible || (!preferred && in);
         if (code != CL_SUCCESS && code != CL_DEVICE_NOT_FOUND)
             belonging->code = code;

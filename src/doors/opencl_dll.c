@@ -140,6 +140,8 @@ const char *CL_API_CALL cld3d_report(const char *topic)
     if (topic && strcmp(topic, "companion") == 0)
         return guest_report();
 #endif
+    if (topic && strcmp(topic, "match") == 0)
+        return match_reason();
     if (topic && strcmp(topic, "transport") == 0)
         return host_transport.name;
     return NULL;

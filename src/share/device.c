@@ -13,7 +13,7 @@ static const cl_icd_dispatch *below(void)
     return tier_formats();
 }
 
-static cl_platform_id *get_platforms(cl_uint *count)
+cl_platform_id *platform_list(cl_uint *count)
 {
     *count = 0;
     if (below()->clGetPlatformIDs(0, NULL, count) != CL_SUCCESS || *count == 0)
@@ -29,7 +29,7 @@ static cl_platform_id *get_platforms(cl_uint *count)
 bool platform_valid(cl_platform_id platform)
 {
     cl_uint count;
-    cl_platform_id *platforms = get_platforms(&count);
+    cl_platform_id *platforms = platform_list(&count);
     bool found = false;
     for (cl_uint i = 0; i < count; i++)
         found = found || platforms[i] == platform;
@@ -44,8 +44,7 @@ bool device_supports_sharing(cl_device_id device)
     return below()->clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL) == CL_SUCCESS && images;
 }
 
-/* The devices of a platform that can share, in the platform's order. */
-static cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count)
+cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count)
 {
     cl_uint all = 0;
     *count = 0;
@@ -62,60 +61,6 @@ static cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count)
     return devices;
 }
 
-/* ---- the match ---- */
-
-static bool same_luid(cl_device_id device, const struct d3d_adapter *adapter, bool *known)
-{
-    cl_bool valid = CL_FALSE;
-    uint8_t luid[8];
-    *known = below()->clGetDeviceInfo(device, DEVICE_LUID_VALID, sizeof(valid), &valid, NULL) == CL_SUCCESS && valid &&
-             below()->clGetDeviceInfo(device, DEVICE_LUID, sizeof(luid), luid, NULL) == CL_SUCCESS;
-    return *known && memcmp(luid, adapter->luid, sizeof(luid)) == 0;
-}
-
-/* The same hardware, by LUID, else by vendor among the devices that are no CPUs. */
-static bool same_hardware(cl_device_id device, const struct d3d_adapter *adapter)
-{
-    bool known;
-    if (same_luid(device, adapter, &known) || known)
-        return known && same_luid(device, adapter, &known);
-    cl_uint vendor = 0;
-    cl_device_type type = 0;
-    below()->clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor, NULL);
-    below()->clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-    return !(type & CL_DEVICE_TYPE_CPU) && vendor == adapter->vendor;
-}
-
-static bool any_same_hardware(const struct d3d_adapter *adapter)
-{
-    cl_uint platform_count, device_count;
-    cl_platform_id *platforms = get_platforms(&platform_count);
-    bool found = false;
-    for (cl_uint p = 0; p < platform_count && !found; p++) {
-        cl_device_id *devices = sharing_devices(platforms[p], &device_count);
-        for (cl_uint d = 0; d < device_count; d++)
-            found = found || same_hardware(devices[d], adapter);
-        free(devices);
-    }
-    free(platforms);
-    return found;
-}
-
-/* Preferred: the device that is the adapter. Where no OpenCL has it, Direct3D's resources are as near to the CPU as to
- * any other device, and under Wine a software rasteriser shows itself as some graphics card: then the CPU devices. */
-static cl_uint keep_preferred(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter)
-{
-    const bool hardware = !adapter->software && any_same_hardware(adapter);
-    cl_uint kept = 0;
-    for (cl_uint i = 0; i < count; i++) {
-        cl_device_type type = 0;
-        below()->clGetDeviceInfo(devices[i], CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-        if (hardware ? same_hardware(devices[i], adapter) : (type & CL_DEVICE_TYPE_CPU) != 0)
-            devices[kept++] = devices[i];
-    }
-    return kept;
-}
-
 /* ---- from the OpenCL device to the adapter ---- */
 
 /* The first adapter whose preferred device it is. */
@@ -126,7 +71,7 @@ static bool find_adapter_of(cl_device_id device, struct d3d_adapter *adapter)
     const unsigned count = dxgi_list(adapters, MOST);
     for (unsigned i = 0; i < count; i++) {
         cl_device_id kept = device;
-        if (keep_preferred(&kept, 1, &adapters[i])) {
+        if (match_keep(&kept, 1, &adapters[i])) {
             *adapter = adapters[i];
             return true;
         }
@@ -184,15 +129,15 @@ static cl_int give_devices(const struct d3d_api *api, cl_platform_id platform, c
     cl_uint count;
     cl_device_id *candidates = sharing_devices(platform, &count);
     for (cl_uint i = 0; i < adapter_count && set == api->preferred_set; i++)
-        count = keep_preferred(candidates, count, &adapters[i]);
+        count = match_keep(candidates, count, &adapters[i]);
     for (cl_uint i = 0; devices && i < count && i < room; i++)
         devices[i] = candidates[i];
     if (found)
         *found = count;
     free(candidates);
-    log_write(LOG_DEBUG, "%s: %u %s devices for adapter '%s' (%04x:%04x)", api->call.get_device_ids, count,
+    log_write(LOG_DEBUG, "%s: %u %s devices for adapter '%s' (%04x:%04x)%s%s", api->call.get_device_ids, count,
               set == api->preferred_set ? "preferred" : "possible", adapters[0].description, adapters[0].vendor,
-              adapters[0].device);
+              adapters[0].device, set == api->preferred_set ? ": " : "", set == api->preferred_set ? match_reason() : "");
     return count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
 }
 

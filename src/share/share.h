@@ -222,6 +222,17 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
 /* Whether `platform` is one that clGetPlatformIDs gives. */
 bool platform_valid(cl_platform_id platform);
 bool device_supports_sharing(cl_device_id device);
+/* The platforms of the OpenCL below, for the caller to free. NULL if there are none. */
+cl_platform_id *platform_list(cl_uint *count);
+/* The devices of a platform that can share, in the platform's order, for the caller to free. NULL if there are none. */
+cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count);
+
+/* ---- which devices are an adapter's hardware (match.c) ---- */
+
+/* Keeps of a list of devices those that are preferred for an adapter, and tells how many they are. */
+cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter);
+/* In words, why the devices of the last such list were preferred. */
+const char *match_reason(void);
 
 /* Queries of cl_khr_device_uuid by which a program goes from an OpenCL device to the adapter. */
 #define DEVICE_LUID_VALID 0x106C

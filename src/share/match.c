@@ -1,0 +1,118 @@
+/* Which OpenCL devices are the hardware of a Direct3D adapter.
+ *
+ * A LUID tells for certain, where the driver has one. Where none comes through (under Wine) what both sides know: the
+ * vendor, and the name among several of one vendor. A program that takes the preferred devices may stop at a second one
+ * (FFmpeg), so only the best match over all platforms counts. */
+#include "share/share.h"
+
+#include "d3d/dxgi.h"
+#include "log.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum match { MATCH_NONE, MATCH_VENDOR, MATCH_NAME, MATCH_LUID };
+
+/* As MATCH_... Of the last call; for people. */
+static const char *const reasons[] = {
+    "no OpenCL has the adapter's hardware, so Direct3D's resources are as near to the CPU as to any other device",
+    "the vendor is the same, and no other of its devices has the adapter's name",
+    "vendor and name are the same",
+    "the LUID is the same",
+};
+static _Atomic(const char *) last_reason = "nobody has asked yet";
+
+const char *match_reason(void)
+{
+    return atomic_load_explicit(&last_reason, memory_order_relaxed);
+}
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+static bool get_luid(cl_device_id device, uint8_t *luid)
+{
+    cl_bool valid = CL_FALSE;
+    return below()->clGetDeviceInfo(device, DEVICE_LUID_VALID, sizeof(valid), &valid, NULL) == CL_SUCCESS && valid &&
+           below()->clGetDeviceInfo(device, DEVICE_LUID, 8, luid, NULL) == CL_SUCCESS;
+}
+
+static bool is_cpu(cl_device_id device)
+{
+    cl_device_type type = 0;
+    below()->clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    return (type & CL_DEVICE_TYPE_CPU) != 0;
+}
+
+/* Letters and digits in lower case, up to what stands in brackets, but for marks: "AMD Radeon RX 6800 (radeonsi, ...)" and
+ * "AMD Radeon(TM) RX 6800" become the same. */
+static void plain_name(const char *name, char *plain, size_t size)
+{
+    size_t length = 0;
+    while (*name && length + 1 < size) {
+        if (strncmp(name, "(R)", 3) == 0 || strncmp(name, "(C)", 3) == 0)
+            name += 3;
+        else if (strncmp(name, "(TM)", 4) == 0)
+            name += 4;
+        else if (*name == '(')
+            break;
+        else if (isalnum((unsigned char)*name))
+            plain[length++] = (char)tolower((unsigned char)*name++);
+        else
+            name++;
+    }
+    plain[length] = '\0';
+}
+
+static bool same_name(cl_device_id device, const struct d3d_adapter *adapter)
+{
+    char name[256] = "", ours[256], theirs[256];
+    below()->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
+    plain_name(name, ours, sizeof(ours));
+    plain_name(adapter->description, theirs, sizeof(theirs));
+    return ours[0] && theirs[0] && (strstr(ours, theirs) || strstr(theirs, ours));
+}
+
+static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
+{
+    uint8_t luid[8];
+    cl_uint vendor = 0;
+    if (get_luid(device, luid))
+        return memcmp(luid, adapter->luid, sizeof(luid)) == 0 ? MATCH_LUID : MATCH_NONE;
+    below()->clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor, NULL);
+    if (adapter->software || is_cpu(device) || vendor != adapter->vendor)
+        return MATCH_NONE;
+    return same_name(device, adapter) ? MATCH_NAME : MATCH_VENDOR;
+}
+
+static enum match best_match(const struct d3d_adapter *adapter)
+{
+    cl_uint platform_count, device_count;
+    cl_platform_id *platforms = platform_list(&platform_count);
+    enum match best = MATCH_NONE;
+    for (cl_uint p = 0; p < platform_count; p++) {
+        cl_device_id *devices = sharing_devices(platforms[p], &device_count);
+        for (cl_uint d = 0; d < device_count; d++) {
+            const enum match found = match(devices[d], adapter);
+            best = found > best ? found : best;
+        }
+        free(devices);
+    }
+    free(platforms);
+    return best;
+}
+
+/* Where no OpenCL has the hardware: under Wine a software rasteriser shows itself as some graphics card. */
+cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter)
+{
+    const enum match best = best_match(adapter);
+    cl_uint kept = 0;
+    for (cl_uint i = 0; i < count; i++)
+        if (best == MATCH_NONE ? is_cpu(devices[i]) : match(devices[i], adapter) == best)
+            devices[kept++] = devices[i];
+    atomic_store_explicit(&last_reason, reasons[best], memory_order_relaxed);
+    return kept;
+}

@@ -1,0 +1,99 @@
+/* A layer that makes the real devices below it look as graphics cards, for test_match. */
+#include "dressed.h"
+
+#include <CL/cl_icd.h>
+#include <CL/cl_layer.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICE_LUID_VALID 0x106C
+#define DEVICE_LUID 0x106D
+
+static const cl_icd_dispatch *below;
+static cl_icd_dispatch table;
+
+struct look {
+    unsigned vendor;
+    unsigned long long luid;
+    char name[64];
+};
+
+/* The devices of all platforms in a row: which one is it? */
+static int number_of(cl_device_id device)
+{
+    cl_platform_id platforms[8];
+    cl_device_id devices[8];
+    cl_uint platform_count = 0, count, number = 0;
+    below->clGetPlatformIDs(8, platforms, &platform_count);
+    for (cl_uint p = 0; p < platform_count; p++) {
+        if (below->clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 8, devices, &count) != CL_SUCCESS)
+            continue;
+        for (cl_uint d = 0; d < count; d++, number++)
+            if (devices[d] == device)
+                return (int)number;
+    }
+    return -1;
+}
+
+static int look_of(cl_device_id device, struct look *look)
+{
+    const char *text = getenv(DRESSED_VARIABLE);
+    for (int number = number_of(device); text && number > 0; number--) {
+        text = strchr(text, ';');
+        text = text ? text + 1 : NULL;
+    }
+    return text && sscanf(text, "%x:%llx:%63[^;]", &look->vendor, &look->luid, look->name) == 3;
+}
+
+static cl_int answer(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
+{
+    if (to && room < size)
+        return CL_INVALID_VALUE;
+    if (to)
+        memcpy(to, value, size);
+    if (size_ret)
+        *size_ret = size;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret)
+{
+    const cl_device_type type = CL_DEVICE_TYPE_GPU;
+    struct look look;
+    if (!look_of(device, &look))
+        return below->clGetDeviceInfo(device, name, room, to, size_ret);
+    const cl_bool known = look.luid != 0;
+    switch (name) {
+    case CL_DEVICE_TYPE:
+        return answer(&type, sizeof(type), room, to, size_ret);
+    case CL_DEVICE_VENDOR_ID:
+        return answer(&look.vendor, sizeof(look.vendor), room, to, size_ret);
+    case CL_DEVICE_NAME:
+        return answer(look.name, strlen(look.name) + 1, room, to, size_ret);
+    case DEVICE_LUID_VALID:
+        return answer(&known, sizeof(known), room, to, size_ret);
+    case DEVICE_LUID:
+        return answer(&look.luid, sizeof(look.luid), room, to, size_ret);
+    default:
+        return below->clGetDeviceInfo(device, name, room, to, size_ret);
+    }
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+{
+    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    return name == CL_LAYER_API_VERSION ? answer(&version, sizeof(version), room, to, size_ret) : CL_INVALID_VALUE;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
+                                            const cl_icd_dispatch **table_ret)
+{
+    (void)entries;
+    below = target;
+    table = *target;
+    table.clGetDeviceInfo = get_device_info;
+    *entries_ret = sizeof(table) / sizeof(void *);
+    *table_ret = &table;
+    return CL_SUCCESS;
+}
