@@ -116,10 +116,53 @@ static void buffers_and_images(void)
     close_context();
 }
 
+static bool device_tells_time(void)
+{
+    cl_int status = 1;
+    cl_ulong time = 0;
+    cl_event event;
+    cl_command_queue queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return false;
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(time), &time, NULL);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    return time != 0;
+}
+
+/* Both clocks go forward, and at the same speed. */
+static void timers(void)
+{
+    cl_ulong device_time[2] = {0}, host_time[2] = {0}, between = 0, resolution = 0;
+    cl_platform_id platform;
+    if (!open_context())
+        return;
+    const cl_int expected = device_tells_time() ? CL_SUCCESS : CL_INVALID_OPERATION;
+    CHECK_INT(clGetHostTimer(device, &host_time[0]), CL_SUCCESS);
+    CHECK_INT(clGetDeviceAndHostTimer(device, &device_time[0], &host_time[0]), expected);
+    pause_ms(50);
+    CHECK_INT(clGetHostTimer(device, &between), CL_SUCCESS);
+    CHECK(between >= host_time[0] + 40000000);
+    CHECK_INT(clGetDeviceAndHostTimer(device, &device_time[1], &host_time[1]), expected);
+    if (expected == CL_SUCCESS) {
+        const double ratio = (double)(device_time[1] - device_time[0]) / (double)(host_time[1] - host_time[0]);
+        CHECK(between <= host_time[1]);
+        CHECK(ratio > 0.5 && ratio < 2);
+    }
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL), CL_SUCCESS);
+    if (clGetPlatformInfo(platform, CL_PLATFORM_HOST_TIMER_RESOLUTION, sizeof(resolution), &resolution, NULL) == CL_SUCCESS)
+        CHECK(resolution > 0);
+    CHECK_INT(clGetHostTimer(device, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clGetDeviceAndHostTimer(device, NULL, &between), CL_INVALID_VALUE);
+    CHECK_INT(clGetHostTimer(NULL, &between), CL_INVALID_DEVICE);
+    close_context();
+}
+
 static void the_rest_is_refused(void)
 {
     cl_int status = 1;
-    cl_ulong time;
     if (!open_context())
         return;
     CHECK(clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0) == NULL);
@@ -127,7 +170,6 @@ static void the_rest_is_refused(void)
     CHECK_INT(status, CL_INVALID_OPERATION);
     CHECK(clCreateProgramWithIL(context, "nothing", 7, &status) == NULL);
     CHECK_INT(status, CL_INVALID_OPERATION);
-    CHECK_INT(clGetHostTimer(device, &time), CL_INVALID_OPERATION);
     CHECK_INT(clSetDefaultDeviceCommandQueue(context, device, NULL), CL_INVALID_OPERATION);
     close_context();
 }
@@ -156,6 +198,7 @@ static const struct tap_test tests[] = {
     {"queues with properties", queues},
     {"samplers with properties", samplers},
     {"buffers and images with properties", buffers_and_images},
+    {"host and device timers", timers},
     {"what OpenCL 1.2 has not is refused", the_rest_is_refused},
     {"what is refused is not promised", nothing_is_promised},
 };

@@ -21,5 +21,9 @@ void program_notify_install(cl_icd_dispatch *table);
 void destructor_install(cl_icd_dispatch *table);
 /* Only the slots that nobody fills. */
 void newer_install(cl_icd_dispatch *table);
+void timers_install(cl_icd_dispatch *table);
+
+/* Of the clock behind clGetHostTimer, in nanoseconds: Windows counts in steps of 100. */
+enum { TIMER_RESOLUTION_NS = 100 };
 
 #endif

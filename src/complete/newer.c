@@ -160,13 +160,14 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
     return status;
 }
 
+/* What the driver tells is the resolution of a timer that nobody can ask. */
 static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name, size_t param_value_size,
                                             void *param_value, size_t *param_value_size_ret)
 {
     const cl_int status =
         lacking.clGetPlatformInfo(platform, param_name, param_value_size, param_value, param_value_size_ret);
     if (status == CL_SUCCESS && param_name == CL_PLATFORM_HOST_TIMER_RESOLUTION && param_value)
-        memset(param_value, 0, param_value_size);
+        *(cl_ulong *)param_value = TIMER_RESOLUTION_NS;
     return status;
 }
 
@@ -196,6 +197,8 @@ void newer_install(cl_icd_dispatch *table)
         table->clCreateImageWithProperties = create_image;
     if (lacks(table, "clSVMAlloc"))
         table->clGetDeviceInfo = get_device_info;
-    if (lacks(table, "clGetHostTimer"))
+    if (lacks(table, "clGetHostTimer")) {
         table->clGetPlatformInfo = get_platform_info;
+        timers_install(table);
+    }
 }
