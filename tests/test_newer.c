@@ -129,7 +129,7 @@ static bool device_tells_time(void)
     clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(time), &time, NULL);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-    return time != 0;
+    return time > 3; /* rusticl 22.3 has 0, 1, 2 and 3 for every command */
 }
 
 /* Both clocks go forward, and at the same speed. */
