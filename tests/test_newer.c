@@ -160,6 +160,109 @@ static void timers(void)
     close_context();
 }
 
+/* ---- kernels' clones ---- */
+
+struct wide {
+    cl_int values[8];
+};
+
+static cl_program clone_program(void)
+{
+    const char *text = "struct wide { int values[8]; };\n"
+                       "kernel void sum(global int *out, int one, struct wide eight, local int *scratch)\n"
+                       "{ int s = one; for (int i = 0; i < 8; i++) s += eight.values[i]; scratch[0] = s;\n"
+                       "  out[0] = scratch[0]; }\n";
+    cl_int status = 1;
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clBuildProgram(program, 1, &device, "", NULL, NULL), CL_SUCCESS);
+    return program;
+}
+
+static void set_all(cl_kernel kernel, cl_mem out, cl_int one, cl_int each)
+{
+    struct wide eight;
+    for (int i = 0; i < 8; i++)
+        eight.values[i] = each;
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(out), &out), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(one), &one), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(kernel, 2, sizeof(eight), &eight), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(kernel, 3, 64, NULL), CL_SUCCESS);
+}
+
+static cl_int sum_of(cl_command_queue queue, cl_kernel kernel, cl_mem out)
+{
+    const size_t one = 1;
+    cl_int sum = -1;
+    CHECK_INT(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof(sum), &sum, 0, NULL, NULL), CL_SUCCESS);
+    return sum;
+}
+
+/* The clone has the arguments of the moment, whatever becomes of the first kernel. */
+static void clones(void)
+{
+    cl_int status = 1;
+    if (!open_context())
+        return;
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
+    cl_mem out = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &status);
+    cl_program program = clone_program();
+    cl_kernel kernel = clCreateKernel(program, "sum", &status);
+    CHECK_INT(status, CL_SUCCESS);
+    set_all(kernel, out, 5, 10);
+    cl_kernel clone = clCloneKernel(kernel, &status);
+    if (CHECK_INT(status, CL_SUCCESS) && CHECK(clone != NULL) && CHECK(clone != kernel)) {
+        set_all(kernel, out, 6, 20);
+        CHECK_INT(sum_of(queue, clone, out), 85);
+        CHECK_INT(sum_of(queue, kernel, out), 166);
+        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+        cl_kernel second = clCloneKernel(clone, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(sum_of(queue, second, out), 85);
+        CHECK_INT(clReleaseKernel(second), CL_SUCCESS);
+        CHECK_INT(clReleaseKernel(clone), CL_SUCCESS);
+    }
+    CHECK(clCloneKernel(NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_KERNEL);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(out), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    close_context();
+}
+
+/* More kernels than the library makes room for at first, in turn made and released. */
+static void many_clones(void)
+{
+    enum { MANY = 500 };
+    static cl_kernel kernels[MANY];
+    cl_int status = 1;
+    if (!open_context())
+        return;
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
+    cl_mem out = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &status);
+    cl_program program = clone_program();
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++) {
+            kernels[i] = clCreateKernel(program, "sum", &status);
+            set_all(kernels[i], out, i, 1);
+        }
+        for (int i = 0; i < MANY; i += 2)
+            CHECK_INT(clReleaseKernel(kernels[i]), CL_SUCCESS);
+        for (int i = 1; i < MANY; i += 2) {
+            cl_kernel clone = clCloneKernel(kernels[i], &status);
+            if (CHECK_INT(status, CL_SUCCESS) && i % 50 == 1)
+                CHECK_INT(sum_of(queue, clone, out), i + 8);
+            CHECK_INT(clReleaseKernel(clone), CL_SUCCESS);
+            CHECK_INT(clReleaseKernel(kernels[i]), CL_SUCCESS);
+        }
+    }
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(out), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    close_context();
+}
+
 static void the_rest_is_refused(void)
 {
     cl_int status = 1;
@@ -199,6 +302,8 @@ static const struct tap_test tests[] = {
     {"samplers with properties", samplers},
     {"buffers and images with properties", buffers_and_images},
     {"host and device timers", timers},
+    {"a kernel's clone", clones},
+    {"many kernels and their clones", many_clones},
     {"what OpenCL 1.2 has not is refused", the_rest_is_refused},
     {"what is refused is not promised", nothing_is_promised},
 };

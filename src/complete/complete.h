@@ -22,6 +22,7 @@ void destructor_install(cl_icd_dispatch *table);
 /* Only the slots that nobody fills. */
 void newer_install(cl_icd_dispatch *table);
 void timers_install(cl_icd_dispatch *table);
+void clone_kernel_install(cl_icd_dispatch *table);
 
 /* Of the clock behind clGetHostTimer, in nanoseconds: Windows counts in steps of 100. */
 enum { TIMER_RESOLUTION_NS = 100 };

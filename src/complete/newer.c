@@ -195,6 +195,8 @@ void newer_install(cl_icd_dispatch *table)
         table->clCreateBufferWithProperties = create_buffer;
     if (lacks(table, "clCreateImageWithProperties"))
         table->clCreateImageWithProperties = create_image;
+    if (lacks(table, "clCloneKernel"))
+        clone_kernel_install(table);
     if (lacks(table, "clSVMAlloc"))
         table->clGetDeviceInfo = get_device_info;
     if (lacks(table, "clGetHostTimer")) {
