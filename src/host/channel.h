@@ -3,7 +3,7 @@
  *
  * Wine's opencl.dll passes clGetDeviceInfo on with its arguments unchanged, an unknown query too, and the host's loader
  * lets its layers see the call before any driver. So a query of CHANNEL_QUERY with a request as the place for its answer
- * reaches the companion; without one it is an unknown query of no device, and fails. The guest asks, the companion
+ * reaches the companion; without one it is an unknown query of some device, and fails. The guest asks, the companion
  * answers in the same call and thread. There is no way for the host to call Windows code. */
 #ifndef CLD3D_HOST_CHANNEL_H
 #define CLD3D_HOST_CHANNEL_H

@@ -90,7 +90,7 @@ static cl_int act(struct channel_request *request)
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
                                           void *param_value, size_t *param_value_size_ret)
 {
-    if (param_name == CHANNEL_QUERY && !device && param_value && param_value_size == sizeof(struct channel_request))
+    if (param_name == CHANNEL_QUERY && param_value && param_value_size == sizeof(struct channel_request))
         return act(param_value);
     return next.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
 }

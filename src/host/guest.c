@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Before anything takes its place: every request goes through it. */
+/* Before anything takes its place: every request goes through it, as a query of some device. A loader may look at the
+ * device before any layer does. */
 static cl_api_clGetDeviceInfo ask;
+static cl_device_id asked;
 static bool joined;
 static char report[160] = "none";
 
@@ -25,7 +27,7 @@ uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count,
 {
     struct channel_request request = {.version = CHANNEL_VERSION, .action = action, .address = address};
     memcpy(request.arguments, arguments, count * sizeof(*arguments));
-    const cl_int status = ask(NULL, CHANNEL_QUERY, sizeof(request), &request, NULL);
+    const cl_int status = ask(asked, CHANNEL_QUERY, sizeof(request), &request, NULL);
     return status == CL_SUCCESS ? request.result : 0;
 }
 
@@ -60,14 +62,25 @@ static void fill_slots(void)
     }
 }
 
+static bool find_device(void)
+{
+    enum { MOST = 16 };
+    cl_platform_id platforms[MOST];
+    cl_uint count = 0;
+    if (next.clGetPlatformIDs(MOST, platforms, &count) != CL_SUCCESS)
+        return false;
+    for (cl_uint i = 0; i < count && i < MOST && !asked; i++)
+        if (next.clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &asked, NULL) != CL_SUCCESS)
+            asked = NULL;
+    return asked != NULL;
+}
+
 void guest_join(void)
 {
     const uint64_t none = 0;
-    cl_uint platforms;
     ask = next.clGetDeviceInfo;
-    if (!os_is_wine())
+    if (!os_is_wine() || !find_device())
         return;
-    next.clGetPlatformIDs(0, NULL, &platforms); /* before it ocl-icd has no layers */
     const uint64_t version = guest_ask(CHANNEL_HELLO, 0, 1, &none);
     if (version && version != CHANNEL_VERSION) {
         snprintf(report, sizeof(report), "refused: it speaks version %u of the channel, this OpenCL.dll version %u",
