@@ -4,10 +4,19 @@
 #include "complete/complete.h"
 #include "complete/delivery.h"
 #include "log.h"
+#include "os/os.h"
 
 #include <stdlib.h>
 
 typedef void(CL_CALLBACK *notify_function)(cl_program, void *);
+
+/* Wine 8's opencl.dll exports both functions, and fails. */
+static void explain(const char *call, cl_int status)
+{
+    if (status == CL_INVALID_OPERATION && os_is_wine())
+        log_write(LOG_WARN, "%s: CL_INVALID_OPERATION (%d): Wine 8's opencl.dll fails so always; with the host companion "
+                            "libcld3d.so the function works", call, status);
+}
 
 struct notice {
     struct delivery delivery;
@@ -62,16 +71,30 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
                                           const cl_program *input_headers, const char **header_include_names,
                                           notify_function pfn_notify, void *user_data)
 {
-    if (!pfn_notify)
-        return lacking.clCompileProgram(program, num_devices, device_list, options, num_input_headers, input_headers,
-                                        header_include_names, NULL, user_data);
+    cl_int status;
+    if (!pfn_notify) {
+        status = lacking.clCompileProgram(program, num_devices, device_list, options, num_input_headers, input_headers,
+                                          header_include_names, NULL, user_data);
+        explain("clCompileProgram", status);
+        return status;
+    }
     struct notice *notice = prepare(pfn_notify, user_data);
     if (!notice)
         return log_refuse("clCompileProgram", CL_OUT_OF_HOST_MEMORY, "no means to call the notify function");
-    return finish(notice, program,
-                  lacking.clCompileProgram(program, num_devices, device_list, options, num_input_headers, input_headers,
-                                           header_include_names, NULL, NULL),
-                  CL_COMPILE_PROGRAM_FAILURE);
+    status = lacking.clCompileProgram(program, num_devices, device_list, options, num_input_headers, input_headers,
+                                      header_include_names, NULL, NULL);
+    explain("clCompileProgram", status);
+    return finish(notice, program, status, CL_COMPILE_PROGRAM_FAILURE);
+}
+
+/* Wine 8, which can't link, gives some address together with its error. */
+static cl_program link(cl_context context, cl_uint num_devices, const cl_device_id *device_list, const char *options,
+                       cl_uint num_input_programs, const cl_program *input_programs, void *user_data, cl_int *status)
+{
+    cl_program program = lacking.clLinkProgram(context, num_devices, device_list, options, num_input_programs,
+                                               input_programs, NULL, user_data, status);
+    explain("clLinkProgram", *status);
+    return *status == CL_SUCCESS || *status == CL_LINK_PROGRAM_FAILURE ? program : NULL;
 }
 
 static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devices, const cl_device_id *device_list,
@@ -79,19 +102,13 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devic
                                            const cl_program *input_programs, notify_function pfn_notify, void *user_data,
                                            cl_int *errcode_ret)
 {
-    if (!pfn_notify)
-        return lacking.clLinkProgram(context, num_devices, device_list, options, num_input_programs, input_programs, NULL,
-                                     user_data, errcode_ret);
     cl_int status = CL_OUT_OF_HOST_MEMORY;
     cl_program program = NULL;
-    struct notice *notice = prepare(pfn_notify, user_data);
-    if (notice)
-        program = lacking.clLinkProgram(context, num_devices, device_list, options, num_input_programs, input_programs,
-                                        NULL, NULL, &status);
-    /* Wine 8, which can't link, gives some address together with its error. */
-    if (status != CL_SUCCESS && status != CL_LINK_PROGRAM_FAILURE)
-        program = NULL;
-    if (program)
+    struct notice *notice = pfn_notify ? prepare(pfn_notify, user_data) : NULL;
+    if (!pfn_notify || notice)
+        program = link(context, num_devices, device_list, options, num_input_programs, input_programs,
+                       pfn_notify ? NULL : user_data, &status);
+    if (program && notice)
         status = finish(notice, program, status, CL_LINK_PROGRAM_FAILURE);
     else
         free(notice); /* there is nothing to tell of */
