@@ -6,94 +6,30 @@
 PREFIX is one to copy, which WINE_RUN makes if it is not there. Prints TAP.
 """
 
-import filecmp
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
+
+from prefix import Prefix, differences, in_and_out, need, run_cases
 
 SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:6])
 SECTION = "[Software\\\\Wine\\\\DllOverrides]"
 
 
-class Failure(Exception):
-    pass
-
-
-def need(condition, what):
-    if not condition:
-        raise Failure(what)
-
-
-class Place:
-    """A prefix of its own, an installation to install from and a folder with the program alone."""
+class Place(Prefix):
+    """A prefix and an installation to install from."""
 
     def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.prefix = self.folder / "prefix"
-        self.out = self.folder / "out"
+        self.out = pathlib.Path(folder) / "out"
         (self.out / "x64").mkdir(parents=True)
         shutil.copy(SETUP, self.out / "cld3d-setup")
         shutil.copy(LIBRARY, self.out / "x64" / "OpenCL.dll")
-        (self.folder / "program").mkdir()
-        shutil.copy(PROGRAM, self.folder / "program")
-        shutil.copytree(PREFIX, self.prefix, symlinks=True)
-        self.registry = self.prefix / "user.reg"
-
-    def setup(self, action, *more, prefix=None, status=0):
-        command = [self.out / "cld3d-setup", action, "--prefix", prefix or self.prefix, *more]
-        done = subprocess.run(command, capture_output=True, text=True)
-        need(done.returncode == status, f"{action}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout + done.stderr
-
-    def run(self):
-        env = dict(os.environ, WINEPREFIX=self.prefix, WINEDEBUG="-all", OCL_ICD_VENDORS="/etc/OpenCL/vendors/pocl.icd")
-        env.pop("WINEDLLOVERRIDES", None)
-        env.pop("DISPLAY", None)
-        done = subprocess.run(["wine", self.folder / "program" / PROGRAM.name], env=env, capture_output=True, text=True)
-        subprocess.run(["wineserver", "-w"], env=env, check=False)
-        return dict(line.strip().split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+        super().__init__(folder, self.out / "cld3d-setup", PROGRAM, PREFIX)
 
     def edit_registry(self, change):
         self.registry.write_text(change(self.registry.read_text(errors="surrogateescape")), errors="surrogateescape")
-
-    def snapshot(self):
-        copy = self.folder / "before"
-        shutil.copytree(self.prefix, copy, symlinks=True)
-        return copy
-
-
-def differences(one, other):
-    found = []
-    for name in sorted(set(os.listdir(one)) | set(os.listdir(other))):
-        a, b = one / name, other / name
-        if not os.path.lexists(a) or not os.path.lexists(b):
-            found.append(str(b))
-        elif a.is_symlink() or b.is_symlink():
-            if not (a.is_symlink() and b.is_symlink() and os.readlink(a) == os.readlink(b)):
-                found.append(str(b))
-        elif a.is_dir():
-            found += differences(a, b)
-        elif not filecmp.cmp(a, b, shallow=False) or a.stat().st_mode != b.stat().st_mode:
-            found.append(str(b))
-    return found
-
-
-def in_and_out(place):
-    before = place.snapshot()
-    need("x64: not installed" in place.setup("status", status=1), "status of a fresh prefix")
-    place.setup("install")
-    need(differences(before, place.prefix), "install changed nothing")
-    once = place.registry.read_bytes()
-    place.setup("install")
-    need(place.registry.read_bytes() == once, "a second install changed the registry")
-    need("x64: installed" in place.setup("status"), "status after install")
-    place.setup("uninstall")
-    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
-    place.setup("uninstall")
-    need(differences(before, place.prefix) == [], "a second uninstall changed something")
 
 
 def round_trip(place):
@@ -173,18 +109,7 @@ CASES = [round_trip, without_section, other_override, works, up_to_date, bad_inp
 
 def main():
     subprocess.run([WINE_RUN], check=True, stdout=subprocess.DEVNULL)
-    failed = 0
-    for number, case in enumerate(CASES, 1):
-        name = case.__name__.replace("_", " ")
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                case(Place(folder))
-                print(f"ok {number} - {name}", flush=True)
-            except (Failure, KeyError) as problem:
-                failed += 1
-                print(f"# {problem}\nnot ok {number} - {name}", flush=True)
-    print(f"1..{len(CASES)}")
-    return 1 if failed else 0
+    return run_cases(CASES, Place)
 
 
 sys.exit(main())
