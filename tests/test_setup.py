@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """cld3d-setup on real Wine prefixes: what it installs works, and what it uninstalls leaves no trace.
 
-    test_setup.py CLD3D_SETUP OPENCL_DLL WHICH_OPENCL_EXE WINE_RUN PREFIX
+    test_setup.py CLD3D_SETUP OPENCL_DLL WHICH_OPENCL_EXE WINE_RUN PREFIX LIBCLD3D_SO
 
-PREFIX is one to copy, which WINE_RUN makes if it is not there. Prints TAP.
+PREFIX is one to copy, which WINE_RUN makes if it is not there; LIBCLD3D_SO may be missing. Prints TAP.
 """
 
 import os
@@ -12,9 +12,9 @@ import shutil
 import subprocess
 import sys
 
-from prefix import Prefix, differences, in_and_out, need, run_cases
+from prefix import Prefix, Skip, differences, in_and_out, need, run_cases
 
-SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:6])
+SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX, LAYER = (pathlib.Path(argument).resolve() for argument in sys.argv[1:7])
 SECTION = "[Software\\\\Wine\\\\DllOverrides]"
 
 
@@ -27,6 +27,19 @@ class Place(Prefix):
         shutil.copy(SETUP, self.out / "cld3d-setup")
         shutil.copy(LIBRARY, self.out / "x64" / "OpenCL.dll")
         super().__init__(folder, self.out / "cld3d-setup", PROGRAM, PREFIX)
+
+    def put_layer(self, data=None):
+        """The host's library: `data`, or any file for this machine, since a shell loads no layers."""
+        layer = self.out / "linux" / "libcld3d.so"
+        layer.parent.mkdir(exist_ok=True)
+        layer.write_bytes(data or pathlib.Path("/bin/sh").read_bytes())
+        return layer
+
+    def start(self, *arguments, status=0, **settings):
+        env = {name: value for name, value in os.environ.items() if name not in ("OPENCL_LAYERS", "WINEPREFIX")}
+        done = subprocess.run([self.script, "run", *arguments], env={**env, **settings}, capture_output=True, text=True)
+        need(done.returncode == status, f"run: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
 
     def edit_registry(self, change):
         self.registry.write_text(change(self.registry.read_text(errors="surrogateescape")), errors="surrogateescape")
@@ -104,7 +117,65 @@ def other_architecture(place):
     need(differences(before, place.prefix) == [], "something was changed")
 
 
-CASES = [round_trip, without_section, other_override, works, up_to_date, bad_input, other_architecture]
+SHOW = 'echo "$OPENCL_LAYERS|${WINEPREFIX-none}|$#"; exit 7'
+
+
+def run_sets_the_layer(place):
+    layer = place.put_layer()
+    got = place.start("sh", "-c", SHOW, "sh", "--prefix", "install", status=7)
+    need(got == f"{layer}|none|2\n", got)
+    got = place.start("--prefix", place.prefix, "--", "sh", "-c", SHOW, status=7, OPENCL_LAYERS="/other.so:/third.so")
+    need(got == f"{layer}:/other.so:/third.so|{place.prefix}|0\n", got)
+    got = place.start("sh", "-c", SHOW, status=7, OPENCL_LAYERS="", WINEPREFIX="/mine")
+    need(got == f"{layer}|/mine|0\n", got)
+
+
+LOAD = """
+import ctypes, sys
+ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(ctypes.c_uint()))
+maps = open("/proc/self/maps").read()
+print(all(name in maps for name in sys.argv[1:]))
+"""
+
+
+def run_loads_the_layer(place):
+    if not LAYER.exists():
+        raise Skip("libcld3d.so is not built")
+    layer = place.put_layer(LAYER.read_bytes())
+    other = shutil.copy(layer, place.folder / "other.so")
+    vendors = {"OCL_ICD_VENDORS": "/etc/OpenCL/vendors/pocl.icd"}
+    need(place.start("python3", "-c", LOAD, str(layer), **vendors) == "True\n", "the loader took no layer")
+    need(place.start("python3", "-c", LOAD, str(layer), str(other), OPENCL_LAYERS=str(other), **vendors) == "True\n",
+         "the loader did not take both layers")
+
+
+def run_refuses(place):
+    started = place.folder / "started"
+    command = ["sh", "-c", f"touch {started}"]
+
+    def refused(what, *arguments):
+        got = place.start(*arguments, status=1)
+        need(what in got and got.count("\n") == 1, got)
+        need(not started.exists(), f"started though {what}")
+
+    refused("is missing", *command)
+    layer = place.put_layer()
+    data = bytearray(layer.read_bytes())
+    data[18] ^= 0xff
+    place.put_layer(data)
+    refused("is not for this machine", *command)
+    place.put_layer(b"no library")
+    refused("is not for this machine", *command)
+    place.put_layer()
+    refused("needs a command")
+    refused("is no Wine prefix", "--prefix", place.folder / "nowhere", *command)
+    refused("unknown argument", "--prefx", "x")
+    place.start("nonesuch-program", status=127)
+    place.start("install", "--version")
+
+
+CASES = [round_trip, without_section, other_override, works, up_to_date, bad_input, other_architecture,
+         run_sets_the_layer, run_loads_the_layer, run_refuses]
 
 
 def main():
