@@ -1,6 +1,6 @@
 # The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
 
-.PHONY: help build demo demo-video check check-quick check-dxvk clean
+.PHONY: help build package demo demo-video check check-quick check-dxvk clean
 .NOTPARALLEL:
 
 # For the scripts: the demos' picture and video, the OpenCL driver, and DEPS=no to leave the packages alone.
@@ -8,6 +8,7 @@ export IMAGE VIDEO OPENCL DEPS
 
 help:
 	@echo "make build         compile all for Windows and Linux; what you use is in out/"
+	@echo "make package       build all and pack it: out/cld3d_VERSION_amd64.deb and out/cld3d-VERSION.zip"
 	@echo "make demo          paint a picture with Direct3D 11 and OpenCL under Wine: out/demo.png"
 	@echo "                   (IMAGE=any.png or any.jpg, OPENCL=pocl or rusticl)"
 	@echo "make demo-video    take the noise out of a video with Direct3D 9 and OpenCL: out/demo-video.mp4"
@@ -22,6 +23,11 @@ help:
 build:
 	@scripts/deps build
 	@scripts/build
+
+package:
+	@scripts/deps build
+	@scripts/build
+	@scripts/package
 
 demo:
 	@scripts/deps demo

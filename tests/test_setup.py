@@ -1,99 +1,48 @@
 #!/usr/bin/env python3
 """cld3d-setup on real Wine prefixes: what it installs works, and what it uninstalls leaves no trace.
 
-    test_setup.py CLD3D_SETUP OPENCL_DLL WHICH_OPENCL_EXE WINE_RUN PREFIX
+    test_setup.py CLD3D_SETUP OPENCL_DLL WHICH_OPENCL_EXE WINE_RUN PREFIX LIBCLD3D_SO
 
-PREFIX is one to copy, which WINE_RUN makes if it is not there. Prints TAP.
+PREFIX is one to copy, which WINE_RUN makes if it is not there; LIBCLD3D_SO may be missing. Prints TAP.
 """
 
-import filecmp
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 
-SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:6])
+from prefix import Prefix, Skip, differences, in_and_out, need, run_cases
+
+SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX, LAYER = (pathlib.Path(argument).resolve() for argument in sys.argv[1:7])
 SECTION = "[Software\\\\Wine\\\\DllOverrides]"
 
 
-class Failure(Exception):
-    pass
-
-
-def need(condition, what):
-    if not condition:
-        raise Failure(what)
-
-
-class Place:
-    """A prefix of its own, an installation to install from and a folder with the program alone."""
+class Place(Prefix):
+    """A prefix and an installation to install from."""
 
     def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.prefix = self.folder / "prefix"
-        self.out = self.folder / "out"
+        self.out = pathlib.Path(folder) / "out"
         (self.out / "x64").mkdir(parents=True)
         shutil.copy(SETUP, self.out / "cld3d-setup")
         shutil.copy(LIBRARY, self.out / "x64" / "OpenCL.dll")
-        (self.folder / "program").mkdir()
-        shutil.copy(PROGRAM, self.folder / "program")
-        shutil.copytree(PREFIX, self.prefix, symlinks=True)
-        self.registry = self.prefix / "user.reg"
+        super().__init__(folder, self.out / "cld3d-setup", PROGRAM, PREFIX)
 
-    def setup(self, action, *more, prefix=None, status=0):
-        command = [self.out / "cld3d-setup", action, "--prefix", prefix or self.prefix, *more]
-        done = subprocess.run(command, capture_output=True, text=True)
-        need(done.returncode == status, f"{action}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    def put_layer(self, data=None):
+        """The host's library: `data`, or any file for this machine, since a shell loads no layers."""
+        layer = self.out / "linux" / "libcld3d.so"
+        layer.parent.mkdir(exist_ok=True)
+        layer.write_bytes(data or pathlib.Path("/bin/sh").read_bytes())
+        return layer
+
+    def start(self, *arguments, status=0, **settings):
+        env = {name: value for name, value in os.environ.items() if name not in ("OPENCL_LAYERS", "WINEPREFIX")}
+        done = subprocess.run([self.script, "run", *arguments], env={**env, **settings}, capture_output=True, text=True)
+        need(done.returncode == status, f"run: exit status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
-
-    def run(self):
-        env = dict(os.environ, WINEPREFIX=self.prefix, WINEDEBUG="-all", OCL_ICD_VENDORS="/etc/OpenCL/vendors/pocl.icd")
-        env.pop("WINEDLLOVERRIDES", None)
-        env.pop("DISPLAY", None)
-        done = subprocess.run(["wine", self.folder / "program" / PROGRAM.name], env=env, capture_output=True, text=True)
-        subprocess.run(["wineserver", "-w"], env=env, check=False)
-        return dict(line.strip().split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
 
     def edit_registry(self, change):
         self.registry.write_text(change(self.registry.read_text(errors="surrogateescape")), errors="surrogateescape")
-
-    def snapshot(self):
-        copy = self.folder / "before"
-        shutil.copytree(self.prefix, copy, symlinks=True)
-        return copy
-
-
-def differences(one, other):
-    found = []
-    for name in sorted(set(os.listdir(one)) | set(os.listdir(other))):
-        a, b = one / name, other / name
-        if not os.path.lexists(a) or not os.path.lexists(b):
-            found.append(str(b))
-        elif a.is_symlink() or b.is_symlink():
-            if not (a.is_symlink() and b.is_symlink() and os.readlink(a) == os.readlink(b)):
-                found.append(str(b))
-        elif a.is_dir():
-            found += differences(a, b)
-        elif not filecmp.cmp(a, b, shallow=False) or a.stat().st_mode != b.stat().st_mode:
-            found.append(str(b))
-    return found
-
-
-def in_and_out(place):
-    before = place.snapshot()
-    need("x64: not installed" in place.setup("status", status=1), "status of a fresh prefix")
-    place.setup("install")
-    need(differences(before, place.prefix), "install changed nothing")
-    once = place.registry.read_bytes()
-    place.setup("install")
-    need(place.registry.read_bytes() == once, "a second install changed the registry")
-    need("x64: installed" in place.setup("status"), "status after install")
-    place.setup("uninstall")
-    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
-    place.setup("uninstall")
-    need(differences(before, place.prefix) == [], "a second uninstall changed something")
 
 
 def round_trip(place):
@@ -168,23 +117,70 @@ def other_architecture(place):
     need(differences(before, place.prefix) == [], "something was changed")
 
 
-CASES = [round_trip, without_section, other_override, works, up_to_date, bad_input, other_architecture]
+SHOW = 'echo "$OPENCL_LAYERS|${WINEPREFIX-none}|$#"; exit 7'
+
+
+def run_sets_the_layer(place):
+    layer = place.put_layer()
+    got = place.start("sh", "-c", SHOW, "sh", "--prefix", "install", status=7)
+    need(got == f"{layer}|none|2\n", got)
+    got = place.start("--prefix", place.prefix, "--", "sh", "-c", SHOW, status=7, OPENCL_LAYERS="/other.so:/third.so")
+    need(got == f"{layer}:/other.so:/third.so|{place.prefix}|0\n", got)
+    got = place.start("sh", "-c", SHOW, status=7, OPENCL_LAYERS="", WINEPREFIX="/mine")
+    need(got == f"{layer}|/mine|0\n", got)
+
+
+LOAD = """
+import ctypes, sys
+ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(ctypes.c_uint()))
+maps = open("/proc/self/maps").read()
+print(all(name in maps for name in sys.argv[1:]))
+"""
+
+
+def run_loads_the_layer(place):
+    if not LAYER.exists():
+        raise Skip("libcld3d.so is not built")
+    layer = place.put_layer(LAYER.read_bytes())
+    other = shutil.copy(layer, place.folder / "other.so")
+    vendors = {"OCL_ICD_VENDORS": "/etc/OpenCL/vendors/pocl.icd"}
+    need(place.start("python3", "-c", LOAD, str(layer), **vendors) == "True\n", "the loader took no layer")
+    need(place.start("python3", "-c", LOAD, str(layer), str(other), OPENCL_LAYERS=str(other), **vendors) == "True\n",
+         "the loader did not take both layers")
+
+
+def run_refuses(place):
+    started = place.folder / "started"
+    command = ["sh", "-c", f"touch {started}"]
+
+    def refused(what, *arguments):
+        got = place.start(*arguments, status=1)
+        need(what in got and got.count("\n") == 1, got)
+        need(not started.exists(), f"started though {what}")
+
+    refused("is missing", *command)
+    layer = place.put_layer()
+    data = bytearray(layer.read_bytes())
+    data[18] ^= 0xff
+    place.put_layer(data)
+    refused("is not for this machine", *command)
+    place.put_layer(b"no library")
+    refused("is not for this machine", *command)
+    place.put_layer()
+    refused("needs a command")
+    refused("is no Wine prefix", "--prefix", place.folder / "nowhere", *command)
+    refused("unknown argument", "--prefx", "x")
+    place.start("nonesuch-program", status=127)
+    place.start("install", "--version")
+
+
+CASES = [round_trip, without_section, other_override, works, up_to_date, bad_input, other_architecture,
+         run_sets_the_layer, run_loads_the_layer, run_refuses]
 
 
 def main():
     subprocess.run([WINE_RUN], check=True, stdout=subprocess.DEVNULL)
-    failed = 0
-    for number, case in enumerate(CASES, 1):
-        name = case.__name__.replace("_", " ")
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                case(Place(folder))
-                print(f"ok {number} - {name}", flush=True)
-            except (Failure, KeyError) as problem:
-                failed += 1
-                print(f"# {problem}\nnot ok {number} - {name}", flush=True)
-    print(f"1..{len(CASES)}")
-    return 1 if failed else 0
+    return run_cases(CASES, Place)
 
 
 sys.exit(main())

@@ -1,0 +1,104 @@
+"""For the tests of what users install: a Wine prefix of its own for each case, and cases that report in TAP."""
+
+import filecmp
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+
+class Failure(Exception):
+    pass
+
+
+class Skip(Exception):
+    """What the case needs is not here; the text says what."""
+
+
+def need(condition, what):
+    if not condition:
+        raise Failure(what)
+
+
+class Prefix:
+    """A copy of a prefix, and a folder with a program alone, to be used with the cld3d-setup of an installation."""
+
+    def __init__(self, folder, setup, program, original):
+        self.folder = pathlib.Path(folder)
+        self.script = setup
+        self.prefix = self.folder / "prefix"
+        self.program = self.folder / "program" / program.name
+        self.program.parent.mkdir()
+        shutil.copy(program, self.program)
+        shutil.copytree(original, self.prefix, symlinks=True)
+        self.registry = self.prefix / "user.reg"
+
+    def setup(self, action, *more, prefix=None, status=0):
+        command = [self.script, action, "--prefix", prefix or self.prefix, *more]
+        done = subprocess.run(command, capture_output=True, text=True)
+        need(done.returncode == status, f"{action}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def run(self):
+        env = dict(os.environ, WINEPREFIX=self.prefix, WINEDEBUG="-all", OCL_ICD_VENDORS="/etc/OpenCL/vendors/pocl.icd")
+        env.pop("WINEDLLOVERRIDES", None)
+        env.pop("DISPLAY", None)
+        done = subprocess.run(["wine", self.program], env=env, capture_output=True, text=True)
+        subprocess.run(["wineserver", "-w"], env=env, check=False)
+        return dict(line.strip().split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+
+    def snapshot(self):
+        copy = self.folder / "before"
+        shutil.copytree(self.prefix, copy, symlinks=True)
+        return copy
+
+
+def differences(one, other):
+    found = []
+    for name in sorted(set(os.listdir(one)) | set(os.listdir(other))):
+        a, b = one / name, other / name
+        if not os.path.lexists(a) or not os.path.lexists(b):
+            found.append(str(b))
+        elif a.is_symlink() or b.is_symlink():
+            if not (a.is_symlink() and b.is_symlink() and os.readlink(a) == os.readlink(b)):
+                found.append(str(b))
+        elif a.is_dir():
+            found += differences(a, b)
+        elif not filecmp.cmp(a, b, shallow=False) or a.stat().st_mode != b.stat().st_mode:
+            found.append(str(b))
+    return found
+
+
+def in_and_out(place):
+    before = place.snapshot()
+    need("x64: not installed" in place.setup("status", status=1), "status of a fresh prefix")
+    place.setup("install")
+    need(differences(before, place.prefix), "install changed nothing")
+    once = place.registry.read_bytes()
+    place.setup("install")
+    need(place.registry.read_bytes() == once, "a second install changed the registry")
+    need("x64: installed" in place.setup("status"), "status after install")
+    place.setup("uninstall")
+    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
+    place.setup("uninstall")
+    need(differences(before, place.prefix) == [], "a second uninstall changed something")
+
+
+def run_cases(cases, make):
+    """Runs each case on what `make` makes of a folder. Gives the exit status."""
+    failed = 0
+    for number, case in enumerate(cases, 1):
+        name = case.__name__.replace("_", " ")
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                case(make(folder))
+                print(f"ok {number} - {name}", flush=True)
+            except Skip as reason:
+                print(f"ok {number} - {name} # SKIP {reason}", flush=True)
+            except (Failure, KeyError) as problem:
+                failed += 1
+                print("# " + str(problem).replace("\n", "\n# "))
+                print(f"not ok {number} - {name}", flush=True)
+    print(f"1..{len(cases)}")
+    return 1 if failed else 0

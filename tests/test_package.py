@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""What `make package` makes: the zip works from any folder, the Debian package installs and goes without a trace.
+
+    test_package.py PACKAGE WHICH_OPENCL_EXE WINE_RUN PREFIX
+
+PACKAGE is scripts/package, PREFIX is one to copy, which WINE_RUN makes if it is not there. Prints TAP.
+"""
+
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+from prefix import Prefix, Skip, in_and_out, need, run_cases
+
+PACKAGE, PROGRAM, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
+ROOT = PACKAGE.parent.parent
+LIBRARIES = {"x64/OpenCL.dll", "x64/cld3dinfo.exe", "x32/OpenCL.dll", "x32/cld3dinfo.exe", "linux/libcld3d.so"}
+DEB = {"usr/bin/cld3d-setup", "usr/share/doc/cld3d/README.md", "usr/share/doc/cld3d/copyright",
+       *("usr/lib/cld3d/" + name for name in LIBRARIES)}
+
+made = tempfile.TemporaryDirectory()
+
+
+def output(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    need(done.returncode == 0, f"{command}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def the_one(pattern):
+    found = list(pathlib.Path(made.name).glob(pattern))
+    need(len(found) == 1, f"{pattern}: {found}")
+    return found[0]
+
+
+def files(folder):
+    return {str(path.relative_to(folder)) for path in pathlib.Path(folder).rglob("*") if not path.is_dir()}
+
+
+def unzip(folder):
+    """As unzip does, which Python's own function does not: with the files' modes."""
+    archive = zipfile.ZipFile(the_one("cld3d-*.zip"))
+    archive.extractall(folder)
+    for entry in archive.infolist():
+        os.chmod(folder / entry.filename, stat.S_IMODE(entry.external_attr >> 16))
+    return folder / the_one("cld3d-*.zip").stem
+
+
+def unpack(folder):
+    output("dpkg-deb", "-x", the_one("cld3d_*.deb"), folder)
+    return folder
+
+
+def check_tree(folder, names):
+    """Nothing missing, nothing more, modes as they have to be, and no word of where it was built."""
+    need(files(folder) == names, f"differ: {files(folder) ^ names}")
+    for path in folder.rglob("*"):
+        executable = path.is_dir() or path.name == "cld3d-setup"
+        mode = stat.S_IMODE(path.lstat().st_mode)
+        need(mode == (0o755 if executable else 0o644), f"{path}: mode {mode:o}")
+        if path.is_file():
+            need(str(ROOT).encode() not in path.read_bytes(), f"{path} holds the path {ROOT}")
+            need(b"/src/doors/" not in path.read_bytes(), f"{path} holds paths of sources")
+
+
+def whole_zip(folder):
+    check_tree(unzip(folder), {"README.md", "LICENSE", "cld3d-setup", *LIBRARIES})
+
+
+def whole_deb(folder):
+    check_tree(unpack(folder), DEB)
+    owners = {line.split()[1] for line in output("dpkg-deb", "-c", the_one("cld3d_*.deb")).splitlines()}
+    need(owners == {"root/root"}, owners)
+    output("dpkg-deb", "--control", the_one("cld3d_*.deb"), folder / "control")
+    subprocess.run(["md5sum", "--quiet", "-c", "control/md5sums"], cwd=folder, check=True)
+
+
+def versions(folder):
+    version = output("meson", "introspect", "--projectinfo", ROOT / "meson.build").split('"version": "')[1].split('"')[0]
+    need(the_one("cld3d_*.deb").name == f"cld3d_{version}_amd64.deb", "the name of the Debian package")
+    need(the_one("cld3d-*.zip").name == f"cld3d-{version}.zip", "the name of the zip")
+    fields = output("dpkg-deb", "-f", the_one("cld3d_*.deb"), "Package", "Version", "Architecture", "Recommends")
+    need(fields.split() == ["Package:", "cld3d", "Version:", version, "Architecture:", "amd64", "Recommends:", "wine"],
+         fields)
+    need("ocl-icd-libopencl1" in output("dpkg-deb", "-f", the_one("cld3d_*.deb"), "Depends"), "it depends on no OpenCL")
+
+
+def works_from_zip(folder):
+    place = Prefix(folder, unzip(folder) / "cld3d-setup", PROGRAM, PREFIX)
+    in_and_out(place)
+    place.setup("install")
+    got = place.run()
+    need(got["library"].lower() == "c:\\windows\\system32\\opencl.dll" and got["next"] != "not cld3d", got)
+    need(got["status"] == "0" and int(got["platforms"]) >= 1, got)
+
+
+def works_from_deb(folder):
+    in_and_out(Prefix(folder, unpack(folder / "root") / "usr/bin/cld3d-setup", PROGRAM, PREFIX))
+
+
+def works_through_link(folder):
+    (folder / "bin").mkdir()
+    (folder / "bin" / "setup").symlink_to(unpack(folder / "root") / "usr/bin/cld3d-setup")
+    in_and_out(Prefix(folder, folder / "bin" / "setup", PROGRAM, PREFIX))
+
+
+def installed_and_removed(folder):
+    """dpkg with a database and a root of its own; it changes nothing else."""
+    if os.geteuid() != 0:
+        raise Skip("only root may do that")
+    root, database = folder / "root", folder / "database"
+    root.mkdir()
+    for name in ("info", "updates", "triggers"):
+        (database / name).mkdir(parents=True)
+    for name in ("status", "available"):
+        (database / name).touch()
+    dpkg = ["dpkg", "--admindir", database, "--instdir", root, "--log", folder / "log", "--force-depends"]
+    output(*dpkg, "-i", the_one("cld3d_*.deb"))
+    need(files(root) == DEB, f"installed: {files(root) ^ DEB}")
+    output(*dpkg, "-r", "cld3d")
+    need(list(root.iterdir()) == [], f"left: {list(root.rglob('*'))}")
+
+
+def not_built(folder):
+    copy = folder / "checkout"
+    (copy / "scripts").mkdir(parents=True)
+    (copy / "scripts/package").write_bytes(PACKAGE.read_bytes())
+    (copy / "meson.build").write_bytes((ROOT / "meson.build").read_bytes())
+    done = subprocess.run(["sh", copy / "scripts/package", folder / "to"], capture_output=True, text=True)
+    need(done.returncode == 1 and "is not built" in done.stderr, done.stderr)
+    need(files(folder / "to") == set(), "something was made")
+
+
+CASES = [whole_zip, whole_deb, versions, works_from_zip, works_from_deb, works_through_link, installed_and_removed,
+         not_built]
+
+
+def main():
+    subprocess.run([WINE_RUN], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([PACKAGE, made.name], check=True, stdout=subprocess.DEVNULL)
+    return run_cases(CASES, pathlib.Path)
+
+
+sys.exit(main())
