@@ -58,6 +58,9 @@ void opencl_load(cl_icd_dispatch *call, bool below)
     LOAD(clEnqueueReadImage);
     LOAD(clEnqueueWriteImage);
     LOAD(clEnqueueMarkerWithWaitList);
+    LOAD(clEnqueueBarrierWithWaitList);
+    LOAD(clCreateUserEvent);
+    LOAD(clSetUserEventStatus);
     LOAD(clFlush);
     LOAD(clWaitForEvents);
     LOAD(clGetEventInfo);
