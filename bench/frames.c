@@ -1,10 +1,11 @@
 /* Measures what a frame costs through cld3d, by hand, and in its parts.
  *
- *     frames.exe [quick]
+ *     frames.exe [quick] [TEXT]      TEXT: only surfaces whose names hold it
  *
  * Prints for each measurement a line "sample,frames,SURFACE,PATTERN,WAY,ROUND,MILLISECONDS", and progress in lines that
  * begin with "#". In a round each way has one frame, one after the other, so that what disturbs the machine disturbs all
- * alike. Before each of them Direct3D draws a new frame, which is not counted. */
+ * alike; in an order that changes, and with cold caches, since some ways have memory in common. Before each of them
+ * Direct3D draws a new frame, which is not counted. */
 #include "ways.h"
 
 #include <CL/cl_d3d11.h>
@@ -13,8 +14,9 @@
 #include <string.h>
 
 /* Rounds go on until there are enough, or the time is over and there are the fewest that make quartiles. */
-enum { MOST_ROUNDS = 41, FEWEST_ROUNDS = 7, WARM_UP = 2 };
+enum { MOST_ROUNDS = 41, FEWEST_ROUNDS = 9, WARM_UP = 2 };
 static double patience_ms = 3500;
+static const char *wanted = "";
 
 static const struct pattern patterns[] = {{"read", true, false}, {"write", false, true}, {"both", true, true}};
 
@@ -66,13 +68,44 @@ static void check_way(struct bench *b, enum way way, const struct pattern *patte
     expect(b, pattern, way, "Direct3D", b->surface.ops->look(&b->surface), pattern->writes ? written : drawn);
 }
 
+/* Fills the caches with something else. */
+static void chill(void)
+{
+    static unsigned char other[40 << 20];
+    memset(other, other[0] + 1, sizeof(other));
+}
+
 static double measure(struct bench *b, enum way way, const struct pattern *pattern)
 {
     b->value = b->value < 0.9f ? b->value + 0.01f : 0.1f;
     b->surface.ops->draw(&b->surface, b->value);
+    chill();
     const double start = clock_ms();
     run_way(b, way, pattern, b->value);
     return clock_ms() - start;
+}
+
+/* All ways in an order of chance, but the same one in each run. */
+static void shuffle(enum way order[WAYS])
+{
+    static unsigned long long state = 1;
+    for (unsigned i = 0; i < WAYS; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const unsigned at = (unsigned)(state >> 33) % (i + 1);
+        order[i] = order[at];
+        order[at] = (enum way)i;
+    }
+}
+
+static void measure_round(struct bench *b, const struct pattern *pattern, unsigned round)
+{
+    enum way order[WAYS] = {CLD3D};
+    double times[WAYS];
+    shuffle(order);
+    for (unsigned i = 0; i < WAYS; i++)
+        times[order[i]] = measure(b, order[i], pattern);
+    for (unsigned way = 0; way < WAYS; way++)
+        printf("sample,frames,%s,%s,%s,%u,%.4f\n", b->name, pattern->name, way_names[way], round, times[way]);
 }
 
 static void measure_pattern(struct bench *b, const struct pattern *pattern)
@@ -84,22 +117,24 @@ static void measure_pattern(struct bench *b, const struct pattern *pattern)
             measure(b, way, pattern);
     const double start = clock_ms();
     unsigned round = 0;
-    while (round < MOST_ROUNDS && (round < FEWEST_ROUNDS || clock_ms() - start < patience_ms)) {
-        for (enum way way = CLD3D; way < WAYS; way++)
-            printf("sample,frames,%s,%s,%s,%u,%.4f\n", b->name, pattern->name, way_names[way], round,
-                   measure(b, way, pattern));
-        round++;
-    }
+    while (round < MOST_ROUNDS && (round < FEWEST_ROUNDS || clock_ms() - start < patience_ms))
+        measure_round(b, pattern, round++);
     step("# %s, %s: %u rounds", b->name, pattern->name, round);
 }
 
 static void bench_surface(struct surface surface, const char *kind, const char *size, const struct opencl *shared,
                           const struct opencl *plain)
 {
-    struct bench b = {.surface = surface, .from = malloc(surface.bytes), .to = malloc(surface.bytes)};
+    struct bench b = {.surface = surface};
+    snprintf(b.name, sizeof(b.name), "%s %s", kind, size);
+    if (!strstr(b.name, wanted)) {
+        surface.ops->close(&surface);
+        return;
+    }
+    b.from = malloc(surface.bytes);
+    b.to = malloc(surface.bytes);
     if (!b.from || !b.to)
         fail("no memory for two times %zu bytes", surface.bytes);
-    snprintf(b.name, sizeof(b.name), "%s %s", kind, size);
     memset(b.from, 1, surface.bytes);
     memset(b.to, 1, surface.bytes);
     b.cld3d = user_open(&b.surface, shared, true);
@@ -143,6 +178,7 @@ int main(int argc, char **argv)
 {
     const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     patience_ms = quick ? 700 : patience_ms;
+    wanted = argc > 1 + quick ? argv[1 + quick] : "";
     const struct opencl plain = opencl_open(true, 0, NULL);
     bench_direct3d11(&plain, quick);
     bench_direct3d9(&plain, quick);
