@@ -61,5 +61,6 @@ void image_install(cl_icd_dispatch *table);
 void transfer_install(cl_icd_dispatch *table);
 void map_install(cl_icd_dispatch *table);
 void launch_install(cl_icd_dispatch *table);
+void build_install(cl_icd_dispatch *table);
 
 #endif
