@@ -249,7 +249,7 @@ static void create_shared(const struct opencl *cl)
         (clEnqueueReleaseD3D11ObjectsKHR_fn)opencl_function(cl, "clEnqueueReleaseD3D11ObjectsKHR");
     const double before = memory_in_use();
     for (unsigned i = 0; i < OBJECTS; i++)
-        objects[i] = surfaces[i].ops->share(&surfaces[i], cl, 0);
+        objects[i] = surfaces[i].ops->share(&surfaces[i], cl, CL_MEM_READ_WRITE, 0);
     print_memory("shared object", before);
     for (unsigned i = 0; i < OBJECTS; i++) {
         check_cl(acquire(cl->queue, 1, &objects[i], 0, NULL, NULL), "clEnqueueAcquireD3D11ObjectsKHR", "no memory?");
@@ -265,7 +265,7 @@ static void measure_creation(const struct opencl *cl, ID3D11Device *device)
     for (unsigned round = 0; round < rounds; round++) {
         double start = clock_ms();
         for (unsigned i = 0; i < 50; i++)
-            cl->call.clReleaseMemObject(surface.ops->share(&surface, cl, 0));
+            cl->call.clReleaseMemObject(surface.ops->share(&surface, cl, CL_MEM_READ_WRITE, 0));
         printf("sample,objects,create + release,%u,cld3d,%u,%.3f\n", OBJECTS, round, (clock_ms() - start) * 1000 / 50);
         start = clock_ms();
         for (unsigned i = 0; i < 50; i++)

@@ -102,15 +102,15 @@ static float look(struct surface *surface)
     return value;
 }
 
-static cl_mem share(struct surface *surface, const struct opencl *cl, unsigned plane)
+static cl_mem share(struct surface *surface, const struct opencl *cl, cl_mem_flags flags, unsigned plane)
 {
     clCreateFromD3D11BufferKHR_fn from_buffer =
         (clCreateFromD3D11BufferKHR_fn)opencl_function(cl, "clCreateFromD3D11BufferKHR");
     clCreateFromD3D11Texture2DKHR_fn from_texture =
         (clCreateFromD3D11Texture2DKHR_fn)opencl_function(cl, "clCreateFromD3D11Texture2DKHR");
     cl_int code;
-    cl_mem object = surface->is_buffer ? from_buffer(cl->context, CL_MEM_READ_WRITE, surface->resource, &code)
-                                       : from_texture(cl->context, CL_MEM_READ_WRITE, surface->resource, plane, &code);
+    cl_mem object = surface->is_buffer ? from_buffer(cl->context, flags, surface->resource, &code)
+                                       : from_texture(cl->context, flags, surface->resource, plane, &code);
     check_cl(code, "clCreateFromD3D11...KHR", "this OpenCL can't share such a resource");
     return object;
 }

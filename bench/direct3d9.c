@@ -71,13 +71,13 @@ static void wait(struct surface *surface)
     (void)surface; /* an unlocked surface is ready */
 }
 
-static cl_mem share(struct surface *surface, const struct opencl *cl, unsigned plane)
+static cl_mem share(struct surface *surface, const struct opencl *cl, cl_mem_flags flags, unsigned plane)
 {
     clCreateFromDX9MediaSurfaceKHR_fn create =
         (clCreateFromDX9MediaSurfaceKHR_fn)opencl_function(cl, "clCreateFromDX9MediaSurfaceKHR");
     cl_dx9_surface_info_khr info = {.resource = surface->resource};
     cl_int code;
-    cl_mem object = create(cl->context, CL_MEM_READ_WRITE, CL_ADAPTER_D3D9EX_KHR, &info, plane, &code);
+    cl_mem object = create(cl->context, flags, CL_ADAPTER_D3D9EX_KHR, &info, plane, &code);
     check_cl(code, "clCreateFromDX9MediaSurfaceKHR", "this OpenCL can't share NV12 surfaces");
     return object;
 }

@@ -108,8 +108,9 @@ static void measure_round(struct bench *b, const struct pattern *pattern, unsign
         printf("sample,frames,%s,%s,%s,%u,%.4f\n", b->name, pattern->name, way_names[way], round, times[way]);
 }
 
-static void measure_pattern(struct bench *b, const struct pattern *pattern)
+static void measure_pattern(struct bench *b, const struct opencl *shared, const struct pattern *pattern)
 {
+    b->cld3d = user_open(&b->surface, shared, pattern);
     for (enum way way = CLD3D; way <= CAREFUL; way++)
         check_way(b, way, pattern);
     for (int i = 0; i < WARM_UP; i++)
@@ -119,6 +120,7 @@ static void measure_pattern(struct bench *b, const struct pattern *pattern)
     unsigned round = 0;
     while (round < MOST_ROUNDS && (round < FEWEST_ROUNDS || clock_ms() - start < patience_ms))
         measure_round(b, pattern, round++);
+    user_close(&b->cld3d);
     step("# %s, %s: %u rounds", b->name, pattern->name, round);
 }
 
@@ -137,12 +139,10 @@ static void bench_surface(struct surface surface, const char *kind, const char *
         fail("no memory for two times %zu bytes", surface.bytes);
     memset(b.from, 1, surface.bytes);
     memset(b.to, 1, surface.bytes);
-    b.cld3d = user_open(&b.surface, shared, true);
-    b.expert = user_open(&b.surface, plain, false);
+    b.expert = user_open(&b.surface, plain, NULL);
     for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-        measure_pattern(&b, &patterns[i]);
+        measure_pattern(&b, shared, &patterns[i]);
     user_close(&b.expert);
-    user_close(&b.cld3d);
     surface.ops->close(&surface);
     free(b.to);
     free(b.from);

@@ -33,7 +33,7 @@ struct surface_ops {
     /* The first texel as Direct3D has it. */
     float (*look)(struct surface *surface);
     /* A new shared object for one plane, in a context of the surface's device. */
-    cl_mem (*share)(struct surface *surface, const struct opencl *cl, unsigned plane);
+    cl_mem (*share)(struct surface *surface, const struct opencl *cl, cl_mem_flags flags, unsigned plane);
     void (*close)(struct surface *surface);
 };
 

@@ -47,21 +47,22 @@ static void make_plane(struct user *user, const struct surface *surface, unsigne
         user->planes[number] = opencl_buffer(user->cl, user->pitch[number] * plane->height);
 }
 
-static void share_plane(struct user *user, struct surface *surface, unsigned number)
+static void share_plane(struct user *user, struct surface *surface, const struct pattern *pattern, unsigned number)
 {
-    user->planes[number] = surface->ops->share(surface, user->cl, number);
+    const cl_mem_flags flags = !pattern->writes ? CL_MEM_READ_ONLY : !pattern->reads ? CL_MEM_WRITE_ONLY : CL_MEM_READ_WRITE;
+    user->planes[number] = surface->ops->share(surface, user->cl, flags, number);
     user->in_buffer[number] = surface->is_buffer;
     user->pitch[number] = surface->planes[number].width * surface->planes[number].texel;
 }
 
-struct user user_open(struct surface *surface, const struct opencl *cl, bool shared)
+struct user user_open(struct surface *surface, const struct opencl *cl, const struct pattern *shared)
 {
     const struct plane *first = &surface->planes[0];
     struct user user = {.cl = cl};
     user.result = opencl_buffer(cl, (first->width / STEP + 1) * (first->height / STEP + 1) * sizeof(float));
     for (unsigned i = 0; i < surface->plane_count; i++) {
         if (shared)
-            share_plane(&user, surface, i);
+            share_plane(&user, surface, shared, i);
         else
             make_plane(&user, surface, i);
         make_kernels(&user, i);

@@ -22,8 +22,9 @@ struct user {
     clEnqueueAcquireD3D11ObjectsKHR_fn acquire, release; /* of Direct3D 9 they have the same type; NULL: not shared */
 };
 
-/* Shared objects of cld3d; or memory of one's own, an image where the device has the format and else a buffer. */
-struct user user_open(struct surface *surface, const struct opencl *cl, bool shared);
+/* Shared objects of cld3d, of the kind that a pattern needs; or for NULL memory of one's own, an image where the device has
+ * the format and else a buffer. */
+struct user user_open(struct surface *surface, const struct opencl *cl, const struct pattern *shared);
 void user_close(struct user *user);
 /* What the kernels have read. */
 float user_result(const struct user *user);
