@@ -1,10 +1,11 @@
 # The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
 
-.PHONY: help build package demo demo-video check check-quick check-dxvk clean
+.PHONY: help build package demo demo-video bench check check-quick check-dxvk clean
 .NOTPARALLEL:
 
-# For the scripts: the demos' picture and video, the OpenCL driver, and DEPS=no to leave the packages alone.
-export IMAGE VIDEO OPENCL DEPS
+# For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, and DEPS=no to leave the packages
+# alone.
+export IMAGE VIDEO OPENCL QUICK DEPS
 
 help:
 	@echo "make build         compile all for Windows and Linux; what you use is in out/"
@@ -13,6 +14,8 @@ help:
 	@echo "                   (IMAGE=any.png or any.jpg, OPENCL=pocl or rusticl)"
 	@echo "make demo-video    take the noise out of a video with Direct3D 9 and OpenCL: out/demo-video.mp4"
 	@echo "                   (VIDEO=any video, OPENCL=pocl or rusticl)"
+	@echo "make bench         compare with sharing by hand: out/bench.md, out/bench.csv, out/bench.png; about ten minutes"
+	@echo "                   (OPENCL=pocl or rusticl for one alone, QUICK=yes for small sizes and few rounds)"
 	@echo "make check         run all tests; the last line tells how many passed and failed"
 	@echo "make check-quick   run the tests that take less than two minutes together"
 	@echo "make check-dxvk    run the tests that use Direct3D over DXVK in place of Wine's own Direct3D"
@@ -38,6 +41,11 @@ demo-video:
 	@scripts/deps demo-video
 	@scripts/build x64
 	@scripts/demo-video
+
+bench:
+	@scripts/deps bench
+	@scripts/build x64
+	@scripts/bench
 
 check:
 	@scripts/deps check

@@ -196,6 +196,18 @@ def guarded(f):
             or any(f.param(m) for m in MEM_LISTS))
 
 
+def may_write(f):
+    """Which of a command's own memory objects it may change, as a C expression: bit i stands for the i-th. What is not
+    known to read alone counts as writing, unmapping too: the pointer may be older than the last acquire."""
+    if f.name.startswith("clEnqueueRead"):
+        return "0"
+    if f.name.startswith("clEnqueueCopy"):
+        return "2"
+    if f.name.startswith("clEnqueueMap"):
+        return "map_flags != CL_MAP_READ"
+    return "GUARD_WRITES_ALL"
+
+
 def guard_expression(f):
     wait = ("num_events_in_wait_list, event_wait_list" if f.param("event_wait_list")
             else "num_events, event_list" if f.param("event_list") else "0, NULL")
@@ -204,12 +216,12 @@ def guard_expression(f):
     for listing, count in MEM_LISTS.items():
         if f.param(listing):
             count = count if f.param(count) else "num_objects"
-            return [], f'command_queue, "{f.name}", {count}, {listing}, {wait});', "guard_objects("
+            return [], f'command_queue, "{f.name}", {count}, {listing}, GUARD_WRITES_ALL, {wait});', "guard_objects("
     single = mem_arguments(f)
     if not single:
-        return [], f'command_queue, "{f.name}", 0, NULL, {wait});', "guard_objects("
+        return [], f'command_queue, "{f.name}", 0, NULL, 0, {wait});', "guard_objects("
     return ([f"        const cl_mem used[] = {{{', '.join(single)}}};"],
-            f'command_queue, "{f.name}", {len(single)}, used, {wait});', "guard_objects(")
+            f'command_queue, "{f.name}", {len(single)}, used, {may_write(f)}, {wait});', "guard_objects(")
 
 
 def guard_refusal(f):

@@ -831,6 +831,41 @@ SHARING_CASE(functions_of_the_library, RIG_NO_CONTEXT)
 }
 #endif
 
+/* ---- programs ---- */
+
+/* PoCL's kernels tell it only if the program was built for it; the others always do. */
+static void tells_access(cl_program program)
+{
+    cl_int status;
+    cl_kernel_arg_access_qualifier access = 0;
+    cl_kernel kernel = clCreateKernel(program, "look", &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    CHECK_INT(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access, NULL), CL_SUCCESS);
+    CHECK_INT(access, CL_KERNEL_ARG_ACCESS_READ_ONLY);
+    clReleaseKernel(kernel);
+}
+
+SHARING_CASE(kernels_tell_their_access, 0)
+{
+    static const char *const options[] = {NULL, "", "-DX=1", "-cl-kernel-arg-info", "-DX=1 -cl-kernel-arg-info"};
+    const char *source = "kernel void look(read_only image2d_t image, global float *to)"
+                         "{ *to = read_imagef(image, (int2)(0, 0)).x; }";
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        cl_int status;
+        char found[256] = "?";
+        size_t size = 0;
+        cl_program program = clCreateProgramWithSource(rig->context, 1, &source, NULL, &status);
+        CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, options[i], NULL, NULL), CL_SUCCESS);
+        tells_access(program);
+        CHECK_INT(clGetProgramBuildInfo(program, rig->cl_device, CL_PROGRAM_BUILD_OPTIONS, sizeof(found), found, &size),
+                  CL_SUCCESS);
+        CHECK_STR(found, options[i] ? options[i] : "");
+        CHECK_INT(size, strlen(found) + 1);
+        clReleaseProgram(program);
+    }
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("devices: the sets, from device and adapter", device_sets),
     SHARING_TESTS("devices: all that have images", device_set_all),
@@ -858,6 +893,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("objects: the same without any interop", queries_without_interop),
     SHARING_TESTS("objects: queries of OpenCL", ordinary_queries),
     SHARING_TESTS("objects: sizes of levels", sizes_of_levels),
+    SHARING_TESTS("programs: kernels tell what they read, options are as given", kernels_tell_their_access),
     {"extensions: strings and their sizes", extension_strings},
     SHARING_TESTS("extensions: the lists with versions", extension_versions),
     SHARING_TESTS("functions by name", functions_by_name),

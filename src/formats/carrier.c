@@ -152,16 +152,16 @@ static const char *conversion(cl_channel_type type)
 }
 
 /* What kernels read as alpha of a format without one, in the carrier's storage. */
-static const char *one(cl_channel_type type)
+uint64_t carrier_alpha(cl_channel_type type)
 {
     switch (type) {
-    case CL_SNORM_INT8: return "127";
-    case CL_UNORM_INT8: return "255";
-    case CL_SNORM_INT16: return "32767";
-    case CL_UNORM_INT16: return "65535";
-    case CL_HALF_FLOAT: return "0x3C00";
-    case CL_FLOAT: return "0x3F800000";
-    default: return "1";
+    case CL_SNORM_INT8: return 127;
+    case CL_UNORM_INT8: return 255;
+    case CL_SNORM_INT16: return 32767;
+    case CL_UNORM_INT16: return 65535;
+    case CL_HALF_FLOAT: return 0x3C00;
+    case CL_FLOAT: return 0x3F800000;
+    default: return 1;
     }
 }
 
@@ -189,7 +189,7 @@ static void build_options(const struct converter *c, char *options, size_t size)
     if (from == to) {
         snprintf(functions, sizeof(functions), "-DENCODE=keep_%s -DDECODE=keep_%s -DWIDE=%s", storage(from), storage(from),
                  storage(to));
-        snprintf(alpha, sizeof(alpha), "%s", one(to));
+        snprintf(alpha, sizeof(alpha), "%u", (unsigned)carrier_alpha(to));
     } else {
         snprintf(functions, sizeof(functions), "-DENCODE=%s_to_float -DDECODE=float_to_%s -DWIDE=float", conversion(from),
                  conversion(from));
@@ -234,6 +234,19 @@ static void log_build(const struct context_record *context, cl_program program)
     free(text);
 }
 
+/* Whether all devices of a context work in the host's memory, as CPUs do. */
+static bool in_host_memory(const struct context_record *context)
+{
+    cl_device_id devices[64];
+    size_t size = 0;
+    cl_bool unified = next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) ==
+                      CL_SUCCESS;
+    for (size_t i = 0; i < size / sizeof(devices[0]) && unified; i++)
+        if (next.clGetDeviceInfo(devices[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL) != CL_SUCCESS)
+            unified = CL_FALSE;
+    return unified;
+}
+
 static struct converter *make(const struct context_record *context, cl_image_format declared, cl_image_format carrier,
                               cl_int *status)
 {
@@ -246,6 +259,7 @@ static struct converter *make(const struct context_record *context, cl_image_for
     c->carrier = carrier;
     c->narrow_texel = cl_format_texel_bytes(declared);
     c->wide_texel = cl_format_texel_bytes(carrier);
+    c->on_host = texels_convertible(c) && in_host_memory(context);
     c->lock = (os_mutex)OS_MUTEX_INIT;
     char options[512];
     const char *source = convert_cl;

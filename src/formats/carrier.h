@@ -13,6 +13,7 @@
 struct converter {
     cl_image_format declared, carrier;
     size_t narrow_texel, wide_texel; /* bytes */
+    bool on_host; /* the host converts as well as the device, whose memory it shares */
     cl_program program;
     cl_kernel widen, narrow;
     os_mutex lock; /* the kernels' arguments, from setting to enqueue; taken for nothing else */
@@ -34,6 +35,14 @@ struct converter *converter_get(struct context_record *context, cl_image_format 
 /* Enqueues the conversion of `texels` texels, from tightly packed `from` to tightly packed `to`. */
 cl_int converter_enqueue(struct converter *converter, bool widen, cl_command_queue queue, cl_mem from, cl_mem to,
                          size_t texels, cl_uint wait_count, const cl_event *wait, cl_event *done);
+
+/* The bits that a channel of a texel without alpha has there. */
+uint64_t carrier_alpha(cl_channel_type type);
+
+/* The same conversion by the host (texels.c), for a converter that says so. Wide texels are aligned. */
+bool texels_convertible(const struct converter *converter);
+void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels);
+void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels);
 
 /* Frees the converters of a context. */
 void converters_destroy(struct converter *first);

@@ -12,6 +12,23 @@ struct image_record *image_get(cl_mem image)
     return registry_get(RECORD_IMAGE, image);
 }
 
+const struct converter *image_host_converter(cl_mem handle)
+{
+    struct image_record *image = image_get(handle);
+    const struct converter *converter = image && image->converter->on_host ? image->converter : NULL;
+    record_put(image);
+    return converter;
+}
+
+void image_overwritten(cl_mem handle)
+{
+    os_lock(&registry_lock);
+    struct image_record *image = registry_find_locked(RECORD_IMAGE, handle);
+    if (image)
+        image->loose = false;
+    os_unlock(&registry_lock);
+}
+
 static void destroy(struct record *record)
 {
     struct image_record *image = (struct image_record *)record;

@@ -32,6 +32,11 @@ struct image_record {
 /* The record of a carried image, held, or NULL. */
 struct image_record *image_get(cl_mem image);
 
+/* The converter of a carried image whose texels the host may convert, or NULL. Lives as long as the image's context. */
+const struct converter *image_host_converter(cl_mem image);
+/* All of an image has been written in its declared format: no kernel's leavings are in it any longer. */
+void image_overwritten(cl_mem image);
+
 /* Bytes of a region in the declared format, tightly packed. */
 size_t image_region_bytes(const struct image_record *image, const size_t *region);
 /* Whether origin and region lie inside the image. */
@@ -56,5 +61,6 @@ void image_install(cl_icd_dispatch *table);
 void transfer_install(cl_icd_dispatch *table);
 void map_install(cl_icd_dispatch *table);
 void launch_install(cl_icd_dispatch *table);
+void build_install(cl_icd_dispatch *table);
 
 #endif

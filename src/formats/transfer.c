@@ -5,6 +5,8 @@
 #include "d3d/formats.h"
 #include "log.h"
 
+#include <string.h>
+
 /* The host memory of a read or write, in the terms of clEnqueueReadBufferRect. */
 struct host_rows {
     size_t rows[3];  /* bytes, rows, slices */
@@ -136,6 +138,8 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
     const cl_int status = write_carried(image, command_queue, blocking_write, origin, region, input_row_pitch,
                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    if (status == CL_SUCCESS && memcmp(region, image->extent, sizeof(image->extent)) == 0)
+        image_overwritten(handle);
     record_put(image);
     return status;
 }

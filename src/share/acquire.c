@@ -95,6 +95,8 @@ static const struct object_record *take(const struct command *c, enum object_sta
             stuck = c->objects[taken--];
         } else {
             c->objects[taken]->state = to;
+            if (to == OBJECT_ACQUIRING)
+                c->objects[taken]->written = false;
             *deferred = *deferred || c->objects[taken]->deferred;
         }
     }
@@ -292,37 +294,79 @@ static cl_int acquire_objects(struct command *c)
 }
 
 /* Waits for the reads of a release. On failure they are over too, whatever the reason. */
-static cl_int await(const struct command *c, const cl_event *reads)
+static cl_int await(const struct command *c, cl_uint count, const cl_event *events)
 {
     context_flush(c->queue->context); /* the wait list may name commands of other queues */
-    if (below()->clWaitForEvents(c->count, reads) == CL_SUCCESS)
+    if (below()->clWaitForEvents(count, events) == CL_SUCCESS)
         return CL_SUCCESS;
     log_write(LOG_WARN, "%s: a command that it waits for has failed: the objects stay acquired", c->call);
     return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
 
-static cl_int read_back(struct command *c)
+/* Puts the objects that commands may have changed since their acquire in front: Direct3D has the bytes of the others. */
+static void sort_out_unwritten(struct command *c)
 {
-    cl_event *reads = calloc(c->count, sizeof(*reads));
+    c->moving = 0;
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < c->count; i++) {
+        struct object_record *object = c->objects[i];
+        if (!object->written && writes_known())
+            continue;
+        c->objects[i] = c->objects[c->moving];
+        c->objects[c->moving++] = object;
+    }
+    os_unlock(&registry_lock);
+}
+
+/* Where no bytes go back there still is something to wait for: the wait list, and the acquire's own bytes. */
+static cl_int await_queue(struct command *c)
+{
+    cl_event all;
+    cl_int status = log_next(c->call, "clEnqueueMarkerWithWaitList",
+                             below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &all));
+    if (status != CL_SUCCESS)
+        return status;
+    status = await(c, 1, &all);
+    event_put(all);
+    return status;
+}
+
+static cl_int read_moving(struct command *c)
+{
+    struct command moving = *c;
+    moving.count = c->moving;
+    cl_event *reads = calloc(moving.count, sizeof(*reads));
     if (!reads)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u events", c->count);
-    cl_int status = command_barrier(c);
-    command_set_rows(c, false);
-    if (status == CL_SUCCESS)
-        status = command_transfer(c, false, c->queue->head.handle, c->wait_count, c->wait, reads);
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u events", moving.count);
+    command_set_rows(&moving, false);
+    cl_int status = command_transfer(&moving, false, c->queue->head.handle, c->wait_count, c->wait, reads);
     if (status == CL_SUCCESS) {
-        status = await(c, reads);
-        event_release_all(c->count, reads);
+        status = await(c, moving.count, reads);
+        event_release_all(moving.count, reads);
     }
     free(reads);
     return status;
+}
+
+static cl_int read_back(struct command *c)
+{
+    const cl_int status = command_barrier(c);
+    if (status != CL_SUCCESS)
+        return status;
+    sort_out_unwritten(c);
+    return c->moving ? read_moving(c) : await_queue(c);
 }
 
 static bool store_all(const struct command *c)
 {
     bool done = true;
     for (cl_uint i = 0; i < c->count; i++) {
-        const bool stored = c->objects[i]->transport->store(&c->objects[i]->transfer);
+        struct transfer *transfer = &c->objects[i]->transfer;
+        bool stored = true;
+        if (i < c->moving)
+            stored = c->objects[i]->transport->store(transfer);
+        else
+            c->objects[i]->transport->abandon(transfer);
         done = done && stored;
     }
     return done;

@@ -12,6 +12,7 @@ struct command {
     struct queue_record *queue;     /* held */
     cl_uint count;
     struct object_record **objects; /* `count` of them, held */
+    cl_uint moving;                 /* of a release that is not deferred: so many of them, the first, have been written to */
     cl_uint wait_count;
     const cl_event *wait;           /* the application's */
     cl_event *event;                /* where the application wants the event, or NULL */

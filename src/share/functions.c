@@ -33,6 +33,16 @@ static void *as_object(next_function function)
     return address;
 }
 
+/* Commands of extensions pass us by. */
+static void *from_below(const char *name, void *address)
+{
+    if (address && makes_queues(name))
+        return as_object((next_function)tier_share()->clCreateCommandQueueWithProperties);
+    if (address && (strncmp(name, "clEnqueue", 9) == 0 || strncmp(name, "clCommand", 9) == 0))
+        writes_hidden(name);
+    return address;
+}
+
 static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const char *func_name)
 {
     const next_function own = share_function(func_name);
@@ -42,19 +52,13 @@ static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const
         log_refuse("clGetExtensionFunctionAddressForPlatform", CL_INVALID_PLATFORM, "%p is no platform", (void *)platform);
         return NULL;
     }
-    void *found = below()->clGetExtensionFunctionAddressForPlatform(platform, func_name);
-    if (found && makes_queues(func_name))
-        return as_object((next_function)tier_share()->clCreateCommandQueueWithProperties);
-    return found;
+    return from_below(func_name, below()->clGetExtensionFunctionAddressForPlatform(platform, func_name));
 }
 
 static void *CL_API_CALL get_address(const char *func_name)
 {
     const next_function own = share_function(func_name);
-    void *found = own ? as_object(own) : below()->clGetExtensionFunctionAddress(func_name);
-    if (!own && found && makes_queues(func_name))
-        return as_object((next_function)tier_share()->clCreateCommandQueueWithProperties);
-    return found;
+    return own ? as_object(own) : from_below(func_name, below()->clGetExtensionFunctionAddress(func_name));
 }
 
 void functions_install(cl_icd_dispatch *table)

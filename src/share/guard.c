@@ -8,18 +8,33 @@ const cl_icd_dispatch *guard_below(void)
     return tier_formats();
 }
 
+static atomic_bool hidden;
+
+void writes_hidden(const char *why)
+{
+    if (!atomic_exchange_explicit(&hidden, true, memory_order_relaxed))
+        log_write(LOG_DEBUG, "what writes to shared objects can't be followed: %s; every release brings all bytes back", why);
+}
+
+bool writes_known(void)
+{
+    return setting_on(SETTING_STRICT) && !setting_on(SETTING_COPY_BACK) &&
+           !atomic_load_explicit(&hidden, memory_order_relaxed);
+}
+
 static bool strict(void)
 {
     return atomic_load_explicit(&object_count, memory_order_relaxed) != 0 && setting_on(SETTING_STRICT);
 }
 
 /* Takes the hold of `object` over. */
-static cl_int check(const char *call, struct object_record *object)
+static cl_int check(const char *call, struct object_record *object, bool writes)
 {
     struct object_record *root = object_root(object);
     object_settle(root);
     os_lock(&registry_lock);
     const bool usable = root->state == OBJECT_ACQUIRED;
+    root->written = root->written || writes;
     os_unlock(&registry_lock);
     const struct d3d_api *api = root->transfer.surface.api;
     cl_int status = CL_SUCCESS;
@@ -31,13 +46,13 @@ static cl_int check(const char *call, struct object_record *object)
     return status;
 }
 
-cl_int guard_objects(cl_command_queue queue, const char *call, cl_uint count, const cl_mem *objects, cl_uint wait_count,
-                     const cl_event *wait)
+cl_int guard_objects(cl_command_queue queue, const char *call, cl_uint count, const cl_mem *objects, unsigned writes,
+                     cl_uint wait_count, const cl_event *wait)
 {
     if (strict()) {
         for (cl_uint i = 0; objects && i < count; i++) {
             struct object_record *object = registry_get(RECORD_OBJECT, objects[i]);
-            const cl_int status = object ? check(call, object) : CL_SUCCESS;
+            const cl_int status = object ? check(call, object, i >= 32 || (writes >> i & 1)) : CL_SUCCESS;
             if (status != CL_SUCCESS)
                 return status;
         }
@@ -47,16 +62,34 @@ cl_int guard_objects(cl_command_queue queue, const char *call, cl_uint count, co
     return CL_SUCCESS;
 }
 
+/* Only what a kernel can't write is not written: memory of the kind that is read-only, images that its argument names as
+ * such, constant memory. A pointer to const proves nothing. */
+static bool may_write(cl_kernel kernel, cl_uint index, const struct object_record *object)
+{
+    cl_kernel_arg_access_qualifier access;
+    cl_kernel_arg_address_qualifier address;
+    if (object->flags & CL_MEM_READ_ONLY)
+        return false;
+    if (guard_below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access, NULL) ==
+            CL_SUCCESS &&
+        access == CL_KERNEL_ARG_ACCESS_READ_ONLY)
+        return false;
+    return guard_below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(address), &address, NULL) !=
+               CL_SUCCESS ||
+           address != CL_KERNEL_ARG_ADDRESS_CONSTANT;
+}
+
 cl_int guard_kernel(cl_command_queue queue, const char *call, cl_kernel kernel, cl_uint wait_count, const cl_event *wait)
 {
     cl_int status = CL_SUCCESS;
     if (strict()) {
         struct object_record *objects[256]; /* more than any device's kernels can have parameters */
-        const cl_uint count = kernel_records(kernel, RECORD_OBJECT, (struct record **)objects, NULL,
+        cl_uint indexes[256];
+        const cl_uint count = kernel_records(kernel, RECORD_OBJECT, (struct record **)objects, indexes,
                                              sizeof(objects) / sizeof(objects[0]));
         for (cl_uint i = 0; i < count; i++) {
             if (status == CL_SUCCESS)
-                status = check(call, objects[i]);
+                status = check(call, objects[i], may_write(kernel, indexes[i], objects[i]));
             else
                 record_put(objects[i]);
         }

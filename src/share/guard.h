@@ -15,11 +15,15 @@ static inline bool guard_needed(void)
 /* The tier below the guard. */
 const cl_icd_dispatch *guard_below(void);
 
+/* All objects of a command may be changed by it. */
+#define GUARD_WRITES_ALL (~0u)
+
 /* CL_SUCCESS, or the API's NOT_ACQUIRED code if one of the objects is shared and not acquired. Notes the wait list for
- * the queue, too. Lists that break OpenCL's own rules are left to the OpenCL below. */
-cl_int guard_objects(cl_command_queue queue, const char *call, cl_uint count, const cl_mem *objects, cl_uint wait_count,
-                     const cl_event *wait);
-/* The same for the memory objects that a kernel's arguments name. */
+ * the queue, too. Lists that break OpenCL's own rules are left to the OpenCL below. Bit i of `writes`: the command may
+ * change objects[i]; each object remembers that until its next acquire. */
+cl_int guard_objects(cl_command_queue queue, const char *call, cl_uint count, const cl_mem *objects, unsigned writes,
+                     cl_uint wait_count, const cl_event *wait);
+/* The same for the memory objects that a kernel's arguments name: it may change what it is not known to only read. */
 cl_int guard_kernel(cl_command_queue queue, const char *call, cl_kernel kernel, cl_uint wait_count, const cl_event *wait);
 
 void guard_install_generated(cl_icd_dispatch *table);

@@ -8,7 +8,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBuffer(cl_command_queue command_q
 {
     if (guard_needed()) {
         const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueReadBuffer", 1, used, num_events_in_wait_list,
+        const cl_int status = guard_objects(command_queue, "clEnqueueReadBuffer", 1, used, 0, num_events_in_wait_list,
             event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -23,8 +23,8 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBuffer(cl_command_queue command_
 {
     if (guard_needed()) {
         const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueWriteBuffer", 1, used, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueWriteBuffer", 1, used, GUARD_WRITES_ALL,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -38,7 +38,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBuffer(cl_command_queue command_q
 {
     if (guard_needed()) {
         const cl_mem used[] = {src_buffer, dst_buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueCopyBuffer", 2, used, num_events_in_wait_list,
+        const cl_int status = guard_objects(command_queue, "clEnqueueCopyBuffer", 2, used, 2, num_events_in_wait_list,
             event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -53,7 +53,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReadImage(cl_command_queue command_qu
 {
     if (guard_needed()) {
         const cl_mem used[] = {image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueReadImage", 1, used, num_events_in_wait_list,
+        const cl_int status = guard_objects(command_queue, "clEnqueueReadImage", 1, used, 0, num_events_in_wait_list,
             event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -69,8 +69,8 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteImage(cl_command_queue command_q
 {
     if (guard_needed()) {
         const cl_mem used[] = {image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueWriteImage", 1, used, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueWriteImage", 1, used, GUARD_WRITES_ALL,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -84,7 +84,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImage(cl_command_queue command_qu
 {
     if (guard_needed()) {
         const cl_mem used[] = {src_image, dst_image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueCopyImage", 2, used, num_events_in_wait_list,
+        const cl_int status = guard_objects(command_queue, "clEnqueueCopyImage", 2, used, 2, num_events_in_wait_list,
             event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -99,7 +99,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImageToBuffer(cl_command_queue co
 {
     if (guard_needed()) {
         const cl_mem used[] = {src_image, dst_buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueCopyImageToBuffer", 2, used,
+        const cl_int status = guard_objects(command_queue, "clEnqueueCopyImageToBuffer", 2, used, 2,
             num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -114,7 +114,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferToImage(cl_command_queue co
 {
     if (guard_needed()) {
         const cl_mem used[] = {src_buffer, dst_image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueCopyBufferToImage", 2, used,
+        const cl_int status = guard_objects(command_queue, "clEnqueueCopyBufferToImage", 2, used, 2,
             num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -129,8 +129,8 @@ static void *CL_API_CALL guarded_clEnqueueMapBuffer(cl_command_queue command_que
 {
     if (guard_needed()) {
         const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueMapBuffer", 1, used, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueMapBuffer", 1, used, map_flags != CL_MAP_READ,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS) {
             if (errcode_ret)
                 *errcode_ret = status;
@@ -148,8 +148,8 @@ static void *CL_API_CALL guarded_clEnqueueMapImage(cl_command_queue command_queu
 {
     if (guard_needed()) {
         const cl_mem used[] = {image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueMapImage", 1, used, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueMapImage", 1, used, map_flags != CL_MAP_READ,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS) {
             if (errcode_ret)
                 *errcode_ret = status;
@@ -165,8 +165,8 @@ static cl_int CL_API_CALL guarded_clEnqueueUnmapMemObject(cl_command_queue comma
 {
     if (guard_needed()) {
         const cl_mem used[] = {memobj};
-        const cl_int status = guard_objects(command_queue, "clEnqueueUnmapMemObject", 1, used, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueUnmapMemObject", 1, used, GUARD_WRITES_ALL,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -206,7 +206,7 @@ static cl_int CL_API_CALL guarded_clEnqueueNativeKernel(cl_command_queue command
 {
     if (guard_needed()) {
         const cl_int status = guard_objects(command_queue, "clEnqueueNativeKernel", num_mem_objects, mem_list,
-            num_events_in_wait_list, event_wait_list);
+            GUARD_WRITES_ALL, num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -218,7 +218,8 @@ static cl_int CL_API_CALL guarded_clEnqueueWaitForEvents(cl_command_queue comman
     const cl_event *event_list)
 {
     if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueWaitForEvents", 0, NULL, num_events, event_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueWaitForEvents", 0, NULL, 0, num_events,
+            event_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -230,7 +231,7 @@ static cl_int CL_API_CALL guarded_clEnqueueAcquireGLObjects(cl_command_queue com
 {
     if (guard_needed()) {
         const cl_int status = guard_objects(command_queue, "clEnqueueAcquireGLObjects", num_objects, mem_objects,
-            num_events_in_wait_list, event_wait_list);
+            GUARD_WRITES_ALL, num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -243,7 +244,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReleaseGLObjects(cl_command_queue com
 {
     if (guard_needed()) {
         const cl_int status = guard_objects(command_queue, "clEnqueueReleaseGLObjects", num_objects, mem_objects,
-            num_events_in_wait_list, event_wait_list);
+            GUARD_WRITES_ALL, num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -258,8 +259,8 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBufferRect(cl_command_queue comma
 {
     if (guard_needed()) {
         const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueReadBufferRect", 1, used, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueReadBufferRect", 1, used, 0,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -275,8 +276,8 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBufferRect(cl_command_queue comm
 {
     if (guard_needed()) {
         const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueWriteBufferRect", 1, used, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueWriteBufferRect", 1, used, GUARD_WRITES_ALL,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -292,8 +293,8 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferRect(cl_command_queue comma
 {
     if (guard_needed()) {
         const cl_mem used[] = {src_buffer, dst_buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueCopyBufferRect", 2, used, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueCopyBufferRect", 2, used, 2,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -308,8 +309,8 @@ static cl_int CL_API_CALL guarded_clEnqueueFillBuffer(cl_command_queue command_q
 {
     if (guard_needed()) {
         const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueFillBuffer", 1, used, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueFillBuffer", 1, used, GUARD_WRITES_ALL,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -323,8 +324,8 @@ static cl_int CL_API_CALL guarded_clEnqueueFillImage(cl_command_queue command_qu
 {
     if (guard_needed()) {
         const cl_mem used[] = {image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueFillImage", 1, used, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueFillImage", 1, used, GUARD_WRITES_ALL,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -338,7 +339,7 @@ static cl_int CL_API_CALL guarded_clEnqueueMigrateMemObjects(cl_command_queue co
 {
     if (guard_needed()) {
         const cl_int status = guard_objects(command_queue, "clEnqueueMigrateMemObjects", num_mem_objects, mem_objects,
-            num_events_in_wait_list, event_wait_list);
+            GUARD_WRITES_ALL, num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }
@@ -350,7 +351,7 @@ static cl_int CL_API_CALL guarded_clEnqueueMarkerWithWaitList(cl_command_queue c
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
     if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueMarkerWithWaitList", 0, NULL,
+        const cl_int status = guard_objects(command_queue, "clEnqueueMarkerWithWaitList", 0, NULL, 0,
             num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -362,7 +363,7 @@ static cl_int CL_API_CALL guarded_clEnqueueBarrierWithWaitList(cl_command_queue 
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
     if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueBarrierWithWaitList", 0, NULL,
+        const cl_int status = guard_objects(command_queue, "clEnqueueBarrierWithWaitList", 0, NULL, 0,
             num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -376,7 +377,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMFree(cl_command_queue command_queu
     const cl_event * event_wait_list, cl_event * event)
 {
     if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMFree", 0, NULL, num_events_in_wait_list,
+        const cl_int status = guard_objects(command_queue, "clEnqueueSVMFree", 0, NULL, 0, num_events_in_wait_list,
             event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -390,7 +391,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMemcpy(cl_command_queue command_qu
     const cl_event * event_wait_list, cl_event * event)
 {
     if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMemcpy", 0, NULL, num_events_in_wait_list,
+        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMemcpy", 0, NULL, 0, num_events_in_wait_list,
             event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -404,7 +405,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMemFill(cl_command_queue command_q
     const cl_event * event_wait_list, cl_event * event)
 {
     if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMemFill", 0, NULL, num_events_in_wait_list,
+        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMemFill", 0, NULL, 0, num_events_in_wait_list,
             event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -418,7 +419,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMap(cl_command_queue command_queue
     const cl_event * event_wait_list, cl_event * event)
 {
     if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMap", 0, NULL, num_events_in_wait_list,
+        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMap", 0, NULL, 0, num_events_in_wait_list,
             event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -431,7 +432,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMUnmap(cl_command_queue command_que
     cl_uint num_events_in_wait_list, const cl_event * event_wait_list, cl_event * event)
 {
     if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMUnmap", 0, NULL, num_events_in_wait_list,
+        const cl_int status = guard_objects(command_queue, "clEnqueueSVMUnmap", 0, NULL, 0, num_events_in_wait_list,
             event_wait_list);
         if (status != CL_SUCCESS)
             return status;
@@ -444,8 +445,8 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMigrateMem(cl_command_queue comman
     const cl_event *event_wait_list, cl_event *event)
 {
     if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMigrateMem", 0, NULL, num_events_in_wait_list,
-            event_wait_list);
+        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMigrateMem", 0, NULL, 0,
+            num_events_in_wait_list, event_wait_list);
         if (status != CL_SUCCESS)
             return status;
     }

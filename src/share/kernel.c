@@ -59,6 +59,12 @@ static bool set_argument_locked(struct kernel_record *kernel, cl_uint index, cl_
     return true;
 }
 
+static void lost_track(void)
+{
+    log_write(LOG_ERROR, "no memory to follow a kernel's arguments: their use is not checked");
+    writes_hidden("a kernel's arguments are not known");
+}
+
 static void note_argument(cl_kernel handle, cl_uint index, cl_mem object)
 {
     struct kernel_record *kernel = registry_get(RECORD_KERNEL, handle);
@@ -66,14 +72,14 @@ static void note_argument(cl_kernel handle, cl_uint index, cl_mem object)
         kernel = new_record(handle);
     if (!kernel) {
         if (object)
-            log_write(LOG_ERROR, "no memory to follow a kernel's arguments: their use is not checked");
+            lost_track();
         return;
     }
     os_lock(&registry_lock);
     const bool noted = set_argument_locked(kernel, index, object);
     os_unlock(&registry_lock);
     if (!noted)
-        log_write(LOG_ERROR, "no memory to follow a kernel's arguments: their use is not checked");
+        lost_track();
     record_put(kernel);
 }
 

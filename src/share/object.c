@@ -449,6 +449,7 @@ static void adopt(cl_mem child, cl_mem parent)
         return;
     }
     log_write(LOG_ERROR, "no memory to follow a sub-buffer: its use is not checked");
+    writes_hidden("a sub-buffer is not known");
     record_put(of);
 }
 

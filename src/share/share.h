@@ -163,6 +163,7 @@ struct object_record {
     /* Guarded by registry_lock. */
     enum object_state state;
     struct upload *pending; /* held; of the acquire while its bytes are on their way and it may still fail, else NULL */
+    bool written; /* since the last acquire a command was enqueued that may change the object */
     unsigned deferred; /* releases and acquires that wait for a user event */
 };
 
@@ -245,6 +246,10 @@ cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t room, voi
 /* The type of a device as the application shall see it, and the types that it means when it names one. */
 cl_device_type device_type_shown(cl_device_type type);
 cl_device_type device_type_meant(cl_device_type type);
+
+/* Something may write to objects in ways that the guard does not see: what has been written to is not known any more. */
+void writes_hidden(const char *why);
+bool writes_known(void);
 
 /* An own function by its name, or NULL. */
 next_function share_function(const char *name);

@@ -22,6 +22,7 @@ void tiers_install(void)
     transfer_install(&formats_table);
     map_install(&formats_table);
     launch_install(&formats_table);
+    build_install(&formats_table);
 
     share_table = formats_table;
     context_install(&share_table);

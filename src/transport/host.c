@@ -1,6 +1,7 @@
 #include "transport/transport.h"
 
 #include "d3d/formats.h"
+#include "formats/image.h"
 #include "log.h"
 #include "os/os.h"
 #include "share/share.h"
@@ -17,9 +18,21 @@ static bool planar(const struct transfer *transfer)
     return transfer->surface.desc.whole_level;
 }
 
-static size_t row_bytes(const struct surface_desc *desc)
+/* A row of our own rows. */
+static size_t row_bytes(const struct transfer *transfer)
 {
+    const struct surface_desc *desc = &transfer->surface.desc;
+    if (transfer->carried)
+        return desc->width * transfer->carried->wide_texel;
     return (size_t)desc->width * (desc->format ? desc->format->texel_bytes : 1);
+}
+
+static bool need_rows(struct transfer *transfer)
+{
+    const struct surface_desc *desc = &transfer->surface.desc;
+    if (!transfer->rows)
+        transfer->rows = malloc(row_bytes(transfer) * desc->height * desc->depth);
+    return transfer->rows != NULL;
 }
 
 static bool fetch(struct transfer *transfer)
@@ -53,7 +66,7 @@ static cl_int move_image(struct transfer *transfer, bool to_opencl, cl_command_q
                          const size_t *origin, const size_t *region, cl_uint wait_count, const cl_event *wait,
                          cl_event *done)
 {
-    const cl_icd_dispatch *cl = tier_formats();
+    const cl_icd_dispatch *cl = transfer->carried ? &next : tier_formats(); /* converted already, or by that tier */
     const cl_int status =
         to_opencl ? cl->clEnqueueWriteImage(queue, transfer->memory, CL_FALSE, origin, region, place->row_pitch,
                                             place->slice_pitch, place->data, wait_count, wait, done)
@@ -113,43 +126,72 @@ static cl_int move(struct transfer *transfer, bool to_opencl, cl_command_queue q
     return move_image(transfer, to_opencl, queue, place, origin, region, wait_count, wait, done);
 }
 
+static struct place rows_place(const struct transfer *transfer)
+{
+    const struct surface_desc *desc = &transfer->surface.desc;
+    const size_t row = row_bytes(transfer);
+    return (struct place){transfer->rows, row, desc->kind == SURFACE_IMAGE_3D ? row * desc->height : 0};
+}
+
+/* Copies between our rows and what is mapped, and converts. */
+static void copy_rows(struct transfer *transfer, bool to_mapped)
+{
+    const struct surface_desc *desc = &transfer->surface.desc;
+    const size_t row = row_bytes(transfer);
+    char *ours = transfer->rows;
+    for (size_t z = 0; z < desc->depth; z++) {
+        for (size_t y = 0; y < desc->height; y++, ours += row) {
+            char *mapped =
+                (char *)transfer->mapped.data + z * transfer->mapped.slice_pitch + y * transfer->mapped.row_pitch;
+            if (!transfer->carried)
+                memcpy(to_mapped ? mapped : ours, to_mapped ? ours : mapped, row);
+            else if (to_mapped)
+                texels_narrow(transfer->carried, mapped, ours, desc->width);
+            else
+                texels_widen(transfer->carried, ours, mapped, desc->width);
+        }
+    }
+}
+
+static cl_int upload_converted(struct transfer *transfer, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                               cl_event *done)
+{
+    if (!need_rows(transfer))
+        return CL_OUT_OF_HOST_MEMORY;
+    copy_rows(transfer, false);
+    const struct place place = rows_place(transfer);
+    const cl_int status = move(transfer, true, queue, &place, wait_count, wait, done);
+    if (status == CL_SUCCESS)
+        image_overwritten(transfer->memory);
+    return status;
+}
+
 static cl_int upload(struct transfer *transfer, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                      cl_event *done)
 {
+    if (!transfer->carried && transfer->surface.desc.kind != SURFACE_BUFFER)
+        transfer->carried = image_host_converter(transfer->memory);
+    if (transfer->carried)
+        return upload_converted(transfer, queue, wait_count, wait, done);
     const struct place place = {transfer->mapped.data, transfer->mapped.row_pitch, transfer->mapped.slice_pitch};
     return move(transfer, true, queue, &place, wait_count, wait, done);
 }
 
-/* The bytes come back through rows of our own if the core says so, and for planes: what is mapped now of the other plane
- * may be old when it is stored. */
+/* The bytes come back through rows of our own if the core says so, if they are converted, and for planes: what is mapped
+ * now of the other plane may be old when it is stored. */
 static cl_int download(struct transfer *transfer, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                        cl_event *done)
 {
-    const struct surface_desc *desc = &transfer->surface.desc;
-    const size_t row = row_bytes(desc), slice = row * desc->height;
     if (!transfer->in_rows && planar(transfer))
         transfer->in_rows = true;
-    if (!transfer->in_rows) {
+    if (!transfer->in_rows && !transfer->carried) {
         const struct place place = {transfer->mapped.data, transfer->mapped.row_pitch, transfer->mapped.slice_pitch};
         return move(transfer, false, queue, &place, wait_count, wait, done);
     }
-    if (!transfer->rows)
-        transfer->rows = malloc(slice * desc->depth);
-    if (!transfer->rows)
+    if (!need_rows(transfer))
         return CL_OUT_OF_HOST_MEMORY;
-    const struct place place = {transfer->rows, row, desc->kind == SURFACE_IMAGE_3D ? slice : 0};
+    const struct place place = rows_place(transfer);
     return move(transfer, false, queue, &place, wait_count, wait, done);
-}
-
-static void copy_rows(struct transfer *transfer)
-{
-    const struct surface_desc *desc = &transfer->surface.desc;
-    const size_t row = row_bytes(desc);
-    const char *from = transfer->rows;
-    for (size_t z = 0; z < desc->depth; z++)
-        for (size_t y = 0; y < desc->height; y++, from += row)
-            memcpy((char *)transfer->mapped.data + z * transfer->mapped.slice_pitch + y * transfer->mapped.row_pitch, from,
-                   row);
 }
 
 static bool store_rows(struct transfer *transfer)
@@ -158,7 +200,7 @@ static bool store_rows(struct transfer *transfer)
     abandon(transfer);
     bool done = (!planar(transfer) || fetch(transfer)) && arrive(transfer);
     if (done) {
-        copy_rows(transfer);
+        copy_rows(transfer, true);
         transfer->is_mapped = false;
         done = transfer->surface.api->ops->store(&transfer->surface);
     }
@@ -170,6 +212,8 @@ static bool store(struct transfer *transfer)
 {
     if (transfer->in_rows)
         return store_rows(transfer);
+    if (transfer->carried)
+        copy_rows(transfer, true);
     transfer->is_mapped = false;
     return transfer->surface.api->ops->store(&transfer->surface);
 }

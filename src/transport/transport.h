@@ -10,13 +10,18 @@
 
 #include <CL/cl.h>
 
+struct converter;
+
 /* One shared object on its way. Owned by the shared object. */
 struct transfer {
     struct surface surface;
     cl_mem memory;                /* the driver's object; not owned */
     struct mapped_surface mapped; /* valid while is_mapped */
     bool is_mapped;
-    void *rows;                   /* memory of our own for the way back, rows without gaps; NULL until it is needed */
+    const struct converter *carried; /* converts between the mapped texels and those of the driver's image, which is of
+                                        another format; NULL: nothing is converted here */
+    void *rows;                   /* memory of our own, rows of the driver's texels without gaps, for the way back and for
+                                     what is converted; NULL until it is needed */
     bool in_rows;                 /* the way back goes through `rows`: set by the core for a release that will be stored
                                      later, when the staging copy may have been mapped anew; and for planes */
 };

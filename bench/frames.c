@@ -1,0 +1,187 @@
+/* Measures what a frame costs through cld3d, by hand, and in its parts.
+ *
+ *     frames.exe [quick] [TEXT]      TEXT: only surfaces whose names hold it
+ *
+ * Prints for each measurement a line "sample,frames,SURFACE,PATTERN,WAY,ROUND,MILLISECONDS", and progress in lines that
+ * begin with "#". In a round each way has one frame, one after the other, so that what disturbs the machine disturbs all
+ * alike; in an order that changes, and with cold caches, since some ways have memory in common. Before each of them
+ * Direct3D draws a new frame, which is not counted. */
+#include "ways.h"
+
+#include <CL/cl_d3d11.h>
+#include <CL/cl_dx9_media_sharing.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rounds go on until there are enough, or the time is over and there are the fewest that make quartiles. */
+enum { MOST_ROUNDS = 41, FEWEST_ROUNDS = 9, WARM_UP = 2 };
+static double patience_ms = 3500;
+static const char *wanted = "";
+
+static const struct pattern patterns[] = {{"read", true, false}, {"write", false, true}, {"both", true, true}};
+
+static const struct size {
+    const char *name;
+    unsigned width, height;
+} sizes[] = {{"720p", 1280, 720}, {"1080p", 1920, 1080}, {"4K", 3840, 2160}};
+
+struct bench {
+    struct surface surface;
+    char name[32];
+    struct user cld3d, expert;
+    void *from, *to; /* of the memcpy */
+    float value;     /* drawn last */
+};
+
+enum way { CLD3D, EXPERT, CAREFUL, DIRECT3D, KERNELS, MEMCPY, WAYS };
+static const char *const way_names[WAYS] = {"cld3d", "expert", "careful", "direct3d", "kernels", "memcpy"};
+
+/* An expert who knows what the kernels do leaves a way out; a careful one never does. */
+static void run_way(struct bench *b, enum way way, const struct pattern *pattern, float value)
+{
+    switch (way) {
+    case CLD3D: frame_cld3d(&b->surface, &b->cld3d, pattern, value); break;
+    case EXPERT: frame_by_hand(&b->surface, &b->expert, pattern, pattern->reads, pattern->writes, value); break;
+    case CAREFUL: frame_by_hand(&b->surface, &b->expert, pattern, true, true, value); break;
+    case DIRECT3D: frame_direct3d(&b->surface, pattern); break;
+    case KERNELS: frame_kernels(&b->surface, &b->expert, pattern, value); break;
+    default: frame_memcpy(&b->surface, pattern, b->to, b->from); break;
+    }
+}
+
+static void expect(const struct bench *b, const struct pattern *pattern, enum way way, const char *where, float found,
+                   float expected)
+{
+    if (found < expected - 0.004f || found > expected + 0.004f)
+        fail("%s, %s, %s: %s has %.3f, not %.3f: the sharing is wrong", b->name, pattern->name, way_names[way], where, found,
+             expected);
+}
+
+/* A benchmark of what does not work is worth nothing. */
+static void check_way(struct bench *b, enum way way, const struct pattern *pattern)
+{
+    const float drawn = 0.25f + 0.125f * (float)way, written = drawn + 0.0625f;
+    b->surface.ops->draw(&b->surface, drawn);
+    run_way(b, way, pattern, written);
+    if (pattern->reads)
+        expect(b, pattern, way, "OpenCL", user_result(way == CLD3D ? &b->cld3d : &b->expert), drawn);
+    expect(b, pattern, way, "Direct3D", b->surface.ops->look(&b->surface), pattern->writes ? written : drawn);
+}
+
+/* Fills the caches with something else. */
+static void chill(void)
+{
+    static unsigned char other[40 << 20];
+    memset(other, other[0] + 1, sizeof(other));
+}
+
+static double measure(struct bench *b, enum way way, const struct pattern *pattern)
+{
+    b->value = b->value < 0.9f ? b->value + 0.01f : 0.1f;
+    b->surface.ops->draw(&b->surface, b->value);
+    chill();
+    const double start = clock_ms();
+    run_way(b, way, pattern, b->value);
+    return clock_ms() - start;
+}
+
+/* All ways in an order of chance, but the same one in each run. */
+static void shuffle(enum way order[WAYS])
+{
+    static unsigned long long state = 1;
+    for (unsigned i = 0; i < WAYS; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const unsigned at = (unsigned)(state >> 33) % (i + 1);
+        order[i] = order[at];
+        order[at] = (enum way)i;
+    }
+}
+
+static void measure_round(struct bench *b, const struct pattern *pattern, unsigned round)
+{
+    enum way order[WAYS] = {CLD3D};
+    double times[WAYS];
+    shuffle(order);
+    for (unsigned i = 0; i < WAYS; i++)
+        times[order[i]] = measure(b, order[i], pattern);
+    for (unsigned way = 0; way < WAYS; way++)
+        printf("sample,frames,%s,%s,%s,%u,%.4f\n", b->name, pattern->name, way_names[way], round, times[way]);
+}
+
+static void measure_pattern(struct bench *b, const struct opencl *shared, const struct pattern *pattern)
+{
+    b->cld3d = user_open(&b->surface, shared, pattern);
+    for (enum way way = CLD3D; way <= CAREFUL; way++)
+        check_way(b, way, pattern);
+    for (int i = 0; i < WARM_UP; i++)
+        for (enum way way = CLD3D; way < WAYS; way++)
+            measure(b, way, pattern);
+    const double start = clock_ms();
+    unsigned round = 0;
+    while (round < MOST_ROUNDS && (round < FEWEST_ROUNDS || clock_ms() - start < patience_ms))
+        measure_round(b, pattern, round++);
+    user_close(&b->cld3d);
+    step("# %s, %s: %u rounds", b->name, pattern->name, round);
+}
+
+static void bench_surface(struct surface surface, const char *kind, const char *size, const struct opencl *shared,
+                          const struct opencl *plain)
+{
+    struct bench b = {.surface = surface};
+    snprintf(b.name, sizeof(b.name), "%s %s", kind, size);
+    if (!strstr(b.name, wanted)) {
+        surface.ops->close(&surface);
+        return;
+    }
+    b.from = malloc(surface.bytes);
+    b.to = malloc(surface.bytes);
+    if (!b.from || !b.to)
+        fail("no memory for two times %zu bytes", surface.bytes);
+    memset(b.from, 1, surface.bytes);
+    memset(b.to, 1, surface.bytes);
+    b.expert = user_open(&b.surface, plain, NULL);
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+        measure_pattern(&b, shared, &patterns[i]);
+    user_close(&b.expert);
+    surface.ops->close(&surface);
+    free(b.to);
+    free(b.from);
+}
+
+static void bench_direct3d11(const struct opencl *plain, bool quick)
+{
+    ID3D11Device *device = d3d11_open();
+    const struct opencl shared = opencl_open(false, CL_CONTEXT_D3D11_DEVICE_KHR, device);
+    for (unsigned i = 0; i < (quick ? 1 : 3); i++) {
+        const struct size *s = &sizes[i];
+        bench_surface(d3d11_texture(device, DXGI_FORMAT_R8G8B8A8_UNORM, s->width, s->height), "RGBA8", s->name, &shared,
+                      plain);
+        bench_surface(d3d11_texture(device, DXGI_FORMAT_R16G16B16A16_FLOAT, s->width, s->height), "RGBA16F", s->name,
+                      &shared, plain);
+    }
+    for (unsigned mega = 1; mega <= (quick ? 16 : 256); mega *= mega == 1 ? 16 : 4) {
+        char size[16];
+        snprintf(size, sizeof(size), "%u MiB", mega);
+        bench_surface(d3d11_buffer(device, (size_t)mega << 20), "buffer", size, &shared, plain);
+    }
+}
+
+static void bench_direct3d9(const struct opencl *plain, bool quick)
+{
+    void *device = d3d9_open();
+    const struct opencl shared = opencl_open(false, CL_CONTEXT_ADAPTER_D3D9EX_KHR, device);
+    for (unsigned i = 0; i < (quick ? 1 : 3); i++)
+        bench_surface(d3d9_nv12(device, sizes[i].width, sizes[i].height), "NV12", sizes[i].name, &shared, plain);
+}
+
+int main(int argc, char **argv)
+{
+    const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    patience_ms = quick ? 700 : patience_ms;
+    wanted = argc > 1 + quick ? argv[1 + quick] : "";
+    const struct opencl plain = opencl_open(true, 0, NULL);
+    bench_direct3d11(&plain, quick);
+    bench_direct3d9(&plain, quick);
+    step("# done");
+    return 0;
+}

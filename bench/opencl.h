@@ -1,0 +1,34 @@
+/* OpenCL through one of two libraries: cld3d's OpenCL.dll, or the one below it, of which cld3d knows nothing then. */
+#ifndef BENCH_OPENCL_H
+#define BENCH_OPENCL_H
+
+#include "../examples/report.h"
+
+#include <d3d11.h>
+#include <CL/cl_icd.h>
+#include <stdbool.h>
+
+struct opencl {
+    cl_icd_dispatch call; /* the library's functions, as far as they are used here */
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program; /* touch.cl */
+};
+
+typedef void (*any_function)(void);
+
+/* cld3d's functions, or with `below` those of the system's own library. */
+void opencl_load(cl_icd_dispatch *call, bool below);
+/* A context with one more property, or with none for 0; the first device of the first platform. Lives to the end of the
+ * program. */
+struct opencl opencl_open(bool below, cl_context_properties property, void *value);
+/* A function of an extension. */
+any_function opencl_function(const struct opencl *cl, const char *name);
+cl_kernel opencl_kernel(const struct opencl *cl, const char *name);
+cl_mem opencl_buffer(const struct opencl *cl, size_t bytes);
+/* Waits for all commands of the queue. Not clFinish: rusticl's may return too early. */
+void opencl_wait(const struct opencl *cl);
+
+#endif

@@ -1,0 +1,104 @@
+/* Programs of contexts with interop are built so that their kernels tell which image arguments they read and which they
+ * write. PoCL forgets that unless it is asked not to, and then each kernel with a carried image would have to be taken for
+ * one that does both (launch.c). The application sees the options that it gave. */
+#include "formats/image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The macro tells ours from the application's own. */
+#define ASKED "-cl-kernel-arg-info"
+#define ADDED ASKED " -D__CLD3D__"
+
+static bool with_interop(cl_program program)
+{
+    cl_context handle = NULL;
+    if (!registry_hot() || !program ||
+        next.clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof(handle), &handle, NULL) != CL_SUCCESS)
+        return false;
+    struct context_record *context = registry_get(RECORD_CONTEXT, handle);
+    const bool with = context && context->interop_count > 0;
+    record_put(context);
+    return with;
+}
+
+/* The options with ours behind them, owned by the caller; NULL if they shall stay as they are. */
+static char *more_options(cl_program program, const char *options)
+{
+    const char *given = options ? options : "";
+    if (strstr(given, ASKED) || !with_interop(program))
+        return NULL;
+    const size_t size = strlen(given) + sizeof(" " ADDED);
+    char *more = malloc(size);
+    if (more)
+        snprintf(more, size, "%s %s", given, ADDED);
+    return more;
+}
+
+static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
+                                        const char *options, void(CL_CALLBACK *pfn_notify)(cl_program, void *),
+                                        void *user_data)
+{
+    char *more = more_options(program, options);
+    cl_int status = CL_INVALID_BUILD_OPTIONS;
+    if (more)
+        status = next.clBuildProgram(program, num_devices, device_list, more, pfn_notify, user_data);
+    free(more);
+    if (status == CL_INVALID_BUILD_OPTIONS) /* of binaries maybe: then without */
+        status = next.clBuildProgram(program, num_devices, device_list, options, pfn_notify, user_data);
+    return status;
+}
+
+static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
+                                          const char *options, cl_uint num_input_headers,
+                                          const cl_program *input_headers, const char **header_include_names,
+                                          void(CL_CALLBACK *pfn_notify)(cl_program, void *), void *user_data)
+{
+    char *more = more_options(program, options);
+    const cl_int status = next.clCompileProgram(program, num_devices, device_list, more ? more : options,
+                                                num_input_headers, input_headers, header_include_names, pfn_notify,
+                                                user_data);
+    free(more);
+    return status;
+}
+
+/* The driver's answer without what was added; NULL if nothing was, or it does not answer. Owned by the caller. */
+static char *given_options(cl_program program, cl_device_id device)
+{
+    size_t size = 0;
+    if (next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, 0, NULL, &size) != CL_SUCCESS)
+        return NULL;
+    char *options = calloc(1, size + 1), *added = NULL;
+    if (options &&
+        next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, size, options, NULL) == CL_SUCCESS)
+        added = strstr(options, ADDED);
+    if (added) {
+        while (added > options && added[-1] == ' ')
+            added--;
+        *added = '\0';
+        return options;
+    }
+    free(options);
+    return NULL;
+}
+
+static cl_int CL_API_CALL get_build_info(cl_program program, cl_device_id device, cl_program_build_info param_name,
+                                         size_t param_value_size, void *param_value, size_t *param_value_size_ret)
+{
+    char *given = param_name == CL_PROGRAM_BUILD_OPTIONS && with_interop(program) ? given_options(program, device) : NULL;
+    if (!given)
+        return next.clGetProgramBuildInfo(program, device, param_name, param_value_size, param_value,
+                                          param_value_size_ret);
+    const cl_int status = answer("clGetProgramBuildInfo", given, strlen(given) + 1, param_value_size, param_value,
+                                 param_value_size_ret);
+    free(given);
+    return status;
+}
+
+void build_install(cl_icd_dispatch *table)
+{
+    table->clBuildProgram = build_program;
+    table->clCompileProgram = compile_program;
+    table->clGetProgramBuildInfo = get_build_info;
+}

@@ -1,0 +1,360 @@
+/* What goes back to Direct3D in a release: all that a command may have changed since the acquire, and nothing else. */
+#include "commands.h"
+
+/* ---- counting ---- */
+
+#ifndef _WIN32
+/* How many ways back to Direct3D there are in one release. */
+static unsigned ways_back(const struct rig *rig, cl_mem object)
+{
+    const unsigned before = fake_d3d_calls("CopySubresourceRegion");
+    CHECK_INT(release_one(rig, object), CL_SUCCESS);
+    return fake_d3d_calls("CopySubresourceRegion") - before;
+}
+#define CHECK_WAYS(rig, object, expected) CHECK_INT(ways_back((rig), (object)), (expected))
+#else
+/* Wine's Direct3D does not count; the bytes are looked at. */
+#define CHECK_WAYS(rig, object, expected) ((void)(expected), CHECK_INT(release_one((rig), (object)), CL_SUCCESS))
+#endif
+
+static void done(const struct rig *rig, cl_int status)
+{
+    CHECK_INT(status, CL_SUCCESS);
+    queue_wait(rig->queue);
+}
+
+/* ---- commands ---- */
+
+static bool can_run(const struct command_case *command, bool part, bool native)
+{
+    return command->tried == ALWAYS || (command->tried == NO_PARTS && !part) || (command->tried == IF_NATIVE && native);
+}
+
+/* Each command alone between an acquire and a release of `root`, with `object`, which is `root` or a part of it. */
+static void each_command(const struct scene *scene, cl_mem root, cl_mem object, enum kind kind)
+{
+    size_t count;
+    const struct command_case *commands = commands_of(kind, &count);
+    const bool part = is_part(object), native = runs_native_kernels(scene->rig);
+    for (size_t i = 0; i < count; i++) {
+        if (!can_run(&commands[i], part, native))
+            continue;
+        CHECK_INT(acquire_one(scene->rig, root), CL_SUCCESS);
+        done(scene->rig, commands[i].run(scene, object, kind, NULL));
+        if (!CHECK_WAYS(scene->rig, root, commands[i].writes))
+            printf("# in %s, kind %d\n", commands[i].name, (int)kind);
+    }
+}
+
+SHARING_CASE(every_command, 0)
+{
+    struct scene scene;
+    if (!scene_open(rig, &scene))
+        return;
+    for (int kind = 0; kind < KINDS; kind++)
+        each_command(&scene, scene.shared[kind].object, scene.shared[kind].object, (enum kind)kind);
+    scene_close(&scene);
+}
+
+SHARING_CASE(no_command, 0)
+{
+    struct scene scene;
+    if (!scene_open(rig, &scene))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        const struct shared *shared = &scene.shared[kind];
+        for (int i = 0; i < 2; i++) {
+            CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+            CHECK_WAYS(rig, shared->object, 0);
+        }
+        CHECK(d3d_has(rig, shared, 1 + (unsigned)kind));
+        /* What was written in one acquire has gone back, and does not again. */
+        CHECK(round_trip(rig, shared, 1 + (unsigned)kind, 30));
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        CHECK_WAYS(rig, shared->object, 0);
+        /* Direct3D's changes come over, and are not undone by what OpenCL had before. */
+        d3d_fill(rig, shared, 31);
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        CHECK(cl_has(rig->queue, shared, 31));
+        CHECK_WAYS(rig, shared->object, 0);
+        CHECK(d3d_has(rig, shared, 31));
+    }
+    scene_close(&scene);
+}
+
+/* In one list only those that were written to go back. */
+SHARING_CASE(one_of_a_list, 0)
+{
+    struct scene scene;
+    if (!scene_open(rig, &scene))
+        return;
+    cl_mem all[KINDS];
+    for (int i = 0; i < KINDS; i++)
+        all[i] = scene.shared[i].object;
+    for (int written = 0; written < KINDS; written++) {
+        unsigned char bytes[SHARED_BYTES];
+        rig_pattern(bytes, sizeof(bytes), 50 + (unsigned)written);
+        CHECK_INT(rig->acquire(rig->queue, KINDS, all, 0, NULL, NULL), CL_SUCCESS);
+        done(rig, cl_write(rig->queue, &scene.shared[written], bytes, 0, NULL, NULL));
+#ifndef _WIN32
+        const unsigned before = fake_d3d_calls("CopySubresourceRegion");
+#endif
+        CHECK_INT(rig->release(rig->queue, KINDS, all, 0, NULL, NULL), CL_SUCCESS);
+#ifndef _WIN32
+        CHECK_INT(fake_d3d_calls("CopySubresourceRegion") - before, 1);
+#endif
+        for (int i = 0; i < KINDS; i++)
+            CHECK(d3d_has(rig, &scene.shared[i], i <= written ? 50 + (unsigned)i : 1 + (unsigned)i));
+    }
+    scene_close(&scene);
+}
+
+SHARING_CASE(sub_buffers, 0)
+{
+    struct scene scene;
+    const cl_buffer_region all = {0, SHARED_BYTES};
+    if (!scene_open(rig, &scene))
+        return;
+    cl_mem parent = scene.shared[KIND_BUFFER].object;
+    cl_mem part = clCreateSubBuffer(parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &all, NULL);
+    if (CHECK(part != NULL)) {
+        each_command(&scene, parent, part, KIND_BUFFER);
+        CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    }
+    scene_close(&scene);
+}
+
+/* A mapping to be written counts from the map on, and a pointer of any age when it is given back. */
+SHARING_CASE(mappings, 0)
+{
+    static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_READ | CL_MAP_WRITE,
+                                         CL_MAP_WRITE_INVALIDATE_REGION};
+    struct shared shared;
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        cl_int status;
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        void *bytes = clEnqueueMapBuffer(rig->queue, shared.object, CL_TRUE, flags[i], 0, SHARED_BYTES, 0, NULL, NULL,
+                                         &status);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_WAYS(rig, shared.object, flags[i] != CL_MAP_READ);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        done(rig, clEnqueueUnmapMemObject(rig->queue, shared.object, bytes, 0, NULL, NULL));
+        CHECK_WAYS(rig, shared.object, 1);
+    }
+    shared_close(&shared);
+}
+
+/* ---- kernels ---- */
+
+static const char kernels[] =
+    "constant sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "kernel void look(read_only image2d_t image, global uint *out) { out[0] = read_imageui(image, s, (int2)(0, 0)).x; }\n"
+    "kernel void paint(write_only image2d_t image, global uint *out)\n"
+    "{ write_imageui(image, (int2)(0, 0), (uint4)(7)); out[0] = 7; }\n"
+    "kernel void both(read_only image2d_t from, global uint *out, write_only image2d_t image)\n"
+    "{ out[0] = read_imageui(from, s, (int2)(0, 0)).x; write_imageui(image, (int2)(0, 0), (uint4)(7)); }\n"
+    "kernel void pointer(global uint *to, global uint *out) { to[0] = 7; out[0] = 7; }\n"
+    "kernel void promise(global const uint *to, global uint *out) { ((global uint *)to)[0] = 7; out[0] = 7; }\n"
+    "kernel void fixed(constant uint *from, global uint *out) { out[0] = from[0]; }\n";
+
+static cl_int launch(const struct rig *rig, cl_kernel kernel, bool task)
+{
+    const size_t one = 1;
+    return task ? clEnqueueTask(rig->queue, kernel, 0, NULL, NULL)
+                : clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL);
+}
+
+static void set(cl_kernel kernel, cl_uint index, cl_mem object)
+{
+    CHECK_INT(clSetKernelArg(kernel, index, sizeof(object), &object), CL_SUCCESS);
+}
+
+/* The kernel between acquire and release, as a range and as a task. */
+static void launches(const struct rig *rig, cl_kernel kernel, cl_mem object, bool writes)
+{
+    for (int task = 0; task < 2; task++) {
+        CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+        done(rig, launch(rig, kernel, task));
+        CHECK_WAYS(rig, object, writes);
+    }
+}
+
+SHARING_CASE(kernel_arguments, 0)
+{
+    static const struct {
+        const char *name;
+        enum kind kind;
+        bool writes;
+    } cases[] = {
+        {"look", KIND_2D, false},     {"paint", KIND_2D, true},      {"both", KIND_2D, true},
+        {"pointer", KIND_BUFFER, true}, {"promise", KIND_BUFFER, true}, {"fixed", KIND_BUFFER, false},
+    };
+    struct scene scene;
+    if (!scene_open(rig, &scene))
+        return;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cl_kernel kernel = rig_kernel(rig, kernels, cases[i].name);
+        const struct shared *shared = &scene.shared[cases[i].kind];
+        if (!kernel)
+            continue;
+        set(kernel, 0, shared->object);
+        set(kernel, 1, scene.plain[KIND_BUFFER]);
+        if (strcmp(cases[i].name, "both") == 0)
+            set(kernel, 2, shared->object);
+        launches(rig, kernel, shared->object, cases[i].writes);
+        unsigned char first[SHARED_BYTES] = {0};
+        rig_read(rig, shared->resource, &shared->desc, 0, first);
+        if (!CHECK_INT(first[0] == 7, cases[i].writes))
+            printf("# with kernel %s\n", cases[i].name);
+        d3d_fill(rig, shared, 1); /* whose first byte is not 7 */
+        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    }
+    scene_close(&scene);
+}
+
+/* Memory that kernels can't write. The host still can. */
+SHARING_CASE(read_only_objects, 0)
+{
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    cl_int status;
+    cl_mem plain = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, SHARED_BYTES, NULL, &status);
+    cl_kernel kernel = rig_kernel(rig, kernels, "fixed");
+    if (!kernel || !shared_resource(rig, KIND_BUFFER, 1, &shared))
+        return;
+    shared.object = kind_create(rig, rig->context, CL_MEM_READ_ONLY, KIND_BUFFER, shared.resource, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    set(kernel, 0, shared.object);
+    set(kernel, 1, plain);
+    launches(rig, kernel, shared.object, false);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    rig_pattern(bytes, sizeof(bytes), 60);
+    done(rig, cl_write(rig->queue, &shared, bytes, 0, NULL, NULL));
+    CHECK_WAYS(rig, shared.object, 1);
+    CHECK(d3d_has(rig, &shared, 60));
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* A kernel that writes through a part, and a copy of a kernel. */
+SHARING_CASE(kernel_parts_and_clones, 0)
+{
+    const cl_buffer_region all = {0, SHARED_BYTES};
+    struct scene scene;
+    cl_int status = 1;
+    cl_kernel kernel = rig_kernel(rig, kernels, "pointer");
+    if (!kernel || !scene_open(rig, &scene))
+        return;
+    cl_mem parent = scene.shared[KIND_BUFFER].object;
+    cl_mem part = clCreateSubBuffer(parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &all, NULL);
+    set(kernel, 0, part);
+    set(kernel, 1, scene.plain[KIND_BUFFER]);
+    launches(rig, kernel, parent, true);
+    cl_kernel clone = clCloneKernel(kernel, &status);
+    if (clone) {
+        launches(rig, clone, parent, true);
+        CHECK_INT(clReleaseKernel(clone), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    scene_close(&scene);
+}
+
+/* An image that lies in a shared buffer. */
+SHARING_CASE(images_of_buffers, 0)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    struct scene scene;
+    cl_int status;
+    if (!scene_open(rig, &scene))
+        return;
+    cl_mem parent = scene.shared[KIND_BUFFER].object;
+    const cl_image_desc desc = {
+        .image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = SHARED_BYTES / 4, .buffer = parent};
+    cl_mem image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
+    if (!image) {
+        SKIP("the OpenCL below makes no images of buffers");
+    } else {
+        const size_t region[3] = {1, 1, 1};
+        CHECK_INT(acquire_one(rig, parent), CL_SUCCESS);
+        if (clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), region, 0, 0, "\7\7\7\7", 0, NULL, NULL) ==
+            CL_SUCCESS)
+            CHECK_WAYS(rig, parent, 1);
+        else
+            CHECK_INT(release_one(rig, parent), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
+    scene_close(&scene);
+}
+
+/* ---- where writes can't be seen ---- */
+
+static bool is_set(const char *variable, const char *value)
+{
+    const char *found = getenv(variable);
+    return found && strcmp(found, value) == 0;
+}
+
+/* Runs in processes of its own: with CLD3D_STRICT=0 nobody knows what is written, with CLD3D_COPY_BACK=1 nobody asks. */
+SHARING_CASE(all_back, 0)
+{
+    struct shared shared;
+    if (!is_set("CLD3D_STRICT", "0") && !is_set("CLD3D_COPY_BACK", "1")) {
+        SKIP("CLD3D_STRICT is not 0, CLD3D_COPY_BACK is not 1");
+        return;
+    }
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_WAYS(rig, shared.object, 1);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+}
+
+static void all_back_unchecked(void)
+{
+    CHECK_INT(run_again(": all comes back", "CLD3D_STRICT", "0"), 2);
+}
+
+static void all_back_by_setting(void)
+{
+    CHECK_INT(run_again(": all comes back", "CLD3D_COPY_BACK", "1"), 2);
+}
+
+/* The last case: from then on, in this process, every release brings all back. */
+static void commands_of_extensions(void)
+{
+    struct rig rig;
+    struct shared shared;
+    if (!rig_open(&rig, &rig_d3d11, 0))
+        return;
+    if (!clGetExtensionFunctionAddressForPlatform(rig.platform, "clCommandNDRangeKernelKHR")) {
+        SKIP("the OpenCL below has no command of an extension");
+    } else if (shared_open(&rig, KIND_BUFFER, 1, &shared)) {
+        CHECK_INT(acquire_one(&rig, shared.object), CL_SUCCESS);
+        CHECK_WAYS(&rig, shared.object, 1);
+        shared_close(&shared);
+    }
+    rig_close(&rig);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("every command alone", every_command),
+    SHARING_TESTS("no command", no_command),
+    SHARING_TESTS("one of a list", one_of_a_list),
+    SHARING_TESTS("sub-buffers", sub_buffers),
+    SHARING_TESTS("mappings", mappings),
+    SHARING_TESTS("kernels: what the argument says", kernel_arguments),
+    SHARING_TESTS("kernels: read-only objects", read_only_objects),
+    SHARING_TESTS("kernels: sub-buffers and clones", kernel_parts_and_clones),
+    SHARING_TESTS("images of buffers", images_of_buffers),
+    SHARING_TESTS("all comes back", all_back),
+    {"nothing is left out where nothing is checked", all_back_unchecked},
+    {"nothing is left out if the setting says so", all_back_by_setting},
+    {"commands of extensions", commands_of_extensions},
+};
+
+TAP_MAIN(tests)
