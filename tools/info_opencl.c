@@ -45,6 +45,7 @@ static void find_cld3d(struct opencl *cl)
     cl->version = report("version");
     cl->next = report("next");
     cl->transport = report("transport");
+    cl->passes = report("passes");
     if (cl->next)
         library_find(&cl->below, cl->next);
 }
