@@ -33,6 +33,10 @@ class Prefix:
         shutil.copy(program, self.program)
         shutil.copytree(original, self.prefix, symlinks=True)
         self.registry = self.prefix / "user.reg"
+        self.env = dict(os.environ, WINEPREFIX=self.prefix, WINEDEBUG="-all",
+                        OCL_ICD_VENDORS="/etc/OpenCL/vendors/pocl.icd")
+        self.env.pop("WINEDLLOVERRIDES", None)
+        self.env.pop("DISPLAY", None)
 
     def setup(self, action, *more, prefix=None, status=0):
         command = [self.script, action, "--prefix", prefix or self.prefix, *more]
@@ -40,12 +44,21 @@ class Prefix:
         need(done.returncode == status, f"{action}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
 
+    def wine(self, *arguments):
+        """Files, not pipes: processes that Wine leaves behind for seconds would keep them open."""
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            done = subprocess.run(["wine", *arguments], env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            out.seek(0)
+            err.seek(0)
+            return subprocess.CompletedProcess(done.args, done.returncode, out.read(), err.read())
+
+    def wait_for_wine(self):
+        """Then the registry's files are written, and nobody is left who uses the folder."""
+        subprocess.run(["wineserver", "-w"], env=self.env, check=False)
+
     def run(self):
-        env = dict(os.environ, WINEPREFIX=self.prefix, WINEDEBUG="-all", OCL_ICD_VENDORS="/etc/OpenCL/vendors/pocl.icd")
-        env.pop("WINEDLLOVERRIDES", None)
-        env.pop("DISPLAY", None)
-        done = subprocess.run(["wine", self.program], env=env, capture_output=True, text=True)
-        subprocess.run(["wineserver", "-w"], env=env, check=False)
+        done = self.wine(self.program)
+        self.wait_for_wine()
         return dict(line.strip().split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
 
     def snapshot(self):
@@ -91,8 +104,9 @@ def run_cases(cases, make):
     for number, case in enumerate(cases, 1):
         name = case.__name__.replace("_", " ")
         with tempfile.TemporaryDirectory() as folder:
+            place = make(folder)
             try:
-                case(make(folder))
+                case(place)
                 print(f"ok {number} - {name}", flush=True)
             except Skip as reason:
                 print(f"ok {number} - {name} # SKIP {reason}", flush=True)
@@ -100,5 +114,8 @@ def run_cases(cases, make):
                 failed += 1
                 print("# " + str(problem).replace("\n", "\n# "))
                 print(f"not ok {number} - {name}", flush=True)
+            finally:
+                if isinstance(place, Prefix):
+                    place.wait_for_wine()
     print(f"1..{len(cases)}")
     return 1 if failed else 0

@@ -203,11 +203,56 @@ static void short_table(void)
     close_layer(&layer);
 }
 
+/* The target with the one function by which layers know each other, counted. */
+static int early;
+static bool initialising;
+
+static void *CL_API_CALL no_address(const char *name)
+{
+    (void)name;
+    early += initialising;
+    return NULL;
+}
+
+/* A loader's init must not be answered with calls: it would wait for itself. */
+static bool put_on(struct layer *layer, const cl_icd_dispatch *below, const cl_icd_dispatch **table)
+{
+    cl_uint entries = 0;
+    if (!open_layer(layer))
+        return false;
+    initialising = true;
+    const cl_int status = layer->init_new(ENTRIES, below, &entries, table, NULL);
+    initialising = false;
+    return CHECK_INT(status, CL_SUCCESS);
+}
+
+/* Of two in one chain the upper one passes everything on. */
+static void twice(void)
+{
+    struct layer lower = {"", NULL, NULL, NULL, NULL, NULL}, upper = lower;
+    const cl_icd_dispatch *table = NULL;
+    char text[512] = "";
+    cl_icd_dispatch below = target;
+    below.clGetExtensionFunctionAddress = no_address;
+    if (put_on(&lower, &below, &table) && put_on(&upper, table, &table)) {
+        works(table);
+        CHECK_INT(table->clGetPlatformInfo((cl_platform_id)&a_platform, CL_PLATFORM_EXTENSIONS, sizeof(text), text, NULL),
+                  CL_SUCCESS);
+        const char *first = strstr(text, "cl_khr_d3d11_sharing");
+        CHECK(first && !strstr(first + 1, "cl_khr_d3d11_sharing"));
+        CHECK(table->clCreateFromD3D11Texture2DKHR != NULL);
+        CHECK_INT(early, 0);
+    }
+    close_layer(&upper);
+    close_layer(&lower);
+}
+
 static const struct tap_test tests[] = {
     {"what the layer says of itself", information},
     {"the old way", old_way},
     {"the new way", new_way},
     {"a loader with fewer functions", short_table},
+    {"two in one chain", twice},
 };
 
 TAP_MAIN(tests)

@@ -18,7 +18,8 @@ from prefix import Prefix, Skip, in_and_out, need, run_cases
 
 PACKAGE, PROGRAM, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
 ROOT = PACKAGE.parent.parent
-LIBRARIES = {"x64/OpenCL.dll", "x64/cld3dinfo.exe", "x32/OpenCL.dll", "x32/cld3dinfo.exe", "linux/libcld3d.so"}
+LIBRARIES = {"x64/OpenCL.dll", "x64/cld3d.dll", "x64/cld3dinfo.exe", "x32/OpenCL.dll", "x32/cld3d.dll", "x32/cld3dinfo.exe",
+             "linux/libcld3d.so"}
 DEB = {"usr/bin/cld3d-setup", "usr/share/doc/cld3d/README.md", "usr/share/doc/cld3d/copyright",
        *("usr/lib/cld3d/" + name for name in LIBRARIES)}
 

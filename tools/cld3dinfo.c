@@ -1,6 +1,7 @@
 /* Says whether cld3d is active and works: which OpenCL, Direct3D and devices are there, what they share and how.
  *
  *     cld3dinfo.exe [--formats]
+ *     cld3dinfo.exe --register | --unregister
  *
  * It asks as any program would, through OpenCL and Direct3D, and believes no extension string that it has not tried. */
 #include "info.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 
 enum { STATUS_SHARES = 0, STATUS_DOES_NOT_SHARE = 1, STATUS_USAGE = 2 };
+enum { STATUS_DONE = 0, STATUS_FAILED = 1 };
 
 static struct info info;
 static bool all_formats;
@@ -23,11 +25,13 @@ static void usage(FILE *stream)
     fputs("Usage: cld3dinfo [OPTION]...\n"
           "Says whether cld3d is active and works, and what OpenCL shares with Direct3D.\n"
           "\n"
-          "  -f, --formats   also the table of all formats on all devices\n"
-          "  -h, --help      this text\n"
-          "  -V, --version   the version of cld3dinfo\n"
+          "  -f, --formats     also the table of all formats on all devices\n"
+          "  -r, --register    makes Khronos' OpenCL.dll load the cld3d.dll beside this program, for all programs\n"
+          "  -u, --unregister  no longer\n"
+          "  -h, --help        this text\n"
+          "  -V, --version     the version of cld3dinfo\n"
           "\n"
-          "Exit status: 0 if a device shares, 1 if none does, 2 for a wrong option.\n",
+          "Exit status: 0 if a device shares or what was asked is done, 1 if not, 2 for a wrong option.\n",
           stream);
 }
 
@@ -36,17 +40,23 @@ static void read_options(int count, char **arguments)
 {
     static const struct option options[] = {
         {"formats", no_argument, NULL, 'f'},
+        {"register", no_argument, NULL, 'r'},
+        {"unregister", no_argument, NULL, 'u'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {"second", required_argument, NULL, 's'}, /* for cld3dinfo itself: see info_steps.c */
         {NULL, 0, NULL, 0},
     };
     int option;
-    while ((option = getopt_long(count, arguments, "fhV", options, NULL)) != -1) {
+    while ((option = getopt_long(count, arguments, "fruhV", options, NULL)) != -1) {
         switch (option) {
         case 'f':
             all_formats = true;
             break;
+        case 'r':
+            exit(layer_register() ? STATUS_DONE : STATUS_FAILED);
+        case 'u':
+            exit(layer_unregister() ? STATUS_DONE : STATUS_FAILED);
         case 'h':
             usage(stdout);
             exit(STATUS_SHARES);

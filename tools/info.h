@@ -42,6 +42,14 @@ void (*library_function(const struct library *library, const char *name))(void);
 /* Whether an OpenCL.dll lies in the folder of this program and is not `library`. */
 bool library_beside_unused(const struct library *library);
 
+/* ---- layers in the registry (info_layers.c) ---- */
+
+/* Adds and takes out the cld3d.dll beside this program; says what was done, or on the standard error stream why not. */
+bool layer_register(void);
+bool layer_unregister(void);
+/* The part of the report. */
+void print_layers(void);
+
 /* ---- Direct3D (info_d3d.c, info_d3d11.c, info_d3d10.c, info_d3d9.c) ---- */
 
 /* A graphics adapter and the device that each Direct3D has made on it. */
@@ -202,7 +210,7 @@ struct opencl {
     char why[WHY_SIZE]; /* why there is no platform */
 
     struct library cld3d; /* `library` itself, or a layer in it; without module if there is none */
-    const char *version, *next, *transport, *companion; /* what cld3d says of itself; NULL if it doesn't */
+    const char *version, *next, *transport, *companion, *passes; /* what cld3d says of itself; NULL if it doesn't */
     struct library below;                   /* the OpenCL.dll that cld3d calls, if it is one */
     bool beside_unused;
 

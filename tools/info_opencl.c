@@ -46,6 +46,7 @@ static void find_cld3d(struct opencl *cl)
     cl->next = report("next");
     cl->transport = report("transport");
     cl->companion = report("companion");
+    cl->passes = report("passes");
     if (cl->next)
         library_find(&cl->below, cl->next);
 }

@@ -54,10 +54,13 @@ static void print_opencl(const struct opencl *cl)
         print_library("OpenCL below", &cl->below);
     else if (cl->next)
         print_field("OpenCL below", "%s", cl->next);
+    if (cl->passes)
+        print_field("", "passes everything on: %s is below and does all", cl->passes);
     if (cl->companion)
         print_field("host companion", "%s", cl->companion);
     if (cl->transport)
         print_field("Transport", "%s", cl->transport);
+    print_layers();
     if (cl->library.module && cl->why[0])
         print_field("Platforms", "none: %s", cl->why);
 }
@@ -170,7 +173,9 @@ static void print_sharing(const struct opencl *cl, const struct device *device, 
         return;
     }
     const char *by = "on, by the driver";
-    if (sharing->own && setting_on(SETTING_FORCE))
+    if (cl->passes)
+        by = "on, by the cld3d below";
+    else if (sharing->own && setting_on(SETTING_FORCE))
         by = "on, by cld3d in place of the driver's own (CLD3D_FORCE)";
     else if (cl->cld3d.module && !sharing->own)
         by = "on, by cld3d";

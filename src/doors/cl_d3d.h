@@ -3,13 +3,10 @@
 #define CLD3D_DOORS_CL_D3D_H
 
 #include "d3d/d3d_types.h"
+#include "doors/door.h"
 #include "share/share.h"
 
 #include <CL/cl_d3d10.h>
 #include <CL/cl_d3d11.h>
-
-/* Makes sure that the OpenCL below is loaded: a program may call an extension's function first. Each door has its own;
- * a layer is always open. */
-void door_open(void);
 
 #endif

@@ -1,6 +1,7 @@
 #include "doors/entry_points.h"
 
 #include "doors/cl_d3d.h"
+#include "doors/door.h"
 
 #include <CL/cl_dx9_media_sharing.h>
 
@@ -58,6 +59,8 @@ const struct entry_point entry_points[] = {
     ENTRY(clGetSupportedD3D11TextureFormatsINTEL),
     ENTRY(clGetSupportedD3D10TextureFormatsINTEL),
     ENTRY(clGetSupportedDX9MediaSurfaceFormatsINTEL),
+    /* By this one a cld3d above knows that we are here. */
+    ENTRY(cld3d_report),
 };
 #undef ENTRY
 #undef TWINS

@@ -1,10 +1,13 @@
 /* The Khronos layer door: the loader gives us the table of what is below and gets ours.
  *
  * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, then once clInitLayer, or, if it is
- * of 2025 or later, clInitLayerWithProperties and at the end clDeinitLayer. */
-#include "complete/complete.h"
+ * of 2025 or later, clInitLayerWithProperties and at the end clDeinitLayer. While a loader is in there, nothing below may be
+ * called: it would wait for itself. So the door opens with the program's first call. */
 #include "doors/cl_d3d.h"
+#include "doors/door.h"
+#ifndef _WIN32
 #include "host/companion.h"
+#endif
 #include "log.h"
 
 #include <CL/cl_layer.h>
@@ -30,18 +33,45 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t 
     }
 }
 
-static const cl_icd_dispatch *open_layer(void)
+/* The loader fills what is NULL in it from the table below. */
+static cl_icd_dispatch layer_table;
+
+/* Loaders export some of the extensions' own functions, and call these through the table too. */
+static const struct {
+    const char *name;
+    size_t offset;
+} own_slots[] = {
+#define SLOT(name) {#name, offsetof(cl_icd_dispatch, name)}
+    SLOT(clGetDeviceIDsFromD3D10KHR), SLOT(clCreateFromD3D10BufferKHR), SLOT(clCreateFromD3D10Texture2DKHR),
+    SLOT(clCreateFromD3D10Texture3DKHR), SLOT(clEnqueueAcquireD3D10ObjectsKHR), SLOT(clEnqueueReleaseD3D10ObjectsKHR),
+    SLOT(clGetDeviceIDsFromD3D11KHR), SLOT(clCreateFromD3D11BufferKHR), SLOT(clCreateFromD3D11Texture2DKHR),
+    SLOT(clCreateFromD3D11Texture3DKHR), SLOT(clEnqueueAcquireD3D11ObjectsKHR), SLOT(clEnqueueReleaseD3D11ObjectsKHR),
+    SLOT(clGetDeviceIDsFromDX9MediaAdapterKHR), SLOT(clCreateFromDX9MediaSurfaceKHR),
+    SLOT(clEnqueueAcquireDX9MediaSurfacesKHR), SLOT(clEnqueueReleaseDX9MediaSurfacesKHR),
+#undef SLOT
+};
+
+static void fill_table(void)
 {
-    complete_install();
-    tiers_install();
-    return tier_share();
+    layer_table = door_boot_table;
+    for (size_t i = 0; i < sizeof(own_slots) / sizeof(own_slots[0]); i++) {
+        const next_function function = share_function(own_slots[i].name);
+        memcpy((char *)&layer_table + own_slots[i].offset, &function, sizeof(function));
+    }
 }
 
-static const cl_icd_dispatch *open_companion(void)
+/* In a Wine process the host's library is no layer, only the companion of the drop-in above. */
+static const cl_icd_dispatch *choose_table(void)
 {
-    static cl_icd_dispatch table;
-    companion_install(&table);
-    return &table;
+#ifndef _WIN32
+    static cl_icd_dispatch companion_table;
+    if (companion_wanted()) {
+        companion_install(&companion_table);
+        return &companion_table;
+    }
+#endif
+    fill_table();
+    return &layer_table;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
@@ -51,7 +81,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
         return log_refuse("clInitLayer", CL_INVALID_VALUE, "an argument is NULL");
     next_set(target_dispatch, num_entries);
     *num_entries_ret = sizeof(cl_icd_dispatch) / sizeof(next_function);
-    *layer_dispatch_ret = companion_wanted() ? open_companion() : open_layer();
+    *layer_dispatch_ret = choose_table();
     return CL_SUCCESS;
 }
 
@@ -73,6 +103,12 @@ CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void)
     return CL_SUCCESS;
 }
 
-void door_open(void)
+bool door_set_next(void)
 {
+    return true; /* clInitLayer has done it */
+}
+
+const char *door_next_report(void)
+{
+    return NULL;
 }

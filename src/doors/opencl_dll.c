@@ -1,17 +1,12 @@
-#include "doors/opencl_dll.h"
+/* The drop-in OpenCL.dll: finds the OpenCL below. */
+#include "doors/door.h"
 
-#include "complete/complete.h"
-#include "doors/cl_d3d.h"
-#include "host/guest.h"
 #include "log.h"
+#include "os/os.h"
 
 #include <stdio.h>
 #include <string.h>
 
-_Atomic(const cl_icd_dispatch *) opencl_dll_current = &opencl_dll_boot_table;
-
-/* Guards the opening. */
-static os_mutex opening = OS_MUTEX_INIT;
 /* For people: the library below, or why there is none. */
 static char next_report[MAX_PATH + 320];
 
@@ -31,7 +26,7 @@ static bool is_ourselves(void *library)
 {
     HMODULE self = NULL;
     GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-                       (const char *)&opencl_dll_current, &self);
+                       (const char *)&door_current, &self);
     return library == (void *)self;
 }
 
@@ -40,7 +35,7 @@ static bool path_beside(char *path, size_t size)
 {
     HMODULE self = NULL;
     GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-                       (const char *)&opencl_dll_current, &self);
+                       (const char *)&door_current, &self);
     const DWORD length = GetModuleFileNameA(self, path, (DWORD)size);
     char *name = length && length < size ? strrchr(path, '\\') : NULL;
     if (!name)
@@ -99,50 +94,16 @@ static cl_int CL_API_CALL no_platforms(cl_uint num_entries, cl_platform_id *plat
     return CL_PLATFORM_NOT_FOUND_KHR;
 }
 
-static void complete_next(void)
+bool door_set_next(void)
 {
-#ifdef _WIN64
-    guest_join();
-#endif
-    complete_install();
+    void *library = open_next();
+    next_load(library ? find : find_nothing, library);
+    if (!library)
+        next.clGetPlatformIDs = no_platforms;
+    return library != NULL;
 }
 
-void opencl_dll_open(void)
+const char *door_next_report(void)
 {
-    os_lock(&opening);
-    if (opencl_dll_table() == &opencl_dll_boot_table) {
-        void *library = open_next();
-        next_load(library ? find : find_nothing, library);
-        if (library)
-            complete_next();
-        else
-            next.clGetPlatformIDs = no_platforms;
-        tiers_install();
-        atomic_store_explicit(&opencl_dll_current, tier_share(), memory_order_release);
-    }
-    os_unlock(&opening);
-}
-
-void door_open(void)
-{
-    if (opencl_dll_table() == &opencl_dll_boot_table)
-        opencl_dll_open();
-}
-
-const char *CL_API_CALL cld3d_report(const char *topic)
-{
-    door_open();
-    if (topic && strcmp(topic, "version") == 0)
-        return CLD3D_VERSION;
-    if (topic && strcmp(topic, "next") == 0)
-        return next_report;
-#ifdef _WIN64
-    if (topic && strcmp(topic, "companion") == 0)
-        return guest_report();
-#endif
-    if (topic && strcmp(topic, "match") == 0)
-        return match_reason();
-    if (topic && strcmp(topic, "transport") == 0)
-        return host_transport.name;
-    return NULL;
+    return next_report;
 }

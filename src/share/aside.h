@@ -7,6 +7,9 @@
 
 #include "share/share.h"
 
+/* From now on every platform is left to what is below, whatever CLD3D_FORCE says. Before the first call of a program. */
+void aside_from_all(void);
+
 /* Whether cld3d leaves a platform to its driver. */
 bool aside_platform(cl_platform_id platform);
 /* The same by a device, a context or a queue of the platform; false for bad handles. */

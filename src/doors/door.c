@@ -1,0 +1,101 @@
+#include "doors/door.h"
+
+#include "complete/complete.h"
+#ifdef _WIN64
+#include "host/guest.h"
+#endif
+#include "log.h"
+#include "os/os.h"
+#include "share/aside.h"
+#include "share/share.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Atomic(const cl_icd_dispatch *) door_current = &door_boot_table;
+
+/* Guards the opening. */
+static os_mutex opening = OS_MUTEX_INIT;
+
+/* For people: the other cld3d, if one is below. */
+static char passes[64];
+
+static void set_next_once(bool *there)
+{
+    static bool done, found;
+    os_lock(&opening);
+    if (!done) {
+        found = door_set_next();
+        done = true;
+    }
+    *there = found;
+    os_unlock(&opening);
+}
+
+/* The mark of another cld3d below, or NULL. Without the lock: a loader starts its drivers now, and they may call us. */
+static next_function find_other(void)
+{
+    void *address = next.clGetExtensionFunctionAddress("cld3d_report");
+    next_function function;
+    memcpy(&function, &address, sizeof(function));
+    return function;
+}
+
+/* Leaves `next` as it is. The tiers serve the extensions' functions that a program links to: they step aside. */
+static const cl_icd_dispatch *pass_on(next_function other)
+{
+    const char *version = ((const char *(CL_API_CALL *)(const char *))other)("version");
+    snprintf(passes, sizeof(passes), "cld3d %s", version ? version : "of an unknown version");
+    log_write(LOG_INFO, "%s is below and does all: this one passes everything on", passes);
+    aside_from_all();
+    tiers_install();
+    return &next;
+}
+
+/* A companion fills what is missing, and what then is missing is completed. */
+static void complete_next(void)
+{
+#ifdef _WIN64
+    guest_join();
+#endif
+    complete_install();
+}
+
+static const cl_icd_dispatch *act(bool there)
+{
+    if (there)
+        complete_next();
+    tiers_install();
+    return tier_share();
+}
+
+void door_open_now(void)
+{
+    bool there;
+    set_next_once(&there);
+    const next_function other = there ? find_other() : NULL;
+    os_lock(&opening);
+    if (door_table() == &door_boot_table)
+        atomic_store_explicit(&door_current, other ? pass_on(other) : act(there), memory_order_release);
+    os_unlock(&opening);
+}
+
+const char *CL_API_CALL cld3d_report(const char *topic)
+{
+    door_open();
+    if (topic && strcmp(topic, "version") == 0)
+        return CLD3D_VERSION;
+    if (topic && strcmp(topic, "next") == 0)
+        return door_next_report();
+#ifdef _WIN64
+    if (topic && strcmp(topic, "companion") == 0)
+        return guest_report();
+#endif
+    if (topic && strcmp(topic, "match") == 0)
+        return match_reason();
+    if (topic && strcmp(topic, "transport") == 0)
+        return host_transport.name;
+    if (topic && strcmp(topic, "passes") == 0)
+        return passes[0] ? passes : NULL;
+    return NULL;
+}

@@ -1,0 +1,44 @@
+/* What both doors have: the drop-in OpenCL.dll and the Khronos layer.
+ *
+ * A program's call goes through a table. Until the first call that is `door_boot_table`, whose entries open the door: they
+ * ask the OpenCL below and build the tiers. That can't be done earlier: a DLL that is being loaded must not load another,
+ * and a loader that is setting up its layers does not answer yet. Afterwards a call costs one load and one jump.
+ *
+ * An open door stands in one of two ways. If there is another cld3d anywhere below, that one does all, and this one passes
+ * everything on as it is: whoever is lowest acts. It is found by asking the OpenCL below for the function `cld3d_report`,
+ * which layers and loaders between the two hand down. */
+#ifndef CLD3D_DOORS_DOOR_H
+#define CLD3D_DOORS_DOOR_H
+
+#include "next/next.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+extern const cl_icd_dispatch door_boot_table;
+extern _Atomic(const cl_icd_dispatch *) door_current;
+
+static inline const cl_icd_dispatch *door_table(void)
+{
+    return atomic_load_explicit(&door_current, memory_order_acquire);
+}
+
+void door_open_now(void);
+
+/* Makes sure that the door is open. An extension's own functions need it too: a program may call them first. */
+static inline void door_open(void)
+{
+    if (door_table() == &door_boot_table)
+        door_open_now();
+}
+
+/* Each door has its own: sets `next`; false if there is no OpenCL below. Called once, under a lock. */
+bool door_set_next(void);
+/* The path of the library below for people, or why there is none; NULL if the door can't know. */
+const char *door_next_report(void);
+
+/* For cld3dinfo, and the mark of a cld3d: what only the library knows, by topic ("version", "next", "transport",
+ * "companion", "match": why the last preferred devices were that, "passes": set if another cld3d is below). The text lives as long as the process; NULL for an unknown topic. */
+const char *CL_API_CALL cld3d_report(const char *topic);
+
+#endif

@@ -1,0 +1,157 @@
+#include "small_loader.h"
+
+#include "doors/door.h"
+
+#include <windows.h>
+
+#include <CL/cl_d3d11.h>
+#include <CL/cl_layer.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SLOTS = sizeof(cl_icd_dispatch) / sizeof(next_function), LAYERS_MAX = 8, LAYER_NAME = 0x4241 };
+
+typedef cl_int(CL_API_CALL *init_with_properties)(cl_uint, const cl_icd_dispatch *, cl_uint *, const cl_icd_dispatch **,
+                                                  const cl_properties *);
+
+_Atomic(const cl_icd_dispatch *) door_current = &door_boot_table;
+static cl_icd_dispatch tables[LAYERS_MAX + 1]; /* the OpenCL below, and each layer's with its gaps filled */
+static struct small_loader_state state;
+static bool initialising;
+
+const struct small_loader_state *small_loader_state(void)
+{
+    return &state;
+}
+
+/* ---- the OpenCL below ---- */
+
+static cl_api_clGetExtensionFunctionAddress address_below;
+static cl_api_clGetPlatformIDs platforms_below;
+
+static void *CL_API_CALL get_address(const char *name)
+{
+    state.early_calls += initialising;
+    return address_below(name);
+}
+
+static cl_int CL_API_CALL get_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count)
+{
+    state.early_calls += initialising;
+    return platforms_below(room, platforms, count);
+}
+
+static void load_below(cl_icd_dispatch *table)
+{
+    char path[MAX_PATH + 16];
+    if (GetEnvironmentVariableA("SMALL_LOADER_BELOW", path, sizeof(path)) == 0) {
+        GetSystemDirectoryA(path, MAX_PATH);
+        strcat(path, "\\opencl.dll");
+    }
+    HMODULE library = LoadLibraryA(path);
+    for (size_t i = 0; library && i < next_slot_count; i++) {
+        const FARPROC function = GetProcAddress(library, next_slots[i].name);
+        memcpy((char *)table + next_slots[i].offset, &function, sizeof(function));
+    }
+    address_below = table->clGetExtensionFunctionAddress;
+    platforms_below = table->clGetPlatformIDs;
+    table->clGetExtensionFunctionAddress = get_address;
+    table->clGetPlatformIDs = get_platforms;
+}
+
+/* The slots' names come with cld3d's answers for missing functions, which are never called here. */
+cl_int next_lacks(const char *function, const char *since)
+{
+    (void)function, (void)since;
+    return CL_INVALID_OPERATION;
+}
+
+/* ---- layers ---- */
+
+/* A layer's own functions, and the table below where it has none. */
+static void stack(cl_icd_dispatch *table, const cl_icd_dispatch *layer, cl_uint entries, const cl_icd_dispatch *below)
+{
+    next_function *to = (next_function *)table;
+    const next_function *own = (const next_function *)layer, *under = (const next_function *)below;
+    for (cl_uint i = 0; i < SLOTS; i++) {
+        to[i] = i < entries && own[i] ? own[i] : under[i];
+        state.empty_slots += !to[i] && under[i];
+    }
+}
+
+static cl_int initialise(HMODULE library, const cl_icd_dispatch *below, cl_uint *entries, const cl_icd_dispatch **layer)
+{
+    const init_with_properties new_way = (init_with_properties)(void (*)(void))
+        GetProcAddress(library, "clInitLayerWithProperties");
+    const pfn_clInitLayer old_way = (pfn_clInitLayer)(void (*)(void))GetProcAddress(library, "clInitLayer");
+    const cl_properties none[] = {0};
+    cl_int status = CL_INVALID_VALUE;
+    initialising = true;
+    if (new_way)
+        status = new_way(SLOTS, below, entries, layer, none);
+    else if (old_way)
+        status = old_way(SLOTS, below, entries, layer);
+    initialising = false;
+    state.new_way += new_way && status == CL_SUCCESS;
+    return status;
+}
+
+static void add_layer(const char *path)
+{
+    HMODULE library = LoadLibraryExA(path, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
+    const pfn_clGetLayerInfo info = library ? (pfn_clGetLayerInfo)(void (*)(void))GetProcAddress(library, "clGetLayerInfo")
+                                            : NULL;
+    const cl_icd_dispatch *layer = NULL;
+    cl_layer_api_version version = 0;
+    cl_uint entries = 0;
+    if (!info || info(CL_LAYER_API_VERSION, sizeof(version), &version, NULL) != CL_SUCCESS ||
+        version != CL_LAYER_API_VERSION_100 ||
+        info(LAYER_NAME, sizeof(state.last_name), state.last_name, NULL) != CL_SUCCESS ||
+        initialise(library, &tables[state.layers], &entries, &layer) != CL_SUCCESS)
+        return;
+    stack(&tables[state.layers + 1], layer, entries, &tables[state.layers]);
+    state.layers++;
+}
+
+static void add_layers(void)
+{
+    HKEY key;
+    char name[1024];
+    if (RegOpenKeyExA(HKEY_LOCAL_MACHINE, "SOFTWARE\\Khronos\\OpenCL\\Layers", 0, KEY_READ, &key) != ERROR_SUCCESS)
+        return;
+    for (DWORD i = 0; state.layers < LAYERS_MAX; i++) {
+        DWORD length = sizeof(name), type = 0, value = 1, size = sizeof(value);
+        if (RegEnumValueA(key, i, name, &length, NULL, &type, (BYTE *)&value, &size) != ERROR_SUCCESS)
+            break;
+        if (type == REG_DWORD && value == 0)
+            add_layer(name);
+    }
+    RegCloseKey(key);
+}
+
+void door_open_now(void)
+{
+    load_below(&tables[0]);
+    add_layers();
+    atomic_store(&door_current, &tables[state.layers]);
+}
+
+/* ---- the extension's own functions, which the real loader exports too ---- */
+
+CL_API_ENTRY cl_mem CL_API_CALL clCreateFromD3D11Texture2DKHR(cl_context context, cl_mem_flags flags,
+                                                              ID3D11Texture2D *resource, UINT subresource, cl_int *status)
+{
+    return door_table()->clCreateFromD3D11Texture2DKHR(context, flags, resource, subresource, status);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireD3D11ObjectsKHR(cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                                                                cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    return door_table()->clEnqueueAcquireD3D11ObjectsKHR(queue, count, objects, wait_count, wait, event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseD3D11ObjectsKHR(cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                                                                cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    return door_table()->clEnqueueReleaseD3D11ObjectsKHR(queue, count, objects, wait_count, wait, event);
+}

@@ -1,0 +1,20 @@
+/* A library that does what the Khronos loader does on Windows, as far as layers go: an OpenCL.dll for test_layer_windows.
+ *
+ * Its exports and the table before the first call are those of cld3d's drop-in (exports_generated.c). At the first call it
+ * loads the library below (SMALL_LOADER_BELOW, else the system's opencl.dll) and puts over it, one upon the other, each
+ * library that HKLM\SOFTWARE\Khronos\OpenCL\Layers enables. */
+#ifndef CLD3D_TESTS_SMALL_LOADER_H
+#define CLD3D_TESTS_SMALL_LOADER_H
+
+/* What small_loader_state returns. */
+struct small_loader_state {
+    int layers;        /* loaded */
+    int new_way;       /* of these, with clInitLayerWithProperties */
+    int early_calls;   /* calls down while a layer was initialised: the real loader would wait for itself */
+    int empty_slots;   /* that a layer left NULL and the table below has */
+    char last_name[64]; /* CL_LAYER_NAME of the last one */
+};
+
+typedef const struct small_loader_state *(*small_loader_state_fn)(void);
+
+#endif

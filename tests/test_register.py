@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""cld3dinfo --register and --unregister on real Wine prefixes: what is in the registry before, between and after.
+
+    test_register.py CLD3DINFO_EXE CLD3D_DLL DENY_KEY_EXE WINE_RUN PREFIX
+
+PREFIX is one to copy, which WINE_RUN makes if it is not there. Prints TAP.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from prefix import Prefix, need, run_cases
+
+PROGRAM, LAYER, DENY_KEY, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:6])
+KEY = "HKLM\\SOFTWARE\\Khronos\\OpenCL\\Layers"
+
+
+class Place(Prefix):
+    """A prefix, and a folder with cld3dinfo.exe and cld3d.dll."""
+
+    def __init__(self, folder):
+        super().__init__(folder, None, PROGRAM, PREFIX)
+        self.layer = self.program.parent / "cld3d.dll"
+        shutil.copy(LAYER, self.layer)
+        self.name = ("Z:" + str(self.layer)).replace("/", "\\")
+        self.wine(self.program, "--version")  # a copied prefix is set right at its first start
+
+    def info(self, option, status=0):
+        done = self.wine(self.program, option)
+        need(done.returncode == status, f"{option}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        need((done.stdout + done.stderr).count("\n") == 1, f"{option} said: {done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def machine(self):
+        """The registry's half that all users share, as Wine keeps it: each key, and each value with its key."""
+        self.wait_for_wine()
+        found, key = set(), ""
+        for line in (self.prefix / "system.reg").read_text(errors="surrogateescape").splitlines():
+            if line.startswith("["):
+                key = line.rsplit("]", 1)[0]
+                found.add(key)
+            elif line and not line.startswith(("#", '"DriverDateData"')):  # which Wine writes at each start
+                found.add(f"{key} {line}")
+        return found
+
+    def khronos(self):
+        """The part that it is about, while Wine runs."""
+        file = self.folder / "export.reg"
+        self.wine("reg", "export", "HKLM\\Software\\Khronos", file, "/y")
+        return file.read_text(encoding="utf-16")
+
+    def layers(self):
+        text = self.wine("reg", "query", KEY).stdout
+        return dict(line.strip().split("    REG_DWORD    ") for line in text.splitlines() if "REG_DWORD" in line)
+
+    def report(self):
+        return " ".join(self.wine(self.program).stdout.split())
+
+
+def in_and_out(place):
+    before = place.machine()
+    need("registered" in place.info("--register"), "what --register says")
+    need(place.layers() == {place.name: "0x0"}, place.layers())
+    once = place.khronos()
+    need("already" in place.info("--register"), "what a second --register says")
+    need(place.khronos() == once, "a second --register changed something")
+    need("unregistered" in place.info("--unregister"), "what --unregister says")
+    need("is not registered" in place.info("--unregister"), "what a second --unregister says")
+    need(place.machine() == before, f"left: {place.machine() ^ before}")
+
+
+def others_stay(place):
+    place.wine("reg", "add", KEY, "/v", "C:\\other.dll", "/t", "REG_DWORD", "/d", "0")
+    place.wine("reg", "add", KEY, "/v", place.name, "/t", "REG_DWORD", "/d", "1")
+    need("registered" in place.info("--register"), "of a disabled one")
+    need(place.layers() == {"C:\\other.dll": "0x0", place.name: "0x0"}, place.layers())
+    place.info("--unregister")
+    need(place.layers() == {"C:\\other.dll": "0x0"}, place.layers())
+
+
+def shown(place):
+    need("OpenCL layers none registered" in place.report(), "before")
+    place.info("--register")
+    need(f"{place.name} (enabled)" in place.report(), "while it is registered")
+    place.wine("reg", "add", KEY, "/v", place.name, "/t", "REG_DWORD", "/d", "1", "/f")
+    need(f"{place.name} (disabled)" in place.report(), "while it is disabled")
+    place.info("--register")
+    place.layer.unlink()
+    need(f"{place.name} (enabled, but there is no such file)" in place.report(), "without the file")
+
+
+def without_library(place):
+    before = place.khronos()
+    place.info("--register")
+    place.layer.unlink()
+    need("no cld3d.dll lies beside" in place.info("--register", status=1), "--register without the library")
+    need("unregistered" in place.info("--unregister"), "--unregister without the library")
+    need(place.khronos() == before, "something was left")
+
+
+def without_rights(place):
+    place.wine(DENY_KEY, KEY.partition("\\")[2])
+    before = place.khronos()
+    for option in ("--register", "--unregister"):
+        need("the rights are missing" in place.info(option, status=1), option)
+    need(place.khronos() == before, "something was changed")
+
+
+CASES = [in_and_out, others_stay, shown, without_library, without_rights]
+
+
+def main():
+    subprocess.run([WINE_RUN], check=True, stdout=subprocess.DEVNULL)
+    return run_cases(CASES, Place)
+
+
+sys.exit(main())

@@ -1,0 +1,150 @@
+/* The layers of a Khronos loader: what is registered for programs of our kind (64 or 32 bits), and cld3d.dll among them.
+ *
+ * A value's name is the path of a library, and the number 0 enables it. */
+#include "info.h"
+#include "info_text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+#define KEY L"SOFTWARE\\Khronos\\OpenCL\\Layers"
+
+enum { ENABLED = 0, PATH_SIZE = MAX_PATH + 16 };
+
+/* What Windows says to an error code, as a text for people. */
+static const char *windows_error(LONG code)
+{
+    static char text[192];
+    if (code == ERROR_ACCESS_DENIED)
+        return "the rights are missing; run this as administrator";
+    snprintf(text, sizeof(text), "Windows error %ld", code);
+    return text;
+}
+
+static void say_failed(const char *what, LONG code)
+{
+    fprintf(stderr, "cld3dinfo: can't %s HKLM\\%ls: %s\n", what, KEY, windows_error(code));
+}
+
+/* cld3d.dll beside this program. False if there is none. */
+static bool layer_path(wchar_t *path)
+{
+    const DWORD length = GetModuleFileNameW(NULL, path, MAX_PATH);
+    wchar_t *name = length > 0 && length < MAX_PATH ? wcsrchr(path, L'\\') : NULL;
+    if (!name)
+        return false;
+    wcscpy(name + 1, L"cld3d.dll");
+    return GetFileAttributesW(path) != INVALID_FILE_ATTRIBUTES;
+}
+
+static void say(const wchar_t *path, const char *what)
+{
+    char text[3 * PATH_SIZE];
+    text_from_wide(text, sizeof(text), path);
+    printf("%s: %s\n", text, what);
+}
+
+static bool is_enabled(HKEY key, const wchar_t *path)
+{
+    DWORD value = 1, type = REG_NONE, size = sizeof(value);
+    return RegQueryValueExW(key, path, NULL, &type, (BYTE *)&value, &size) == ERROR_SUCCESS && type == REG_DWORD &&
+           value == ENABLED;
+}
+
+bool layer_register(void)
+{
+    wchar_t path[PATH_SIZE];
+    const DWORD enabled = ENABLED;
+    HKEY key;
+    if (!layer_path(path)) {
+        fprintf(stderr, "cld3dinfo: no cld3d.dll lies beside this program\n");
+        return false;
+    }
+    LONG code = RegCreateKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, NULL, 0, KEY_READ | KEY_WRITE, NULL, &key, NULL);
+    if (code == ERROR_SUCCESS) {
+        const bool before = is_enabled(key, path);
+        code = before ? ERROR_SUCCESS : RegSetValueExW(key, path, 0, REG_DWORD, (const BYTE *)&enabled, sizeof(enabled));
+        RegCloseKey(key);
+        if (code == ERROR_SUCCESS)
+            say(path, before ? "is registered already" : "registered");
+    }
+    if (code != ERROR_SUCCESS)
+        say_failed("write", code);
+    return code == ERROR_SUCCESS;
+}
+
+/* The keys that layer_register made: those that hold nothing, from the lowest up to Khronos' own. Windows removes no key
+ * that has keys below it, but does not mind values. */
+static void remove_empty_keys(void)
+{
+    static const wchar_t *const names[] = {KEY, L"SOFTWARE\\Khronos\\OpenCL", L"SOFTWARE\\Khronos"};
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        DWORD keys = 1, values = 1;
+        HKEY key;
+        if (RegOpenKeyExW(HKEY_LOCAL_MACHINE, names[i], 0, KEY_READ, &key) != ERROR_SUCCESS)
+            return;
+        RegQueryInfoKeyW(key, NULL, NULL, NULL, &keys, NULL, NULL, &values, NULL, NULL, NULL, NULL);
+        RegCloseKey(key);
+        if (keys || values || RegDeleteKeyW(HKEY_LOCAL_MACHINE, names[i]) != ERROR_SUCCESS)
+            return;
+    }
+}
+
+bool layer_unregister(void)
+{
+    wchar_t path[PATH_SIZE];
+    HKEY key;
+    layer_path(path); /* the file itself may be gone already */
+    LONG code = RegOpenKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, KEY_READ | KEY_WRITE, &key);
+    if (code == ERROR_SUCCESS) {
+        code = RegDeleteValueW(key, path);
+        RegCloseKey(key);
+    }
+    if (code != ERROR_SUCCESS && code != ERROR_FILE_NOT_FOUND) {
+        say_failed("write", code);
+        return false;
+    }
+    if (code == ERROR_SUCCESS)
+        remove_empty_keys();
+    say(path, code == ERROR_SUCCESS ? "unregistered" : "is not registered");
+    return true;
+}
+
+/* ---- the report ---- */
+
+static void print_layer(unsigned index, const wchar_t *path, DWORD type, DWORD value)
+{
+    char text[3 * 1024];
+    const char *state = "enabled";
+    text_from_wide(text, sizeof(text), path);
+    if (type != REG_DWORD)
+        state = "not a number, so loaders leave it out";
+    else if (value != ENABLED)
+        state = "disabled";
+    else if (GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES)
+        state = "enabled, but there is no such file";
+    print_field(index == 0 ? "OpenCL layers" : "", "%s (%s)", text, state);
+}
+
+void print_layers(void)
+{
+    wchar_t path[1024];
+    HKEY key;
+    LONG code = RegOpenKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, KEY_READ, &key);
+    if (code != ERROR_SUCCESS) {
+        print_field("OpenCL layers", "none registered");
+        return;
+    }
+    DWORD i = 0;
+    for (;; i++) {
+        DWORD length = sizeof(path) / sizeof(path[0]), type = REG_NONE, value = 0, size = sizeof(value);
+        code = RegEnumValueW(key, i, path, &length, NULL, &type, (BYTE *)&value, &size);
+        if (code != ERROR_SUCCESS && code != ERROR_MORE_DATA)
+            break;
+        print_layer(i, path, type, value);
+    }
+    if (i == 0)
+        print_field("OpenCL layers", "none registered");
+    RegCloseKey(key);
+}
