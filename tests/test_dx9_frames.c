@@ -7,7 +7,7 @@
 #include <psapi.h>
 #endif
 
-enum { WIDTH = 1920, HEIGHT = 1080, FEWEST = 200, FIRST = 100 };
+enum { WIDTH = 1920, HEIGHT = 1080, FEWEST = 300, FIRST = 200 };
 
 /* CLD3D_TEST_FRAMES says how many there are. */
 static int frame_count(void)

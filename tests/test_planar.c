@@ -219,16 +219,37 @@ static bool pool_open(struct pool *pool, struct rig *rig, const struct rig_desc 
 static DXGI_FORMAT tested_format;
 static void (*tested)(struct rig *rig);
 
+/* Formats of which a Direct3D has made no texture: to make a device for every case only to be told so takes time. */
+static struct lack {
+    const struct rig_api *api;
+    DXGI_FORMAT format;
+} lacks[6];
+static unsigned lack_count;
+
+static bool is_lacking(const struct rig_api *api, DXGI_FORMAT format)
+{
+    for (unsigned i = 0; i < lack_count; i++)
+        if (lacks[i].api == api && lacks[i].format == format)
+            return true;
+    return false;
+}
+
 static void run_where_possible(struct rig *rig)
 {
-    if (has_textures(rig, tested_format))
+    if (has_textures(rig, tested_format)) {
         tested(rig);
-    else
-        SKIP("this Direct3D has no textures of the format");
+        return;
+    }
+    lacks[lack_count++] = (struct lack){rig->api, tested_format};
+    SKIP("this Direct3D has no textures of the format");
 }
 
 static void run_planar(const struct rig_api *api, DXGI_FORMAT format, void (*body)(struct rig *))
 {
+    if (is_lacking(api, format)) {
+        SKIP("this Direct3D has no textures of the format");
+        return;
+    }
     tested_format = format;
     tested = body;
     sharing_run(api, 0, run_where_possible);

@@ -267,8 +267,10 @@ static cl_int CL_API_CALL retain_context(cl_context context)
 static cl_int CL_API_CALL release_context(cl_context context)
 {
     struct context_record *record = registry_get(RECORD_CONTEXT, context);
-    if (record && registry_app_release(RECORD_CONTEXT, context))
+    if (record && registry_app_release(RECORD_CONTEXT, context)) {
         drop_devices(record);
+        event_drop_late();
+    }
     record_put(record);
     deferred_sweep();
     return below()->clReleaseContext(context);

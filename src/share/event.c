@@ -135,6 +135,27 @@ void event_put(cl_event event)
     below()->clReleaseEvent(event);
 }
 
+/* The last events of acquires that are over. Guarded by registry_lock. */
+enum { LATE = 16 };
+static cl_event late[LATE];
+static unsigned late_place;
+
+void event_put_late(cl_event event)
+{
+    os_lock(&registry_lock);
+    cl_event oldest = late[late_place];
+    late[late_place] = event;
+    late_place = (late_place + 1) % LATE;
+    os_unlock(&registry_lock);
+    event_put(oldest);
+}
+
+void event_drop_late(void)
+{
+    for (int i = 0; i < LATE; i++)
+        event_put_late(NULL);
+}
+
 void event_release_all(cl_uint count, cl_event *events)
 {
     for (cl_uint i = 0; i < count; i++) {

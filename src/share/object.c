@@ -138,7 +138,7 @@ void upload_put(struct upload *upload)
 {
     if (!upload || atomic_fetch_sub_explicit(&upload->holds, 1, memory_order_acq_rel) != 1)
         return;
-    event_put(upload->event);
+    event_put_late(upload->event);
     free(upload->waits);
     free(upload);
 }

@@ -110,6 +110,11 @@ bool event_list_failed(cl_uint count, const cl_event *events);
 /* Gives a reference of ours to a driver's event back; NULL is allowed. While user events are pending that may come later:
  * PoCL 3.1 ends the process if a user event fails and a command behind it has an event that nobody holds. */
 void event_put(cl_event event);
+/* The same some acquires later: the first command on a memory object waits for one that PoCL 3.1 makes itself to bring the
+ * object to the device, and the thread that ends that one may still look at the event when its command is over. */
+void event_put_late(cl_event event);
+/* Those that are left of it, when a context goes, which they hold. */
+void event_drop_late(void);
 /* The same for a list, whose entries are NULL then. */
 void event_release_all(cl_uint count, cl_event *events);
 /* Gives back what event_put kept and what is over by now. */
