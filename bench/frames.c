@@ -18,7 +18,12 @@ enum { MOST_ROUNDS = 41, FEWEST_ROUNDS = 9, WARM_UP = 2 };
 static double patience_ms = 3500;
 static const char *wanted = "";
 
-static const struct pattern patterns[] = {{"read", true, false}, {"write", false, true}, {"both", true, true}};
+static const struct pattern patterns[] = {
+    {.name = "read", .reads = true},
+    {.name = "write", .writes = true},
+    {.name = "both", .reads = true, .writes = true},
+    {.name = "anew", .reads = true, .writes = true, .anew = true},
+};
 
 static const struct size {
     const char *name;

@@ -16,15 +16,20 @@ static void set_argument(const struct user *user, cl_kernel kernel, cl_uint inde
              "this OpenCL refuses a kernel's argument");
 }
 
+static void name_plane(const struct user *user, unsigned plane)
+{
+    set_argument(user, user->readers[plane], 0, sizeof(cl_mem), &user->planes[plane]);
+    set_argument(user, user->writers[plane], 0, sizeof(cl_mem), &user->planes[plane]);
+}
+
 static void make_kernels(struct user *user, unsigned plane)
 {
     const cl_uint pitch = (cl_uint)user->pitch[plane];
     const bool bytes = user->in_buffer[plane];
     user->readers[plane] = opencl_kernel(user->cl, bytes ? "read_bytes" : "read_image");
     user->writers[plane] = opencl_kernel(user->cl, bytes ? "write_bytes" : "write_image");
-    set_argument(user, user->readers[plane], 0, sizeof(cl_mem), &user->planes[plane]);
+    name_plane(user, plane);
     set_argument(user, user->readers[plane], 1, sizeof(cl_mem), &user->result);
-    set_argument(user, user->writers[plane], 0, sizeof(cl_mem), &user->planes[plane]);
     if (bytes) {
         set_argument(user, user->readers[plane], 2, sizeof(pitch), &pitch);
         set_argument(user, user->writers[plane], 2, sizeof(pitch), &pitch);
@@ -55,6 +60,14 @@ static void share_plane(struct user *user, struct surface *surface, const struct
     user->pitch[number] = surface->planes[number].width * surface->planes[number].texel;
 }
 
+static void drop_planes(struct user *user)
+{
+    for (unsigned i = 0; i < MOST_PLANES; i++)
+        if (user->planes[i])
+            user->cl->call.clReleaseMemObject(user->planes[i]);
+    memset(user->planes, 0, sizeof(user->planes));
+}
+
 struct user user_open(struct surface *surface, const struct opencl *cl, const struct pattern *shared)
 {
     const struct plane *first = &surface->planes[0];
@@ -69,6 +82,8 @@ struct user user_open(struct surface *surface, const struct opencl *cl, const st
     }
     if (!shared)
         return user;
+    if (shared->anew)
+        drop_planes(&user);
     const bool nine = surface->plane_count == MOST_PLANES;
     user.acquire = (clEnqueueAcquireD3D11ObjectsKHR_fn)opencl_function(
         cl, nine ? "clEnqueueAcquireDX9MediaSurfacesKHR" : "clEnqueueAcquireD3D11ObjectsKHR");
@@ -79,11 +94,11 @@ struct user user_open(struct surface *surface, const struct opencl *cl, const st
 
 void user_close(struct user *user)
 {
-    for (unsigned i = 0; i < MOST_PLANES && user->planes[i]; i++) {
+    for (unsigned i = 0; i < MOST_PLANES && user->readers[i]; i++) {
         user->cl->call.clReleaseKernel(user->readers[i]);
         user->cl->call.clReleaseKernel(user->writers[i]);
-        user->cl->call.clReleaseMemObject(user->planes[i]);
     }
+    drop_planes(user);
     user->cl->call.clReleaseMemObject(user->result);
 }
 
@@ -122,8 +137,24 @@ static void run_kernels(const struct surface *surface, const struct user *user, 
 
 /* ---- the ways ---- */
 
-void frame_cld3d(struct surface *surface, const struct user *user, const struct pattern *pattern, float value)
+static void frame_anew(struct surface *surface, struct user *user, const struct pattern *pattern, float value)
 {
+    struct pattern kept = *pattern;
+    kept.anew = false;
+    for (unsigned i = 0; i < surface->plane_count; i++) {
+        share_plane(user, surface, pattern, i);
+        name_plane(user, i);
+    }
+    frame_cld3d(surface, user, &kept, value);
+    drop_planes(user);
+}
+
+void frame_cld3d(struct surface *surface, struct user *user, const struct pattern *pattern, float value)
+{
+    if (pattern->anew) {
+        frame_anew(surface, user, pattern, value);
+        return;
+    }
     check_cl(user->acquire(user->cl->queue, surface->plane_count, user->planes, 0, NULL, NULL), "clEnqueueAcquire...KHR",
              "Direct3D could not hand over the surface");
     run_kernels(surface, user, pattern, value);

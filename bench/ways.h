@@ -9,6 +9,7 @@
 struct pattern {
     const char *name;
     bool reads, writes;
+    bool anew; /* programs that keep nothing: each frame makes its shared objects and releases them */
 };
 
 /* One side that runs kernels: the memory of the planes, and kernels whose arguments are set. */
@@ -30,7 +31,7 @@ void user_close(struct user *user);
 float user_result(const struct user *user);
 
 /* A frame through cld3d: acquire, kernels, release, and the wait of a program that needs the result. */
-void frame_cld3d(struct surface *surface, const struct user *user, const struct pattern *pattern, float value);
+void frame_cld3d(struct surface *surface, struct user *user, const struct pattern *pattern, float value);
 /* By hand: between the rows that Direct3D has mapped and OpenCL's memory without any copy between. `over` and `back` say
  * which of the two ways the program takes. */
 void frame_by_hand(struct surface *surface, const struct user *user, const struct pattern *pattern, bool over, bool back,

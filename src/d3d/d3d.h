@@ -86,6 +86,7 @@ struct d3d_ops {
     /* Makes the staging copy, of the subresource's size, readable and writable by the CPU; and frees it. */
     bool (*stage)(struct surface *surface);
     void (*unstage)(struct surface *surface);
+    bool staging_serves_alike; /* a staging copy can serve any resource of the device with the same description */
     /* Queues the copy from the resource to the staging copy. */
     bool (*fetch)(struct surface *surface);
     /* Waits for queued copies and maps the staging copy for reading and writing. */

@@ -18,6 +18,7 @@ static const cl_icd_dispatch *below(void)
  * and this record for longer: that is the moment which the specification names. */
 static void drop_devices(struct context_record *context)
 {
+    pool_close(&context->pool);
     for (unsigned i = 0; i < context->interop_count; i++) {
         void *device = context->interop[i].device;
         context->interop[i].device = NULL;
@@ -168,6 +169,7 @@ static struct context_record *record_from(const cl_context_properties *propertie
     context->head = (struct record){.kind = RECORD_CONTEXT, .destroy = destroy};
     context->properties = copy;
     context->property_count = count;
+    context->pool.lock = (os_mutex)OS_MUTEX_INIT;
     return context;
 }
 

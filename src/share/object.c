@@ -311,6 +311,7 @@ static cl_int fill(struct object_record *object, const struct creation *c, const
                           desc->width, desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
     object->head.handle = memory;
     object->transfer.memory = memory;
+    object->transfer.pool = &c->context->pool;
     object->transfer.surface =
         (struct surface){.api = asked->api, .device = c->device, .resource = asked->resource, .desc = *desc};
     asked->api->ops->add_ref(asked->resource);

@@ -8,6 +8,7 @@
 #include "d3d/d3d.h"
 #include "share/registry.h"
 #include "share/tiers.h"
+#include "transport/pool.h"
 #include "transport/transport.h"
 
 #include <stdint.h>
@@ -37,6 +38,7 @@ struct context_record {
     } interop[INTEROP_MAX];
     struct claim *claims;         /* guarded by registry_lock */
     struct converter *converters; /* of formats/carrier.c; guarded by registry_lock */
+    struct staging_pool pool;     /* closed when the devices go */
 };
 
 /* Whether a context was made for the family of an API, even if its device references are gone by now. */

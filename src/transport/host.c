@@ -5,6 +5,7 @@
 #include "log.h"
 #include "os/os.h"
 #include "share/share.h"
+#include "transport/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,17 +36,33 @@ static bool need_rows(struct transfer *transfer)
     return transfer->rows != NULL;
 }
 
+static bool need_staging(struct transfer *transfer)
+{
+    const struct d3d_ops *ops = transfer->surface.api->ops;
+    return (ops->staging_serves_alike && pool_take(transfer->pool, &transfer->surface)) || ops->stage(&transfer->surface);
+}
+
+static void drop_staging(struct transfer *transfer)
+{
+    const struct d3d_ops *ops = transfer->surface.api->ops;
+    if (ops->staging_serves_alike && !transfer->failed)
+        pool_give(transfer->pool, &transfer->surface);
+    else
+        ops->unstage(&transfer->surface);
+}
+
 static bool fetch(struct transfer *transfer)
 {
     const struct d3d_ops *ops = transfer->surface.api->ops;
-    if (!transfer->surface.staging && !ops->stage(&transfer->surface))
-        return false;
-    return ops->fetch(&transfer->surface);
+    const bool done = (transfer->surface.staging || need_staging(transfer)) && ops->fetch(&transfer->surface);
+    transfer->failed = transfer->failed || !done;
+    return done;
 }
 
 static bool arrive(struct transfer *transfer)
 {
     transfer->is_mapped = transfer->surface.api->ops->map(&transfer->surface, &transfer->mapped);
+    transfer->failed = transfer->failed || !transfer->is_mapped;
     return transfer->is_mapped;
 }
 
@@ -208,21 +225,26 @@ static bool store_rows(struct transfer *transfer)
     return done;
 }
 
-static bool store(struct transfer *transfer)
+static bool store_mapped(struct transfer *transfer)
 {
-    if (transfer->in_rows)
-        return store_rows(transfer);
     if (transfer->carried)
         copy_rows(transfer, true);
     transfer->is_mapped = false;
     return transfer->surface.api->ops->store(&transfer->surface);
 }
 
+static bool store(struct transfer *transfer)
+{
+    const bool done = transfer->in_rows ? store_rows(transfer) : store_mapped(transfer);
+    transfer->failed = transfer->failed || !done;
+    return done;
+}
+
 static void destroy(struct transfer *transfer)
 {
     abandon(transfer);
     if (transfer->surface.staging)
-        transfer->surface.api->ops->unstage(&transfer->surface);
+        drop_staging(transfer);
     free(transfer->rows);
     transfer->rows = NULL;
 }

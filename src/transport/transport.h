@@ -11,13 +11,16 @@
 #include <CL/cl.h>
 
 struct converter;
+struct staging_pool;
 
 /* One shared object on its way. Owned by the shared object. */
 struct transfer {
     struct surface surface;
     cl_mem memory;                /* the driver's object; not owned */
+    struct staging_pool *pool;    /* the context's; not owned */
     struct mapped_surface mapped; /* valid while is_mapped */
     bool is_mapped;
+    bool failed;                  /* Direct3D once did: no other object shall have the staging copy */
     const struct converter *carried; /* converts between the mapped texels and those of the driver's image, which is of
                                         another format; NULL: nothing is converted here */
     void *rows;                   /* memory of our own, rows of the driver's texels without gaps, for the way back and for
