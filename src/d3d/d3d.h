@@ -26,12 +26,21 @@ struct surface_desc {
                                         has of the others must be fresh */
 };
 
+/* How a plane's texels change on their way to a staging copy that is memory of ours, and back. */
+struct row_change {
+    size_t texel_bytes; /* in the staging copy */
+    const void *how;    /* for the two functions */
+    void (*to_staging)(const void *how, void *to, const void *from, size_t texels);
+    void (*to_surface)(const void *how, void *to, const void *from, size_t texels);
+};
+
 /* A surface while it is shared: the resource and our staging copy of it. The pointers are COM interfaces of the API. */
 struct surface {
     const struct d3d_api *api;
     void *device;   /* not owned: the resource keeps it alive */
     void *resource; /* one reference */
     void *staging;  /* what `stage` made; NULL before */
+    const struct row_change *change; /* set before `stage`, and only for operations that change rows; NULL: nothing changes */
     struct surface_desc desc;
 };
 
@@ -87,6 +96,12 @@ struct d3d_ops {
     bool (*stage)(struct surface *surface);
     void (*unstage)(struct surface *surface);
     bool staging_serves_alike; /* a staging copy can serve any resource of the device with the same description */
+    bool changes_rows;         /* the staging copy is memory of ours, and its texels can be others than the surface's */
+    /* Around the fetches and maps of one command, or around its stores: what planes of one surface have in common is done
+     * once meanwhile. `end` returns false if Direct3D failed at it, and then nothing in between counts. NULL: there is
+     * nothing of the kind. */
+    void (*begin)(void);
+    bool (*end)(void);
     /* Queues the copy from the resource to the staging copy. */
     bool (*fetch)(struct surface *surface);
     /* Waits for queued copies and maps the staging copy for reading and writing. */

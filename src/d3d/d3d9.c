@@ -15,8 +15,21 @@
 
 #include "os/os.h"
 
-/* A lock on a surface keeps others out with an error: ours must not meet each other. Held while rows are copied. */
+/* A lock on a surface keeps others out with an error: ours must not meet each other. Held from begin to end. */
 static os_mutex surface_lock = OS_MUTEX_INIT;
+
+/* The surface that is locked between begin and end: its planes usually follow one another in a list, and each lock waits
+ * for Direct3D. Guarded by surface_lock. */
+static struct {
+    IDirect3DSurface9 *surface; /* not owned: that of an object in the list; NULL: none */
+    DWORD flags;
+    D3DLOCKED_RECT rect;
+    uint32_t height;
+} locked;
+
+/* The device at work between begin and end, with a reference, and whether it or another one before it was lost. */
+static IDirect3DDevice9 *at_work;
+static bool any_lost;
 
 /* How the CPU gets at a surface. */
 enum way {
@@ -29,7 +42,7 @@ struct staging {
     enum way way;
     IDirect3DSurface9 *memory; /* system memory copy; NULL for BY_LOCK */
     IDirect3DSurface9 *target; /* of BY_STRETCH */
-    size_t row;                /* bytes of a row of the plane */
+    size_t row;                /* bytes of a row of the plane here */
     char *rows;                /* the plane, tightly packed */
 };
 
@@ -250,7 +263,7 @@ static bool opens_handle(void *resource, void *handle)
 
 /* ---- staging ---- */
 
-/* A lost device locks and copies without an error, but without effect too. Asked after the work, so that a loss
+/* A lost device locks and copies without an error, but without effect too. Asked when the work is over, so that a loss
  * meanwhile is seen. Threads that did not make the device may get other errors here, which tell nothing. */
 static bool still_there(IDirect3DDevice9 *device)
 {
@@ -264,14 +277,73 @@ static bool still_there(IDirect3DDevice9 *device)
     return !lost || d3d_check(call, state);
 }
 
+static void unlock(void)
+{
+    if (locked.surface)
+        IDirect3DSurface9_UnlockRect(locked.surface);
+    locked.surface = NULL;
+}
+
+/* Locks a surface, as the only one, until the next lock or unlock. */
+static bool lock(IDirect3DSurface9 *surface, DWORD flags)
+{
+    D3DSURFACE_DESC d;
+    if (locked.surface == surface && locked.flags == flags)
+        return true;
+    unlock();
+    if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(surface, &d)) ||
+        !d3d_check("IDirect3DSurface9::LockRect", IDirect3DSurface9_LockRect(surface, &locked.rect, NULL, flags)))
+        return false;
+    locked.surface = surface;
+    locked.flags = flags;
+    locked.height = d.Height;
+    return true;
+}
+
+/* The work on a device is over. */
+static void leave_device(void)
+{
+    unlock();
+    if (at_work && !still_there(at_work))
+        any_lost = true;
+    com_release(at_work);
+    at_work = NULL;
+}
+
+/* The device of a surface, which is looked after until the work is over, or NULL. */
+static IDirect3DDevice9 *enter_device(void *resource)
+{
+    IDirect3DDevice9 *device = device_of(resource);
+    if (device != at_work)
+        leave_device();
+    else
+        com_release(device);
+    at_work = device;
+    return device;
+}
+
+static void begin(void)
+{
+    os_lock(&surface_lock);
+    any_lost = false;
+}
+
+static bool end(void)
+{
+    leave_device();
+    const bool done = !any_lost;
+    os_unlock(&surface_lock);
+    return done;
+}
+
 static bool can_lock(IDirect3DSurface9 *surface)
 {
-    D3DLOCKED_RECT locked;
-    os_lock(&surface_lock);
-    const bool done = SUCCEEDED(IDirect3DSurface9_LockRect(surface, &locked, NULL, D3DLOCK_READONLY));
+    D3DLOCKED_RECT rect;
+    if (locked.surface == surface)
+        return true;
+    const bool done = SUCCEEDED(IDirect3DSurface9_LockRect(surface, &rect, NULL, D3DLOCK_READONLY));
     if (done)
         IDirect3DSurface9_UnlockRect(surface);
-    os_unlock(&surface_lock);
     return done;
 }
 
@@ -313,7 +385,8 @@ static bool stage(struct surface *surface)
     if (!staging)
         return false;
     surface->staging = staging;
-    staging->row = (size_t)surface->desc.width * surface->desc.format->texel_bytes;
+    const size_t texel = surface->change ? surface->change->texel_bytes : surface->desc.format->texel_bytes;
+    staging->row = surface->desc.width * texel;
     staging->rows = malloc(staging->row * surface->desc.height);
     IDirect3DDevice9 *device = staging->rows ? device_of(surface->resource) : NULL;
     const bool done = device && make_way(staging, device, surface->resource, surface->desc.format->planes > 1);
@@ -323,59 +396,62 @@ static bool stage(struct surface *surface)
     return done;
 }
 
-/* Where a plane begins in a locked surface, and its pitch. NV12 and P010: chroma below luma with the same pitch; YV12: V
+/* Where a plane begins in the locked surface, and its pitch. NV12 and P010: chroma below luma with the same pitch; YV12: V
  * and U below luma with half of it. */
-static char *plane_rows(const struct surface *surface, const D3DLOCKED_RECT *locked, uint32_t height, size_t *pitch)
+static char *plane_rows(const struct surface *surface, size_t *pitch)
 {
     const struct format_row *format = surface->desc.format;
-    char *at = locked->pBits;
-    *pitch = (size_t)locked->Pitch;
+    char *at = locked.rect.pBits;
+    *pitch = (size_t)locked.rect.Pitch;
     if (format->plane == 0)
         return at;
-    at += (size_t)locked->Pitch * height;
+    at += *pitch * locked.height;
     if (format->planes == 3) {
-        *pitch = (size_t)locked->Pitch / 2;
+        *pitch /= 2;
         if (format->plane == 2)
             at += *pitch * surface->desc.height;
     }
     return at;
 }
 
-static void copy_texels(char *to, const char *from, size_t bytes, const struct format_row *format)
+/* A row on its way to our rows. */
+static void fetch_row(const struct surface *surface, char *to, const char *from, size_t bytes)
 {
-    if (!format->kept) {
+    if (surface->change)
+        surface->change->to_staging(surface->change->how, to, from, surface->desc.width);
+    else
         memcpy(to, from, bytes);
-        return;
-    }
-    const size_t texel = format->texel_bytes, changed = texel - format->kept;
-    for (size_t x = 0; x < bytes; x += texel)
-        memcpy(to + x, from + x, changed);
 }
 
-/* Copies the plane between our rows and a surface that can be locked. */
+/* A row on its way to the surface. */
+static void store_row(const struct surface *surface, char *to, const char *from, size_t bytes)
+{
+    const struct format_row *format = surface->desc.format;
+    const size_t texel = format->texel_bytes, changed = texel - format->kept;
+    if (surface->change)
+        surface->change->to_surface(surface->change->how, to, from, surface->desc.width);
+    else if (!format->kept)
+        memcpy(to, from, bytes);
+    else
+        for (size_t x = 0; x < bytes; x += texel)
+            memcpy(to + x, from + x, changed);
+}
+
+/* Copies the plane between our rows and a surface that can be locked, and stays so. */
 static bool copy_plane(struct surface *surface, IDirect3DSurface9 *lockable, bool to_surface)
 {
     struct staging *staging = surface->staging;
-    D3DSURFACE_DESC d;
-    D3DLOCKED_RECT locked;
-    os_lock(&surface_lock);
-    const bool done =
-        d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(lockable, &d)) &&
-        d3d_check("IDirect3DSurface9::LockRect",
-                  IDirect3DSurface9_LockRect(lockable, &locked, NULL, to_surface ? 0 : D3DLOCK_READONLY));
-    if (done) {
-        size_t pitch;
-        char *plane = plane_rows(surface, &locked, d.Height, &pitch), *rows = staging->rows;
-        for (uint32_t y = 0; y < surface->desc.height; y++, plane += pitch, rows += staging->row) {
-            if (to_surface)
-                copy_texels(plane, rows, staging->row, surface->desc.format);
-            else
-                memcpy(rows, plane, staging->row);
-        }
-        IDirect3DSurface9_UnlockRect(lockable);
+    size_t pitch;
+    if (!lock(lockable, to_surface ? 0 : D3DLOCK_READONLY))
+        return false;
+    char *plane = plane_rows(surface, &pitch), *rows = staging->rows;
+    for (uint32_t y = 0; y < surface->desc.height; y++, plane += pitch, rows += staging->row) {
+        if (to_surface)
+            store_row(surface, plane, rows, staging->row);
+        else
+            fetch_row(surface, rows, plane, staging->row);
     }
-    os_unlock(&surface_lock);
-    return done;
+    return true;
 }
 
 /* The surface's present texels in the system memory copy. */
@@ -400,15 +476,15 @@ static bool fetch_from(struct surface *surface, IDirect3DDevice9 *device)
     struct staging *staging = surface->staging;
     if (staging->way == BY_LOCK)
         return copy_plane(surface, surface->resource, false);
-    return read_back(surface, device) && copy_plane(surface, staging->memory, false);
+    const bool done = read_back(surface, device) && copy_plane(surface, staging->memory, false);
+    unlock(); /* the next may read the same surface back */
+    return done;
 }
 
 static bool fetch(struct surface *surface)
 {
-    IDirect3DDevice9 *device = device_of(surface->resource);
-    const bool done = device && fetch_from(surface, device) && still_there(device);
-    com_release(device);
-    return done;
+    IDirect3DDevice9 *device = enter_device(surface->resource);
+    return device && fetch_from(surface, device);
 }
 
 static bool map(struct surface *surface, struct mapped_surface *mapped)
@@ -423,37 +499,32 @@ static void unmap(struct surface *surface)
     (void)surface; /* plain memory */
 }
 
-/* All planes go back at once, and the others may have changed since the fetch: one at a time. */
+/* All planes go back at once, and the others may have changed since the fetch. */
 static bool update_planes(struct surface *surface, IDirect3DDevice9 *device)
 {
-    static os_mutex one_plane = OS_MUTEX_INIT;
     struct staging *staging = surface->staging;
-    os_lock(&one_plane);
-    const bool done = (surface->desc.format->planes == 1 || read_back(surface, device)) &&
-                      copy_plane(surface, staging->memory, true) &&
-                      d3d_check("IDirect3DDevice9::UpdateSurface",
-                                IDirect3DDevice9_UpdateSurface(device, staging->memory, NULL, surface->resource, NULL));
-    os_unlock(&one_plane);
-    return done;
+    const bool copied = (surface->desc.format->planes == 1 || read_back(surface, device)) &&
+                        copy_plane(surface, staging->memory, true);
+    unlock();
+    return copied && d3d_check("IDirect3DDevice9::UpdateSurface",
+                               IDirect3DDevice9_UpdateSurface(device, staging->memory, NULL, surface->resource, NULL));
 }
 
 static bool store(struct surface *surface)
 {
     const struct staging *staging = surface->staging;
-    IDirect3DDevice9 *device = device_of(surface->resource);
-    const bool done = device &&
-                      (staging->way == BY_LOCK ? copy_plane(surface, surface->resource, true)
-                                               : update_planes(surface, device)) &&
-                      still_there(device);
-    com_release(device);
-    return done;
+    IDirect3DDevice9 *device = enter_device(surface->resource);
+    if (!device)
+        return false;
+    return staging->way == BY_LOCK ? copy_plane(surface, surface->resource, true) : update_planes(surface, device);
 }
 
 #define OPS(open, find_adapter)                                                                                        \
     {                                                                                                                  \
         .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release,                 \
         .adapter = find_adapter, .describe = describe, .opens_handle = opens_handle, .stage = stage,                   \
-        .unstage = unstage, .fetch = fetch, .map = map, .unmap = unmap, .store = store,                                \
+        .unstage = unstage, .changes_rows = true, .begin = begin, .end = end, .fetch = fetch, .map = map,              \
+        .unmap = unmap, .store = store,                                                                                \
     }
 static const struct d3d_ops device_ops = OPS(open_device, device_adapter), dxva_ops = OPS(open_dxva_device, dxva_adapter);
 #undef OPS

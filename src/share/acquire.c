@@ -231,6 +231,17 @@ static bool fetch_all(const struct command *c)
     return true;
 }
 
+/* All transports of an API are alike in this. */
+bool command_fetch(const struct command *c)
+{
+    const struct transport *transport = c->objects[0]->transport;
+    transport->begin(c->api);
+    const bool fetched = fetch_all(c), done = transport->end(c->api) && fetched;
+    if (fetched && !done)
+        command_abandon(c, c->count);
+    return done;
+}
+
 /* The event that ends an acquire: later commands of the queue come after the writes, in any order of execution. */
 static cl_int end_acquire(struct command *c, cl_event *writes, cl_event *end)
 {
@@ -281,7 +292,7 @@ static cl_int acquire_objects(struct command *c)
         status = deferred_acquire(c);
         if (status == CL_SUCCESS)
             return status;
-    } else if (!fetch_all(c)) {
+    } else if (!command_fetch(c)) {
         command_set_state(c, OBJECT_IDLE);
         return fail(c, CL_OUT_OF_RESOURCES);
     } else {
@@ -357,19 +368,16 @@ static cl_int read_back(struct command *c)
     return c->moving ? read_moving(c) : await_queue(c);
 }
 
-static bool store_all(const struct command *c)
+bool command_store(const struct command *c, cl_uint moving)
 {
+    const struct transport *transport = c->objects[0]->transport;
     bool done = true;
-    for (cl_uint i = 0; i < c->count; i++) {
-        struct transfer *transfer = &c->objects[i]->transfer;
-        bool stored = true;
-        if (i < c->moving)
-            stored = c->objects[i]->transport->store(transfer);
-        else
-            c->objects[i]->transport->abandon(transfer);
-        done = done && stored;
-    }
-    return done;
+    transport->begin(c->api);
+    for (cl_uint i = 0; i < moving; i++)
+        done = c->objects[i]->transport->store(&c->objects[i]->transfer) && done;
+    for (cl_uint i = moving; i < c->count; i++)
+        c->objects[i]->transport->abandon(&c->objects[i]->transfer);
+    return transport->end(c->api) && done;
 }
 
 /* The bytes are with Direct3D; what is left is the event, whose time ends now. */
@@ -393,7 +401,7 @@ static cl_int release_now(struct command *c)
         command_set_state(c, OBJECT_ACQUIRED);
         return status;
     }
-    const bool stored = store_all(c);
+    const bool stored = command_store(c, c->moving);
     command_set_state(c, OBJECT_IDLE);
     return stored ? end_release(c) : fail(c, CL_OUT_OF_RESOURCES);
 }

@@ -24,6 +24,12 @@ void command_set_state(const struct command *command, enum object_state state);
 /* Ends the transfers of the first `count` objects without moving anything. */
 void command_abandon(const struct command *command, cl_uint count);
 
+/* Direct3D's part of an acquire: the bytes of all objects are mapped, or of none. */
+bool command_fetch(const struct command *command);
+/* Direct3D's part of a release: the first `moving` objects give it their bytes, the others are as they were. False if
+ * Direct3D fails. */
+bool command_store(const struct command *command, cl_uint moving);
+
 /* Tells the transfers whether the way back is stored in this call or later. */
 void command_set_rows(const struct command *command, bool later);
 

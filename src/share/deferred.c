@@ -204,11 +204,7 @@ static void end_release(struct deferred *d)
         command_set_state(c, OBJECT_ACQUIRED);
         return;
     }
-    d->done = true;
-    for (cl_uint i = 0; i < c->count; i++) {
-        const bool stored = c->objects[i]->transport->store(&c->objects[i]->transfer);
-        d->done = d->done && stored;
-    }
+    d->done = command_store(c, c->count);
 }
 
 static cl_int write_all(struct deferred *d)
@@ -228,13 +224,7 @@ static cl_int write_all(struct deferred *d)
 /* What the acquire waits for is over: Direct3D's part, and the writes. */
 static bool begin_writes(struct deferred *d)
 {
-    const struct command *c = &d->command;
-    bool done = !atomic_load(&d->failed);
-    for (cl_uint i = 0; done && i < c->count; i++)
-        done = c->objects[i]->transport->fetch(&c->objects[i]->transfer);
-    for (cl_uint i = 0; done && i < c->count; i++)
-        done = c->objects[i]->transport->arrive(&c->objects[i]->transfer);
-    d->written = done && write_all(d) == CL_SUCCESS;
+    d->written = !atomic_load(&d->failed) && command_fetch(&d->command) && write_all(d) == CL_SUCCESS;
     return d->written;
 }
 

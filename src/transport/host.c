@@ -36,9 +36,48 @@ static bool need_rows(struct transfer *transfer)
     return transfer->rows != NULL;
 }
 
+static void begin(const struct d3d_api *api)
+{
+    if (api->ops->begin)
+        api->ops->begin();
+}
+
+static bool end(const struct d3d_api *api)
+{
+    return !api->ops->end || api->ops->end();
+}
+
+static void widen(const void *converter, void *to, const void *from, size_t texels)
+{
+    texels_widen(converter, to, from, texels);
+}
+
+static void narrow(const void *converter, void *to, const void *from, size_t texels)
+{
+    texels_narrow(converter, to, from, texels);
+}
+
+static void find_converter(struct transfer *transfer)
+{
+    transfer->carried = image_host_converter(transfer->memory);
+    if (!transfer->carried || !transfer->surface.api->ops->changes_rows)
+        return;
+    transfer->change = (struct row_change){transfer->carried->wide_texel, transfer->carried, widen, narrow};
+    transfer->surface.change = &transfer->change;
+}
+
+/* Whether texels are converted between what is mapped and rows of our own: where the staging copy does not have the
+ * driver's already. */
+static bool converts(const struct transfer *transfer)
+{
+    return transfer->carried && !transfer->surface.change;
+}
+
 static bool need_staging(struct transfer *transfer)
 {
     const struct d3d_ops *ops = transfer->surface.api->ops;
+    if (transfer->surface.desc.kind != SURFACE_BUFFER)
+        find_converter(transfer);
     return (ops->staging_serves_alike && pool_take(transfer->pool, &transfer->surface)) || ops->stage(&transfer->surface);
 }
 
@@ -160,7 +199,7 @@ static void copy_rows(struct transfer *transfer, bool to_mapped)
         for (size_t y = 0; y < desc->height; y++, ours += row) {
             char *mapped =
                 (char *)transfer->mapped.data + z * transfer->mapped.slice_pitch + y * transfer->mapped.row_pitch;
-            if (!transfer->carried)
+            if (!converts(transfer))
                 memcpy(to_mapped ? mapped : ours, to_mapped ? ours : mapped, row);
             else if (to_mapped)
                 texels_narrow(transfer->carried, mapped, ours, desc->width);
@@ -177,21 +216,24 @@ static cl_int upload_converted(struct transfer *transfer, cl_command_queue queue
         return CL_OUT_OF_HOST_MEMORY;
     copy_rows(transfer, false);
     const struct place place = rows_place(transfer);
-    const cl_int status = move(transfer, true, queue, &place, wait_count, wait, done);
-    if (status == CL_SUCCESS)
-        image_overwritten(transfer->memory);
-    return status;
+    return move(transfer, true, queue, &place, wait_count, wait, done);
+}
+
+static cl_int upload_mapped(struct transfer *transfer, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                            cl_event *done)
+{
+    const struct place place = {transfer->mapped.data, transfer->mapped.row_pitch, transfer->mapped.slice_pitch};
+    return move(transfer, true, queue, &place, wait_count, wait, done);
 }
 
 static cl_int upload(struct transfer *transfer, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                      cl_event *done)
 {
-    if (!transfer->carried && transfer->surface.desc.kind != SURFACE_BUFFER)
-        transfer->carried = image_host_converter(transfer->memory);
-    if (transfer->carried)
-        return upload_converted(transfer, queue, wait_count, wait, done);
-    const struct place place = {transfer->mapped.data, transfer->mapped.row_pitch, transfer->mapped.slice_pitch};
-    return move(transfer, true, queue, &place, wait_count, wait, done);
+    const cl_int status = converts(transfer) ? upload_converted(transfer, queue, wait_count, wait, done)
+                                             : upload_mapped(transfer, queue, wait_count, wait, done);
+    if (status == CL_SUCCESS && transfer->carried)
+        image_overwritten(transfer->memory);
+    return status;
 }
 
 /* The bytes come back through rows of our own if the core says so, if they are converted, and for planes: what is mapped
@@ -201,7 +243,7 @@ static cl_int download(struct transfer *transfer, cl_command_queue queue, cl_uin
 {
     if (!transfer->in_rows && planar(transfer))
         transfer->in_rows = true;
-    if (!transfer->in_rows && !transfer->carried) {
+    if (!transfer->in_rows && !converts(transfer)) {
         const struct place place = {transfer->mapped.data, transfer->mapped.row_pitch, transfer->mapped.slice_pitch};
         return move(transfer, false, queue, &place, wait_count, wait, done);
     }
@@ -227,7 +269,7 @@ static bool store_rows(struct transfer *transfer)
 
 static bool store_mapped(struct transfer *transfer)
 {
-    if (transfer->carried)
+    if (converts(transfer))
         copy_rows(transfer, true);
     transfer->is_mapped = false;
     return transfer->surface.api->ops->store(&transfer->surface);
@@ -251,6 +293,8 @@ static void destroy(struct transfer *transfer)
 
 const struct transport host_transport = {
     .name = "host (staging copy)",
+    .begin = begin,
+    .end = end,
     .fetch = fetch,
     .arrive = arrive,
     .upload = upload,

@@ -21,8 +21,9 @@ struct transfer {
     struct mapped_surface mapped; /* valid while is_mapped */
     bool is_mapped;
     bool failed;                  /* Direct3D once did: no other object shall have the staging copy */
-    const struct converter *carried; /* converts between the mapped texels and those of the driver's image, which is of
+    const struct converter *carried; /* converts between Direct3D's texels and those of the driver's image, which is of
                                         another format; NULL: nothing is converted here */
+    struct row_change change;     /* for a surface that converts on the way to its staging copy */
     void *rows;                   /* memory of our own, rows of the driver's texels without gaps, for the way back and for
                                      what is converted; NULL until it is needed */
     bool in_rows;                 /* the way back goes through `rows`: set by the core for a release that will be stored
@@ -31,6 +32,11 @@ struct transfer {
 
 struct transport {
     const char *name; /* for people: "host (staging copy)" */
+
+    /* Around the fetches and arrivals, or the stores, of all objects of one command. `end` returns false if Direct3D
+     * fails. */
+    void (*begin)(const struct d3d_api *api);
+    bool (*end)(const struct d3d_api *api);
 
     /* Acquire. `fetch` queues the work of Direct3D that gives us the bytes; `arrive` waits until they are there. Both
      * return false if Direct3D fails. */
