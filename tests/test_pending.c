@@ -1,0 +1,413 @@
+/* Things are given back while work on them is pending: commands that wait, mappings, events that outlive what they belong
+ * to. Nothing is lost, and nothing is held for longer than it takes. */
+#include "lifetime.h"
+
+/* ---- work is pending ---- */
+
+static void finish_event(cl_event event)
+{
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+}
+
+/* Whether the staging copy has been unmapped since the last reset; only the fake can tell. */
+static void check_still_mapped(bool mapped)
+{
+#ifndef _WIN32
+    CHECK_INT(fake_d3d_calls("Unmap") == 0, mapped);
+#else
+    (void)mapped;
+#endif
+}
+
+static void forget_calls(void)
+{
+#ifndef _WIN32
+    fake_d3d_reset();
+#endif
+}
+
+/* The bytes of the acquire are on their way when the object goes: what they are read from stays until they are through. */
+SHARING_CASE(acquire_pending, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        const struct counts before = count_kept(rig, &shared);
+        for (int held_queue = 0; held_queue < 2; held_queue++) {
+            cl_event user = user_event(rig->context), acquired = NULL;
+            shared.object = create(rig, &shared);
+            if (held_queue)
+                CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &user, NULL), CL_SUCCESS);
+            forget_calls();
+            CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, !held_queue, held_queue ? NULL : &user, &acquired),
+                      CL_SUCCESS);
+            CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+            check_still_mapped(true);
+            /* The subresource is free all the same. */
+            shared.object = create(rig, &shared);
+            CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+            finish_event(acquired);
+            check_still_mapped(false);
+            CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+            CHECK(round_trip(rig, &shared, 1, 1));
+            CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+            shared.object = NULL;
+            counts_are(rig, &shared, before, 0, 0);
+        }
+        shared_close(&shared);
+    }
+}
+
+/* The same with a user event that fails. */
+SHARING_CASE(acquire_fails_later, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        const struct counts before = count_kept(rig, &shared);
+        cl_event user = user_event(rig->context), acquired = NULL;
+        shared.object = create(rig, &shared);
+        CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, &acquired), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        shared.object = NULL;
+        CHECK_INT(clSetUserEventStatus(user, -1), CL_SUCCESS);
+        counts_are(rig, &shared, before, 0, 0);
+        CHECK(rig_event_status(acquired) < 0);
+        CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        shared_close(&shared);
+    }
+}
+
+/* Large enough that the bytes are still on their way, if nobody waits for them. */
+static const struct rig_desc large = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 1024, .height = 512};
+
+SHARING_CASE(released_at_once, 0)
+{
+    void *texture = rig_make(rig, rig->device, &large, NULL);
+    if (!CHECK(texture != NULL))
+        return;
+    const struct shared shared = {.resource = texture};
+    struct counts before = {0, 0};
+    for (int i = 0; i < 8; i++) {
+        cl_int status = 1;
+        cl_mem object = rig->create_2d(rig->context, 0, texture, 0, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+        if (i > 0)
+            counts_are(rig, &shared, before, 0, 0);
+        before = count(rig, &shared);
+    }
+    queue_wait(rig->queue);
+    rig_release(texture);
+}
+
+/* A release behind a user event brings its bytes home, though the object is gone for the application. */
+SHARING_CASE(release_pending, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        unsigned char bytes[SHARED_BYTES];
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        const struct counts before = count_kept(rig, &shared);
+        cl_event user = user_event(rig->context), released = NULL;
+        rig_pattern(bytes, sizeof(bytes), 2);
+        shared.object = create(rig, &shared);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        shared.object = NULL;
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK(d3d_has(rig, &shared, 2));
+        finish_event(released);
+        counts_are(rig, &shared, before, 0, 0);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        shared_close(&shared);
+    }
+}
+
+/* A whole cycle waits, and its acquire has not even begun: it needs the object that the application gave back. */
+SHARING_CASE(cycle_pending, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        unsigned char bytes[SHARED_BYTES];
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        const struct counts before = count_kept(rig, &shared);
+        cl_event user = user_event(rig->context), acquired = NULL;
+        rig_pattern(bytes, sizeof(bytes), 2);
+        shared.object = create(rig, &shared);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        shared.object = NULL;
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK(d3d_has(rig, &shared, 2));
+        finish_event(acquired);
+        counts_are(rig, &shared, before, 0, 0);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        shared_close(&shared);
+    }
+}
+
+/* Context and queue go too, and the user event last. */
+SHARING_CASE(all_given_back_meanwhile, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        struct rig second;
+        unsigned char bytes[SHARED_BYTES];
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        const struct counts before = count(rig, &shared);
+        if (second_open(rig, &second)) {
+            cl_event user = user_event(second.context);
+            rig_pattern(bytes, sizeof(bytes), 2);
+            shared.object = create(&second, &shared);
+            CHECK_INT(acquire_one(&second, shared.object), CL_SUCCESS);
+            CHECK_INT(cl_write(second.queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
+            CHECK_INT(release_one(&second, shared.object), CL_SUCCESS);
+            CHECK_INT(acquire_one(&second, shared.object), CL_SUCCESS);
+            CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+            shared.object = NULL;
+            second_close(&second);
+            CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+            CHECK(d3d_has(rig, &shared, 2));
+            CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        }
+        counts_are(rig, &shared, before, 0, 0);
+        shared_close(&shared);
+    }
+}
+
+/* A kernel that runs, or waits to, keeps OpenCL's memory; the resource is Direct3D's alone from the last release on. */
+SHARING_CASE(kernel_pending, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        cl_uint values[4] = {0}, expected[4];
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        const struct counts before = count_kept(rig, &shared);
+        cl_mem out = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 64, NULL, NULL);
+        shared.object = create(rig, &shared);
+        cl_kernel kernel = kernel_for(rig, &shared, out);
+        cl_event user = user_event(rig->context), ran = NULL;
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        queue_wait(rig->queue);
+        CHECK_INT(launch(rig->queue, kernel, 1, &user, &ran), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        counts_are(rig, &shared, before, 0, 0);
+        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        finish_event(ran);
+        CHECK_INT(clEnqueueReadBuffer(rig->queue, out, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL), CL_SUCCESS);
+        unsigned char bytes[SHARED_BYTES];
+        rig_pattern(bytes, sizeof(bytes), 1);
+        for (int i = 0; i < 4; i++)
+            expected[i] = kind == KIND_BUFFER ? ((cl_uint *)(void *)bytes)[i] : bytes[4 * i];
+        CHECK_MEM(values, expected, sizeof(values));
+        shared.object = NULL;
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(out), CL_SUCCESS);
+        shared_close(&shared);
+    }
+}
+
+/* A mapping is the driver's reference and not the application's. */
+SHARING_CASE(mapped_and_made_anew, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared *shared = &all[kind];
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        CHECK(map_whole(rig, shared) != NULL);
+        CHECK_INT(mem_refs(shared->object), 1);
+        refused(rig, rig->context, 0, (enum kind)kind, shared->resource, 0, rig->api->invalid_resource);
+        CHECK_INT(clReleaseMemObject(shared->object), CL_SUCCESS);
+        shared->object = create(rig, shared);
+        CHECK(round_trip(rig, shared, 1 + (unsigned)kind, 9));
+    }
+    shared_close_all(all);
+}
+
+/* A command that waits holds the object in the driver, and its subresource is free all the same. */
+SHARING_CASE(used_and_made_anew, 0)
+{
+    struct shared all[KINDS];
+    unsigned char seen[KINDS][SHARED_BYTES], expected[SHARED_BYTES];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    cl_event user = user_event(rig->context);
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared *shared = &all[kind];
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        queue_wait(rig->queue);
+        CHECK_INT(clEnqueueBarrierWithWaitList(other, 1, &user, NULL), CL_SUCCESS);
+        CHECK_INT(cl_read(other, shared, seen[kind], NULL), CL_SUCCESS);
+        CHECK_INT(mem_refs(shared->object), 1);
+        refused(rig, rig->context, 0, (enum kind)kind, shared->resource, 0, rig->api->invalid_resource);
+        CHECK_INT(clReleaseMemObject(shared->object), CL_SUCCESS);
+        shared->object = create(rig, shared);
+        CHECK(round_trip(rig, shared, 1 + (unsigned)kind, 9));
+    }
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    queue_wait(other);
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        rig_pattern(expected, sizeof(expected), 1 + kind);
+        CHECK_MEM(seen[kind], expected, SHARED_BYTES);
+    }
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close_all(all);
+}
+
+/* ---- events ---- */
+
+/* User events that are given back without being set are nobody's any more: what stands at their places later is not
+ * taken for one. */
+SHARING_CASE(user_events_never_set, 0)
+{
+    enum { EVENTS = 32 };
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    cl_event never[EVENTS];
+    for (int i = 0; i < EVENTS; i++) {
+        never[i] = user_event(rig->context);
+        CHECK_INT(clRetainEvent(never[i]), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(never[i]), CL_SUCCESS);
+    }
+    for (int i = 0; i < EVENTS; i++)
+        CHECK_INT(clReleaseEvent(never[i]), CL_SUCCESS);
+    for (unsigned turn = 0; turn < EVENTS; turn++) {
+        cl_event marks[EVENTS];
+        rig_pattern(bytes, sizeof(bytes), 2 + turn);
+        for (int i = 0; i < EVENTS; i++)
+            CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &marks[i]), CL_SUCCESS);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(cl_write(rig->queue, &shared, bytes, EVENTS, marks, NULL), CL_SUCCESS);
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+        const bool there = d3d_has(rig, &shared, 2 + turn);
+        for (int i = 0; i < EVENTS; i++)
+            CHECK_INT(clReleaseEvent(marks[i]), CL_SUCCESS);
+        if (!there)
+            break;
+    }
+    shared_close(&shared);
+}
+
+/* Events outlive what they belong to, also those of commands that failed. */
+SHARING_CASE(events_last, 0)
+{
+    struct shared shared;
+    struct rig second;
+    if (!shared_resource(rig, KIND_2D, 1, &shared))
+        return;
+    const struct counts before = count(rig, &shared);
+    for (int failing = 0; failing < 2 && second_open(rig, &second); failing++) {
+        cl_event events[2] = {NULL, NULL}, user = user_event(second.context);
+        shared.object = create(&second, &shared);
+        CHECK_INT(second.acquire(second.queue, 1, &shared.object, 1, &user, &events[0]), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(user, failing ? -5 : CL_COMPLETE), CL_SUCCESS);
+        if (!failing) {
+            CHECK_INT(second.release(second.queue, 1, &shared.object, 0, NULL, &events[1]), CL_SUCCESS);
+            CHECK_INT(clWaitForEvents(1, &events[1]), CL_SUCCESS);
+        }
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        second_close(&second);
+        counts_are(rig, &shared, before, 0, 0);
+        CHECK_INT(rig_event_type(events[0]), rig->api->command_acquire);
+        CHECK_INT(rig_event_status(events[0]) < 0, failing);
+        CHECK_INT(clReleaseEvent(events[0]), CL_SUCCESS);
+        if (events[1]) {
+            CHECK_INT(rig_event_type(events[1]), rig->api->command_release);
+            CHECK_INT(clReleaseEvent(events[1]), CL_SUCCESS);
+        }
+    }
+    shared.object = NULL;
+    shared_close(&shared);
+}
+
+#ifndef _WIN32
+/* ---- callbacks when an object is deleted ---- */
+
+struct deleted {
+    atomic_int calls;
+    atomic_int order;
+    atomic_int *next;
+};
+
+static void CL_CALLBACK on_deleted(cl_mem object, void *data)
+{
+    struct deleted *deleted = data;
+    (void)object;
+    atomic_store(&deleted->order, atomic_fetch_add(deleted->next, 1));
+    atomic_fetch_add(&deleted->calls, 1);
+}
+
+static int deleted_calls(struct deleted *deleted)
+{
+    for (int i = 0; i < 2000 && !atomic_load(&deleted->calls); i++)
+        pause_ms(1);
+    return atomic_load(&deleted->calls);
+}
+
+SHARING_CASE(destructor_callbacks, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        atomic_int next = 0;
+        struct deleted deleted[2] = {{.next = &next}, {.next = &next}};
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(clSetMemObjectDestructorCallback(all[kind].object, on_deleted, &deleted[i]), CL_SUCCESS);
+        CHECK_INT(clRetainMemObject(all[kind].object), CL_SUCCESS);
+        CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 9));
+        CHECK_INT(acquire_one(rig, all[kind].object), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(all[kind].object), CL_SUCCESS);
+        queue_wait(rig->queue);
+        CHECK_INT(atomic_load(&deleted[0].calls) + atomic_load(&deleted[1].calls), 0);
+        CHECK_INT(clReleaseMemObject(all[kind].object), CL_SUCCESS);
+        all[kind].object = NULL;
+        CHECK_INT(deleted_calls(&deleted[0]), 1);
+        CHECK_INT(deleted_calls(&deleted[1]), 1);
+        CHECK(atomic_load(&deleted[1].order) < atomic_load(&deleted[0].order)); /* the last one registered is the first */
+    }
+    shared_close_all(all);
+}
+#endif
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("pending: an acquire", acquire_pending),
+    SHARING_TESTS("pending: an acquire that fails", acquire_fails_later),
+    SHARING_TESTS("pending: an acquire's bytes", released_at_once),
+    SHARING_TESTS("pending: a release", release_pending),
+    SHARING_TESTS("pending: a whole cycle", cycle_pending),
+    SHARING_TESTS("pending: a cycle without context, queue and object", all_given_back_meanwhile),
+    SHARING_TESTS("pending: a kernel", kernel_pending),
+    SHARING_TESTS("mapped: made anew", mapped_and_made_anew),
+    SHARING_TESTS("used: made anew", used_and_made_anew),
+    SHARING_TESTS("events: never set", user_events_never_set),
+    SHARING_TESTS("events: last of all", events_last),
+#ifndef _WIN32
+    SHARING_TESTS("callbacks when an object is deleted", destructor_callbacks),
+#endif
+};
+
+TAP_MAIN(tests)
