@@ -7,6 +7,9 @@ cl_icd_dispatch lacking;
 
 void complete_install(void)
 {
+    /* First of all, so that what is wrong is seen nowhere. */
+    if (os_is_wine())
+        wine_queries_install(&next);
     lacking = next;
     newer_install(&next);
     /* Wine 8's opencl.dll takes callbacks and never calls them, or refuses them. */

@@ -19,6 +19,8 @@ extern cl_icd_dispatch lacking;
 void event_callback_install(cl_icd_dispatch *table);
 void program_notify_install(cl_icd_dispatch *table);
 void destructor_install(cl_icd_dispatch *table);
+/* What Wine's opencl.dll answers wrongly. */
+void wine_queries_install(cl_icd_dispatch *table);
 /* Only the slots that nobody fills. */
 void newer_install(cl_icd_dispatch *table);
 void timers_install(cl_icd_dispatch *table);

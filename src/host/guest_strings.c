@@ -3,7 +3,7 @@
 #include "host/guest.h"
 
 #include "log.h"
-#include "share/share.h"
+#include "next/query.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,15 @@
 static cl_icd_dispatch wine;
 static uint64_t host_device_info, host_platform_info;
 
-static bool ends_at_the_wall(const char *name, size_t length)
+static bool reachable(const char *name, size_t length, const void *data)
 {
+    (void)data;
     static const char *const beginnings[] = {"cl_khr_gl_", "cl_khr_egl_", "cl_khr_d3d", "cl_khr_dx9", "cl_khr_icd",
                                              "cl_khr_external_", "cl_arm_import_memory", "cl_intel_va_api"};
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
         if (length >= strlen(beginnings[i]) && memcmp(name, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    return false;
+            return false;
+    return true;
 }
 
 static cl_int ask(uint64_t function, void *subject, cl_uint name, size_t room, void *to, size_t *size)
@@ -27,33 +28,6 @@ static cl_int ask(uint64_t function, void *subject, cl_uint name, size_t room, v
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)subject, name, room, (uint64_t)(uintptr_t)to,
                                   (uint64_t)(uintptr_t)size};
     return (cl_int)guest_call(function, 5, arguments);
-}
-
-/* Both in place. */
-static size_t filter_words(char *text)
-{
-    size_t length = 0;
-    for (const char *word = text + strspn(text, " "); *word; word += strspn(word, " ")) {
-        const size_t size = strcspn(word, " ");
-        if (!ends_at_the_wall(word, size)) {
-            if (length)
-                text[length++] = ' ';
-            memmove(text + length, word, size);
-            length += size;
-        }
-        word += size;
-    }
-    text[length] = '\0';
-    return length + 1;
-}
-
-static size_t filter_versions(cl_name_version *list, size_t size)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < size / sizeof(*list); i++)
-        if (!ends_at_the_wall(list[i].name, strnlen(list[i].name, sizeof(list->name))))
-            list[count++] = list[i];
-    return count * sizeof(*list);
 }
 
 static cl_int list(const char *call, uint64_t function, void *subject, cl_uint name, bool versions, size_t room, void *to,
@@ -68,7 +42,13 @@ static cl_int list(const char *call, uint64_t function, void *subject, cl_uint n
         return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension string");
     status = ask(function, subject, name, size, text, NULL);
     if (status == CL_SUCCESS) {
-        size = versions ? filter_versions((cl_name_version *)(void *)text, size) : filter_words(text);
+        if (versions) {
+            cl_name_version *names = (cl_name_version *)(void *)text;
+            size = names_filter(names, size / sizeof(*names), reachable, NULL) * sizeof(*names);
+        } else {
+            words_filter(text, reachable, NULL);
+            size = strlen(text) + 1;
+        }
         status = answer(call, text, size, room, to, size_ret);
     }
     free(text);

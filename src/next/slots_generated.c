@@ -328,6 +328,11 @@ static cl_int CL_API_CALL missing_clBuildProgram(cl_program program, cl_uint num
     return next_lacks("clBuildProgram", "OpenCL 1.0");
 }
 
+static cl_int CL_API_CALL missing_clUnloadCompiler(void)
+{
+    return next_lacks("clUnloadCompiler", "OpenCL 1.0");
+}
+
 static cl_int CL_API_CALL missing_clGetProgramInfo(cl_program program, cl_program_info param_name,
     size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {
@@ -1561,6 +1566,7 @@ const struct next_slot next_slots[] = {
     {"clRetainProgram", offsetof(cl_icd_dispatch, clRetainProgram), (next_function)missing_clRetainProgram},
     {"clReleaseProgram", offsetof(cl_icd_dispatch, clReleaseProgram), (next_function)missing_clReleaseProgram},
     {"clBuildProgram", offsetof(cl_icd_dispatch, clBuildProgram), (next_function)missing_clBuildProgram},
+    {"clUnloadCompiler", offsetof(cl_icd_dispatch, clUnloadCompiler), (next_function)missing_clUnloadCompiler},
     {"clGetProgramInfo", offsetof(cl_icd_dispatch, clGetProgramInfo), (next_function)missing_clGetProgramInfo},
     {"clGetProgramBuildInfo", offsetof(cl_icd_dispatch, clGetProgramBuildInfo), (next_function)missing_clGetProgramBuildInfo},
     {"clCreateKernel", offsetof(cl_icd_dispatch, clCreateKernel), (next_function)missing_clCreateKernel},

@@ -6,6 +6,7 @@
 #define CLD3D_SHARE_SHARE_H
 
 #include "d3d/d3d.h"
+#include "next/query.h"
 #include "share/registry.h"
 #include "share/tiers.h"
 #include "transport/pool.h"
@@ -260,9 +261,6 @@ bool writes_known(void);
 
 /* An own function by its name, or NULL. */
 next_function share_function(const char *name);
-
-/* Answers a query in the way of all OpenCL queries: CL_INVALID_VALUE if the room is too small. */
-cl_int answer(const char *call, const void *value, size_t size, size_t room, void *to, size_t *size_ret);
 
 /* ---- the parts of the tier: each replaces its functions in the table ---- */
 

@@ -19,17 +19,6 @@ static const cl_icd_dispatch *below(void)
     return tier_formats();
 }
 
-cl_int answer(const char *call, const void *value, size_t size, size_t room, void *to, size_t *size_ret)
-{
-    if (to && room < size)
-        return log_refuse(call, CL_INVALID_VALUE, "param_value_size is %zu, the answer has %zu bytes", room, size);
-    if (to && size)
-        memcpy(to, value, size);
-    if (size_ret)
-        *size_ret = size;
-    return CL_SUCCESS;
-}
-
 /* A platform or a device, whose queries have the same shape. */
 struct subject {
     const char *call;
@@ -60,22 +49,13 @@ static bool subject_shares(const struct subject *s)
     return true;
 }
 
-static bool has_word(const char *text, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
-        if ((at == text || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
 static void append_words(char *text, size_t size)
 {
     size_t length = strlen(text);
     while (length > 0 && text[length - 1] == ' ')
         text[--length] = '\0';
     for (unsigned i = 0; i < extension_count; i++)
-        if (!has_word(text, extensions[i].name))
+        if (!words_have(text, extensions[i].name, strlen(extensions[i].name)))
             length += (size_t)snprintf(text + length, size - length, "%s%s", length ? " " : "", extensions[i].name);
 }
 

@@ -1,0 +1,57 @@
+#include "next/query.h"
+
+#include "log.h"
+
+#include <string.h>
+
+cl_int answer(const char *call, const void *value, size_t size, size_t room, void *to, size_t *size_ret)
+{
+    if (to && room < size)
+        return log_refuse(call, CL_INVALID_VALUE, "param_value_size is %zu, the answer has %zu bytes", room, size);
+    if (to && size)
+        memcpy(to, value, size);
+    if (size_ret)
+        *size_ret = size;
+    return CL_SUCCESS;
+}
+
+/* The beginning of the next word behind a place, or the end of the text. */
+static const char *word_from(const char *place)
+{
+    return place + strspn(place, " ");
+}
+
+bool words_have(const char *text, const char *word, size_t length)
+{
+    for (const char *at = word_from(text); *at; at = word_from(at + strcspn(at, " ")))
+        if (strcspn(at, " ") == length && memcmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
+void words_filter(char *text, bool (*keep)(const char *word, size_t length, const void *data), const void *data)
+{
+    size_t kept = 0;
+    for (const char *at = word_from(text); *at;) {
+        const size_t length = strcspn(at, " ");
+        const char *after = word_from(at + length);
+        if (keep(at, length, data)) {
+            if (kept)
+                text[kept++] = ' ';
+            memmove(text + kept, at, length);
+            kept += length;
+        }
+        at = after;
+    }
+    text[kept] = '\0';
+}
+
+size_t names_filter(cl_name_version *list, size_t count, bool (*keep)(const char *word, size_t length, const void *data),
+                    const void *data)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (keep(list[i].name, strnlen(list[i].name, sizeof(list->name)), data))
+            list[kept++] = list[i];
+    return kept;
+}

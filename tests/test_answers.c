@@ -1,0 +1,166 @@
+/* Queries that Wine's own opencl.dll answers wrongly, or not at all, with and without the host companion. */
+#include "tap.h"
+
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <stdlib.h>
+
+enum { ROOM = 16384, MOST_NAMES = 256 };
+
+static cl_platform_id platform;
+static cl_device_id device;
+
+static bool find(void)
+{
+    return CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS) &&
+           CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+}
+
+static cl_int ask(bool of_device, cl_uint name, size_t room, void *to, size_t *size)
+{
+    return of_device ? clGetDeviceInfo(device, name, room, to, size) : clGetPlatformInfo(platform, name, room, to, size);
+}
+
+/* ---- what a device can execute ---- */
+
+static void execution(void)
+{
+    cl_device_exec_capabilities capabilities = 0;
+    unsigned char small[4] = {0xAA, 0xAA, 0xAA, 0xAA};
+    size_t size = 0;
+    if (!find())
+        return;
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_EXECUTION_CAPABILITIES, 0, NULL, &size), CL_SUCCESS);
+    CHECK_INT(size, sizeof(capabilities));
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
+              CL_SUCCESS);
+    /* A kernel of the host's own can't be called from here. */
+    CHECK_INT(capabilities, CL_EXEC_KERNEL);
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(small), small, NULL), CL_INVALID_VALUE);
+    for (unsigned i = 0; i < sizeof(small); i++)
+        CHECK_INT(small[i], 0xAA);
+    CHECK_INT(clGetDeviceInfo(NULL, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
+              CL_INVALID_DEVICE);
+}
+
+/* ---- extensions ---- */
+
+static bool has_word(const char *text, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+        if ((at == text || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+            return true;
+    return false;
+}
+
+static unsigned count_words(const char *text)
+{
+    unsigned count = 0;
+    for (; *text; text++)
+        count += *text != ' ' && (text[1] == ' ' || !text[1]);
+    return count;
+}
+
+static bool get_words(bool of_device, char *text)
+{
+    const cl_uint name = of_device ? CL_DEVICE_EXTENSIONS : CL_PLATFORM_EXTENSIONS;
+    size_t size = 0, again = 0;
+    memset(text, 0, ROOM);
+    return CHECK_INT(ask(of_device, name, 0, NULL, &size), CL_SUCCESS) &&
+           CHECK_INT(ask(of_device, name, size, text, &again), CL_SUCCESS) && CHECK_INT(again, size) &&
+           CHECK_INT(strlen(text) + 1, size) && CHECK_INT(ask(of_device, name, size - 1, text, NULL), CL_INVALID_VALUE);
+}
+
+static void same_names(bool of_device)
+{
+    static char text[ROOM];
+    static cl_name_version list[MOST_NAMES];
+    const cl_uint name = of_device ? CL_DEVICE_EXTENSIONS_WITH_VERSION : CL_PLATFORM_EXTENSIONS_WITH_VERSION;
+    size_t size = 0;
+    if (!get_words(of_device, text))
+        return;
+    if (ask(of_device, name, 0, NULL, &size) != CL_SUCCESS) {
+        SKIP("this OpenCL is older than 3.0");
+        return;
+    }
+    if (!CHECK(size <= sizeof(list)) || !CHECK_INT(ask(of_device, name, size, list, NULL), CL_SUCCESS))
+        return;
+    CHECK_INT(ask(of_device, name, size - 1, list, NULL), CL_INVALID_VALUE);
+    CHECK_INT(size / sizeof(list[0]), count_words(text));
+    for (size_t i = 0; i < size / sizeof(list[0]); i++)
+        if (!CHECK(has_word(text, list[i].name)))
+            printf("# %s\n", list[i].name);
+}
+
+/* The string and the list with versions name the same. */
+static void both_lists(void)
+{
+    if (!find())
+        return;
+    same_names(false);
+    same_names(true);
+}
+
+/* What is nothing without its functions is listed only if a program can get them. */
+static void functions_too(void)
+{
+    static const struct {
+        const char *extension, *function;
+    } known[] = {
+        {"cl_khr_command_buffer", "clCreateCommandBufferKHR"},
+        {"cl_pocl_content_size", "clSetContentSizeBufferPoCL"},
+        {"cl_khr_create_command_queue", "clCreateCommandQueueWithPropertiesKHR"},
+        {"cl_khr_d3d11_sharing", "clCreateFromD3D11BufferKHR"},
+        {"cl_khr_dx9_media_sharing", "clCreateFromDX9MediaSurfaceKHR"},
+    };
+    static char text[ROOM];
+    if (!find())
+        return;
+    for (int of_device = 0; of_device < 2; of_device++) {
+        if (!get_words(of_device, text))
+            return;
+        for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+            if (has_word(text, known[i].extension) &&
+                !CHECK(clGetExtensionFunctionAddressForPlatform(platform, known[i].function) != NULL))
+                printf("# %s\n", known[i].function);
+    }
+}
+
+/* ---- the rest ---- */
+
+static void compiler(void)
+{
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clUnloadCompiler(), CL_SUCCESS);
+    if (find())
+        CHECK_INT(clUnloadPlatformCompiler(platform), CL_SUCCESS);
+}
+
+/* A list of properties with nothing in it is one all the same. */
+static void no_properties(void)
+{
+    const cl_context_properties none[] = {0};
+    cl_context_properties given[4] = {1, 1, 1, 1};
+    size_t size = 0;
+    cl_int status = 1;
+    if (!find())
+        return;
+    cl_context context = clCreateContext(none, 1, &device, NULL, NULL, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    CHECK_INT(clGetContextInfo(context, CL_CONTEXT_PROPERTIES, sizeof(given), given, &size), CL_SUCCESS);
+    if (size) /* rusticl gives none */
+        CHECK_INT(given[0], 0);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+static const struct tap_test tests[] = {
+    {"what a device can execute", execution},
+    {"extensions with and without version", both_lists},
+    {"extensions and their functions", functions_too},
+    {"the compiler is unloaded", compiler},
+    {"an empty list of properties", no_properties},
+};
+
+TAP_MAIN(tests)
