@@ -39,6 +39,56 @@ static cl_int profile(cl_command_queue queue, cl_ulong *device_time)
     return status;
 }
 
+/* Queues of ours, one for each device that was asked, kept to the end of the process: programs ask again and again, and
+ * contexts take long to make. Guarded by clocks_lock. */
+static struct {
+    cl_device_id device; /* the queue's context holds it */
+    cl_command_queue queue;
+} clocks[32];
+static unsigned clock_count;
+static os_mutex clocks_lock = OS_MUTEX_INIT;
+
+static cl_command_queue make_queue(cl_device_id device, cl_int *status)
+{
+    cl_context context = lacking.clCreateContext(NULL, 1, &device, NULL, NULL, status);
+    if (!context)
+        return NULL;
+    cl_command_queue queue = lacking.clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, status);
+    lacking.clReleaseContext(context); /* the queue holds it */
+    return queue;
+}
+
+/* With a reference for the caller. */
+static cl_command_queue clock_queue(cl_device_id device, cl_int *status)
+{
+    cl_command_queue queue = NULL;
+    os_lock(&clocks_lock);
+    for (unsigned i = 0; i < clock_count && !queue; i++)
+        if (clocks[i].device == device)
+            queue = clocks[i].queue;
+    if (queue)
+        lacking.clRetainCommandQueue(queue);
+    os_unlock(&clocks_lock);
+    return queue ? queue : make_queue(device, status);
+}
+
+/* Keeps a queue unless there is one by now, or no room; takes the caller's reference. */
+static void keep_queue(cl_device_id device, cl_command_queue queue)
+{
+    bool keep = true;
+    os_lock(&clocks_lock);
+    for (unsigned i = 0; i < clock_count; i++)
+        keep = keep && clocks[i].device != device;
+    keep = keep && clock_count < sizeof(clocks) / sizeof(clocks[0]);
+    if (keep) {
+        clocks[clock_count].device = device;
+        clocks[clock_count++].queue = queue;
+    }
+    os_unlock(&clocks_lock);
+    if (!keep)
+        lacking.clReleaseCommandQueue(queue);
+}
+
 static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulong *device_timestamp,
                                                     cl_ulong *host_timestamp)
 {
@@ -46,17 +96,12 @@ static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulon
     if (status != CL_SUCCESS)
         return status;
     cl_ulong device_time = 0;
-    cl_command_queue queue = NULL;
-    cl_context context = lacking.clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    if (context)
-        queue = lacking.clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &status);
+    cl_command_queue queue = clock_queue(device, &status);
     if (queue)
         status = profile(queue, &device_time);
     const cl_ulong host_time = os_nanoseconds();
     if (queue)
-        lacking.clReleaseCommandQueue(queue);
-    if (context)
-        lacking.clReleaseContext(context);
+        keep_queue(device, queue);
     /* rusticl 22.3 profiles nothing: its four times are 0, 1, 2 and 3. */
     if (status != CL_SUCCESS || device_time <= 3)
         return log_refuse("clGetDeviceAndHostTimer", CL_INVALID_OPERATION, "the device does not tell its time");
