@@ -137,30 +137,11 @@ static void compiler(void)
         CHECK_INT(clUnloadPlatformCompiler(platform), CL_SUCCESS);
 }
 
-/* A list of properties with nothing in it is one all the same. */
-static void no_properties(void)
-{
-    const cl_context_properties none[] = {0};
-    cl_context_properties given[4] = {1, 1, 1, 1};
-    size_t size = 0;
-    cl_int status = 1;
-    if (!find())
-        return;
-    cl_context context = clCreateContext(none, 1, &device, NULL, NULL, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return;
-    CHECK_INT(clGetContextInfo(context, CL_CONTEXT_PROPERTIES, sizeof(given), given, &size), CL_SUCCESS);
-    if (size) /* rusticl gives none */
-        CHECK_INT(given[0], 0);
-    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
-}
-
 static const struct tap_test tests[] = {
     {"what a device can execute", execution},
     {"extensions with and without version", both_lists},
     {"extensions and their functions", functions_too},
     {"the compiler is unloaded", compiler},
-    {"an empty list of properties", no_properties},
 };
 
 TAP_MAIN(tests)

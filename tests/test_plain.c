@@ -209,6 +209,23 @@ static void platforms_and_devices(struct record *r)
     }
 }
 
+/* A list without properties is not the same as none. */
+static void empty_property_lists(struct record *r, const struct base *base)
+{
+    const struct opencl *cl = r->cl;
+    const cl_context_properties none[] = {0};
+    cl_context_properties found[4] = {4711, 4711, 4711, 4711};
+    size_t size = 0;
+    cl_context context = NULL;
+    MAKE(context, clCreateContext(none, 1, &base->device, NULL, NULL, &status));
+    DO(clGetContextInfo(context, CL_CONTEXT_PROPERTIES, sizeof(found), found, &size));
+    note(r, "%zu %d", size, (int)found[0]);
+    DO(clReleaseContext(context));
+    MAKE(context, clCreateContextFromType(none, CL_DEVICE_TYPE_ALL, NULL, NULL, &status));
+    if (context)
+        DO(clReleaseContext(context));
+}
+
 static void contexts_and_queues(struct record *r)
 {
     const struct opencl *cl = r->cl;
@@ -233,6 +250,7 @@ static void contexts_and_queues(struct record *r)
     DO(clGetCommandQueueInfo(base.queue, CL_QUEUE_PROPERTIES, 1, &number, &size));
     MAKE(typed, clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, &status));
     DO(clReleaseContext(typed));
+    empty_property_lists(r, &base);
     close_base(r, &base);
 }
 
@@ -250,6 +268,7 @@ static void refusals(struct record *r)
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 8};
     if (!open_base(r, &base))
         return;
+    DO(clUnloadCompiler());
     DO(clGetPlatformIDs(0, NULL, NULL));
     DO(clGetDeviceIDs(base.platform, 0x1234560, 0, NULL, &count));
     MAKE(context, clCreateContext(doubled, 1, &base.device, NULL, NULL, &status));

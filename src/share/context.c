@@ -188,8 +188,6 @@ struct creation {
 
 static cl_context create_below(const struct creation *c, const cl_context_properties *properties, cl_int *status)
 {
-    if (properties && !properties[0])
-        properties = NULL;
     if (c->by_type)
         return below()->clCreateContextFromType(properties, c->type, c->notify, c->user_data, status);
     return below()->clCreateContext(properties, c->device_count, c->devices, c->notify, c->user_data, status);
@@ -205,7 +203,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
     else
         *status = read_properties(c->call, context, driver);
     if (*status == CL_SUCCESS)
-        handle = create_below(c, driver, status);
+        handle = create_below(c, driver[0] ? driver : NULL, status); /* our properties may have been all */
     if (*status != CL_SUCCESS)
         handle = NULL; /* PoCL 3.1 gives a context and an error for a type without devices */
     free(driver);
