@@ -63,7 +63,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     struct look look;
     if (!look_of(device, &look))
         return below->clGetDeviceInfo(device, name, room, to, size_ret);
-    const cl_bool known = look.luid != 0;
+    const cl_bool known = look.luid != 0, images = strncmp(look.name, "Blind", 5) != 0;
     switch (name) {
     case CL_DEVICE_TYPE:
         return answer(&type, sizeof(type), room, to, size_ret);
@@ -71,6 +71,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
         return answer(&look.vendor, sizeof(look.vendor), room, to, size_ret);
     case CL_DEVICE_NAME:
         return answer(look.name, strlen(look.name) + 1, room, to, size_ret);
+    case CL_DEVICE_IMAGE_SUPPORT:
+        return answer(&images, sizeof(images), room, to, size_ret);
     case DEVICE_LUID_VALID:
         return answer(&known, sizeof(known), room, to, size_ret);
     case DEVICE_LUID:
