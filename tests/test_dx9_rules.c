@@ -4,6 +4,7 @@
 #include "sharing.h"
 
 #include <CL/cl_d3d11.h>
+#include <CL/cl_gl.h>
 
 enum { MOST_DEVICES = 32, WIDTH = 64, HEIGHT = 48 };
 
@@ -320,6 +321,31 @@ DX9_CASE(contexts_with_bad_adapters, RIG_NO_CONTEXT)
                 CL_CONTEXT_ADAPTER_D3D9_KHR, (cl_context_properties)dx9->device);
     rig_close(&d3d11);
     dx9_close_surface(&s);
+}
+
+static cl_int context_status(const struct dx9 *dx9, const cl_context_properties *properties)
+{
+    cl_int status = 1;
+    cl_context context = clCreateContext(properties, 1, &dx9->rig.cl_device, NULL, NULL, &status);
+    if (context)
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    return status;
+}
+
+/* Unlike Direct3D 10 and 11 the extension forbids no other graphics API beside it: what the driver says counts. */
+DX9_CASE(contexts_beside_opengl, RIG_NO_CONTEXT)
+{
+    const cl_context_properties graphics[] = {CL_GL_CONTEXT_KHR, CL_EGL_DISPLAY_KHR, CL_GLX_DISPLAY_KHR, CL_WGL_HDC_KHR,
+                                              CL_CGL_SHAREGROUP_KHR};
+    const ULONG refs = rig_refs(dx9->device);
+    for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
+        const cl_context_properties alone[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform, graphics[i],
+                                               0x1234, 0};
+        const cl_context_properties beside[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform,
+                                                dx9->property, (cl_context_properties)dx9->device, graphics[i], 0x1234, 0};
+        CHECK_INT(context_status(dx9, beside), context_status(dx9, alone));
+    }
+    CHECK_INT(rig_refs(dx9->device), refs);
 }
 
 static void dxva_contexts(struct dx9 *dx9)
@@ -1081,6 +1107,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("contexts: properties", contexts),
     DX9_TESTS("contexts: two adapters", contexts_of_two),
     DX9_TESTS("contexts: what is no adapter", contexts_with_bad_adapters),
+    DX9_TESTS("contexts: OpenGL beside it", contexts_beside_opengl),
     {"DXVA-HD: contexts", dxva_contexts_case},
     DX9_TESTS("creation: contexts", creation_contexts),
     DX9_TESTS("creation: adapter types", creation_types),

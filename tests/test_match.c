@@ -138,7 +138,7 @@ SHARING_CASE(none, 0)
 /* Room for fewer devices than there are: so many are written, and all are counted. */
 SHARING_CASE(room_for_one, RIG_NO_CONTEXT)
 {
-    const cl_uint sets[] = {rig->api->preferred_set, rig->api->all_set};
+    const cl_uint sets[] = {rig->api->preferred_set, rig->api->all_set}, source = rig->api->device_source;
     if (!dressed())
         return;
     const struct fake_d3d_adapter adapter = {"Some card", VENDOR, 0x73bf, {0x2a, 0}};
@@ -147,9 +147,9 @@ SHARING_CASE(room_for_one, RIG_NO_CONTEXT)
     for (int s = 0; s < 2; s++) {
         cl_device_id all[2] = {NULL, NULL}, few[2] = {NULL, NULL};
         cl_uint count = 0;
-        CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, device, sets[s], 2, all, NULL), CL_SUCCESS);
+        CHECK_INT(rig->get_device_ids(rig->platform, source, device, sets[s], 2, all, NULL), CL_SUCCESS);
         CHECK(all[0] && all[1] && all[0] != all[1]);
-        CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, device, sets[s], 1, few, &count), CL_SUCCESS);
+        CHECK_INT(rig->get_device_ids(rig->platform, source, device, sets[s], 1, few, &count), CL_SUCCESS);
         CHECK_INT(count, 2);
         CHECK(few[0] == all[0] && few[1] == NULL);
     }
@@ -163,6 +163,7 @@ static IDirect3DDevice9 *device_on(UINT adapter, bool extended)
 {
     D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE,
                                         .BackBufferFormat = D3DFMT_X8R8G8B8, .SwapEffect = D3DSWAPEFFECT_DISCARD};
+    const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING;
     IDirect3D9 *d3d9 = NULL;
     IDirect3DDevice9 *device = NULL;
     if (extended)
@@ -170,11 +171,10 @@ static IDirect3DDevice9 *device_on(UINT adapter, bool extended)
     else
         d3d9 = Direct3DCreate9(D3D_SDK_VERSION);
     if (extended)
-        IDirect3D9Ex_CreateDeviceEx((IDirect3D9Ex *)d3d9, adapter, D3DDEVTYPE_HAL, NULL, D3DCREATE_HARDWARE_VERTEXPROCESSING,
-                                    &parameters, NULL, (IDirect3DDevice9Ex **)&device);
+        IDirect3D9Ex_CreateDeviceEx((IDirect3D9Ex *)d3d9, adapter, D3DDEVTYPE_HAL, NULL, flags, &parameters, NULL,
+                                    (IDirect3DDevice9Ex **)&device);
     else
-        IDirect3D9_CreateDevice(d3d9, adapter, D3DDEVTYPE_HAL, NULL, D3DCREATE_HARDWARE_VERTEXPROCESSING, &parameters,
-                                &device);
+        IDirect3D9_CreateDevice(d3d9, adapter, D3DDEVTYPE_HAL, NULL, flags, &parameters, &device);
     CHECK(device != NULL);
     rig_release(d3d9);
     return device;
@@ -190,6 +190,16 @@ static cl_int ask_dx9(const struct dx9 *dx9, cl_uint count, IDirect3DDevice9 *co
         dx9->get_device_ids(dx9->rig.platform, count, types, (void *)adapters, set, 2, devices, found);
     *first = devices[0];
     return status;
+}
+
+static cl_int ask_intel(const struct dx9 *dx9, IDirect3DDevice9 *device, cl_uint set, cl_device_id *first,
+                        cl_uint *found)
+{
+    clGetDeviceIDsFromDX9INTEL_fn function;
+    void *address = clGetExtensionFunctionAddressForPlatform(dx9->rig.platform, "clGetDeviceIDsFromDX9INTEL");
+    memcpy(&function, &address, sizeof(address));
+    return function(dx9->rig.platform, dx9->extended ? CL_D3D9EX_DEVICE_INTEL : CL_D3D9_DEVICE_INTEL, device, set, 1,
+                    first, found);
 }
 
 static const cl_uint dx9_preferred = CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR,
@@ -209,6 +219,12 @@ DX9_CASE(dx9_luid, RIG_NO_CONTEXT)
     CHECK_INT(ask_dx9(dx9, 1, &device, dx9_preferred, &found, &count), CL_SUCCESS);
     CHECK_INT(count, 1);
     CHECK(found == all[dx9->extended ? 1 : 0]);
+    /* Intel's function gives the same, and both devices where all are asked for. */
+    CHECK_INT(ask_intel(dx9, device, CL_PREFERRED_DEVICES_FOR_DX9_INTEL, &found, &count), CL_SUCCESS);
+    CHECK_INT(count, 1);
+    CHECK(found == all[dx9->extended ? 1 : 0]);
+    CHECK_INT(ask_intel(dx9, device, CL_ALL_DEVICES_FOR_DX9_INTEL, &found, &count), CL_SUCCESS);
+    CHECK_INT(count, 2);
     rig_release(device);
 }
 

@@ -704,13 +704,30 @@ static char *read_extensions(const struct subject *s)
     return text;
 }
 
+/* What a device that shares lists. The Khronos extensions have a version. */
+static const struct {
+    const char *name;
+    cl_version version; /* 0: not looked at */
+} shared_by_all[] = {
+    {"cl_khr_d3d10_sharing", CL_MAKE_VERSION(1, 0, 0)},
+    {"cl_khr_d3d11_sharing", CL_MAKE_VERSION(1, 0, 0)},
+    {"cl_khr_dx9_media_sharing", CL_MAKE_VERSION(1, 0, 0)},
+    {"cl_nv_d3d10_sharing", 0},
+    {"cl_nv_d3d11_sharing", 0},
+    {"cl_intel_d3d11_nv12_media_sharing", 0},
+    {"cl_intel_dx9_media_sharing", 0},
+    {"cl_intel_sharing_format_query", 0},
+};
+enum { SHARED_BY_ALL = sizeof(shared_by_all) / sizeof(shared_by_all[0]) };
+
 static void check_extensions(const struct subject *s, bool shares)
 {
     char *text = read_extensions(s);
     if (!text)
         return;
-    CHECK_INT(count_word(text, "cl_khr_d3d11_sharing"), shares);
-    CHECK_INT(count_word(text, "cl_khr_d3d10_sharing"), shares);
+    for (int i = 0; i < SHARED_BY_ALL; i++)
+        if (!CHECK_INT(count_word(text, shared_by_all[i].name), shares))
+            printf("# %s\n", shared_by_all[i].name);
     free(text);
 }
 
@@ -738,14 +755,15 @@ static void extension_strings(void)
     CHECK(checked >= 1);
 }
 
-static unsigned count_version(const cl_name_version *list, size_t count, const char *name)
+static unsigned count_version(const cl_name_version *list, size_t count, const char *name, cl_version version)
 {
     unsigned found = 0;
     for (size_t i = 0; i < count; i++) {
         if (strcmp(list[i].name, name) != 0)
             continue;
         found++;
-        CHECK_INT(list[i].version, CL_MAKE_VERSION(1, 0, 0));
+        if (version)
+            CHECK_INT(list[i].version, version);
     }
     return found;
 }
@@ -766,8 +784,9 @@ static bool check_versions(const struct subject *s)
     CHECK_INT(again, size);
     CHECK_INT(s->device ? clGetDeviceInfo(s->device, name, size - 1, list, NULL)
                         : clGetPlatformInfo(s->platform, name, size - 1, list, NULL), CL_INVALID_VALUE);
-    CHECK_INT(count_version(list, size / sizeof(list[0]), "cl_khr_d3d11_sharing"), 1);
-    CHECK_INT(count_version(list, size / sizeof(list[0]), "cl_khr_d3d10_sharing"), 1);
+    for (int i = 0; i < SHARED_BY_ALL; i++)
+        if (!CHECK_INT(count_version(list, size / sizeof(list[0]), shared_by_all[i].name, shared_by_all[i].version), 1))
+            printf("# %s\n", shared_by_all[i].name);
     return true;
 }
 

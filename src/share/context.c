@@ -217,7 +217,7 @@ static cl_context create_sharing(const struct creation *c, const struct context_
         return handle;
     below()->clReleaseContext(handle);
     const struct d3d_api *api = context->interop[0].api;
-    *status = log_refuse(c->call, api->invalid_device, "a device of the context has no images, so it can't share with %s",
+    *status = log_refuse(c->call, api->invalid_device, "a device of the context has no images: it can't share with %s",
                          api->name);
     return NULL;
 }

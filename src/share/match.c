@@ -1,8 +1,8 @@
 /* Which OpenCL devices are the hardware of a Direct3D adapter.
  *
  * A LUID tells for certain, where both sides have one. Where none comes through (under Wine, and from plain Direct3D 9)
- * what both sides know: the vendor, and the name among several of one vendor. A program that takes the preferred devices
- * may stop at a second one (FFmpeg), so only the best match over all platforms counts. */
+ * what both sides know does: the vendor, and the name among several of one vendor. A program that takes the preferred
+ * devices may stop at a second one (FFmpeg), so only the best match over all platforms counts. */
 #include "share/share.h"
 
 #include "d3d/dxgi.h"
