@@ -4,12 +4,20 @@
 
 /* ---- devices ---- */
 
-static IDXGIAdapter *adapter_of(const struct rig *rig)
+/* Another face of the device, at another address than the one that is named to OpenCL. */
+static IDXGIDevice *dxgi_device_of(const struct rig *rig)
 {
     static const GUID iid = {0x54ec77fa, 0x1377, 0x44e6, {0x8c, 0x32, 0x88, 0xfd, 0x5f, 0x44, 0xc8, 0x4c}};
     IDXGIDevice *dxgi = NULL;
+    CHECK_INT(IUnknown_QueryInterface((IUnknown *)rig->device, &iid, (void **)&dxgi), S_OK);
+    return dxgi;
+}
+
+static IDXGIAdapter *adapter_of(const struct rig *rig)
+{
+    IDXGIDevice *dxgi = dxgi_device_of(rig);
     IDXGIAdapter *adapter = NULL;
-    if (!CHECK_INT(IUnknown_QueryInterface((IUnknown *)rig->device, &iid, (void **)&dxgi), S_OK))
+    if (!dxgi)
         return NULL;
     CHECK_INT(IDXGIDevice_GetAdapter(dxgi, &adapter), S_OK);
     rig_release(dxgi);
@@ -161,8 +169,11 @@ SHARING_CASE(device_objects, RIG_NO_CONTEXT)
     struct rig other;
     struct shared shared;
     IDXGIAdapter *adapter = adapter_of(rig);
-    if (!adapter)
+    IDXGIDevice *dxgi = dxgi_device_of(rig);
+    if (!adapter || !dxgi)
         return;
+    CHECK_INT(ask_one(rig, rig->api->device_source, dxgi), CL_INVALID_VALUE);
+    rig_release(dxgi);
     CHECK_INT(ask_one(rig, rig->api->device_source, NULL), CL_INVALID_VALUE);
     CHECK_INT(ask_one(rig, rig->api->adapter_source, NULL), CL_INVALID_VALUE);
     CHECK_INT(ask_one(rig, rig->api->device_source, adapter), CL_INVALID_VALUE);
@@ -346,9 +357,13 @@ SHARING_CASE(context_device_is_none, RIG_NO_CONTEXT)
     struct rig other;
     struct shared shared;
     IDXGIAdapter *adapter = adapter_of(rig);
+    IDXGIDevice *dxgi = dxgi_device_of(rig);
     if (adapter)
         TRY_CONTEXT(rig, code, CL_CONTEXT_PLATFORM, platform, name, (cl_context_properties)adapter, 0);
+    if (dxgi)
+        TRY_CONTEXT(rig, code, CL_CONTEXT_PLATFORM, platform, name, (cl_context_properties)dxgi, 0);
     rig_release(adapter);
+    rig_release(dxgi);
     if (shared_resource(rig, KIND_BUFFER, 1, &shared)) {
         TRY_CONTEXT(rig, code, CL_CONTEXT_PLATFORM, platform, name, (cl_context_properties)shared.resource, 0);
         shared_close(&shared);
