@@ -82,6 +82,35 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     }
 }
 
+/* By the context's first device. */
+static int formatless(cl_context context)
+{
+    cl_device_id devices[8];
+    struct look look;
+    return below->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) == CL_SUCCESS &&
+           look_of(devices[0], &look) && strcmp(look.name, "Formatless") == 0;
+}
+
+static cl_int CL_API_CALL get_formats(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint room,
+                                      cl_image_format *formats, cl_uint *count)
+{
+    if (!formatless(context))
+        return below->clGetSupportedImageFormats(context, flags, type, room, formats, count);
+    if (count)
+        *count = 0;
+    return CL_SUCCESS;
+}
+
+static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                                       const cl_image_desc *desc, void *host, cl_int *status)
+{
+    if (!formatless(context))
+        return below->clCreateImage(context, flags, format, desc, host, status);
+    if (status)
+        *status = CL_IMAGE_FORMAT_NOT_SUPPORTED;
+    return NULL;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
 {
     const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
@@ -95,6 +124,8 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
     below = target;
     table = *target;
     table.clGetDeviceInfo = get_device_info;
+    table.clGetSupportedImageFormats = get_formats;
+    table.clCreateImage = create_image;
     *entries_ret = sizeof(table) / sizeof(void *);
     *table_ret = &table;
     return CL_SUCCESS;

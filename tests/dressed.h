@@ -1,3 +1,4 @@
 /* What dressed.c reads: how the devices below cld3d look, one after the other, as "vendor:luid:name" in hexadecimal
- * numbers, divided by semicolons. A LUID of 0 is none; a device whose name begins with "Blind" has no images. */
+ * numbers, divided by semicolons. A LUID of 0 is none. A device whose name begins with "Blind" has no images,
+ * one of the name "Formatless" images in no format at all. */
 #define DRESSED_VARIABLE "CLD3D_TEST_DEVICES"

@@ -1,5 +1,6 @@
 /* Which OpenCL devices are preferred for a Direct3D adapter: those that are its hardware, by LUID, else by vendor and name.
- * And what can be seen only where a platform has several devices: room for fewer, one of them without images.
+ * And what no device of the tests' machine shows by itself: several of one platform with room for fewer, one without
+ * images, one without the formats.
  *
  * Two real devices (PoCL makes as many as it is told) under a layer that makes them look as graphics cards (dressed.c),
  * and adapters of the fake Direct3D. The cases with "cards" in their names are run again with the looks they need. */
@@ -86,6 +87,16 @@ static void blind(void)
 static void dx9_blind(void)
 {
     run_with("cards, DX9: one without images", "1002:0:gfx1030;1002:0:Blind");
+}
+
+static void formatless(void)
+{
+    run_with("cards: no format", "1002:0:Formatless;1002:0:gfx1036");
+}
+
+static void dx9_formatless(void)
+{
+    run_with("cards, DX9: no format", "1002:0:Formatless;1002:0:gfx1036");
 }
 
 /* ---- what is asked of the looks ---- */
@@ -349,6 +360,41 @@ DX9_CASE(dx9_one_blind, RIG_NO_CONTEXT)
     check_contexts(dx9->rig.platform, devices, dx9->property, dx9->device, CL_INVALID_DX9_MEDIA_ADAPTER_KHR);
 }
 
+/* ---- a device that has none of the formats ---- */
+
+/* The extension has one code for a format that is in its table but not in OpenCL. Buffers need no format. */
+SHARING_CASE(no_format, 0)
+{
+    struct shared shared;
+    if (!dressed())
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        if (kind == KIND_BUFFER)
+            CHECK((shared.object = rig->create_buffer(rig->context, 0, shared.resource, NULL)) != NULL);
+        else
+            for (int i = 0; i < 2; i++) /* the first refusal keeps nothing */
+                refused(rig, rig->context, 0, (enum kind)kind, shared.resource, 0, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+        shared_close(&shared);
+    }
+}
+
+DX9_CASE(dx9_no_format, 0)
+{
+    struct dx9_surface s;
+    cl_int status = 1;
+    if (!dressed() || !CHECK(dx9_make(&s, dx9, &dx9_formats[0], DX9_PLAIN, 64, 48)))
+        return;
+    const ULONG refs = rig_refs(s.surface);
+    for (UINT p = 0; p < 2; p++) {
+        CHECK(dx9_create(dx9, s.context, CL_MEM_READ_WRITE, s.surface, p, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    }
+    CHECK_INT(rig_refs(s.surface), refs);
+    dx9_close_surface(&s);
+}
+
 static const struct tap_test tests[] = {
     {"the LUID tells", by_luid},
     {"the name tells among devices of one vendor", by_name},
@@ -369,6 +415,10 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("cards: one without images", one_blind),
     {"Direct3D 9: a device without images", dx9_blind},
     DX9_TESTS("cards, DX9: one without images", dx9_one_blind),
+    {"a device without the formats", formatless},
+    SHARING_TESTS("cards: no format", no_format),
+    {"Direct3D 9: a device without the formats", dx9_formatless},
+    DX9_TESTS("cards, DX9: no format", dx9_no_format),
 };
 
 TAP_MAIN(tests)
