@@ -1,6 +1,6 @@
 /* Which OpenCL devices are preferred for a Direct3D adapter: those that are its hardware, by LUID, else by vendor and name.
  * And what no device of the tests' machine shows by itself: several of one platform with room for fewer, one without
- * images, one without the formats.
+ * images, one without the formats, one without memory.
  *
  * Two real devices (PoCL makes as many as it is told) under a layer that makes them look as graphics cards (dressed.c),
  * and adapters of the fake Direct3D. The cases with "cards" in their names are run again with the looks they need. */
@@ -97,6 +97,11 @@ static void formatless(void)
 static void dx9_formatless(void)
 {
     run_with("cards, DX9: no format", "1002:0:Formatless;1002:0:gfx1036");
+}
+
+static void memoryless(void)
+{
+    run_with("cards: no memory", "1002:0:gfx1030;1002:0:gfx1036");
 }
 
 /* ---- what is asked of the looks ---- */
@@ -395,6 +400,51 @@ DX9_CASE(dx9_no_format, 0)
     dx9_close_surface(&s);
 }
 
+/* ---- a device that runs out of memory ---- */
+
+static void set_memory(bool some)
+{
+    test_setenv(DRESSED_VARIABLE, some ? "1002:0:gfx1030;1002:0:gfx1036" : "1002:0:Memoryless;1002:0:gfx1036");
+}
+
+/* The driver's code is the call's, nothing is kept and nothing changes hands. */
+SHARING_CASE(no_memory, 0)
+{
+    unsigned char bytes[SHARED_BYTES];
+    struct shared all[KINDS];
+    cl_event none = (cl_event)&none, event = none;
+    if (!dressed())
+        return;
+    set_memory(false);
+    for (int kind = 0; kind < KINDS; kind++)
+        if (shared_resource(rig, (enum kind)kind, 1 + (unsigned)kind, &all[kind])) {
+            refused(rig, rig->context, 0, (enum kind)kind, all[kind].resource, 0, CL_OUT_OF_HOST_MEMORY);
+            shared_close(&all[kind]);
+        }
+    set_memory(true);
+    if (!shared_open_all(rig, 1, all))
+        return;
+    const cl_mem list[] = {all[KIND_2D].object, all[KIND_BUFFER].object};
+    set_memory(false);
+    CHECK_INT(rig->acquire(rig->queue, 2, list, 0, NULL, &event), CL_OUT_OF_HOST_MEMORY);
+    set_memory(true);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(release_one(rig, list[i]), rig->api->not_acquired);
+    CHECK_INT(rig->acquire(rig->queue, 2, list, 0, NULL, NULL), CL_SUCCESS);
+    rig_pattern(bytes, sizeof(bytes), 7);
+    CHECK_INT(cl_write(rig->queue, &all[KIND_BUFFER], bytes, 0, NULL, NULL), CL_SUCCESS);
+    set_memory(false);
+    CHECK_INT(rig->release(rig->queue, 2, list, 0, NULL, &event), CL_OUT_OF_HOST_MEMORY);
+    set_memory(true);
+    CHECK(event == none);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(acquire_one(rig, list[i]), rig->api->already_acquired);
+    CHECK_INT(rig->release(rig->queue, 2, list, 0, NULL, NULL), CL_SUCCESS);
+    CHECK(d3d_has(rig, &all[KIND_BUFFER], 7));
+    CHECK(d3d_has(rig, &all[KIND_2D], 2));
+    shared_close_all(all);
+}
+
 static const struct tap_test tests[] = {
     {"the LUID tells", by_luid},
     {"the name tells among devices of one vendor", by_name},
@@ -419,6 +469,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("cards: no format", no_format),
     {"Direct3D 9: a device without the formats", dx9_formatless},
     DX9_TESTS("cards, DX9: no format", dx9_no_format),
+    {"a device without memory", memoryless},
+    SHARING_TESTS("cards: no memory", no_memory),
 };
 
 TAP_MAIN(tests)
