@@ -136,16 +136,17 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
     return below->clCreateBuffer(context, flags, size, host, status);
 }
 
-static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-                                       const void *from, cl_uint wait_count, const cl_event *wait, cl_event *event)
+static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                                       size_t size, const void *from, cl_uint wait_count, const cl_event *wait,
+                                       cl_event *event)
 {
     if (is_named(device_of(queue), "Memoryless"))
         return CL_OUT_OF_HOST_MEMORY;
     return below->clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from, wait_count, wait, event);
 }
 
-static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-                                      void *to, cl_uint wait_count, const cl_event *wait, cl_event *event)
+static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                                      size_t size, void *to, cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     if (is_named(device_of(queue), "Memoryless"))
         return CL_OUT_OF_HOST_MEMORY;
