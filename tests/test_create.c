@@ -77,6 +77,38 @@ SHARING_CASE(valid_flags, 0)
     }
 }
 
+/* What a sub-buffer with these flags is answered with: its parent's flags say what it may be. */
+static cl_int part_status(cl_mem parent, cl_mem_flags flags)
+{
+    const cl_buffer_region region = {0, 16};
+    cl_int status = 1;
+    cl_mem part = clCreateSubBuffer(parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    if (part)
+        CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    return status;
+}
+
+/* OpenCL knows the access as well, and not only the extension's answers: it is as of an ordinary buffer. */
+SHARING_CASE(flags_of_parts, 0)
+{
+    static const cl_mem_flags flags[] = {CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
+    struct shared shared;
+    if (!shared_resource(rig, KIND_BUFFER, 1, &shared))
+        return;
+    for (int i = 0; i < 3; i++) {
+        shared.object = rig->create_buffer(rig->context, flags[i], shared.resource, NULL);
+        cl_mem plain = clCreateBuffer(rig->context, flags[i], SHARED_BYTES, NULL, NULL);
+        if (!CHECK(shared.object && plain))
+            return;
+        for (int k = 0; k < 3; k++)
+            CHECK_INT(part_status(shared.object, flags[k]), part_status(plain, flags[k]));
+        CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        shared.object = NULL;
+    }
+    shared_close(&shared);
+}
+
 SHARING_CASE(no_place_for_the_code, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
@@ -554,6 +586,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("each kind of resource makes an object", each_kind),
     SHARING_TESTS("resources of each usage, bound and shared or not, make objects", each_usage),
     SHARING_TESTS("the three access flags and none", valid_flags),
+    SHARING_TESTS("OpenCL knows the flags too", flags_of_parts),
     SHARING_TESTS("the place for the code may be NULL", no_place_for_the_code),
     SHARING_TESTS("the context must be one with this interop", context_must_fit),
     SHARING_TESTS("a plain context before any with interop", plain_context_alone),

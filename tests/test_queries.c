@@ -136,6 +136,7 @@ SHARING_CASE(device_arguments, RIG_NO_CONTEXT)
     device = untouched;
     CHECK_INT(rig->get_device_ids(NULL, api->device_source, rig->device, api->all_set, 1, &device, &count),
               CL_INVALID_PLATFORM);
+    CHECK_INT(rig->get_device_ids(NULL, bad_sources[0], NULL, bad_sets[0], 0, &device, NULL), CL_INVALID_PLATFORM);
     CHECK_INT(rig->get_device_ids((cl_platform_id)rig->cl_device, api->device_source, rig->device, api->all_set, 1, &device,
                                   &count), CL_INVALID_PLATFORM);
     for (size_t i = 0; i < sizeof(bad_sources) / sizeof(bad_sources[0]); i++)
@@ -395,6 +396,28 @@ SHARING_CASE(context_two_apis, RIG_NO_CONTEXT)
     for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
         TRY_CONTEXT(rig, CL_INVALID_OPERATION, CL_CONTEXT_PLATFORM, platform, name, device, graphics[i], 0x1234, 0);
         TRY_CONTEXT(rig, CL_INVALID_OPERATION, graphics[i], 0x1234, CL_CONTEXT_PLATFORM, platform, name, device, 0);
+    }
+}
+
+static cl_int context_status(const struct rig *rig, const cl_context_properties *properties)
+{
+    cl_int status = 1;
+    cl_context context = clCreateContext(properties, 1, &rig->cl_device, NULL, NULL, &status);
+    if (context)
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    return status;
+}
+
+/* OpenGL's properties without a value ask for no interop: what the driver says about them counts. */
+SHARING_CASE(context_null_opengl, RIG_NO_CONTEXT)
+{
+    static const cl_context_properties graphics[] = {0x2008, 0x2009, 0x200A, 0x200B, 0x200C}; /* CL_GL_CONTEXT_KHR... */
+    const cl_context_properties platform = (cl_context_properties)rig->platform, name = rig->api->context_device,
+                                device = (cl_context_properties)rig->device;
+    for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
+        const cl_context_properties alone[] = {CL_CONTEXT_PLATFORM, platform, graphics[i], 0, 0},
+                                    beside[] = {CL_CONTEXT_PLATFORM, platform, graphics[i], 0, name, device, 0};
+        CHECK_INT(context_status(rig, beside), context_status(rig, alone));
     }
 }
 
@@ -918,6 +941,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("contexts: values that properties can't have", context_property_values),
     SHARING_TESTS("contexts: the device is no device of the API", context_device_is_none),
     SHARING_TESTS("contexts: no two graphics APIs at once", context_two_apis),
+    SHARING_TESTS("contexts: OpenGL without a value", context_null_opengl),
     SHARING_TESTS("contexts: the driver's checks remain", context_other_arguments),
     SHARING_TESTS("contexts: queries of the extension", context_info),
     SHARING_TESTS("contexts: queries of OpenCL", context_info_of_the_driver),
