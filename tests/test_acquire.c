@@ -586,52 +586,27 @@ SHARING_CASE(out_of_order, 0)
     rig->queue = own;
 }
 
-static const char slow_source[] = "kernel void slow(global uint *to, uint turns)\n"
-                                  "{\n"
-                                  "    uint x = turns;\n"
-                                  "    for (uint i = 0; i < turns; i++) {\n"
-                                  "        x ^= x << 13;\n"
-                                  "        x ^= x >> 17;\n"
-                                  "        x ^= x << 5;\n"
-                                  "    }\n"
-                                  "    to[0] = x;\n"
-                                  "}\n";
-
 /* A release comes after all that is in its queue, also after what does not use its objects. */
-static void release_behind_work(struct rig *rig, cl_kernel kernel)
+SHARING_CASE(out_of_order_work, RIG_OUT_OF_ORDER)
 {
     struct shared shared;
+    struct slow_work work;
     unsigned char bytes[SHARED_BYTES];
-    const size_t one = 1;
-    const cl_uint turns = 50000000;
-    cl_mem other = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 64, NULL, NULL);
-    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(other), &other), CL_SUCCESS);
-    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(turns), &turns), CL_SUCCESS);
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+    if (!slow_open(rig, &work) || !shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
+    rig_pattern(bytes, sizeof(bytes), 2);
     for (int written = 0; written < 2; written++) {
-        cl_event worked = NULL;
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        rig_pattern(bytes, sizeof(bytes), 2);
         if (written)
             CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
-        CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, &one, 0, NULL, &worked), CL_SUCCESS);
+        cl_event worked = slow_start(&work, rig->queue);
         CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
         CHECK_INT(rig_event_status(worked), CL_COMPLETE);
         CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
         CHECK(d3d_has(rig, &shared, 1 + (unsigned)written));
     }
     shared_close(&shared);
-    CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
-}
-
-SHARING_CASE(out_of_order_work, RIG_OUT_OF_ORDER)
-{
-    cl_kernel kernel = rig_kernel(rig, slow_source, "slow");
-    if (!kernel)
-        return;
-    release_behind_work(rig, kernel);
-    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    slow_close(&work);
 }
 
 /* ---- times ---- */
