@@ -681,6 +681,34 @@ SHARING_CASE(profiling, RIG_PROFILING)
     shared_close_all(all);
 }
 
+/* The whole command is in its times: what a release waits for in its call does not come before them. */
+SHARING_CASE(profiling_of_a_release, RIG_PROFILING)
+{
+    struct slow_work work;
+    struct shared shared;
+    cl_ulong time = 0;
+    if (CHECK_INT(ordinary_time(rig->queue, &time), CL_SUCCESS) && time == 0) {
+        SKIP("the driver has no profiling times");
+        return;
+    }
+    if (!slow_open(rig, &work) || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event released = NULL;
+    struct times before, release;
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    cl_event worked = slow_start(&work, rig->queue);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+    if (get_times(worked, &before) && get_times(released, &release)) {
+        CHECK(release.queued < before.end);
+        CHECK(before.end <= release.start);
+    }
+    CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
 SHARING_CASE(no_profiling, 0)
 {
     struct shared shared;
@@ -726,6 +754,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("events: a queue out of order", out_of_order),
     SHARING_TESTS("events: other work of a queue out of order", out_of_order_work),
     SHARING_TESTS("times: with profiling", profiling),
+    SHARING_TESTS("times: of a release that waits", profiling_of_a_release),
     SHARING_TESTS("times: without profiling", no_profiling),
 };
 
