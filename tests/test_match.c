@@ -324,9 +324,12 @@ static void check_contexts(cl_platform_id platform, const cl_device_id devices[2
     CHECK_INT(status, code);
     CHECK_INT(rig_refs(d3d_device), refs);
     /* Without interop they are as good as any. */
-    context = clCreateContext(plain, 2, devices, NULL, NULL, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    const cl_context_properties null[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, property, 0, 0};
+    for (int i = 0; i < 2; i++) {
+        context = clCreateContext(i ? null : plain, 2, devices, NULL, NULL, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    }
 }
 
 SHARING_CASE(one_blind, RIG_NO_CONTEXT)
