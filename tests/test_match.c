@@ -241,6 +241,17 @@ DX9_CASE(dx9_luid, RIG_NO_CONTEXT)
     CHECK(found == all[dx9->extended ? 1 : 0]);
     CHECK_INT(ask_intel(dx9, device, CL_ALL_DEVICES_FOR_DX9_INTEL, &found, &count), CL_SUCCESS);
     CHECK_INT(count, 2);
+    /* A video processor's hardware is that of its Direct3D device. */
+    if (dx9->extended) {
+        struct dx9 of_device = *dx9;
+        of_device.device = device;
+        of_device.adapter_type = CL_ADAPTER_DXVA_KHR;
+        void *dxva = dx9_make_dxva(&of_device);
+        CHECK_INT(ask_dx9(&of_device, 1, (IDirect3DDevice9 *const *)&dxva, dx9_preferred, &found, &count), CL_SUCCESS);
+        CHECK_INT(count, 1);
+        CHECK(found == all[1]);
+        rig_release(dxva);
+    }
     rig_release(device);
 }
 
