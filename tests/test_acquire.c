@@ -121,6 +121,24 @@ SHARING_CASE(queues_alone, RIG_NO_CONTEXT)
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
+/* By the function of OpenCL 2.0. */
+SHARING_CASE(queue_with_properties, 0)
+{
+    static const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+    struct shared shared;
+    cl_int status = 1;
+    cl_command_queue own = rig->queue;
+    rig->queue = clCreateCommandQueueWithProperties(rig->context, rig->cl_device, properties, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    if (rig->queue && shared_open(rig, KIND_2D, 1, &shared)) {
+        CHECK(round_trip(rig, &shared, 1, 2));
+        shared_close(&shared);
+    }
+    if (rig->queue)
+        CHECK_INT(clReleaseCommandQueue(rig->queue), CL_SUCCESS);
+    rig->queue = own;
+}
+
 /* The wrong object at each place of a list: nothing happens to the others. */
 static void refuse_in_lists(const struct rig *rig, const struct shared good[KINDS], cl_mem bad, cl_int code)
 {
@@ -733,6 +751,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("arguments: no objects, but an event", no_objects_but_an_event),
     SHARING_TESTS("arguments: queues", queues),
     SHARING_TESTS("arguments: queues without any interop", queues_alone),
+    SHARING_TESTS("arguments: a queue with a list of properties", queue_with_properties),
     SHARING_TESTS("arguments: objects not made by this API", objects_of_other_origin),
     SHARING_TESTS("arguments: objects of another context", objects_of_another_context),
     SHARING_TESTS("arguments: wait lists", wait_list_arguments),

@@ -77,14 +77,17 @@ SHARING_CASE(valid_flags, 0)
     }
 }
 
-/* What a sub-buffer with these flags is answered with: its parent's flags say what it may be. */
-static cl_int part_status(cl_mem parent, cl_mem_flags flags)
+/* What a sub-buffer with these flags is answered with, and what its flags are: its parent's say what it may be. */
+static cl_int part_status(cl_mem parent, cl_mem_flags flags, cl_mem_flags *answered)
 {
     const cl_buffer_region region = {0, 16};
     cl_int status = 1;
     cl_mem part = clCreateSubBuffer(parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
-    if (part)
+    *answered = 0;
+    if (part) {
+        CHECK_INT(clGetMemObjectInfo(part, CL_MEM_FLAGS, sizeof(*answered), answered, NULL), CL_SUCCESS);
         CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    }
     return status;
 }
 
@@ -100,8 +103,11 @@ SHARING_CASE(flags_of_parts, 0)
         cl_mem plain = clCreateBuffer(rig->context, flags[i], SHARED_BYTES, NULL, NULL);
         if (!CHECK(shared.object && plain))
             return;
-        for (int k = 0; k < 3; k++)
-            CHECK_INT(part_status(shared.object, flags[k]), part_status(plain, flags[k]));
+        for (int k = 0; k < 3; k++) {
+            cl_mem_flags of_shared, of_plain;
+            CHECK_INT(part_status(shared.object, flags[k], &of_shared), part_status(plain, flags[k], &of_plain));
+            CHECK_INT(of_shared, of_plain);
+        }
         CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
         CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
         shared.object = NULL;
