@@ -556,6 +556,26 @@ SHARING_CASE(formats_3d, 0)
     format_table(rig, KIND_3D);
 }
 
+/* Shared beyond the table: the bytes of 8-bit formats that differ from a row in what they mean alone. */
+static const struct format_case beyond[] = {
+    ROW(R8G8B8A8_UNORM_SRGB, RGBA, UNORM_INT8), ROW(R8G8B8A8_TYPELESS, RGBA, UNORM_INT8),
+    ROW(B8G8R8A8_UNORM_SRGB, BGRA, UNORM_INT8), ROW(B8G8R8A8_TYPELESS, BGRA, UNORM_INT8),
+    ROW(B8G8R8X8_UNORM, BGRA, UNORM_INT8),      ROW(B8G8R8X8_UNORM_SRGB, BGRA, UNORM_INT8),
+    ROW(B8G8R8X8_TYPELESS, BGRA, UNORM_INT8),   ROW(A8_UNORM, A, UNORM_INT8),
+};
+
+SHARING_CASE(formats_beyond, 0)
+{
+    unsigned made = 0;
+    for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        made += format_row(rig, &beyond[i], KIND_2D);
+        if (atomic_load(&tap_case.failures) != failures)
+            printf("# with %s\n", beyond[i].name);
+    }
+    CHECK(made >= 2);
+}
+
 SHARING_CASE(formats_not_in_the_table, 0)
 {
     static const struct {
@@ -611,6 +631,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("only the application's references keep a subresource taken", duplicates_and_the_drivers_count),
     SHARING_TESTS("all formats of the table, 2D", formats_2d),
     SHARING_TESTS("all formats of the table, 3D", formats_3d),
+    SHARING_TESTS("formats beyond the table", formats_beyond),
     SHARING_TESTS("formats outside the table are refused", formats_not_in_the_table),
 };
 

@@ -792,6 +792,14 @@ static void check_plane(struct dx9_surface *s, UINT p)
     CHECK_QUERY(clGetImageInfo, object, CL_IMAGE_ARRAY_SIZE, size_t, 0);
 }
 
+static void check_planes(struct dx9_surface *s)
+{
+    const ULONG refs = rig_refs(s->surface);
+    for (UINT p = 0; p < s->format->plane_count; p++)
+        check_plane(s, p);
+    CHECK_INT(rig_refs(s->surface), refs);
+}
+
 DX9_CASE(queries, 0)
 {
     for (unsigned i = 0; i < DX9_FORMAT_COUNT; i++) {
@@ -799,13 +807,29 @@ DX9_CASE(queries, 0)
         const int before = dx9_failures();
         if (!dx9_open_surface(&s, dx9, &dx9_formats[i], DX9_PLAIN, 66, 50))
             continue;
-        const ULONG refs = rig_refs(s.surface);
-        for (UINT p = 0; p < dx9_formats[i].plane_count; p++)
-            check_plane(&s, p);
-        CHECK_INT(rig_refs(s.surface), refs);
+        check_planes(&s);
         dx9_close_surface(&s);
         dx9_remark(before, "with %s", dx9_formats[i].name);
     }
+}
+
+/* P010 and packed YUV, as far as Direct3D has them. */
+DX9_CASE(queries_beyond, 0)
+{
+    unsigned made = 0;
+    for (unsigned i = 0; i < DX9_BEYOND_COUNT; i++) {
+        struct dx9_surface s;
+        const int before = dx9_failures();
+        if (!dx9_make(&s, dx9, &dx9_beyond[i], DX9_PLAIN, 66, 50))
+            continue;
+        if (dx9_share(&s, CL_MEM_READ_WRITE))
+            check_planes(&s);
+        dx9_close_surface(&s);
+        dx9_remark(before, "with %s", dx9_beyond[i].name);
+        made++;
+    }
+    if (!made)
+        SKIP("Direct3D has none of these formats");
 }
 
 /* The type comes back as it was given, not as the device is. */
@@ -1123,6 +1147,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("creation: several objects of one surface", creation_twice),
     {"DXVA-HD: surfaces", dxva_surfaces_case},
     DX9_TESTS("queries: every plane of every format", queries),
+    DX9_TESTS("queries: formats beyond the tables", queries_beyond),
     DX9_TESTS("queries: the type as it was given", queries_of_types),
     DX9_TESTS("queries of other objects", queries_of_others),
     DX9_TESTS("queries of other extensions", queries_by_others),
