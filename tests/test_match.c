@@ -411,6 +411,14 @@ DX9_CASE(dx9_no_format, 0)
         CHECK_INT(status, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
     }
     CHECK_INT(rig_refs(s.surface), refs);
+    /* Nor does the query list any. */
+    clGetSupportedDX9MediaSurfaceFormatsINTEL_fn get;
+    void *address =
+        clGetExtensionFunctionAddressForPlatform(dx9->rig.platform, "clGetSupportedDX9MediaSurfaceFormatsINTEL");
+    cl_uint count = 4711;
+    memcpy(&get, &address, sizeof(address));
+    CHECK_INT(get(s.context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 0, NULL, &count), CL_SUCCESS);
+    CHECK_INT(count, 0);
     dx9_close_surface(&s);
 }
 
