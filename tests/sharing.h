@@ -282,6 +282,48 @@ static inline cl_event user_event(cl_context context)
     return event;
 }
 
+/* Work that takes its time and uses no shared object. */
+struct slow_work {
+    cl_kernel kernel;
+    cl_mem buffer;
+};
+
+static inline bool slow_open(const struct rig *rig, struct slow_work *work)
+{
+    static const char source[] = "kernel void slow(global uint *to, uint turns)\n"
+                                 "{\n"
+                                 "    uint x = turns;\n"
+                                 "    for (uint i = 0; i < turns; i++) {\n"
+                                 "        x ^= x << 13;\n"
+                                 "        x ^= x >> 17;\n"
+                                 "        x ^= x << 5;\n"
+                                 "    }\n"
+                                 "    to[0] = x;\n"
+                                 "}\n";
+    const cl_uint turns = 50000000;
+    work->kernel = rig_kernel(rig, source, "slow");
+    work->buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 64, NULL, NULL);
+    return CHECK(work->kernel && work->buffer) &&
+           CHECK_INT(clSetKernelArg(work->kernel, 0, sizeof(cl_mem), &work->buffer), CL_SUCCESS) &&
+           CHECK_INT(clSetKernelArg(work->kernel, 1, sizeof(turns), &turns), CL_SUCCESS);
+}
+
+/* Enqueues it; the event tells when it is done. */
+static inline cl_event slow_start(const struct slow_work *work, cl_command_queue queue)
+{
+    const size_t one = 1;
+    cl_event event = NULL;
+    CHECK_INT(clEnqueueNDRangeKernel(queue, work->kernel, 1, NULL, &one, &one, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clFlush(queue), CL_SUCCESS);
+    return event;
+}
+
+static inline void slow_close(struct slow_work *work)
+{
+    CHECK_INT(clReleaseKernel(work->kernel), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(work->buffer), CL_SUCCESS);
+}
+
 /* Creates with `kind`'s function, and checks that it fails with `code`, gives NULL and adds no reference. */
 static inline void refused(const struct rig *rig, cl_context context, cl_mem_flags flags, enum kind kind, void *resource,
                            UINT subresource, cl_int code)

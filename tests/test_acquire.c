@@ -121,6 +121,24 @@ SHARING_CASE(queues_alone, RIG_NO_CONTEXT)
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
+/* By the function of OpenCL 2.0. */
+SHARING_CASE(queue_with_properties, 0)
+{
+    static const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+    struct shared shared;
+    cl_int status = 1;
+    cl_command_queue own = rig->queue;
+    rig->queue = clCreateCommandQueueWithProperties(rig->context, rig->cl_device, properties, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    if (rig->queue && shared_open(rig, KIND_2D, 1, &shared)) {
+        CHECK(round_trip(rig, &shared, 1, 2));
+        shared_close(&shared);
+    }
+    if (rig->queue)
+        CHECK_INT(clReleaseCommandQueue(rig->queue), CL_SUCCESS);
+    rig->queue = own;
+}
+
 /* The wrong object at each place of a list: nothing happens to the others. */
 static void refuse_in_lists(const struct rig *rig, const struct shared good[KINDS], cl_mem bad, cl_int code)
 {
@@ -586,6 +604,29 @@ SHARING_CASE(out_of_order, 0)
     rig->queue = own;
 }
 
+/* A release comes after all that is in its queue, also after what does not use its objects. */
+SHARING_CASE(out_of_order_work, RIG_OUT_OF_ORDER)
+{
+    struct shared shared;
+    struct slow_work work;
+    unsigned char bytes[SHARED_BYTES];
+    if (!slow_open(rig, &work) || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 2);
+    for (int written = 0; written < 2; written++) {
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        if (written)
+            CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+        cl_event worked = slow_start(&work, rig->queue);
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(rig_event_status(worked), CL_COMPLETE);
+        CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
+        CHECK(d3d_has(rig, &shared, 1 + (unsigned)written));
+    }
+    shared_close(&shared);
+    slow_close(&work);
+}
+
 /* ---- times ---- */
 
 struct times {
@@ -658,6 +699,34 @@ SHARING_CASE(profiling, RIG_PROFILING)
     shared_close_all(all);
 }
 
+/* The whole command is in its times: what a release waits for in its call does not come before them. */
+SHARING_CASE(profiling_of_a_release, RIG_PROFILING)
+{
+    struct slow_work work;
+    struct shared shared;
+    cl_ulong time = 0;
+    if (CHECK_INT(ordinary_time(rig->queue, &time), CL_SUCCESS) && time == 0) {
+        SKIP("the driver has no profiling times");
+        return;
+    }
+    if (!slow_open(rig, &work) || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event released = NULL;
+    struct times before, release;
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    cl_event worked = slow_start(&work, rig->queue);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+    if (get_times(worked, &before) && get_times(released, &release)) {
+        CHECK(release.queued < before.end);
+        CHECK(before.end <= release.start);
+    }
+    CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
 SHARING_CASE(no_profiling, 0)
 {
     struct shared shared;
@@ -682,6 +751,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("arguments: no objects, but an event", no_objects_but_an_event),
     SHARING_TESTS("arguments: queues", queues),
     SHARING_TESTS("arguments: queues without any interop", queues_alone),
+    SHARING_TESTS("arguments: a queue with a list of properties", queue_with_properties),
     SHARING_TESTS("arguments: objects not made by this API", objects_of_other_origin),
     SHARING_TESTS("arguments: objects of another context", objects_of_another_context),
     SHARING_TESTS("arguments: wait lists", wait_list_arguments),
@@ -701,7 +771,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("events: references", event_references),
     SHARING_TESTS("events: they order commands", events_order_commands),
     SHARING_TESTS("events: a queue out of order", out_of_order),
+    SHARING_TESTS("events: other work of a queue out of order", out_of_order_work),
     SHARING_TESTS("times: with profiling", profiling),
+    SHARING_TESTS("times: of a release that waits", profiling_of_a_release),
     SHARING_TESTS("times: without profiling", no_profiling),
 };
 

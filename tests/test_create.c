@@ -77,6 +77,44 @@ SHARING_CASE(valid_flags, 0)
     }
 }
 
+/* What a sub-buffer with these flags is answered with, and what its flags are: its parent's say what it may be. */
+static cl_int part_status(cl_mem parent, cl_mem_flags flags, cl_mem_flags *answered)
+{
+    const cl_buffer_region region = {0, 16};
+    cl_int status = 1;
+    cl_mem part = clCreateSubBuffer(parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    *answered = 0;
+    if (part) {
+        CHECK_INT(clGetMemObjectInfo(part, CL_MEM_FLAGS, sizeof(*answered), answered, NULL), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    }
+    return status;
+}
+
+/* OpenCL knows the access as well, and not only the extension's answers: it is as of an ordinary buffer. */
+SHARING_CASE(flags_of_parts, 0)
+{
+    static const cl_mem_flags flags[] = {CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
+    struct shared shared;
+    if (!shared_resource(rig, KIND_BUFFER, 1, &shared))
+        return;
+    for (int i = 0; i < 3; i++) {
+        shared.object = rig->create_buffer(rig->context, flags[i], shared.resource, NULL);
+        cl_mem plain = clCreateBuffer(rig->context, flags[i], SHARED_BYTES, NULL, NULL);
+        if (!CHECK(shared.object && plain))
+            return;
+        for (int k = 0; k < 3; k++) {
+            cl_mem_flags of_shared, of_plain;
+            CHECK_INT(part_status(shared.object, flags[k], &of_shared), part_status(plain, flags[k], &of_plain));
+            CHECK_INT(of_shared, of_plain);
+        }
+        CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        shared.object = NULL;
+    }
+    shared_close(&shared);
+}
+
 SHARING_CASE(no_place_for_the_code, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
@@ -518,6 +556,26 @@ SHARING_CASE(formats_3d, 0)
     format_table(rig, KIND_3D);
 }
 
+/* Shared beyond the table: the bytes of 8-bit formats that differ from a row in what they mean alone. */
+static const struct format_case beyond[] = {
+    ROW(R8G8B8A8_UNORM_SRGB, RGBA, UNORM_INT8), ROW(R8G8B8A8_TYPELESS, RGBA, UNORM_INT8),
+    ROW(B8G8R8A8_UNORM_SRGB, BGRA, UNORM_INT8), ROW(B8G8R8A8_TYPELESS, BGRA, UNORM_INT8),
+    ROW(B8G8R8X8_UNORM, BGRA, UNORM_INT8),      ROW(B8G8R8X8_UNORM_SRGB, BGRA, UNORM_INT8),
+    ROW(B8G8R8X8_TYPELESS, BGRA, UNORM_INT8),   ROW(A8_UNORM, A, UNORM_INT8),
+};
+
+SHARING_CASE(formats_beyond, 0)
+{
+    unsigned made = 0;
+    for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        made += format_row(rig, &beyond[i], KIND_2D);
+        if (atomic_load(&tap_case.failures) != failures)
+            printf("# with %s\n", beyond[i].name);
+    }
+    CHECK(made >= 2);
+}
+
 SHARING_CASE(formats_not_in_the_table, 0)
 {
     static const struct {
@@ -554,6 +612,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("each kind of resource makes an object", each_kind),
     SHARING_TESTS("resources of each usage, bound and shared or not, make objects", each_usage),
     SHARING_TESTS("the three access flags and none", valid_flags),
+    SHARING_TESTS("OpenCL knows the flags too", flags_of_parts),
     SHARING_TESTS("the place for the code may be NULL", no_place_for_the_code),
     SHARING_TESTS("the context must be one with this interop", context_must_fit),
     SHARING_TESTS("a plain context before any with interop", plain_context_alone),
@@ -572,6 +631,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("only the application's references keep a subresource taken", duplicates_and_the_drivers_count),
     SHARING_TESTS("all formats of the table, 2D", formats_2d),
     SHARING_TESTS("all formats of the table, 3D", formats_3d),
+    SHARING_TESTS("formats beyond the table", formats_beyond),
     SHARING_TESTS("formats outside the table are refused", formats_not_in_the_table),
 };
 

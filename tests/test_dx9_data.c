@@ -401,6 +401,16 @@ DX9_CASE(planes_together, 0)
     each_planar(dx9, any_order);
 }
 
+/* OpenCL finds this plane of these bytes of a surface. */
+static void expect_plane(struct dx9_surface *s, UINT plane, const unsigned char *expected)
+{
+    unsigned char *found = calloc(1, s->bytes);
+    const size_t at = dx9_offset(s, plane);
+    dx9_cl_read(s, plane, found);
+    CHECK_MEM(found + at, expected + at, dx9_plane_bytes(s, plane));
+    free(found);
+}
+
 static void one_by_one(struct dx9_surface *s)
 {
     unsigned char *expected = dx9_pattern(s, 1);
@@ -409,6 +419,7 @@ static void one_by_one(struct dx9_surface *s)
         unsigned char *new = dx9_pattern(s, 10 + p);
         const size_t at = dx9_offset(s, p);
         dx9_acquire_plane(s, p);
+        expect_plane(s, p, expected);
         dx9_cl_write(s, p, new);
         dx9_release_plane(s, p);
         memcpy(expected + at, new + at, dx9_plane_bytes(s, p));
@@ -426,25 +437,24 @@ DX9_CASE(planes_one_by_one, 0)
 /* While one plane stays acquired another comes and goes. */
 static void overlapping(struct dx9_surface *s)
 {
-    unsigned char *new = dx9_pattern(s, 2), *found = calloc(1, s->bytes);
+    unsigned char *new = dx9_pattern(s, 2), *expected = dx9_pattern(s, 1);
     const UINT last = s->format->plane_count - 1;
     dx9_fill(s, 1);
     dx9_acquire_plane(s, 0);
     dx9_acquire_plane(s, last);
+    expect_plane(s, 0, expected);
+    expect_plane(s, last, expected);
     dx9_cl_write(s, last, new);
     dx9_release_plane(s, last);
     dx9_acquire_plane(s, last);
-    dx9_cl_read(s, last, found);
-    CHECK_MEM(found + dx9_offset(s, last), new + dx9_offset(s, last), dx9_plane_bytes(s, last));
+    expect_plane(s, last, new);
     dx9_cl_write(s, 0, new);
     dx9_release_plane(s, 0);
     dx9_release_plane(s, last);
-    unsigned char *expected = dx9_pattern(s, 1);
     memcpy(expected, new, dx9_plane_bytes(s, 0));
     memcpy(expected + dx9_offset(s, last), new + dx9_offset(s, last), dx9_plane_bytes(s, last));
     dx9_expect_bytes(s, expected);
     free(expected);
-    free(found);
     free(new);
 }
 

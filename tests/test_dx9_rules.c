@@ -4,6 +4,7 @@
 #include "sharing.h"
 
 #include <CL/cl_d3d11.h>
+#include <CL/cl_gl.h>
 
 enum { MOST_DEVICES = 32, WIDTH = 64, HEIGHT = 48 };
 
@@ -320,6 +321,31 @@ DX9_CASE(contexts_with_bad_adapters, RIG_NO_CONTEXT)
                 CL_CONTEXT_ADAPTER_D3D9_KHR, (cl_context_properties)dx9->device);
     rig_close(&d3d11);
     dx9_close_surface(&s);
+}
+
+static cl_int context_status(const struct dx9 *dx9, const cl_context_properties *properties)
+{
+    cl_int status = 1;
+    cl_context context = clCreateContext(properties, 1, &dx9->rig.cl_device, NULL, NULL, &status);
+    if (context)
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    return status;
+}
+
+/* Unlike Direct3D 10 and 11 the extension forbids no other graphics API beside it: what the driver says counts. */
+DX9_CASE(contexts_beside_opengl, RIG_NO_CONTEXT)
+{
+    const cl_context_properties graphics[] = {CL_GL_CONTEXT_KHR, CL_EGL_DISPLAY_KHR, CL_GLX_DISPLAY_KHR, CL_WGL_HDC_KHR,
+                                              CL_CGL_SHAREGROUP_KHR};
+    const ULONG refs = rig_refs(dx9->device);
+    for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
+        const cl_context_properties alone[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform, graphics[i],
+                                               0x1234, 0};
+        const cl_context_properties beside[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform,
+                                                dx9->property, (cl_context_properties)dx9->device, graphics[i], 0x1234, 0};
+        CHECK_INT(context_status(dx9, beside), context_status(dx9, alone));
+    }
+    CHECK_INT(rig_refs(dx9->device), refs);
 }
 
 static void dxva_contexts(struct dx9 *dx9)
@@ -766,6 +792,14 @@ static void check_plane(struct dx9_surface *s, UINT p)
     CHECK_QUERY(clGetImageInfo, object, CL_IMAGE_ARRAY_SIZE, size_t, 0);
 }
 
+static void check_planes(struct dx9_surface *s)
+{
+    const ULONG refs = rig_refs(s->surface);
+    for (UINT p = 0; p < s->format->plane_count; p++)
+        check_plane(s, p);
+    CHECK_INT(rig_refs(s->surface), refs);
+}
+
 DX9_CASE(queries, 0)
 {
     for (unsigned i = 0; i < DX9_FORMAT_COUNT; i++) {
@@ -773,13 +807,29 @@ DX9_CASE(queries, 0)
         const int before = dx9_failures();
         if (!dx9_open_surface(&s, dx9, &dx9_formats[i], DX9_PLAIN, 66, 50))
             continue;
-        const ULONG refs = rig_refs(s.surface);
-        for (UINT p = 0; p < dx9_formats[i].plane_count; p++)
-            check_plane(&s, p);
-        CHECK_INT(rig_refs(s.surface), refs);
+        check_planes(&s);
         dx9_close_surface(&s);
         dx9_remark(before, "with %s", dx9_formats[i].name);
     }
+}
+
+/* P010 and packed YUV, as far as Direct3D has them. */
+DX9_CASE(queries_beyond, 0)
+{
+    unsigned made = 0;
+    for (unsigned i = 0; i < DX9_BEYOND_COUNT; i++) {
+        struct dx9_surface s;
+        const int before = dx9_failures();
+        if (!dx9_make(&s, dx9, &dx9_beyond[i], DX9_PLAIN, 66, 50))
+            continue;
+        if (dx9_share(&s, CL_MEM_READ_WRITE))
+            check_planes(&s);
+        dx9_close_surface(&s);
+        dx9_remark(before, "with %s", dx9_beyond[i].name);
+        made++;
+    }
+    if (!made)
+        SKIP("Direct3D has none of these formats");
 }
 
 /* The type comes back as it was given, not as the device is. */
@@ -1081,6 +1131,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("contexts: properties", contexts),
     DX9_TESTS("contexts: two adapters", contexts_of_two),
     DX9_TESTS("contexts: what is no adapter", contexts_with_bad_adapters),
+    DX9_TESTS("contexts: OpenGL beside it", contexts_beside_opengl),
     {"DXVA-HD: contexts", dxva_contexts_case},
     DX9_TESTS("creation: contexts", creation_contexts),
     DX9_TESTS("creation: adapter types", creation_types),
@@ -1096,6 +1147,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("creation: several objects of one surface", creation_twice),
     {"DXVA-HD: surfaces", dxva_surfaces_case},
     DX9_TESTS("queries: every plane of every format", queries),
+    DX9_TESTS("queries: formats beyond the tables", queries_beyond),
     DX9_TESTS("queries: the type as it was given", queries_of_types),
     DX9_TESTS("queries of other objects", queries_of_others),
     DX9_TESTS("queries of other extensions", queries_by_others),

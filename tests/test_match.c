@@ -1,7 +1,10 @@
 /* Which OpenCL devices are preferred for a Direct3D adapter: those that are its hardware, by LUID, else by vendor and name.
+ * And what no device of the tests' machine shows by itself: several of one platform with room for fewer, one without
+ * images, one without the formats, one without memory.
  *
  * Two real devices (PoCL makes as many as it is told) under a layer that makes them look as graphics cards (dressed.c),
  * and adapters of the fake Direct3D. The cases with "cards" in their names are run again with the looks they need. */
+#include "common/dx9.h"
 #include "dressed.h"
 #include "fake_d3d.h"
 #include "sharing.h"
@@ -60,6 +63,47 @@ static void other_vendor(void)
     run_with("cards: the first", "1002:0:whatever;10de:0:AMD Radeon RX 6800");
 }
 
+static void room(void)
+{
+    run_with("cards: room", "1002:0:gfx1030;1002:0:gfx1036");
+}
+
+/* Plain Direct3D 9 tells no LUID. */
+static void dx9_by_luid(void)
+{
+    run_with("cards, DX9: by LUID or name", "1002:29:AMD Radeon RX 6800;1234:2a:Something else");
+}
+
+static void dx9_lists(void)
+{
+    run_with("cards, DX9: two adapters", "1002:0:gfx1030;10de:0:whatever");
+}
+
+static void blind(void)
+{
+    run_with("cards: one without images", "1002:0:gfx1030;1002:0:Blind");
+}
+
+static void dx9_blind(void)
+{
+    run_with("cards, DX9: one without images", "1002:0:gfx1030;1002:0:Blind");
+}
+
+static void formatless(void)
+{
+    run_with("cards: no format", "1002:0:Formatless;1002:0:gfx1036");
+}
+
+static void dx9_formatless(void)
+{
+    run_with("cards, DX9: no format", "1002:0:Formatless;1002:0:gfx1036");
+}
+
+static void memoryless(void)
+{
+    run_with("cards: no memory", "1002:0:gfx1030;1002:0:gfx1036");
+}
+
 /* ---- what is asked of the looks ---- */
 
 static void preferred_are(struct rig *rig, bool first, bool second)
@@ -107,6 +151,322 @@ SHARING_CASE(none, 0)
     preferred_are(rig, false, false);
 }
 
+/* Room for fewer devices than there are: so many are written, and all are counted. */
+SHARING_CASE(room_for_one, RIG_NO_CONTEXT)
+{
+    const cl_uint sets[] = {rig->api->preferred_set, rig->api->all_set}, source = rig->api->device_source;
+    if (!dressed())
+        return;
+    const struct fake_d3d_adapter adapter = {"Some card", VENDOR, 0x73bf, {0x2a, 0}};
+    fake_d3d_set_adapters(1, &adapter);
+    void *device = rig_another_device(rig);
+    for (int s = 0; s < 2; s++) {
+        cl_device_id all[2] = {NULL, NULL}, few[2] = {NULL, NULL};
+        cl_uint count = 0;
+        CHECK_INT(rig->get_device_ids(rig->platform, source, device, sets[s], 2, all, NULL), CL_SUCCESS);
+        CHECK(all[0] && all[1] && all[0] != all[1]);
+        CHECK_INT(rig->get_device_ids(rig->platform, source, device, sets[s], 1, few, &count), CL_SUCCESS);
+        CHECK_INT(count, 2);
+        CHECK(few[0] == all[0] && few[1] == NULL);
+    }
+    rig_release(device);
+}
+
+/* ---- Direct3D 9 ---- */
+
+/* A device on one of the adapters that the fake Direct3D has now. */
+static IDirect3DDevice9 *device_on(UINT adapter, bool extended)
+{
+    D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE,
+                                        .BackBufferFormat = D3DFMT_X8R8G8B8, .SwapEffect = D3DSWAPEFFECT_DISCARD};
+    const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING;
+    IDirect3D9 *d3d9 = NULL;
+    IDirect3DDevice9 *device = NULL;
+    if (extended)
+        CHECK_INT(Direct3DCreate9Ex(D3D_SDK_VERSION, (IDirect3D9Ex **)&d3d9), S_OK);
+    else
+        d3d9 = Direct3DCreate9(D3D_SDK_VERSION);
+    if (extended)
+        IDirect3D9Ex_CreateDeviceEx((IDirect3D9Ex *)d3d9, adapter, D3DDEVTYPE_HAL, NULL, flags, &parameters, NULL,
+                                    (IDirect3DDevice9Ex **)&device);
+    else
+        IDirect3D9_CreateDevice(d3d9, adapter, D3DDEVTYPE_HAL, NULL, flags, &parameters, &device);
+    CHECK(device != NULL);
+    rig_release(d3d9);
+    return device;
+}
+
+/* The devices for a list of adapters: how many, and the first one. */
+static cl_int ask_dx9(const struct dx9 *dx9, cl_uint count, IDirect3DDevice9 *const *adapters, cl_uint set,
+                      cl_device_id *first, cl_uint *found)
+{
+    cl_uint types[2] = {dx9->adapter_type, dx9->adapter_type};
+    cl_device_id devices[2] = {NULL, NULL};
+    const cl_int status =
+        dx9->get_device_ids(dx9->rig.platform, count, types, (void *)adapters, set, 2, devices, found);
+    *first = devices[0];
+    return status;
+}
+
+static cl_int ask_intel(const struct dx9 *dx9, IDirect3DDevice9 *device, cl_uint set, cl_device_id *first,
+                        cl_uint *found)
+{
+    clGetDeviceIDsFromDX9INTEL_fn function;
+    void *address = clGetExtensionFunctionAddressForPlatform(dx9->rig.platform, "clGetDeviceIDsFromDX9INTEL");
+    memcpy(&function, &address, sizeof(address));
+    return function(dx9->rig.platform, dx9->extended ? CL_D3D9EX_DEVICE_INTEL : CL_D3D9_DEVICE_INTEL, device, set, 1,
+                    first, found);
+}
+
+static const cl_uint dx9_preferred = CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR,
+                     dx9_all = CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR;
+
+/* What a plain device does not tell can't speak against its hardware: vendor and name do. */
+DX9_CASE(dx9_luid, RIG_NO_CONTEXT)
+{
+    cl_device_id all[2], found;
+    cl_uint count = 0;
+    if (!dressed())
+        return;
+    const struct fake_d3d_adapter adapter = {"AMD Radeon(TM) RX 6800", VENDOR, 0x73bf, {0x2a, 0}};
+    fake_d3d_set_adapters(1, &adapter);
+    IDirect3DDevice9 *device = device_on(0, dx9->extended);
+    CHECK_INT(clGetDeviceIDs(dx9->rig.platform, CL_DEVICE_TYPE_ALL, 2, all, NULL), CL_SUCCESS);
+    CHECK_INT(ask_dx9(dx9, 1, &device, dx9_preferred, &found, &count), CL_SUCCESS);
+    CHECK_INT(count, 1);
+    CHECK(found == all[dx9->extended ? 1 : 0]);
+    /* Intel's function gives the same, and both devices where all are asked for. */
+    CHECK_INT(ask_intel(dx9, device, CL_PREFERRED_DEVICES_FOR_DX9_INTEL, &found, &count), CL_SUCCESS);
+    CHECK_INT(count, 1);
+    CHECK(found == all[dx9->extended ? 1 : 0]);
+    CHECK_INT(ask_intel(dx9, device, CL_ALL_DEVICES_FOR_DX9_INTEL, &found, &count), CL_SUCCESS);
+    CHECK_INT(count, 2);
+    /* A video processor's hardware is that of its Direct3D device. */
+    if (dx9->extended) {
+        struct dx9 of_device = *dx9;
+        of_device.device = device;
+        of_device.adapter_type = CL_ADAPTER_DXVA_KHR;
+        void *dxva = dx9_make_dxva(&of_device);
+        CHECK_INT(ask_dx9(&of_device, 1, (IDirect3DDevice9 *const *)&dxva, dx9_preferred, &found, &count), CL_SUCCESS);
+        CHECK_INT(count, 1);
+        CHECK(found == all[1]);
+        rig_release(dxva);
+    }
+    rig_release(device);
+}
+
+/* What is preferred for a list of adapters is so for each of them. */
+DX9_CASE(dx9_two_adapters, RIG_NO_CONTEXT)
+{
+    cl_device_id all[2], found;
+    cl_uint count = 0;
+    if (!dressed())
+        return;
+    const struct fake_d3d_adapter cards[] = {{"Some card", VENDOR, 0x73bf, {0x2a, 0}},
+                                             {"Another", 0x10de, 0x2684, {0x2b, 0}}};
+    fake_d3d_set_adapters(2, cards);
+    IDirect3DDevice9 *first = device_on(0, dx9->extended), *second = device_on(1, dx9->extended);
+    IDirect3DDevice9 *const lists[][2] = {{first, first}, {second, second}, {first, second}, {second, first}};
+    CHECK_INT(clGetDeviceIDs(dx9->rig.platform, CL_DEVICE_TYPE_ALL, 2, all, NULL), CL_SUCCESS);
+    for (int i = 0; i < 4; i++) {
+        const bool same = i < 2;
+        CHECK_INT(ask_dx9(dx9, 2, lists[i], dx9_preferred, &found, &count), same ? CL_SUCCESS : CL_DEVICE_NOT_FOUND);
+        CHECK_INT(count, same ? 1 : 0);
+        CHECK(found == (same ? all[i] : NULL));
+        CHECK_INT(ask_dx9(dx9, 2, lists[i], dx9_all, &found, &count), CL_SUCCESS);
+        CHECK_INT(count, 2);
+    }
+    rig_release(first);
+    rig_release(second);
+}
+
+/* ---- a device without images beside one that has them ---- */
+
+static bool string_lists(cl_platform_id platform, cl_device_id device, const char *extension)
+{
+    static char text[65536];
+    const cl_int status = device ? clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof(text), text, NULL)
+                                 : clGetPlatformInfo(platform, CL_PLATFORM_EXTENSIONS, sizeof(text), text, NULL);
+    return CHECK_INT(status, CL_SUCCESS) && strstr(text, extension);
+}
+
+static bool version_lists(cl_platform_id platform, cl_device_id device, const char *extension)
+{
+    static cl_name_version list[512];
+    size_t size = 0;
+    const cl_int status =
+        device ? clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(list), list, &size)
+               : clGetPlatformInfo(platform, CL_PLATFORM_EXTENSIONS_WITH_VERSION, sizeof(list), list, &size);
+    CHECK_INT(status, CL_SUCCESS);
+    for (size_t i = 0; i < size / sizeof(list[0]); i++)
+        if (strcmp(list[i].name, extension) == 0)
+            return true;
+    return false;
+}
+
+/* A platform lists what all its devices list. */
+static void check_strings(cl_platform_id platform, const cl_device_id devices[2], const char *extension)
+{
+    CHECK(string_lists(platform, devices[0], extension));
+    CHECK(version_lists(platform, devices[0], extension));
+    CHECK(!string_lists(platform, devices[1], extension));
+    CHECK(!version_lists(platform, devices[1], extension));
+    CHECK(!string_lists(platform, NULL, extension));
+    CHECK(!version_lists(platform, NULL, extension));
+}
+
+/* No context in which one of the devices can't share; nothing of Direct3D is kept by the refusal. */
+static void check_contexts(cl_platform_id platform, const cl_device_id devices[2], cl_context_properties property,
+                           void *d3d_device, cl_int code)
+{
+    const cl_context_properties plain[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0},
+                                sharing[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, property,
+                                             (cl_context_properties)d3d_device, 0};
+    const ULONG refs = rig_refs(d3d_device);
+    cl_int status = 1;
+    cl_context context = clCreateContext(sharing, 1, &devices[0], NULL, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    CHECK(clCreateContext(sharing, 1, &devices[1], NULL, NULL, &status) == NULL);
+    CHECK_INT(status, code);
+    CHECK(clCreateContext(sharing, 2, devices, NULL, NULL, &status) == NULL);
+    CHECK_INT(status, code);
+    CHECK(clCreateContextFromType(sharing, CL_DEVICE_TYPE_ALL, NULL, NULL, &status) == NULL);
+    CHECK_INT(status, code);
+    CHECK_INT(rig_refs(d3d_device), refs);
+    /* Without interop they are as good as any. */
+    const cl_context_properties null[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, property, 0, 0};
+    for (int i = 0; i < 2; i++) {
+        context = clCreateContext(i ? null : plain, 2, devices, NULL, NULL, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    }
+}
+
+SHARING_CASE(one_blind, RIG_NO_CONTEXT)
+{
+    const cl_uint sets[] = {rig->api->preferred_set, rig->api->all_set};
+    cl_device_id devices[2] = {NULL, NULL}, found = NULL;
+    cl_uint count = 0;
+    if (!dressed())
+        return;
+    const struct fake_d3d_adapter adapter = {"Some card", VENDOR, 0x73bf, {0x2a, 0}};
+    fake_d3d_set_adapters(1, &adapter);
+    void *device = rig_another_device(rig);
+    CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL), CL_SUCCESS);
+    for (int s = 0; s < 2; s++) {
+        CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, device, sets[s], 1, &found, &count),
+                  CL_SUCCESS);
+        CHECK_INT(count, 1);
+        CHECK(found == devices[0]);
+    }
+    check_strings(rig->platform, devices, rig->api->extension);
+    check_contexts(rig->platform, devices, rig->api->context_device, device, rig->api->invalid_device);
+    rig_release(device);
+}
+
+DX9_CASE(dx9_one_blind, RIG_NO_CONTEXT)
+{
+    cl_device_id devices[2] = {NULL, NULL}, found;
+    cl_uint count = 0;
+    if (!dressed())
+        return;
+    CHECK_INT(clGetDeviceIDs(dx9->rig.platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL), CL_SUCCESS);
+    CHECK_INT(ask_dx9(dx9, 1, &dx9->device, dx9_all, &found, &count), CL_SUCCESS);
+    CHECK_INT(count, 1);
+    CHECK(found == devices[0]);
+    check_strings(dx9->rig.platform, devices, "cl_khr_dx9_media_sharing");
+    check_contexts(dx9->rig.platform, devices, dx9->property, dx9->device, CL_INVALID_DX9_MEDIA_ADAPTER_KHR);
+}
+
+/* ---- a device that has none of the formats ---- */
+
+/* The extension has one code for a format that is in its table but not in OpenCL. Buffers need no format. */
+SHARING_CASE(no_format, 0)
+{
+    struct shared shared;
+    if (!dressed())
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        if (kind == KIND_BUFFER)
+            CHECK((shared.object = rig->create_buffer(rig->context, 0, shared.resource, NULL)) != NULL);
+        else
+            for (int i = 0; i < 2; i++) /* the first refusal keeps nothing */
+                refused(rig, rig->context, 0, (enum kind)kind, shared.resource, 0, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+        shared_close(&shared);
+    }
+}
+
+DX9_CASE(dx9_no_format, 0)
+{
+    struct dx9_surface s;
+    cl_int status = 1;
+    if (!dressed() || !CHECK(dx9_make(&s, dx9, &dx9_formats[0], DX9_PLAIN, 64, 48)))
+        return;
+    const ULONG refs = rig_refs(s.surface);
+    for (UINT p = 0; p < 2; p++) {
+        CHECK(dx9_create(dx9, s.context, CL_MEM_READ_WRITE, s.surface, p, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    }
+    CHECK_INT(rig_refs(s.surface), refs);
+    /* Nor does the query list any. */
+    clGetSupportedDX9MediaSurfaceFormatsINTEL_fn get;
+    void *address =
+        clGetExtensionFunctionAddressForPlatform(dx9->rig.platform, "clGetSupportedDX9MediaSurfaceFormatsINTEL");
+    cl_uint count = 4711;
+    memcpy(&get, &address, sizeof(address));
+    CHECK_INT(get(s.context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 0, NULL, &count), CL_SUCCESS);
+    CHECK_INT(count, 0);
+    dx9_close_surface(&s);
+}
+
+/* ---- a device that runs out of memory ---- */
+
+static void set_memory(bool some)
+{
+    test_setenv(DRESSED_VARIABLE, some ? "1002:0:gfx1030;1002:0:gfx1036" : "1002:0:Memoryless;1002:0:gfx1036");
+}
+
+/* The driver's code is the call's, nothing is kept and nothing changes hands. */
+SHARING_CASE(no_memory, 0)
+{
+    unsigned char bytes[SHARED_BYTES];
+    struct shared all[KINDS];
+    cl_event none = (cl_event)&none, event = none;
+    if (!dressed())
+        return;
+    set_memory(false);
+    for (int kind = 0; kind < KINDS; kind++)
+        if (shared_resource(rig, (enum kind)kind, 1 + (unsigned)kind, &all[kind])) {
+            refused(rig, rig->context, 0, (enum kind)kind, all[kind].resource, 0, CL_OUT_OF_HOST_MEMORY);
+            shared_close(&all[kind]);
+        }
+    set_memory(true);
+    if (!shared_open_all(rig, 1, all))
+        return;
+    const cl_mem list[] = {all[KIND_2D].object, all[KIND_BUFFER].object};
+    set_memory(false);
+    CHECK_INT(rig->acquire(rig->queue, 2, list, 0, NULL, &event), CL_OUT_OF_HOST_MEMORY);
+    set_memory(true);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(release_one(rig, list[i]), rig->api->not_acquired);
+    CHECK_INT(rig->acquire(rig->queue, 2, list, 0, NULL, NULL), CL_SUCCESS);
+    rig_pattern(bytes, sizeof(bytes), 7);
+    CHECK_INT(cl_write(rig->queue, &all[KIND_BUFFER], bytes, 0, NULL, NULL), CL_SUCCESS);
+    set_memory(false);
+    CHECK_INT(rig->release(rig->queue, 2, list, 0, NULL, &event), CL_OUT_OF_HOST_MEMORY);
+    set_memory(true);
+    CHECK(event == none);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(acquire_one(rig, list[i]), rig->api->already_acquired);
+    CHECK_INT(rig->release(rig->queue, 2, list, 0, NULL, NULL), CL_SUCCESS);
+    CHECK(d3d_has(rig, &all[KIND_BUFFER], 7));
+    CHECK(d3d_has(rig, &all[KIND_2D], 2));
+    shared_close_all(all);
+}
+
 static const struct tap_test tests[] = {
     {"the LUID tells", by_luid},
     {"the name tells among devices of one vendor", by_name},
@@ -117,6 +477,22 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("cards: the second", second),
     SHARING_TESTS("cards: both", both),
     SHARING_TESTS("cards: none", none),
+    {"room for fewer than there are", room},
+    SHARING_TESTS("cards: room for one", room_for_one),
+    {"Direct3D 9 by LUID and by name", dx9_by_luid},
+    DX9_TESTS("cards, DX9: by LUID or name", dx9_luid),
+    {"Direct3D 9: the adapters of a list", dx9_lists},
+    DX9_TESTS("cards, DX9: two adapters", dx9_two_adapters),
+    {"a device without images", blind},
+    SHARING_TESTS("cards: one without images", one_blind),
+    {"Direct3D 9: a device without images", dx9_blind},
+    DX9_TESTS("cards, DX9: one without images", dx9_one_blind),
+    {"a device without the formats", formatless},
+    SHARING_TESTS("cards: no format", no_format),
+    {"Direct3D 9: a device without the formats", dx9_formatless},
+    DX9_TESTS("cards, DX9: no format", dx9_no_format),
+    {"a device without memory", memoryless},
+    SHARING_TESTS("cards: no memory", no_memory),
 };
 
 TAP_MAIN(tests)

@@ -4,12 +4,20 @@
 
 /* ---- devices ---- */
 
-static IDXGIAdapter *adapter_of(const struct rig *rig)
+/* Another face of the device, at another address than the one that is named to OpenCL. */
+static IDXGIDevice *dxgi_device_of(const struct rig *rig)
 {
     static const GUID iid = {0x54ec77fa, 0x1377, 0x44e6, {0x8c, 0x32, 0x88, 0xfd, 0x5f, 0x44, 0xc8, 0x4c}};
     IDXGIDevice *dxgi = NULL;
+    CHECK_INT(IUnknown_QueryInterface((IUnknown *)rig->device, &iid, (void **)&dxgi), S_OK);
+    return dxgi;
+}
+
+static IDXGIAdapter *adapter_of(const struct rig *rig)
+{
+    IDXGIDevice *dxgi = dxgi_device_of(rig);
     IDXGIAdapter *adapter = NULL;
-    if (!CHECK_INT(IUnknown_QueryInterface((IUnknown *)rig->device, &iid, (void **)&dxgi), S_OK))
+    if (!dxgi)
         return NULL;
     CHECK_INT(IDXGIDevice_GetAdapter(dxgi, &adapter), S_OK);
     rig_release(dxgi);
@@ -128,6 +136,7 @@ SHARING_CASE(device_arguments, RIG_NO_CONTEXT)
     device = untouched;
     CHECK_INT(rig->get_device_ids(NULL, api->device_source, rig->device, api->all_set, 1, &device, &count),
               CL_INVALID_PLATFORM);
+    CHECK_INT(rig->get_device_ids(NULL, bad_sources[0], NULL, bad_sets[0], 0, &device, NULL), CL_INVALID_PLATFORM);
     CHECK_INT(rig->get_device_ids((cl_platform_id)rig->cl_device, api->device_source, rig->device, api->all_set, 1, &device,
                                   &count), CL_INVALID_PLATFORM);
     for (size_t i = 0; i < sizeof(bad_sources) / sizeof(bad_sources[0]); i++)
@@ -161,8 +170,11 @@ SHARING_CASE(device_objects, RIG_NO_CONTEXT)
     struct rig other;
     struct shared shared;
     IDXGIAdapter *adapter = adapter_of(rig);
-    if (!adapter)
+    IDXGIDevice *dxgi = dxgi_device_of(rig);
+    if (!adapter || !dxgi)
         return;
+    CHECK_INT(ask_one(rig, rig->api->device_source, dxgi), CL_INVALID_VALUE);
+    rig_release(dxgi);
     CHECK_INT(ask_one(rig, rig->api->device_source, NULL), CL_INVALID_VALUE);
     CHECK_INT(ask_one(rig, rig->api->adapter_source, NULL), CL_INVALID_VALUE);
     CHECK_INT(ask_one(rig, rig->api->device_source, adapter), CL_INVALID_VALUE);
@@ -346,9 +358,13 @@ SHARING_CASE(context_device_is_none, RIG_NO_CONTEXT)
     struct rig other;
     struct shared shared;
     IDXGIAdapter *adapter = adapter_of(rig);
+    IDXGIDevice *dxgi = dxgi_device_of(rig);
     if (adapter)
         TRY_CONTEXT(rig, code, CL_CONTEXT_PLATFORM, platform, name, (cl_context_properties)adapter, 0);
+    if (dxgi)
+        TRY_CONTEXT(rig, code, CL_CONTEXT_PLATFORM, platform, name, (cl_context_properties)dxgi, 0);
     rig_release(adapter);
+    rig_release(dxgi);
     if (shared_resource(rig, KIND_BUFFER, 1, &shared)) {
         TRY_CONTEXT(rig, code, CL_CONTEXT_PLATFORM, platform, name, (cl_context_properties)shared.resource, 0);
         shared_close(&shared);
@@ -380,6 +396,28 @@ SHARING_CASE(context_two_apis, RIG_NO_CONTEXT)
     for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
         TRY_CONTEXT(rig, CL_INVALID_OPERATION, CL_CONTEXT_PLATFORM, platform, name, device, graphics[i], 0x1234, 0);
         TRY_CONTEXT(rig, CL_INVALID_OPERATION, graphics[i], 0x1234, CL_CONTEXT_PLATFORM, platform, name, device, 0);
+    }
+}
+
+static cl_int context_status(const struct rig *rig, const cl_context_properties *properties)
+{
+    cl_int status = 1;
+    cl_context context = clCreateContext(properties, 1, &rig->cl_device, NULL, NULL, &status);
+    if (context)
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    return status;
+}
+
+/* OpenGL's properties without a value ask for no interop: what the driver says about them counts. */
+SHARING_CASE(context_null_opengl, RIG_NO_CONTEXT)
+{
+    static const cl_context_properties graphics[] = {0x2008, 0x2009, 0x200A, 0x200B, 0x200C}; /* CL_GL_CONTEXT_KHR... */
+    const cl_context_properties platform = (cl_context_properties)rig->platform, name = rig->api->context_device,
+                                device = (cl_context_properties)rig->device;
+    for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
+        const cl_context_properties alone[] = {CL_CONTEXT_PLATFORM, platform, graphics[i], 0, 0},
+                                    beside[] = {CL_CONTEXT_PLATFORM, platform, graphics[i], 0, name, device, 0};
+        CHECK_INT(context_status(rig, beside), context_status(rig, alone));
     }
 }
 
@@ -704,13 +742,30 @@ static char *read_extensions(const struct subject *s)
     return text;
 }
 
+/* What a device that shares lists. The Khronos extensions have a version. */
+static const struct {
+    const char *name;
+    cl_version version; /* 0: not looked at */
+} shared_by_all[] = {
+    {"cl_khr_d3d10_sharing", CL_MAKE_VERSION(1, 0, 0)},
+    {"cl_khr_d3d11_sharing", CL_MAKE_VERSION(1, 0, 0)},
+    {"cl_khr_dx9_media_sharing", CL_MAKE_VERSION(1, 0, 0)},
+    {"cl_nv_d3d10_sharing", 0},
+    {"cl_nv_d3d11_sharing", 0},
+    {"cl_intel_d3d11_nv12_media_sharing", 0},
+    {"cl_intel_dx9_media_sharing", 0},
+    {"cl_intel_sharing_format_query", 0},
+};
+enum { SHARED_BY_ALL = sizeof(shared_by_all) / sizeof(shared_by_all[0]) };
+
 static void check_extensions(const struct subject *s, bool shares)
 {
     char *text = read_extensions(s);
     if (!text)
         return;
-    CHECK_INT(count_word(text, "cl_khr_d3d11_sharing"), shares);
-    CHECK_INT(count_word(text, "cl_khr_d3d10_sharing"), shares);
+    for (int i = 0; i < SHARED_BY_ALL; i++)
+        if (!CHECK_INT(count_word(text, shared_by_all[i].name), shares))
+            printf("# %s\n", shared_by_all[i].name);
     free(text);
 }
 
@@ -738,14 +793,23 @@ static void extension_strings(void)
     CHECK(checked >= 1);
 }
 
-static unsigned count_version(const cl_name_version *list, size_t count, const char *name)
+#ifndef _WIN32
+/* With those that have no devices, and so nothing to list. */
+static void extension_strings_again(void)
+{
+    CHECK_INT(run_again("extensions: strings and their sizes", "OCL_ICD_VENDORS", "/etc/OpenCL/vendors"), 1);
+}
+#endif
+
+static unsigned count_version(const cl_name_version *list, size_t count, const char *name, cl_version version)
 {
     unsigned found = 0;
     for (size_t i = 0; i < count; i++) {
         if (strcmp(list[i].name, name) != 0)
             continue;
         found++;
-        CHECK_INT(list[i].version, CL_MAKE_VERSION(1, 0, 0));
+        if (version)
+            CHECK_INT(list[i].version, version);
     }
     return found;
 }
@@ -766,8 +830,9 @@ static bool check_versions(const struct subject *s)
     CHECK_INT(again, size);
     CHECK_INT(s->device ? clGetDeviceInfo(s->device, name, size - 1, list, NULL)
                         : clGetPlatformInfo(s->platform, name, size - 1, list, NULL), CL_INVALID_VALUE);
-    CHECK_INT(count_version(list, size / sizeof(list[0]), "cl_khr_d3d11_sharing"), 1);
-    CHECK_INT(count_version(list, size / sizeof(list[0]), "cl_khr_d3d10_sharing"), 1);
+    for (int i = 0; i < SHARED_BY_ALL; i++)
+        if (!CHECK_INT(count_version(list, size / sizeof(list[0]), shared_by_all[i].name, shared_by_all[i].version), 1))
+            printf("# %s\n", shared_by_all[i].name);
     return true;
 }
 
@@ -884,6 +949,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("contexts: values that properties can't have", context_property_values),
     SHARING_TESTS("contexts: the device is no device of the API", context_device_is_none),
     SHARING_TESTS("contexts: no two graphics APIs at once", context_two_apis),
+    SHARING_TESTS("contexts: OpenGL without a value", context_null_opengl),
     SHARING_TESTS("contexts: the driver's checks remain", context_other_arguments),
     SHARING_TESTS("contexts: queries of the extension", context_info),
     SHARING_TESTS("contexts: queries of OpenCL", context_info_of_the_driver),
@@ -895,6 +961,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("objects: sizes of levels", sizes_of_levels),
     SHARING_TESTS("programs: kernels tell what they read, options are as given", kernels_tell_their_access),
     {"extensions: strings and their sizes", extension_strings},
+#ifndef _WIN32
+    {"all platforms: extension strings", extension_strings_again},
+#endif
     SHARING_TESTS("extensions: the lists with versions", extension_versions),
     SHARING_TESTS("functions by name", functions_by_name),
 #ifdef _WIN32

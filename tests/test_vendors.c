@@ -200,6 +200,12 @@ SHARING_CASE(query_arguments, 0)
         return;
     CHECK_INT(query(rig, NULL, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 0, NULL, &count), CL_INVALID_CONTEXT);
     CHECK_INT(query(rig, plain, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 0, NULL, &count), CL_INVALID_CONTEXT);
+    struct rig other;
+    if (rig_open(&other, other_api(rig), 0)) {
+        CHECK_INT(query(rig, other.context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 0, NULL, &count),
+                  CL_INVALID_CONTEXT);
+        rig_close(&other);
+    }
     CHECK_INT(query(rig, rig->context, 0x4711000, CL_MEM_OBJECT_IMAGE2D, 0, 0, NULL, &count), CL_INVALID_VALUE);
     CHECK_INT(query(rig, rig->context, CL_MEM_READ_WRITE, 0x4711, 0, 0, NULL, &count), CL_INVALID_VALUE);
     CHECK_INT(query(rig, rig->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 0, formats, &count), CL_INVALID_VALUE);

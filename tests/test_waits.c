@@ -76,6 +76,33 @@ SHARING_CASE(work_of_another_queue, 0)
     CHECK_INT(clReleaseCommandQueue(third), CL_SUCCESS);
 }
 
+/* Also if it has nothing to do with the objects, and whether they were written to or not. */
+SHARING_CASE(other_work_of_another_queue, 0)
+{
+    struct shared all[KINDS];
+    struct slow_work work;
+    unsigned char bytes[SHARED_BYTES];
+    cl_command_queue second = make_queue(rig, rig->context, 0);
+    if (!slow_open(rig, &work) || !shared_open_all(rig, 1, all))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 70);
+    for (unsigned i = 0; i < 2 * KINDS; i++) {
+        const bool writes = i % 2;
+        const struct shared *shared = &all[i / 2];
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        if (writes)
+            CHECK_INT(cl_write(rig->queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+        cl_event worked = slow_start(&work, second);
+        CHECK_INT(rig->release(rig->queue, 1, &shared->object, 1, &worked, NULL), CL_SUCCESS);
+        CHECK_INT(rig_event_status(worked), CL_COMPLETE);
+        CHECK(d3d_has(rig, shared, writes ? 70 : 1 + i / 2));
+        end_event(worked);
+    }
+    shared_close_all(all);
+    slow_close(&work);
+    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
+}
+
 /* ---- an acquire behind a user event ---- */
 
 /* The call returns at once and the object is acquired from then on; the event tells when its bytes are there. */
@@ -693,6 +720,7 @@ SHARING_CASE(unrelated_user_events, 0)
 static const struct tap_test tests[] = {
     SHARING_TESTS("complete events", complete_events),
     SHARING_TESTS("work of another queue", work_of_another_queue),
+    SHARING_TESTS("other work of another queue", other_work_of_another_queue),
     SHARING_TESTS("acquire behind a user event", acquire_waits),
     SHARING_TESTS("acquire after a failure", acquire_after_a_failure),
     SHARING_TESTS("release after a failure", release_after_a_failure),

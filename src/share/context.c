@@ -193,6 +193,35 @@ static cl_context create_below(const struct creation *c, const cl_context_proper
     return below()->clCreateContext(properties, c->device_count, c->devices, c->notify, c->user_data, status);
 }
 
+/* Whether each device of a context may interoperate with Direct3D. */
+static bool devices_share(cl_context handle)
+{
+    cl_device_id devices[64];
+    size_t size = 0;
+    if (below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS)
+        return true; /* the driver's own limit, not ours */
+    for (size_t i = 0; i < size / sizeof(devices[0]); i++)
+        if (!device_supports_sharing(devices[i]))
+            return false;
+    return true;
+}
+
+/* Asked of the finished context: only the driver knows which devices a type stands for. */
+static cl_context create_sharing(const struct creation *c, const struct context_record *context,
+                                 const cl_context_properties *properties, cl_int *status)
+{
+    cl_context handle = create_below(c, properties, status);
+    if (*status != CL_SUCCESS)
+        return NULL; /* PoCL 3.1 gives a context and an error for a type without devices */
+    if (!context->interop_count || devices_share(handle))
+        return handle;
+    below()->clReleaseContext(handle);
+    const struct d3d_api *api = context->interop[0].api;
+    *status = log_refuse(c->call, api->invalid_device, "a device of the context has no images: it can't share with %s",
+                         api->name);
+    return NULL;
+}
+
 static cl_context create_recorded(const struct creation *c, const cl_context_properties *properties, cl_int *status)
 {
     struct context_record *context = record_from(properties);
@@ -203,9 +232,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
     else
         *status = read_properties(c->call, context, driver);
     if (*status == CL_SUCCESS)
-        handle = create_below(c, driver[0] ? driver : NULL, status); /* our properties may have been all */
-    if (*status != CL_SUCCESS)
-        handle = NULL; /* PoCL 3.1 gives a context and an error for a type without devices */
+        handle = create_sharing(c, context, driver[0] ? driver : NULL, status); /* ours may have been all */
     free(driver);
     if (handle) {
         context->head.handle = handle;

@@ -1,8 +1,8 @@
 /* Which OpenCL devices are the hardware of a Direct3D adapter.
  *
- * A LUID tells for certain, where the driver has one. Where none comes through (under Wine) what both sides know: the
- * vendor, and the name among several of one vendor. A program that takes the preferred devices may stop at a second one
- * (FFmpeg), so only the best match over all platforms counts. */
+ * A LUID tells for certain, where both sides have one. Where none comes through (under Wine, and from plain Direct3D 9)
+ * what both sides know does: the vendor, and the name among several of one vendor. A program that takes the preferred
+ * devices may stop at a second one (FFmpeg), so only the best match over all platforms counts. */
 #include "share/share.h"
 
 #include "d3d/dxgi.h"
@@ -38,6 +38,13 @@ static bool get_luid(cl_device_id device, uint8_t *luid)
     cl_bool valid = CL_FALSE;
     return below()->clGetDeviceInfo(device, DEVICE_LUID_VALID, sizeof(valid), &valid, NULL) == CL_SUCCESS && valid &&
            below()->clGetDeviceInfo(device, DEVICE_LUID, 8, luid, NULL) == CL_SUCCESS;
+}
+
+/* Plain Direct3D 9 tells none: then it is nothing but zeros. */
+static bool has_luid(const struct d3d_adapter *adapter)
+{
+    static const uint8_t none[sizeof(adapter->luid)];
+    return memcmp(adapter->luid, none, sizeof(none)) != 0;
 }
 
 static bool is_cpu(cl_device_id device)
@@ -80,7 +87,7 @@ static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
 {
     uint8_t luid[8];
     cl_uint vendor = 0;
-    if (get_luid(device, luid))
+    if (has_luid(adapter) && get_luid(device, luid))
         return memcmp(luid, adapter->luid, sizeof(luid)) == 0 ? MATCH_LUID : MATCH_NONE;
     below()->clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor, NULL);
     if (adapter->software || is_cpu(device) || vendor != adapter->vendor)
