@@ -337,12 +337,13 @@ DX9_CASE(contexts_beside_opengl, RIG_NO_CONTEXT)
 {
     const cl_context_properties graphics[] = {CL_GL_CONTEXT_KHR, CL_EGL_DISPLAY_KHR, CL_GLX_DISPLAY_KHR, CL_WGL_HDC_KHR,
                                               CL_CGL_SHAREGROUP_KHR};
+    const cl_context_properties platform = (cl_context_properties)dx9->rig.platform,
+                                device = (cl_context_properties)dx9->device;
     const ULONG refs = rig_refs(dx9->device);
     for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
-        const cl_context_properties alone[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform, graphics[i],
-                                               0x1234, 0};
-        const cl_context_properties beside[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform,
-                                                dx9->property, (cl_context_properties)dx9->device, graphics[i], 0x1234, 0};
+        const cl_context_properties alone[] = {CL_CONTEXT_PLATFORM, platform, graphics[i], 0x1234, 0};
+        const cl_context_properties beside[] = {CL_CONTEXT_PLATFORM, platform, dx9->property, device, graphics[i], 0x1234,
+                                                0};
         CHECK_INT(context_status(dx9, beside), context_status(dx9, alone));
     }
     CHECK_INT(rig_refs(dx9->device), refs);
