@@ -212,6 +212,49 @@ DX9_CASE(deferred, RIG_NO_CONTEXT)
     free(bytes);
 }
 
+/* ---- objects that are made anew for each frame ---- */
+
+static void frame_of_new_objects(struct dx9_surface *s, unsigned seed)
+{
+    if (!dx9_share(s, CL_MEM_READ_WRITE))
+        return;
+    dx9_fill(s, seed);
+    dx9_acquire(s);
+    dx9_cl_expect(s, seed);
+    dx9_cl_fill(s, seed + 1);
+    dx9_release(s);
+    dx9_expect(s, seed + 1);
+    for (UINT plane = 0; plane < s->format->plane_count; plane++) {
+        CHECK_INT(clReleaseMemObject(s->planes[plane]), CL_SUCCESS);
+        s->planes[plane] = NULL;
+    }
+}
+
+/* Surfaces of one size and of all kinds take turns: what a context keeps of one never serves another. */
+DX9_CASE(made_anew, 0)
+{
+    struct dx9_surface surfaces[2 * DX9_KINDS + 2];
+    unsigned count = 0;
+    for (unsigned i = 0; i < 2 * DX9_KINDS; i++)
+        count += dx9_make(&surfaces[count], dx9, BGRA8, (enum dx9_kind)(i / 2), WIDTH, HEIGHT);
+    for (unsigned i = 0; i < 2; i++)
+        count += dx9_make(&surfaces[count], dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT);
+    CHECK(count >= 4);
+    for (unsigned turn = 0; turn < 3; turn++) {
+        for (unsigned i = 0; i < count; i++) {
+            struct dx9_surface *s = &surfaces[turn % 2 ? count - 1 - i : i];
+            const int before = dx9_failures();
+            const ULONG device_refs = rig_refs(dx9->device);
+            frame_of_new_objects(s, 10 * i + turn);
+            CHECK_INT(rig_refs(dx9->device), device_refs); /* what is kept is no resource of Direct3D's */
+            CHECK_INT(rig_refs(s->surface), 1);
+            dx9_remark(before, "%s, kind %d", s->format->name, (int)s->kind);
+        }
+    }
+    while (count > 0)
+        dx9_close_surface(&surfaces[--count]);
+}
+
 #ifndef _WIN32
 
 /* ---- lost devices ---- */
@@ -478,6 +521,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("everything is given back in any order", every_order),
     DX9_TESTS("copies on the way go with the object", copies_on_the_way),
     DX9_TESTS("a deferred release holds what it needs", deferred),
+    DX9_TESTS("objects made anew for each frame", made_anew),
 #ifndef _WIN32
     DX9_TESTS("a lost device fails the command", lost),
     DX9_TESTS("a device that is lost in any call", lost_in_any_call),

@@ -21,6 +21,7 @@ struct surface_desc {
     const struct format_row *format; /* of the plane; NULL for a buffer */
     uint32_t width, height, depth;   /* of the plane at its mip level, in texels; a buffer: bytes, 1, 1 */
     uint32_t subresource;            /* Direct3D's own index; a planar texture's slice */
+    uint32_t staging_kind;           /* resources that differ in it may need other staging copies */
     bool dynamic;                    /* the CPU writes to it, the GPU only reads: no copy may have it as destination */
     bool whole_level;                /* one plane among several, and `store` writes all of them: what the staging copy
                                         has of the others must be fresh */
@@ -95,7 +96,8 @@ struct d3d_ops {
     /* Makes the staging copy, of the subresource's size, readable and writable by the CPU; and frees it. */
     bool (*stage)(struct surface *surface);
     void (*unstage)(struct surface *surface);
-    bool staging_serves_alike; /* a staging copy can serve any resource of the device with the same description */
+    /* Whether the staging copy can serve any resource of the device with the same description. */
+    bool (*staging_serves_alike)(const struct surface *surface);
     bool changes_rows;         /* the staging copy is memory of ours, and its texels can be others than the surface's */
     /* Around the fetches and maps of one command, or around its stores: what planes of one surface have in common is done
      * once meanwhile. `end` returns false if Direct3D failed at it, and then nothing in between counts. NULL: there is

@@ -175,6 +175,16 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
     return DESCRIBED;
 }
 
+/* Such a surface can't always be locked, another of the same usage can. */
+static bool is_texture_level(IDirect3DSurface9 *surface)
+{
+    void *texture = NULL;
+    if (FAILED(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DBaseTexture9, &texture)))
+        return false;
+    com_release(texture);
+    return true;
+}
+
 static enum describe_status describe(void *device, void *resource, enum surface_kind kind, uint32_t plane,
                                      struct surface_desc *desc, char *why, size_t why_size)
 {
@@ -197,6 +207,8 @@ static enum describe_status describe(void *device, void *resource, enum surface_
         snprintf(why, why_size, "the surface does not describe itself");
     } else {
         status = describe_surface(&d, plane, desc, why, why_size);
+        if (status == DESCRIBED)
+            desc->staging_kind = (uint32_t)d.Usage << 1 | is_texture_level(surface);
     }
     com_release(surface);
     return status;
@@ -396,6 +408,13 @@ static bool stage(struct surface *surface)
     return done;
 }
 
+/* One that is memory of ours alone. What Direct3D has made for the others would hold the device, and keep it from a reset. */
+static bool staging_serves_alike(const struct surface *surface)
+{
+    const struct staging *staging = surface->staging;
+    return staging->way == BY_LOCK && !(surface->desc.staging_kind >> 1 & D3DUSAGE_RENDERTARGET);
+}
+
 /* Where a plane begins in the locked surface, and its pitch. NV12 and P010: chroma below luma with the same pitch; YV12: V
  * and U below luma with half of it. */
 static char *plane_rows(const struct surface *surface, size_t *pitch)
@@ -523,8 +542,8 @@ static bool store(struct surface *surface)
     {                                                                                                                  \
         .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release,                 \
         .adapter = find_adapter, .describe = describe, .opens_handle = opens_handle, .stage = stage,                   \
-        .unstage = unstage, .changes_rows = true, .begin = begin, .end = end, .fetch = fetch, .map = map,              \
-        .unmap = unmap, .store = store,                                                                                \
+        .unstage = unstage, .staging_serves_alike = staging_serves_alike, .changes_rows = true, .begin = begin,        \
+        .end = end, .fetch = fetch, .map = map, .unmap = unmap, .store = store,                                        \
     }
 static const struct d3d_ops device_ops = OPS(open_device, device_adapter), dxva_ops = OPS(open_dxva_device, dxva_adapter);
 #undef OPS

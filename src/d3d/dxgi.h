@@ -54,8 +54,10 @@ enum describe_status dxgi_describe_texture(const struct texture_facts *facts, en
 enum describe_status dxgi_describe_buffer(uint32_t bytes, bool immutable, bool dynamic, struct surface_desc *desc,
                                           char *why, size_t why_size);
 
-/* d3d_ops.unstage for both: the staging copy is one COM object. */
+/* d3d_ops.unstage and staging_serves_alike for both: the staging copy is one COM object, of which the description tells
+ * all. */
 void dxgi_unstage(struct surface *surface);
+bool dxgi_staging_serves_alike(const struct surface *surface);
 
 /* Width and height of the staging copy: the whole texture level where the surface is one plane of it. */
 uint32_t dxgi_staging_width(const struct surface_desc *desc);

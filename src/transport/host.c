@@ -78,13 +78,13 @@ static bool need_staging(struct transfer *transfer)
     const struct d3d_ops *ops = transfer->surface.api->ops;
     if (transfer->surface.desc.kind != SURFACE_BUFFER)
         find_converter(transfer);
-    return (ops->staging_serves_alike && pool_take(transfer->pool, &transfer->surface)) || ops->stage(&transfer->surface);
+    return pool_take(transfer->pool, &transfer->surface) || ops->stage(&transfer->surface);
 }
 
 static void drop_staging(struct transfer *transfer)
 {
     const struct d3d_ops *ops = transfer->surface.api->ops;
-    if (ops->staging_serves_alike && !transfer->failed)
+    if (!transfer->failed && ops->staging_serves_alike(&transfer->surface))
         pool_give(transfer->pool, &transfer->surface);
     else
         ops->unstage(&transfer->surface);

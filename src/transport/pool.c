@@ -3,7 +3,7 @@
 static bool same_shape(const struct surface_desc *a, const struct surface_desc *b)
 {
     return a->kind == b->kind && a->format == b->format && a->width == b->width && a->height == b->height &&
-           a->depth == b->depth && a->whole_level == b->whole_level;
+           a->depth == b->depth && a->staging_kind == b->staging_kind && a->whole_level == b->whole_level;
 }
 
 /* Takes one out, in whose place the later ones move up. */
