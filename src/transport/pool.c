@@ -32,6 +32,7 @@ void pool_give(struct staging_pool *pool, struct surface *surface)
 {
     struct surface leaves = {.staging = NULL}, given = *surface;
     given.resource = NULL;
+    given.change = NULL;
     surface->staging = NULL;
     os_lock(&pool->lock);
     if (pool->closed)
