@@ -47,7 +47,7 @@ static void begin(void)
 #endif
 }
 
-/* What Direct3D or the test itself makes to look at the bytes is not counted. */
+/* Without a look at the bytes, for which the test would make resources of its own. */
 static void turns(const struct rig *rig, struct shared *shared, unsigned count)
 {
     for (unsigned turn = 0; turn < count; turn++) {

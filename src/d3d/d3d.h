@@ -115,7 +115,8 @@ struct d3d_ops {
 
 enum d3d_family { FAMILY_D3D11, FAMILY_D3D10, FAMILY_DX9 };
 
-/* One Direct3D API as data; one kind of adapter of DX9 media sharing, by Khronos's or by Intel's name. Token and error values: the extension's header. */
+/* One Direct3D API as data; one kind of adapter of DX9 media sharing, by Khronos's or by Intel's name. Token and error
+ * values: the extension's header. */
 struct d3d_api {
     const char *name;      /* "Direct3D 11" */
     const char *extension; /* "cl_khr_d3d11_sharing" */

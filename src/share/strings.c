@@ -32,7 +32,8 @@ static cl_int ask(const struct subject *s, cl_uint name, size_t room, void *to, 
                      : below()->clGetPlatformInfo(s->platform, name, room, to, size_ret);
 }
 
-/* Whether our extensions belong into the string. The specification: a platform lists the extension if and only if all its devices do. */
+/* Whether our extensions belong into the string. The specification: a platform lists the extension if and only if all its
+ * devices do. */
 static bool subject_shares(const struct subject *s)
 {
     if (s->device ? aside_device(s->device) : aside_platform(s->platform))
