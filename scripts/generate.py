@@ -247,6 +247,36 @@ def guard_file(functions):
     return c_file(out)
 
 
+# -- commands that wait, where a thread of ours may flush their queue ---------------------------------------------------
+
+def blocking_argument(f):
+    return next((name for text, name in f.params if name.startswith("blocking_")), None)
+
+
+def waiting_call(f, result):
+    """The call with the words of `wait` in place of what it was given."""
+    words = {blocking_argument(f): "wait.blocking", "event": "wait.event", "errcode_ret": "&status"}
+    return wrap(f"    {result} = lacking.{f.name}(", ", ".join(words.get(name, name) for _, name in f.params) + ");")
+
+
+def blocking_file(functions):
+    mine = [f for f in functions if not f.own and f.exported and blocking_argument(f)]
+    out = ['#include "complete/blocking.h"', ""]
+    for f in mine:
+        out += [signature(f, f"waited_{f.name}"), "{", "    struct blocking wait;"]
+        begin = f"    blocking_begin(&wait, command_queue, {blocking_argument(f)}, event);"
+        if f.result == "cl_int":
+            out += [begin, waiting_call(f, "const cl_int status"), "    return blocking_end(&wait, status);"]
+        else:
+            out += ["    cl_int status;", begin, waiting_call(f, "void *mapped"),
+                    "    return blocking_mapped(&wait, mapped, status, errcode_ret);"]
+        out += ["}", ""]
+    out += ["void blocking_install_generated(cl_icd_dispatch *table)", "{"]
+    out += [f"    table->{f.name} = waited_{f.name};" for f in mine]
+    out += ["}"]
+    return c_file(out)
+
+
 # -- what a companion stands in for -----------------------------------------------------------------------------------
 
 # Wine's opencl.dll has them, and they fail.
@@ -289,6 +319,7 @@ def outputs():
         "src/doors/exports_generated.c": exports_file(functions),
         "src/doors/OpenCL.def": def_file(functions),
         "src/share/guard_generated.c": guard_file(functions),
+        "src/complete/blocking_generated.c": blocking_file(functions),
         "src/host/guest_generated.c": guest_file(functions),
     }
 

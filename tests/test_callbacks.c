@@ -373,6 +373,197 @@ static void calls_again(void)
     close_base(&relay.base);
 }
 
+/* ---- commands that wait, beside callbacks ---- */
+
+enum { SIDE = 8, BLOCK_BYTES = SIDE * SIDE };
+
+static const size_t block_origin[3] = {0, 0, 0}, block_region[3] = {SIDE, SIDE, 1};
+
+/* A memory object of so many bytes, in rows of SIDE; `event` may be NULL. */
+struct block {
+    cl_command_queue queue;
+    cl_mem buffer, image;
+    cl_event *event;
+};
+
+typedef cl_int (*block_way)(const struct block *block, unsigned char *bytes);
+
+static cl_int by_buffer(const struct block *block, unsigned char *bytes)
+{
+    return clEnqueueReadBuffer(block->queue, block->buffer, CL_TRUE, 0, BLOCK_BYTES, bytes, 0, NULL, block->event);
+}
+
+static cl_int by_rect(const struct block *block, unsigned char *bytes)
+{
+    return clEnqueueReadBufferRect(block->queue, block->buffer, CL_TRUE, block_origin, block_origin, block_region, SIDE, 0,
+                                   SIDE, 0, bytes, 0, NULL, block->event);
+}
+
+static cl_int by_image(const struct block *block, unsigned char *bytes)
+{
+    return clEnqueueReadImage(block->queue, block->image, CL_TRUE, block_origin, block_region, SIDE, 0, bytes, 0, NULL,
+                              block->event);
+}
+
+static cl_int by_map(const struct block *block, unsigned char *bytes)
+{
+    cl_int status = 1;
+    void *mapped = clEnqueueMapBuffer(block->queue, block->buffer, CL_TRUE, CL_MAP_READ, 0, BLOCK_BYTES, 0, NULL,
+                                      block->event, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    memcpy(bytes, mapped, BLOCK_BYTES);
+    return clEnqueueUnmapMemObject(block->queue, block->buffer, mapped, 0, NULL, NULL);
+}
+
+static cl_int by_image_map(const struct block *block, unsigned char *bytes)
+{
+    cl_int status = 1;
+    size_t row = 0;
+    const char *mapped = clEnqueueMapImage(block->queue, block->image, CL_TRUE, CL_MAP_READ, block_origin, block_region,
+                                           &row, NULL, 0, NULL, block->event, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    for (size_t y = 0; y < SIDE; y++)
+        memcpy(bytes + y * SIDE, mapped + y * row, SIDE);
+    return clEnqueueUnmapMemObject(block->queue, block->image, (void *)mapped, 0, NULL, NULL);
+}
+
+static cl_int by_finish(const struct block *block, unsigned char *bytes)
+{
+    const cl_int status =
+        clEnqueueReadBuffer(block->queue, block->buffer, CL_FALSE, 0, BLOCK_BYTES, bytes, 0, NULL, block->event);
+    return status == CL_SUCCESS ? clFinish(block->queue) : status;
+}
+
+/* A blocking write has taken its bytes when it returns. */
+static cl_int read_after(const struct block *block, cl_int written, unsigned char *source, unsigned char *bytes)
+{
+    memset(source, 0xAA, BLOCK_BYTES);
+    return written == CL_SUCCESS ? by_finish(&(struct block){block->queue, block->buffer, NULL, NULL}, bytes) : written;
+}
+
+static cl_int by_write(const struct block *block, unsigned char *bytes)
+{
+    unsigned char source[BLOCK_BYTES];
+    memset(source, (unsigned char)~bytes[0], sizeof(source));
+    return read_after(block, clEnqueueWriteBuffer(block->queue, block->buffer, CL_TRUE, 0, BLOCK_BYTES, source, 0, NULL,
+                                                  block->event), source, bytes);
+}
+
+static cl_int by_written_rect(const struct block *block, unsigned char *bytes)
+{
+    unsigned char source[BLOCK_BYTES];
+    memset(source, (unsigned char)~bytes[0], sizeof(source));
+    return read_after(block, clEnqueueWriteBufferRect(block->queue, block->buffer, CL_TRUE, block_origin, block_origin,
+                                                      block_region, SIDE, 0, SIDE, 0, source, 0, NULL, block->event),
+                      source, bytes);
+}
+
+static cl_int by_written_image(const struct block *block, unsigned char *bytes)
+{
+    unsigned char source[BLOCK_BYTES];
+    memset(source, (unsigned char)~bytes[0], sizeof(source));
+    const cl_int status = clEnqueueWriteImage(block->queue, block->image, CL_TRUE, block_origin, block_region, SIDE, 0,
+                                              source, 0, NULL, block->event);
+    memset(source, 0xAA, sizeof(source));
+    return status == CL_SUCCESS ? by_image(&(struct block){block->queue, NULL, block->image, NULL}, bytes) : status;
+}
+
+static const block_way block_ways[] = {by_buffer, by_rect,         by_image,        by_map,           by_image_map, by_finish,
+                                       by_write,  by_written_rect, by_written_image};
+enum { BLOCK_WAYS = sizeof(block_ways) / sizeof(block_ways[0]) };
+
+static bool open_block(const struct base *base, struct block *block)
+{
+    const cl_image_format format = {CL_R, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = SIDE, .image_height = SIDE};
+    *block = (struct block){.queue = base->queue};
+    block->buffer = clCreateBuffer(base->context, CL_MEM_READ_WRITE, BLOCK_BYTES, NULL, NULL);
+    block->image = clCreateImage(base->context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL);
+    return CHECK(block->buffer != NULL) && CHECK(block->image != NULL);
+}
+
+static void close_block(struct block *block)
+{
+    CHECK_INT(clReleaseMemObject(block->buffer), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(block->image), CL_SUCCESS);
+}
+
+static void CL_CALLBACK on_sent(cl_event event, cl_int status, void *count)
+{
+    (void)event;
+    if (CHECK_INT(status, CL_COMPLETE))
+        atomic_fetch_add((atomic_uint *)count, 1);
+}
+
+/* Bytes that are on their way into buffer and image, and a callback that is due. */
+static void send(const struct block *block, const unsigned char *bytes, atomic_uint *count)
+{
+    cl_event sent = NULL;
+    CHECK_INT(clEnqueueWriteImage(block->queue, block->image, CL_FALSE, block_origin, block_region, SIDE, 0, bytes, 0, NULL,
+                                  NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteBuffer(block->queue, block->buffer, CL_FALSE, 0, BLOCK_BYTES, bytes, 0, NULL, &sent), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(sent, CL_COMPLETE, on_sent, count), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(sent), CL_SUCCESS);
+}
+
+/* rusticl 22.3 lets a blocking command return early if another thread flushes or waits for its queue at that moment:
+ * nothing of ours may do that because of a callback. */
+static void blocking_commands(void)
+{
+    enum { TURNS = 2000 };
+    struct base base;
+    struct block block;
+    atomic_uint count = 0;
+    unsigned early[BLOCK_WAYS] = {0};
+    if (!open_base(&base, 0) || !open_block(&base, &block))
+        return;
+    for (unsigned i = 0; i < TURNS; i++) {
+        unsigned char given[BLOCK_BYTES], got[BLOCK_BYTES];
+        cl_event event = NULL;
+        memset(given, (int)i, sizeof(given));
+        memset(got, (int)~i, sizeof(got));
+        block.event = i % 2 ? &event : NULL;
+        send(&block, given, &count);
+        CHECK_INT(block_ways[i % BLOCK_WAYS](&block, got), CL_SUCCESS);
+        early[i % BLOCK_WAYS] += memcmp(got, given, sizeof(got)) != 0;
+        if (block.event && CHECK(event != NULL))
+            CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+        CHECK_INT(clFinish(base.queue), CL_SUCCESS);
+    }
+    for (unsigned way = 0; way < BLOCK_WAYS; way++)
+        CHECK_INT(early[way], 0);
+    wait_until(&count, TURNS);
+    close_block(&block);
+    close_base(&base);
+}
+
+/* What they return is what they would by themselves. */
+static void blocking_refusals(void)
+{
+    struct base base;
+    struct block block;
+    atomic_uint count = 0;
+    unsigned char bytes[BLOCK_BYTES] = {0};
+    cl_int status = 1;
+    if (!open_base(&base, 0) || !open_block(&base, &block))
+        return;
+    for (unsigned i = 0; i < 200; i++) {
+        send(&block, bytes, &count);
+        CHECK_INT(clEnqueueReadBuffer(base.queue, block.buffer, CL_TRUE, BLOCK_BYTES, 1, bytes, 0, NULL, NULL),
+                  CL_INVALID_VALUE);
+        CHECK(clEnqueueMapBuffer(base.queue, block.buffer, CL_TRUE, CL_MAP_READ, BLOCK_BYTES, 1, 0, NULL, NULL, &status) ==
+              NULL);
+        CHECK_INT(status, CL_INVALID_VALUE);
+        CHECK(clEnqueueMapBuffer(base.queue, NULL, CL_TRUE, CL_MAP_READ, 0, 1, 0, NULL, NULL, NULL) == NULL);
+    }
+    CHECK_INT(clFinish(base.queue), CL_SUCCESS);
+    wait_until(&count, 200);
+    close_block(&block);
+    close_base(&base);
+}
+
 /* ---- programs ---- */
 
 static void CL_CALLBACK on_program(cl_program program, void *data)
@@ -550,7 +741,7 @@ static void ours(void)
         SKIP("these are cld3d's own");
         return;
     }
-    CHECK(run_again("callbacks: ", "CLD3D_CALLBACKS", "1") >= 11);
+    CHECK(run_again("callbacks: ", "CLD3D_CALLBACKS", "1") >= 13);
 }
 #endif
 
@@ -564,6 +755,8 @@ static const struct tap_test tests[] = {
     {"callbacks: many queues", many_queues},
     {"callbacks: a queue out of order", out_of_order},
     {"callbacks: OpenCL called again", calls_again},
+    {"callbacks: blocking commands beside them", blocking_commands},
+    {"callbacks: blocking commands that are refused", blocking_refusals},
     {"callbacks: clBuildProgram", builds},
     {"callbacks: clCompileProgram and clLinkProgram", compiles_and_links},
     {"callbacks: the end of a memory object", memory_ends},

@@ -16,6 +16,7 @@ void complete_install(void)
     if (!os_is_wine() && !setting_on(SETTING_CALLBACKS))
         return;
     event_callback_install(&next);
+    blocking_install(&next);
     program_notify_install(&next);
     destructor_install(&next);
 }

@@ -9,6 +9,8 @@
 
 #include "next/next.h"
 
+#include <stdbool.h>
+
 /* Called once by a door, after `next` is filled and before anything else runs. */
 void complete_install(void);
 
@@ -17,6 +19,7 @@ extern cl_icd_dispatch lacking;
 
 /* The parts, each for its own slots of a table. */
 void event_callback_install(cl_icd_dispatch *table);
+void blocking_install(cl_icd_dispatch *table);
 void program_notify_install(cl_icd_dispatch *table);
 void destructor_install(cl_icd_dispatch *table);
 /* What Wine's opencl.dll answers wrongly. */
@@ -25,6 +28,9 @@ void wine_queries_install(cl_icd_dispatch *table);
 void newer_install(cl_icd_dispatch *table);
 void timers_install(cl_icd_dispatch *table);
 void clone_kernel_install(cl_icd_dispatch *table);
+
+/* Whether callbacks for commands of a queue are due, so that a thread of ours may wait for these (event_callback.c). */
+bool event_callback_awaited(cl_command_queue queue);
 
 /* Of the clock behind clGetHostTimer, in nanoseconds: Windows counts in steps of 100. */
 enum { TIMER_RESOLUTION_NS = 100 };

@@ -307,7 +307,7 @@ static cl_int acquire_objects(struct command *c)
 /* Waits for the reads of a release. On failure they are over too, whatever the reason. */
 static cl_int await(const struct command *c, cl_uint count, const cl_event *events)
 {
-    context_flush(c->queue->context); /* the wait list may name commands of other queues */
+    queue_flush(c->queue);
     if (below()->clWaitForEvents(count, events) == CL_SUCCESS)
         return CL_SUCCESS;
     log_write(LOG_WARN, "%s: a command that it waits for has failed: the objects stay acquired", c->call);
@@ -413,8 +413,7 @@ static cl_int follow(const struct command *c, cl_event upload)
     if (event_status(upload) <= CL_COMPLETE ||
         below()->clGetEventInfo(upload, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL) != CL_SUCCESS || of == handle)
         return CL_SUCCESS;
-    if (holds_possible())
-        holds_note(handle, 1, &upload);
+    queue_waits(handle, 1, &upload);
     const cl_int status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                                    below()->clEnqueueBarrierWithWaitList(handle, 1, &upload, &passed));
     event_put(passed);
@@ -446,8 +445,7 @@ static cl_int release_objects(struct command *c)
         return log_refuse(c->call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
                           "an event of the wait list has failed: the objects stay acquired");
     }
-    if (holds_possible())
-        holds_note(c->queue->head.handle, c->wait_count, c->wait);
+    queue_waits(c->queue->head.handle, c->wait_count, c->wait);
     cl_int status = follow_acquires(c);
     if (status == CL_SUCCESS && !deferred && !queue_held(c->queue))
         return release_now(c);
@@ -486,8 +484,7 @@ cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 {
     struct command c = {.api = api, .call = api->call.acquire, .type = api->command_acquire, .wait_count = wait_count,
                         .wait = wait, .event = event};
-    if (holds_possible())
-        holds_note(queue, wait_count, wait);
+    queue_waits(queue, wait_count, wait);
     return run(&c, queue, count, objects, acquire_objects);
 }
 

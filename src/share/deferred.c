@@ -309,7 +309,7 @@ static struct deferred *next_ready(void)
         d->begun = true;
     os_unlock(&registry_lock);
     if (d)
-        context_flush(d->command.queue->context);
+        queue_flush(d->command.queue);
     return d;
 }
 

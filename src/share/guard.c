@@ -57,8 +57,7 @@ cl_int guard_objects(cl_command_queue queue, const char *call, cl_uint count, co
                 return status;
         }
     }
-    if (holds_possible())
-        holds_note(queue, wait_count, wait);
+    queue_waits(queue, wait_count, wait);
     return CL_SUCCESS;
 }
 
@@ -94,8 +93,8 @@ cl_int guard_kernel(cl_command_queue queue, const char *call, cl_kernel kernel, 
                 record_put(objects[i]);
         }
     }
-    if (status == CL_SUCCESS && holds_possible())
-        holds_note(queue, wait_count, wait);
+    if (status == CL_SUCCESS && wait_count)
+        queue_waits(queue, wait_count, wait);
     return status;
 }
 

@@ -68,7 +68,7 @@ static bool put_aside(struct object_record *object)
     if (!upload || event_status(upload->event) <= CL_COMPLETE)
         return false;
     if (!event_held(upload->event, upload->waits, upload->wait_count) && !callback_runs_here()) {
-        context_flush(object->context);
+        queue_flush_for(upload->event);
         below()->clWaitForEvents(1, &upload->event);
         return false;
     }

@@ -3,7 +3,11 @@
  * A release has to wait in the call until OpenCL is done, since Direct3D may use the resource right after it. It must
  * not wait if the queue's commands wait for a user event, which perhaps the same thread sets later. Only user events can
  * hold a queue for ever, so they are followed while they are pending: which queues have commands that wait for them,
- * directly or through another held queue. */
+ * directly or through another held queue.
+ *
+ * Nor can such a wait end while the queue's commands wait for those of another queue that nobody has flushed. Each queue
+ * knows those others. No more than they are flushed: the batches of a queue are its owner's business, and rusticl 22.3
+ * lets a blocking command return before its bytes are there if another thread flushes its queue at that moment. */
 #include "share/share.h"
 
 #include "log.h"
@@ -16,14 +20,55 @@ static const cl_icd_dispatch *below(void)
     return tier_formats();
 }
 
+/* ---- sets of handles ---- */
+
+static bool handles_has(const struct handles *set, const void *handle)
+{
+    for (unsigned i = 0; i < set->count; i++)
+        if (set->list[i] == handle)
+            return true;
+    return false;
+}
+
+/* False if memory is short. */
+static bool handles_add(struct handles *set, void *handle)
+{
+    if (handles_has(set, handle))
+        return true;
+    if (set->count == set->capacity) {
+        const unsigned wider = set->capacity ? set->capacity * 2 : 8;
+        void **grown = realloc(set->list, wider * sizeof(*grown));
+        if (!grown)
+            return false;
+        set->list = grown;
+        set->capacity = wider;
+    }
+    set->list[set->count++] = handle;
+    return true;
+}
+
+static void handles_remove(struct handles *set, const void *handle)
+{
+    for (unsigned i = 0; i < set->count; i++)
+        if (set->list[i] == handle)
+            set->list[i--] = set->list[--set->count];
+}
+
+/* ---- queues ---- */
+
+/* How many queues are followed. */
+static atomic_uint queue_count;
+
 static void destroy(struct record *record)
 {
     struct queue_record *queue = (struct queue_record *)record;
     record_put(queue->context);
     if (queue->given_back)
         below()->clReleaseCommandQueue(queue->head.handle);
-    free(queue->held_by);
+    free(queue->held_by.list);
+    free(queue->awaits.list);
     free(queue);
+    atomic_fetch_sub_explicit(&queue_count, 1, memory_order_relaxed);
 }
 
 bool queue_out_of_order(const struct queue_record *queue)
@@ -46,8 +91,10 @@ static void follow(cl_context context, cl_command_queue handle)
         queue->head = (struct record){.kind = RECORD_QUEUE, .handle = handle, .destroy = destroy};
         queue->context = record;
         below()->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(queue->properties), &queue->properties, NULL);
+        atomic_fetch_add_explicit(&queue_count, 1, memory_order_relaxed);
         if (registry_add(&queue->head))
             return;
+        atomic_fetch_sub_explicit(&queue_count, 1, memory_order_relaxed);
         free(queue);
     }
     log_write(LOG_ERROR, "no memory to follow a command queue: it can't acquire shared objects");
@@ -94,6 +141,11 @@ static struct queue_record *find_locked(cl_command_queue handle)
     return queue;
 }
 
+static void is_flushed(struct record *record, void *handle)
+{
+    handles_remove(&((struct queue_record *)record)->awaits, handle);
+}
+
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
@@ -102,7 +154,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
         return below()->clReleaseCommandQueue(handle);
     }
     os_lock(&registry_lock);
-    if (queue->held_count) {
+    if (queue->held_by.count) {
         queue->after = gone;
         gone = queue;
         record_hold(queue);
@@ -112,6 +164,9 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
      * of a queue promises. */
     queue->given_back = true;
     const cl_int status = below()->clFlush(handle);
+    os_lock(&registry_lock);
+    registry_each_locked(RECORD_QUEUE, is_flushed, handle);
+    os_unlock(&registry_lock);
     record_put(queue);
     return status;
 }
@@ -122,7 +177,7 @@ static struct queue_record *free_gone_locked(void)
     struct queue_record *freed = NULL;
     for (struct queue_record **place = &gone; *place;) {
         struct queue_record *queue = *place;
-        if (queue->held_count) {
+        if (queue->held_by.count) {
             place = &queue->after;
             continue;
         }
@@ -135,32 +190,47 @@ static struct queue_record *free_gone_locked(void)
 
 /* ---- flushing ---- */
 
-struct queue_list {
-    const struct context_record *context;
-    struct queue_record *queues[64];
-    unsigned count;
-};
-
-static void collect(struct record *record, void *data)
+static struct queue_record *hold_found(cl_command_queue handle)
 {
-    struct queue_list *list = data;
-    struct queue_record *queue = (struct queue_record *)record;
-    if (queue->context == list->context && list->count < sizeof(list->queues) / sizeof(list->queues[0])) {
+    os_lock(&registry_lock);
+    struct queue_record *queue = find_locked(handle);
+    if (queue)
         record_hold(queue);
-        list->queues[list->count++] = queue;
-    }
+    os_unlock(&registry_lock);
+    return queue;
 }
 
-void context_flush(const struct context_record *context)
+static struct queue_record *take_awaited(struct queue_record *queue)
 {
-    struct queue_list list = {.context = context};
+    struct queue_record *other = NULL;
     os_lock(&registry_lock);
-    registry_each_locked(RECORD_QUEUE, collect, &list);
-    os_unlock(&registry_lock);
-    for (unsigned i = 0; i < list.count; i++) {
-        below()->clFlush(list.queues[i]->head.handle);
-        record_put(list.queues[i]);
+    while (queue->awaits.count && !other) {
+        other = find_locked(queue->awaits.list[--queue->awaits.count]);
+        if (other)
+            record_hold(other);
     }
+    os_unlock(&registry_lock);
+    return other;
+}
+
+void queue_flush(struct queue_record *queue)
+{
+    for (struct queue_record *other = take_awaited(queue); other; other = take_awaited(queue)) {
+        below()->clFlush(other->head.handle);
+        record_put(other);
+    }
+    below()->clFlush(queue->head.handle);
+}
+
+void queue_flush_for(cl_event event)
+{
+    cl_command_queue handle = NULL;
+    struct queue_record *queue = NULL;
+    if (below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) == CL_SUCCESS && handle)
+        queue = hold_found(handle);
+    if (queue)
+        queue_flush(queue);
+    record_put(queue);
 }
 
 /* ---- user events ---- */
@@ -236,63 +306,58 @@ void holds_release(cl_event event)
     os_unlock(&registry_lock);
 }
 
-static bool add_event(cl_event **list, unsigned *capacity, unsigned count, cl_event event)
-{
-    if (count == *capacity) {
-        const unsigned wider = *capacity ? *capacity * 2 : 8;
-        cl_event *grown = realloc(*list, wider * sizeof(*grown));
-        if (!grown)
-            return false;
-        *list = grown;
-        *capacity = wider;
-    }
-    (*list)[count] = event;
-    return true;
-}
-
-static bool listed(const cl_event *list, unsigned count, cl_event event)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (list[i] == event)
-            return true;
-    return false;
-}
-
-static unsigned without(cl_event *list, unsigned count, cl_event event)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (list[i] == event)
-            list[i--] = list[--count];
-    return count;
-}
-
 static void hold_locked(struct queue_record *queue, cl_event event)
 {
-    if (!listed(queue->held_by, queue->held_count, event) &&
-        add_event(&queue->held_by, &queue->held_capacity, queue->held_count, event))
-        queue->held_count++;
+    handles_add(&queue->held_by, event);
 }
 
-void holds_note(cl_command_queue handle, cl_uint count, const cl_event *events)
+/* The queue of an event's command, NULL of a user event. Asked without the lock: it is the driver's knowledge. */
+static cl_command_queue queue_of(cl_event event)
 {
-    for (cl_uint i = 0; events && i < count; i++) {
-        /* Asked before the lock: the event's queue is the driver's knowledge. User events have none. */
-        cl_command_queue of = NULL;
-        struct event_record *ours = registry_get(RECORD_EVENT, events[i]);
-        if (ours)
-            of = ours->queue;
-        else if (os_is_wine() || os_readable(events[i], sizeof(void *))) /* Wine's host memory is not to be seen from here */
-            below()->clGetEventInfo(events[i], CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL);
-        record_put(ours);
-        os_lock(&registry_lock);
-        struct queue_record *queue = find_locked(handle);
-        struct queue_record *other = of ? find_locked(of) : NULL;
-        if (queue && find_pending_locked(events[i]))
-            hold_locked(queue, events[i]);
-        for (unsigned k = 0; queue && other && other != queue && k < other->held_count; k++)
-            hold_locked(queue, other->held_by[k]);
-        os_unlock(&registry_lock);
-    }
+    cl_command_queue of = NULL;
+    struct event_record *ours = registry_get(RECORD_EVENT, event);
+    if (ours)
+        of = ours->queue;
+    else if (os_is_wine() || os_readable(event, sizeof(void *))) /* Wine's host memory is not to be seen from here */
+        below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL);
+    record_put(ours);
+    return of;
+}
+
+/* What one queue waits for the other does from now on. */
+static void follow_locked(struct queue_record *queue, const struct queue_record *other, bool flushed)
+{
+    for (unsigned i = 0; i < other->held_by.count; i++)
+        hold_locked(queue, other->held_by.list[i]);
+    for (unsigned i = 0; i < other->awaits.count; i++)
+        handles_add(&queue->awaits, other->awaits.list[i]);
+    if (!flushed)
+        handles_add(&queue->awaits, other->head.handle);
+}
+
+static void wait_for(struct queue_record *queue, cl_event event)
+{
+    cl_command_queue of = queue_of(event);
+    if (of == queue->head.handle)
+        return;
+    const bool flushed = !of || event_status(event) < CL_QUEUED;
+    os_lock(&registry_lock);
+    struct queue_record *other = of ? find_locked(of) : NULL;
+    if (find_pending_locked(event))
+        hold_locked(queue, event);
+    if (other)
+        follow_locked(queue, other, flushed);
+    os_unlock(&registry_lock);
+}
+
+void queue_waits(cl_command_queue handle, cl_uint count, const cl_event *events)
+{
+    if (!holds_possible() && atomic_load_explicit(&queue_count, memory_order_relaxed) < 2)
+        return;
+    struct queue_record *queue = count && events ? hold_found(handle) : NULL;
+    for (cl_uint i = 0; queue && i < count; i++)
+        wait_for(queue, events[i]);
+    record_put(queue);
 }
 
 bool queue_held(const struct queue_record *queue)
@@ -300,7 +365,7 @@ bool queue_held(const struct queue_record *queue)
     if (!holds_possible())
         return false;
     os_lock(&registry_lock);
-    const bool held = queue->held_count != 0;
+    const bool held = queue->held_by.count != 0;
     os_unlock(&registry_lock);
     return held;
 }
@@ -308,10 +373,10 @@ bool queue_held(const struct queue_record *queue)
 bool holds_copy(const struct queue_record *queue, cl_event **events, unsigned *count)
 {
     os_lock(&registry_lock);
-    *count = queue->held_count;
+    *count = queue->held_by.count;
     *events = malloc((*count + 1) * sizeof(**events)); /* never nothing, which malloc may answer with NULL */
     if (*events && *count)
-        memcpy(*events, queue->held_by, *count * sizeof(**events));
+        memcpy(*events, queue->held_by.list, *count * sizeof(**events));
     os_unlock(&registry_lock);
     return *events != NULL;
 }
@@ -319,7 +384,7 @@ bool holds_copy(const struct queue_record *queue, cl_event **events, unsigned *c
 unsigned holds_left_locked(const struct queue_record *queue, cl_event *events, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        if (!listed(queue->held_by, queue->held_count, events[i]))
+        if (!handles_has(&queue->held_by, events[i]))
             events[i--] = events[--count];
     return count;
 }
@@ -339,7 +404,7 @@ bool event_held(cl_event event, const cl_event *by, unsigned count)
     os_lock(&registry_lock);
     const struct queue_record *queue = find_locked(handle);
     for (unsigned i = 0; queue && i < count; i++)
-        held = held || listed(queue->held_by, queue->held_count, by[i]);
+        held = held || handles_has(&queue->held_by, by[i]);
     os_unlock(&registry_lock);
     return held;
 }
@@ -347,7 +412,7 @@ bool event_held(cl_event event, const cl_event *by, unsigned count)
 static void let_go(struct record *record, void *event)
 {
     struct queue_record *queue = (struct queue_record *)record;
-    queue->held_count = without(queue->held_by, queue->held_count, event);
+    handles_remove(&queue->held_by, event);
 }
 
 void holds_over(cl_event event)

@@ -50,25 +50,33 @@ cl_int context_get(const char *call, cl_context handle, struct context_record **
 
 /* ---- queues and what holds them (queue.c) ---- */
 
+/* A set of OpenCL handles, to compare and to look up. */
+struct handles {
+    void **list;
+    unsigned count, capacity;
+};
+
 struct queue_record {
     struct record head;
     struct context_record *context; /* held */
     cl_command_queue_properties properties;
-    cl_event *held_by; /* pending user events that commands of this queue wait for; guarded by registry_lock */
-    unsigned held_count, held_capacity;
+    struct handles held_by; /* pending user events that commands of this queue wait for; guarded by registry_lock */
+    struct handles awaits;  /* other queues, not flushed, with commands that those of this one wait for; guarded likewise */
     bool given_back; /* by the application: the driver's queue is ours to release, with the record */
     struct queue_record *after; /* of the queues that the application gave back while they were held */
 };
 
 bool queue_out_of_order(const struct queue_record *queue);
 bool queue_profiles(const struct queue_record *queue);
-/* Flushes every queue of a context, so that a wait in one of them can't starve. */
-void context_flush(const struct context_record *context);
+/* Flushes a queue, and before it those that its commands wait for, so that a wait for them can't starve. */
+void queue_flush(struct queue_record *queue);
+/* The same for the queue of an event's command. */
+void queue_flush_for(cl_event event);
 
 /* Whether user events are pending at all: the only thing that can hold a queue. */
 bool holds_possible(void);
-/* Notes that commands of `queue` wait for events. */
-void holds_note(cl_command_queue queue, cl_uint count, const cl_event *events);
+/* Notes that commands of `queue` wait for events: what holds those and what they await. */
+void queue_waits(cl_command_queue queue, cl_uint count, const cl_event *events);
 /* Whether commands of a queue wait for a user event that is not complete. */
 bool queue_held(const struct queue_record *queue);
 /* Whether the queue of an event's command is still held by one of `count` events: those that held it when the command was

@@ -1,0 +1,235 @@
+/* Which queues cld3d flushes: those whose commands it has to wait for, since nobody else may do so while it waits; and no
+ * others, whose batches are their owners' business. Each case is run again over a layer that counts (flushes.c). */
+#include "flushes.h"
+#include "sharing.h"
+
+/* To be compared with what it was: the address may have been another queue's. */
+static cl_uint flushes(cl_command_queue queue)
+{
+    cl_uint count = 0;
+    CHECK_INT(clGetCommandQueueInfo(queue, FLUSHES_OF_QUEUE, sizeof(count), &count, NULL), CL_SUCCESS);
+    return count;
+}
+
+static bool counted(void)
+{
+    if (getenv("CLD3D_TEST_COUNTED"))
+        return true;
+    SKIP("only as a part of the case above");
+    return false;
+}
+
+static void again(const char *cases)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_FLUSHES");
+    if (getenv("CLD3D_TEST_COUNTED")) {
+        SKIP("runs the cases below");
+        return;
+    }
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
+        return;
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv("CLD3D_TEST_COUNTED", "1");
+    CHECK_INT(run_again(cases, "OPENCL_LAYERS", layers), 2);
+    test_setenv("CLD3D_TEST_COUNTED", NULL);
+}
+
+/* A queue whose marker waits behind long work of another, and is not flushed. */
+struct busy {
+    struct slow_work work;
+    cl_command_queue working, queue;
+    cl_event worked, marked;
+};
+
+static bool busy_open(const struct rig *rig, struct busy *busy)
+{
+    if (!slow_open(rig, &busy->work))
+        return false;
+    busy->working = make_queue(rig, rig->context, 0);
+    busy->worked = slow_start(&busy->work, busy->working);
+    busy->queue = make_queue(rig, rig->context, 0);
+    return CHECK_INT(clEnqueueMarkerWithWaitList(busy->queue, 1, &busy->worked, &busy->marked), CL_SUCCESS);
+}
+
+static void busy_close(struct busy *busy)
+{
+    CHECK_INT(clReleaseEvent(busy->marked), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(busy->worked), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(busy->queue), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(busy->working), CL_SUCCESS);
+    slow_close(&busy->work);
+}
+
+/* By what a release depends on commands of another queue. */
+enum way { BY_LIST, BY_COMMAND, BY_ACQUIRE, BY_THIRD_QUEUE, WAYS };
+
+static void release(const struct rig *rig, struct shared *shared, unsigned count, const cl_event *wait)
+{
+    CHECK_INT(rig->release(rig->queue, 1, &shared->object, count, count ? wait : NULL, NULL), CL_SUCCESS);
+}
+
+static void release_behind(const struct rig *rig, struct shared *shared, enum way way, cl_event wait)
+{
+    cl_command_queue third = make_queue(rig, rig->context, 0);
+    const cl_uint before = flushes(third);
+    cl_event after = NULL;
+    if (way == BY_THIRD_QUEUE) {
+        CHECK_INT(clEnqueueBarrierWithWaitList(third, 1, &wait, &after), CL_SUCCESS);
+        wait = after;
+    }
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, way == BY_ACQUIRE, way == BY_ACQUIRE ? &wait : NULL, NULL),
+              CL_SUCCESS);
+    if (way == BY_COMMAND)
+        CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &wait, NULL), CL_SUCCESS);
+    const bool listed = way == BY_LIST || way == BY_THIRD_QUEUE;
+    release(rig, shared, listed, &wait);
+    if (way == BY_THIRD_QUEUE) {
+        CHECK(flushes(third) > before);
+        CHECK_INT(clReleaseEvent(after), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseCommandQueue(third), CL_SUCCESS);
+}
+
+SHARING_CASE(what_is_waited_for, 0)
+{
+    struct shared shared;
+    if (!counted() || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    for (unsigned way = 0; way < WAYS; way++) {
+        struct busy busy;
+        if (!busy_open(rig, &busy))
+            break;
+        const cl_uint before = flushes(busy.queue), own = flushes(rig->queue);
+        release_behind(rig, &shared, (enum way)way, busy.marked);
+        CHECK_INT(rig_event_status(busy.marked), CL_COMPLETE);
+        CHECK(flushes(busy.queue) > before);
+        CHECK(flushes(rig->queue) > own);
+        /* Nothing is left of it: the next release does not wait for that queue again. */
+        const cl_uint then = flushes(busy.queue);
+        CHECK(round_trip(rig, &shared, 1, 1));
+        CHECK_INT(flushes(busy.queue), then);
+        busy_close(&busy);
+    }
+    shared_close(&shared);
+}
+
+/* When the user event is set nobody but that call can flush. */
+SHARING_CASE(behind_a_user_event, 0)
+{
+    struct shared shared;
+    struct busy busy;
+    if (!counted() || !shared_open(rig, KIND_2D, 1, &shared) || !busy_open(rig, &busy))
+        return;
+    const cl_uint before = flushes(busy.queue);
+    cl_event wait[] = {user_event(rig->context), busy.marked};
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    release(rig, &shared, 2, wait);
+    CHECK_INT(flushes(busy.queue), before);
+    CHECK_INT(clSetUserEventStatus(wait[0], CL_COMPLETE), CL_SUCCESS);
+    CHECK(flushes(busy.queue) > before);
+    CHECK(d3d_has(rig, &shared, 1));
+    CHECK_INT(clReleaseEvent(wait[0]), CL_SUCCESS);
+    busy_close(&busy);
+    shared_close(&shared);
+}
+
+/* It waits for its bytes, which are on the way. */
+SHARING_CASE(object_given_back, 0)
+{
+    struct shared shared;
+    struct busy busy;
+    if (!counted() || !shared_open(rig, KIND_2D, 1, &shared) || !busy_open(rig, &busy))
+        return;
+    const cl_uint before = flushes(busy.queue), own = flushes(rig->queue);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &busy.marked, NULL), CL_SUCCESS);
+    CHECK_INT(flushes(rig->queue), own);
+    shared_close(&shared);
+    CHECK(flushes(busy.queue) > before);
+    CHECK(flushes(rig->queue) > own);
+    busy_close(&busy);
+}
+
+/* Commands that are flushed already need no more. */
+SHARING_CASE(flushed_already, 0)
+{
+    struct shared shared;
+    struct busy busy;
+    if (!counted() || !shared_open(rig, KIND_2D, 1, &shared) || !busy_open(rig, &busy))
+        return;
+    while (rig_event_status(busy.worked) >= CL_QUEUED)
+        let_others_run();
+    const cl_uint before = flushes(busy.working);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    release(rig, &shared, 1, &busy.worked);
+    CHECK_INT(flushes(busy.working), before);
+    busy_close(&busy);
+    shared_close(&shared);
+}
+
+/* The markers of other queues are queued and stay so: of acquires and releases, at once and behind a user event, and of
+ * objects that are given back while their bytes are on the way. */
+SHARING_CASE(what_is_not, 0)
+{
+    struct shared shared, leaving;
+    cl_event marked = NULL;
+    if (!counted() || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    const cl_uint before = flushes(other);
+    CHECK_INT(clEnqueueMarkerWithWaitList(other, 0, NULL, &marked), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    cl_event user = user_event(rig->context);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    if (shared_open(rig, KIND_BUFFER, 1, &leaving)) {
+        CHECK_INT(acquire_one(rig, leaving.object), CL_SUCCESS);
+        shared_close(&leaving);
+    }
+    CHECK_INT(flushes(other), before);
+    CHECK_INT(clReleaseEvent(marked), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+static void waited_for(void)
+{
+    again(": queues that are waited for");
+}
+
+static void user_events(void)
+{
+    again(": behind a user event");
+}
+
+static void given_back(void)
+{
+    again(": an object given back");
+}
+
+static void flushed(void)
+{
+    again(": flushed already");
+}
+
+static void others(void)
+{
+    again(": other queues");
+}
+
+static const struct tap_test tests[] = {
+    {"flushes of queues that are waited for", waited_for},
+    SHARING_TESTS("queues that are waited for", what_is_waited_for),
+    {"flushes behind a user event", user_events},
+    SHARING_TESTS("behind a user event", behind_a_user_event),
+    {"flushes for an object given back", given_back},
+    SHARING_TESTS("an object given back", object_given_back),
+    {"flushes of queues that are flushed", flushed},
+    SHARING_TESTS("flushed already", flushed_already),
+    {"flushes of other queues", others},
+    SHARING_TESTS("other queues", what_is_not),
+};
+
+TAP_MAIN(tests)
