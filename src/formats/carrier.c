@@ -20,17 +20,8 @@ static bool equal(cl_image_format a, cl_image_format b)
  * with one channel for whole numbers. */
 static bool broken(const struct context_record *context, cl_image_format format)
 {
-    if (format.image_channel_data_type != CL_HALF_FLOAT || cl_order_channels(format.image_channel_order) != 1)
-        return false;
-    cl_device_id devices[64];
-    cl_platform_id platform;
-    char name[64] = "";
-    size_t size = 0;
-    if (next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
-        size >= sizeof(devices[0]) &&
-        next.clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS)
-        next.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
-    return strstr(name, "Portable Computing Language") != NULL;
+    return context->pocl && format.image_channel_data_type == CL_HALF_FLOAT &&
+           cl_order_channels(format.image_channel_order) == 1;
 }
 
 struct format_list {

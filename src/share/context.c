@@ -206,6 +206,19 @@ static bool devices_share(cl_context handle)
     return true;
 }
 
+static bool is_pocl(cl_context handle)
+{
+    cl_device_id devices[64];
+    cl_platform_id platform;
+    char name[64] = "";
+    size_t size = 0;
+    if (below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
+        size >= sizeof(devices[0]) &&
+        below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS)
+        below()->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+    return strcmp(name, "Portable Computing Language") == 0;
+}
+
 /* Asked of the finished context: only the driver knows which devices a type stands for. */
 static cl_context create_sharing(const struct creation *c, const struct context_record *context,
                                  const cl_context_properties *properties, cl_int *status)
@@ -236,6 +249,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
     free(driver);
     if (handle) {
         context->head.handle = handle;
+        context->pocl = is_pocl(handle);
         if (registry_add(&context->head)) {
             if (context->interop_count)
                 log_write(LOG_INFO, "%s: context %p shares with %s device %p, transport: %s%s", c->call, (void *)handle,

@@ -138,7 +138,10 @@ void upload_put(struct upload *upload)
 {
     if (!upload || atomic_fetch_sub_explicit(&upload->holds, 1, memory_order_acq_rel) != 1)
         return;
-    event_put_late(upload->event);
+    if (upload->late)
+        event_put_late(upload->event);
+    else
+        event_put(upload->event);
     free(upload->waits);
     free(upload);
 }
@@ -164,6 +167,7 @@ void object_expect(struct object_record *object, const struct queue_record *queu
         return;
     }
     upload->event = event;
+    upload->late = queue->context->pocl;
     atomic_store_explicit(&upload->holds, 1, memory_order_relaxed);
     os_lock(&registry_lock);
     struct upload *before = object->pending;

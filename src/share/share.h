@@ -32,6 +32,7 @@ struct context_record {
     cl_context_properties *properties; /* as the application gave them, with the 0 at the end */
     size_t property_count;             /* entries, the 0 included */
     bool user_sync;
+    bool pocl;                         /* of PoCL's platform, whose flaws are gone around */
     unsigned interop_count;            /* 0: no interop was asked for */
     struct {
         const struct d3d_api *api;
@@ -121,8 +122,9 @@ bool event_list_failed(cl_uint count, const cl_event *events);
 /* Gives a reference of ours to a driver's event back; NULL is allowed. While user events are pending that may come later:
  * PoCL 3.1 ends the process if a user event fails and a command behind it has an event that nobody holds. */
 void event_put(cl_event event);
-/* The same some acquires later: the first command on a memory object waits for one that PoCL 3.1 makes itself to bring the
- * object to the device, and the thread that ends that one may still look at the event when its command is over. */
+/* The same some acquires later, for PoCL 3.1: the first command on a memory object waits for one that it makes itself to bring
+ * the object to the device, and the thread that ends that one may still look at the event when its command is over. Not
+ * for others: events of rusticl 22.3 keep the memory objects of their commands. */
 void event_put_late(cl_event event);
 /* Those that are left of it, when a context goes, which they hold. */
 void event_drop_late(void);
@@ -151,6 +153,7 @@ struct upload {
     cl_event event;  /* owned */
     cl_event *waits; /* owned; what held its queue when it was enqueued */
     unsigned wait_count;
+    bool late; /* the event is given back with event_put_late */
     atomic_uint holds;
 };
 
