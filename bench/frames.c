@@ -1,6 +1,7 @@
 /* Measures what a frame costs through cld3d, by hand, and in its parts.
  *
- *     frames.exe [quick] [TEXT]      TEXT: only surfaces whose names hold it
+ *     frames.exe [quick] [TEXT]               TEXT: only surfaces whose names hold it
+ *     frames.exe alone WAY PATTERN [TEXT]     nothing but this, some seconds long, for a profiler
  *
  * Prints for each measurement a line "sample,frames,SURFACE,PATTERN,WAY,ROUND,MILLISECONDS", and progress in lines that
  * begin with "#". In a round each way has one frame, one after the other, so that what disturbs the machine disturbs all
@@ -17,6 +18,7 @@
 enum { MOST_ROUNDS = 41, FEWEST_ROUNDS = 9, WARM_UP = 2 };
 static double patience_ms = 3500;
 static const char *wanted = "";
+static const char *only_way, *only_pattern; /* NULL: all are measured */
 
 static const struct pattern patterns[] = {
     {.name = "read", .reads = true},
@@ -113,6 +115,27 @@ static void measure_round(struct bench *b, const struct pattern *pattern, unsign
         printf("sample,frames,%s,%s,%s,%u,%.4f\n", b->name, pattern->name, way_names[way], round, times[way]);
 }
 
+/* One way again and again, with caches as they are. */
+static void run_alone(struct bench *b, enum way way, const struct pattern *pattern)
+{
+    unsigned frames = 0;
+    const double start = clock_ms();
+    for (; clock_ms() - start < patience_ms; frames++)
+        run_way(b, way, pattern, 0.5f);
+    step("# %s, %s, %s alone: %.3f ms a frame", b->name, pattern->name, way_names[way], (clock_ms() - start) / frames);
+}
+
+static void measure_alone(struct bench *b, const struct opencl *shared, const struct pattern *pattern)
+{
+    if (strcmp(pattern->name, only_pattern) != 0)
+        return;
+    b->cld3d = user_open(&b->surface, shared, pattern);
+    for (enum way way = CLD3D; way < WAYS; way++)
+        if (strcmp(way_names[way], only_way) == 0)
+            run_alone(b, way, pattern);
+    user_close(&b->cld3d);
+}
+
 static void measure_pattern(struct bench *b, const struct opencl *shared, const struct pattern *pattern)
 {
     b->cld3d = user_open(&b->surface, shared, pattern);
@@ -146,7 +169,7 @@ static void bench_surface(struct surface surface, const char *kind, const char *
     memset(b.to, 1, surface.bytes);
     b.expert = user_open(&b.surface, plain, NULL);
     for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-        measure_pattern(&b, shared, &patterns[i]);
+        (only_way ? measure_alone : measure_pattern)(&b, shared, &patterns[i]);
     user_close(&b.expert);
     surface.ops->close(&surface);
     free(b.to);
@@ -181,9 +204,14 @@ static void bench_direct3d9(const struct opencl *plain, bool quick)
 
 int main(int argc, char **argv)
 {
-    const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0, alone = argc > 3 && strcmp(argv[1], "alone") == 0;
+    const int words = quick ? 2 : alone ? 4 : 1;
     patience_ms = quick ? 700 : patience_ms;
-    wanted = argc > 1 + quick ? argv[1 + quick] : "";
+    if (alone) {
+        only_way = argv[2];
+        only_pattern = argv[3];
+    }
+    wanted = argc > words ? argv[words] : "";
     const struct opencl plain = opencl_open(true, 0, NULL);
     bench_direct3d11(&plain, quick);
     bench_direct3d9(&plain, quick);

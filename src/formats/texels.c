@@ -5,7 +5,7 @@
 
 #include "d3d/formats.h"
 
-#include <string.h>
+#include <stdint.h>
 
 bool texels_convertible(const struct converter *c)
 {
@@ -21,70 +21,82 @@ static uint64_t alpha_bits(const struct converter *c)
     return carrier_alpha(c->declared.image_channel_data_type) << (channel < 32 ? 3 * channel : channel);
 }
 
-/* What Direct3D maps is aligned as it likes. */
-static uint64_t load(const char *from, size_t bytes)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, from, bytes);
-    return bits;
-}
+/* Texels wherever they lie: what Direct3D maps is aligned as it likes. */
+typedef uint8_t loose_8 __attribute__((aligned(1), may_alias));
+typedef uint16_t loose_16 __attribute__((aligned(1), may_alias));
+typedef uint32_t loose_32 __attribute__((aligned(1), may_alias));
+typedef uint64_t loose_64 __attribute__((aligned(1), may_alias));
 
-/* Each with sizes that the compiler knows. */
-static void widen_to_4(uint32_t *to, const char *from, size_t texels, size_t narrow, uint32_t alpha)
-{
-    if (narrow == 1)
-        for (size_t i = 0; i < texels; i++)
-            to[i] = alpha | (uint32_t)load(from + i, 1);
-    else
-        for (size_t i = 0; i < texels; i++)
-            to[i] = alpha | (uint32_t)load(from + i * 2, 2);
-}
-
-static void widen_to_8(uint64_t *to, const char *from, size_t texels, size_t narrow, uint64_t alpha)
-{
-    if (narrow == 2)
-        for (size_t i = 0; i < texels; i++)
-            to[i] = alpha | load(from + i * 2, 2);
-    else
-        for (size_t i = 0; i < texels; i++)
-            to[i] = alpha | load(from + i * 4, 4);
-}
-
-/* A wide texel has two parts: the declared channels, and blue and alpha. */
-static void widen_to_16(uint64_t *to, const char *from, size_t texels, size_t narrow, uint64_t alpha)
-{
-    for (size_t i = 0; i < texels; i++) {
-        to[i * 2] = narrow == 4 ? load(from + i * 4, 4) : load(from + i * 8, 8);
-        to[i * 2 + 1] = alpha;
+/* Loops over memory that does not overlap, with types that the compiler knows: it makes vectors of them (meson.build has
+ * it try harder than elsewhere). */
+#define WIDEN(narrow, wide)                                                                                            \
+    static void widen_##narrow##_to_##wide(void *restrict wide_texels, const void *restrict narrow_texels,             \
+                                           size_t texels, uint64_t alpha)                                              \
+    {                                                                                                                  \
+        loose_##wide *restrict to = wide_texels;                                                                       \
+        const loose_##narrow *restrict from = narrow_texels;                                                           \
+        for (size_t i = 0; i < texels; i++)                                                                            \
+            to[i] = (loose_##wide)alpha | from[i];                                                                     \
     }
-}
+WIDEN(8, 32)
+WIDEN(16, 32)
+WIDEN(16, 64)
+WIDEN(32, 64)
+#undef WIDEN
+
+/* A wide texel of 16 bytes has two halves: the declared channels, and blue and alpha. */
+#define WIDEN(narrow)                                                                                                  \
+    static void widen_##narrow##_to_128(void *restrict wide_texels, const void *restrict narrow_texels, size_t texels, \
+                                        uint64_t alpha)                                                                \
+    {                                                                                                                  \
+        loose_64 *restrict to = wide_texels;                                                                           \
+        const loose_##narrow *restrict from = narrow_texels;                                                           \
+        for (size_t i = 0; i < texels; i++) {                                                                          \
+            to[i * 2] = from[i];                                                                                       \
+            to[i * 2 + 1] = alpha;                                                                                     \
+        }                                                                                                              \
+    }
+WIDEN(32)
+WIDEN(64)
+#undef WIDEN
+
+/* The declared channels are the first of `step` words. */
+#define NARROW(wide, narrow, word, step)                                                                               \
+    static void narrow_##wide##_to_##narrow(void *restrict narrow_texels, const void *restrict wide_texels,            \
+                                            size_t texels)                                                             \
+    {                                                                                                                  \
+        loose_##narrow *restrict to = narrow_texels;                                                                   \
+        const loose_##word *restrict from = wide_texels;                                                               \
+        for (size_t i = 0; i < texels; i++)                                                                            \
+            to[i] = (loose_##narrow)from[i * (step)];                                                                  \
+    }
+NARROW(32, 8, 32, 1)
+NARROW(32, 16, 32, 1)
+NARROW(64, 16, 64, 1)
+NARROW(64, 32, 64, 1)
+NARROW(128, 32, 64, 2)
+NARROW(128, 64, 64, 2)
+#undef NARROW
 
 void texels_widen(const struct converter *c, void *to, const void *from, size_t texels)
 {
+    const size_t narrow = c->narrow_texel;
     const uint64_t alpha = alpha_bits(c);
-    switch (c->wide_texel) {
-    case 4: widen_to_4(to, from, texels, c->narrow_texel, (uint32_t)alpha); break;
-    case 8: widen_to_8(to, from, texels, c->narrow_texel, alpha); break;
-    default: widen_to_16(to, from, texels, c->narrow_texel, alpha); break;
-    }
-}
-
-/* The declared channels are the first bytes. */
-static void narrow_each(char *to, const char *from, size_t texels, size_t narrow, size_t wide)
-{
-    for (size_t i = 0; i < texels; i++)
-        memcpy(to + i * narrow, from + i * wide, narrow);
+    if (c->wide_texel == 4)
+        (narrow == 1 ? widen_8_to_32 : widen_16_to_32)(to, from, texels, alpha);
+    else if (c->wide_texel == 8)
+        (narrow == 2 ? widen_16_to_64 : widen_32_to_64)(to, from, texels, alpha);
+    else
+        (narrow == 4 ? widen_32_to_128 : widen_64_to_128)(to, from, texels, alpha);
 }
 
 void texels_narrow(const struct converter *c, void *to, const void *from, size_t texels)
 {
-    const size_t narrow = c->narrow_texel, wide = c->wide_texel;
-    if (wide == 4 && narrow == 1)
-        narrow_each(to, from, texels, 1, 4);
-    else if (wide == 4)
-        narrow_each(to, from, texels, 2, 4);
-    else if (wide == 8 && narrow == 4)
-        narrow_each(to, from, texels, 4, 8);
+    const size_t narrow = c->narrow_texel;
+    if (c->wide_texel == 4)
+        (narrow == 1 ? narrow_32_to_8 : narrow_32_to_16)(to, from, texels);
+    else if (c->wide_texel == 8)
+        (narrow == 2 ? narrow_64_to_16 : narrow_64_to_32)(to, from, texels);
     else
-        narrow_each(to, from, texels, narrow, wide);
+        (narrow == 4 ? narrow_128_to_32 : narrow_128_to_64)(to, from, texels);
 }

@@ -1,0 +1,113 @@
+/* The host's conversion of texels against one that goes byte by byte: every channel type, rows of any length, wherever the
+ * narrow ones begin, and no byte beyond. */
+#include "formats/carrier.h"
+#include "tap.h"
+
+#include "d3d/formats.h"
+
+enum { MOST_TEXELS = 70, MOST_BYTES = MOST_TEXELS * 16, MARGIN = 16, ROOM = MOST_BYTES + 2 * MARGIN };
+
+static const cl_channel_type types[] = {CL_SNORM_INT8,    CL_SNORM_INT16,    CL_UNORM_INT8,     CL_UNORM_INT16,
+                                        CL_SIGNED_INT8,   CL_SIGNED_INT16,   CL_SIGNED_INT32,   CL_UNSIGNED_INT8,
+                                        CL_UNSIGNED_INT16, CL_UNSIGNED_INT32, CL_HALF_FLOAT,    CL_FLOAT};
+
+static struct converter converter_of(cl_channel_order order, cl_channel_type type)
+{
+    const cl_image_format declared = {order, type}, carrier = {CL_RGBA, type};
+    return (struct converter){.declared = declared, .carrier = carrier, .narrow_texel = cl_format_texel_bytes(declared),
+                              .wide_texel = cl_format_texel_bytes(carrier)};
+}
+
+static void widen_by_bytes(const struct converter *c, unsigned char *to, const unsigned char *from, size_t texels)
+{
+    const size_t channel = c->wide_texel / 4;
+    const uint64_t alpha = carrier_alpha(c->declared.image_channel_data_type);
+    for (size_t i = 0; i < texels; i++) {
+        for (size_t byte = 0; byte < c->wide_texel; byte++) {
+            const size_t of_alpha = byte - 3 * channel;
+            const unsigned char other = byte < 3 * channel ? 0 : (unsigned char)(alpha >> 8 * of_alpha);
+            to[i * c->wide_texel + byte] = byte < c->narrow_texel ? from[i * c->narrow_texel + byte] : other;
+        }
+    }
+}
+
+static void narrow_by_bytes(const struct converter *c, unsigned char *to, const unsigned char *from, size_t texels)
+{
+    for (size_t i = 0; i < texels * c->narrow_texel; i++)
+        to[i] = from[i / c->narrow_texel * c->wide_texel + i % c->narrow_texel];
+}
+
+static void fill(unsigned char *bytes, unsigned seed)
+{
+    for (size_t i = 0; i < ROOM; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        bytes[i] = (unsigned char)(seed >> 24);
+    }
+}
+
+static bool widens(const struct converter *c, size_t texels, size_t at)
+{
+    unsigned char narrow[ROOM];
+    _Alignas(16) unsigned char wide[ROOM], expected[ROOM];
+    fill(narrow, 1);
+    fill(wide, 2);
+    fill(expected, 2);
+    widen_by_bytes(c, expected + MARGIN, narrow + at, texels);
+    texels_widen(c, wide + MARGIN, narrow + at, texels);
+    return CHECK_MEM(wide, expected, sizeof(wide));
+}
+
+static bool narrows(const struct converter *c, size_t texels, size_t at)
+{
+    unsigned char narrow[ROOM], expected[ROOM];
+    _Alignas(16) unsigned char wide[ROOM];
+    fill(wide, 3);
+    fill(narrow, 4);
+    fill(expected, 4);
+    narrow_by_bytes(c, expected + at, wide + MARGIN, texels);
+    texels_narrow(c, narrow + at, wide + MARGIN, texels);
+    return CHECK_MEM(narrow, expected, sizeof(narrow));
+}
+
+static void each(cl_channel_order order, bool (*same)(const struct converter *, size_t, size_t))
+{
+    for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
+        const struct converter c = converter_of(order, types[t]);
+        CHECK(texels_convertible(&c));
+        for (size_t texels = 0; texels <= MOST_TEXELS; texels++)
+            for (size_t at = MARGIN - 3; at <= MARGIN; at++)
+                if (!same(&c, texels, at)) {
+                    printf("# channel type 0x%x, %zu texels, byte %zu\n", types[t], texels, at);
+                    return;
+                }
+    }
+}
+
+static void widen_r(void)
+{
+    each(CL_R, widens);
+}
+
+static void widen_rg(void)
+{
+    each(CL_RG, widens);
+}
+
+static void narrow_r(void)
+{
+    each(CL_R, narrows);
+}
+
+static void narrow_rg(void)
+{
+    each(CL_RG, narrows);
+}
+
+static const struct tap_test tests[] = {
+    {"R into RGBA", widen_r},
+    {"RG into RGBA", widen_rg},
+    {"RGBA into R", narrow_r},
+    {"RGBA into RG", narrow_rg},
+};
+
+TAP_MAIN(tests)
