@@ -10,6 +10,7 @@
 #include "share/aside.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const cl_icd_dispatch *below(void)
 {
@@ -38,7 +39,7 @@ static cl_int find_objects(struct command *c, cl_uint count, const cl_mem *handl
                           count);
     if (count == 0)
         return CL_SUCCESS;
-    c->objects = calloc(count, sizeof(struct object_record *));
+    c->objects = count <= FEW ? c->few : calloc(count, sizeof(struct object_record *));
     if (!c->objects)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u objects", count);
     for (; c->count < count; c->count++) {
@@ -74,10 +75,28 @@ static void command_end(struct command *c)
 {
     for (cl_uint i = 0; i < c->count; i++)
         record_put(c->objects[i]);
-    free(c->objects);
+    if (c->objects != c->few)
+        free(c->objects);
     if (c->first)
         event_put(c->first);
     record_put(c->queue);
+}
+
+/* ---- lists of events ---- */
+
+bool event_list_open(struct event_list *list, const char *call, cl_uint count)
+{
+    memset(list->few, 0, sizeof(list->few));
+    list->events = count <= FEW ? list->few : calloc(count, sizeof(cl_event));
+    if (!list->events)
+        log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u events", count);
+    return list->events != NULL;
+}
+
+void event_list_close(struct event_list *list)
+{
+    if (list->events != list->few)
+        free(list->events);
 }
 
 /* ---- ownership ---- */
@@ -121,9 +140,9 @@ void command_abandon(const struct command *c, cl_uint count)
 }
 
 /* Written only where it changes: an earlier deferred command of the object may be reading it, and has set the same. */
-void command_set_rows(const struct command *c, bool later)
+void command_set_rows(const struct command *c, cl_uint count, bool later)
 {
-    for (cl_uint i = 0; i < c->count; i++)
+    for (cl_uint i = 0; i < count; i++)
         if (c->objects[i]->transfer.in_rows != later)
             c->objects[i]->transfer.in_rows = later;
 }
@@ -138,12 +157,12 @@ static void remember(const struct command *c, cl_event event)
 
 /* ---- commands ---- */
 
-cl_int command_transfer(const struct command *c, bool to_opencl, cl_command_queue queue, cl_uint wait_count,
-                        const cl_event *wait, cl_event *events)
+cl_int command_transfer(const struct command *c, cl_uint count, bool to_opencl, cl_command_queue queue,
+                        cl_uint wait_count, const cl_event *wait, cl_event *events)
 {
     cl_int status = CL_SUCCESS;
     cl_uint i = 0;
-    for (; i < c->count && status == CL_SUCCESS; i++) {
+    for (; i < count && status == CL_SUCCESS; i++) {
         const struct transport *transport = c->objects[i]->transport;
         struct transfer *transfer = &c->objects[i]->transfer;
         status = to_opencl ? transport->upload(transfer, queue, wait_count, wait, &events[i])
@@ -256,18 +275,19 @@ static cl_int end_acquire(struct command *c, cl_event *writes, cl_event *end)
 
 static cl_int acquire_now(struct command *c)
 {
-    cl_event *writes = calloc(c->count, sizeof(*writes)), end;
-    if (!writes)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u events", c->count);
+    struct event_list writes;
+    cl_event end;
+    if (!event_list_open(&writes, c->call, c->count))
+        return CL_OUT_OF_HOST_MEMORY;
     begin_profile(c);
-    cl_int status = command_transfer(c, true, c->queue->head.handle, c->wait_count, c->wait, writes);
+    cl_int status = command_transfer(c, c->count, true, c->queue->head.handle, c->wait_count, c->wait, writes.events);
     if (status == CL_SUCCESS) {
-        status = end_acquire(c, writes, &end);
+        status = end_acquire(c, writes.events, &end);
         if (status != CL_SUCCESS)
-            below()->clWaitForEvents(c->count, writes);
-        event_release_all(c->count, writes);
+            below()->clWaitForEvents(c->count, writes.events);
+        event_release_all(c->count, writes.events);
     }
-    free(writes);
+    event_list_close(&writes);
     if (status != CL_SUCCESS)
         return status;
     remember(c, end);
@@ -344,18 +364,17 @@ static cl_int await_queue(struct command *c)
 
 static cl_int read_moving(struct command *c)
 {
-    struct command moving = *c;
-    moving.count = c->moving;
-    cl_event *reads = calloc(moving.count, sizeof(*reads));
-    if (!reads)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u events", moving.count);
-    command_set_rows(&moving, false);
-    cl_int status = command_transfer(&moving, false, c->queue->head.handle, c->wait_count, c->wait, reads);
+    struct event_list reads;
+    if (!event_list_open(&reads, c->call, c->moving))
+        return CL_OUT_OF_HOST_MEMORY;
+    command_set_rows(c, c->moving, false);
+    cl_int status =
+        command_transfer(c, c->moving, false, c->queue->head.handle, c->wait_count, c->wait, reads.events);
     if (status == CL_SUCCESS) {
-        status = await(c, moving.count, reads);
-        event_release_all(moving.count, reads);
+        status = await(c, c->moving, reads.events);
+        event_release_all(c->moving, reads.events);
     }
-    free(reads);
+    event_list_close(&reads);
     return status;
 }
 

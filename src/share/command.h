@@ -4,7 +4,15 @@
 
 #include "share/share.h"
 
-/* The checked arguments of one call. */
+enum { FEW = 8 }; /* objects of a call, for which no memory is allocated */
+
+/* A list with one entry per object of a call. */
+struct event_list {
+    cl_event *events; /* all NULL at first; NULL: memory was short */
+    cl_event few[FEW];
+};
+
+/* The checked arguments of one call. Not to be copied while `objects` is `few`. */
 struct command {
     const struct d3d_api *api;
     const char *call;
@@ -12,12 +20,17 @@ struct command {
     struct queue_record *queue;     /* held */
     cl_uint count;
     struct object_record **objects; /* `count` of them, held */
+    struct object_record *few[FEW];
     cl_uint moving;                 /* of a release that is not deferred: so many of them, the first, have been written to */
     cl_uint wait_count;
     const cl_event *wait;           /* the application's */
     cl_event *event;                /* where the application wants the event, or NULL */
     cl_event first;                 /* owned; the marker with which the command begins, or NULL */
 };
+
+/* Room for `count` events; false, with a line in the log, if memory is short. */
+bool event_list_open(struct event_list *list, const char *call, cl_uint count);
+void event_list_close(struct event_list *list);
 
 /* Sets the state of all objects. */
 void command_set_state(const struct command *command, enum object_state state);
@@ -30,13 +43,13 @@ bool command_fetch(const struct command *command);
  * Direct3D fails. */
 bool command_store(const struct command *command, cl_uint moving);
 
-/* Tells the transfers whether the way back is stored in this call or later. */
-void command_set_rows(const struct command *command, bool later);
+/* Tells the transfers of the first `count` objects whether the way back is stored in this call or later. */
+void command_set_rows(const struct command *command, cl_uint count, bool later);
 
-/* Enqueues the transfers of all objects in one direction: `events` gets `count` events. On failure what was enqueued is
+/* Enqueues the transfers of the first `count` objects in one direction: `events` gets `count` events. On failure what was enqueued is
  * complete and its events are released. */
-cl_int command_transfer(const struct command *command, bool to_opencl, cl_command_queue queue, cl_uint wait_count,
-                        const cl_event *wait, cl_event *events);
+cl_int command_transfer(const struct command *command, cl_uint count, bool to_opencl, cl_command_queue queue,
+                        cl_uint wait_count, const cl_event *wait, cl_event *events);
 
 /* Makes what follows in an out-of-order queue come after all that is in it. */
 cl_int command_barrier(const struct command *command);

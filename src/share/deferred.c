@@ -153,9 +153,9 @@ cl_int deferred_release(struct command *c)
     if (status == CL_SUCCESS)
         status = log_next(c->call, "clEnqueueMarkerWithWaitList",
                           below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, 0, NULL, &d->parts[0]));
-    command_set_rows(c, true);
+    command_set_rows(c, c->count, true);
     if (status == CL_SUCCESS)
-        status = command_transfer(c, false, c->queue->head.handle, c->wait_count, c->wait, d->parts + 1);
+        status = command_transfer(c, c->count, false, c->queue->head.handle, c->wait_count, c->wait, d->parts + 1);
     if (status == CL_SUCCESS)
         status = close_gate(c, d);
     if (status != CL_SUCCESS) {
@@ -215,7 +215,7 @@ static cl_int write_all(struct deferred *d)
     if (status == CL_SUCCESS)
         d->own = below()->clCreateCommandQueue(c->queue->context->head.handle, device, 0, &status);
     if (d->own)
-        status = command_transfer(c, true, d->own, 0, NULL, d->parts + 1);
+        status = command_transfer(c, c->count, true, d->own, 0, NULL, d->parts + 1);
     if (status == CL_SUCCESS)
         below()->clFlush(d->own);
     return log_next(c->call, "the write to an object", status);

@@ -2,6 +2,7 @@
 #include "share/share.h"
 
 #include "log.h"
+#include "share/spare.h"
 
 #include <stdlib.h>
 
@@ -10,17 +11,19 @@ static const cl_icd_dispatch *below(void)
     return tier_formats();
 }
 
+static struct spares records = SPARES_INIT(struct event_record);
+
 static void destroy(struct record *record)
 {
     struct event_record *event = (struct event_record *)record;
     if (event->first)
         event_put(event->first);
-    free(event);
+    spare_give(&records, event);
 }
 
 static void track(cl_event event, cl_command_type type, const struct queue_record *queue, cl_event first, cl_int failure)
 {
-    struct event_record *record = calloc(1, sizeof(*record));
+    struct event_record *record = spare_take(&records);
     if (record) {
         record->head = (struct record){.kind = RECORD_EVENT, .handle = event, .destroy = destroy};
         record->type = type;
@@ -30,7 +33,7 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
         record->failure = failure;
         if (registry_add(&record->head))
             return;
-        free(record);
+        spare_give(&records, record);
     }
     log_write(LOG_ERROR, "no memory to follow an event: it will show the driver's command type");
     if (first)

@@ -5,6 +5,7 @@
 #include "d3d/formats.h"
 #include "log.h"
 #include "share/aside.h"
+#include "share/spare.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,8 @@ struct object_record *object_root(struct object_record *object)
 
 /* ---- the bytes of an acquire ---- */
 
+static struct spares uploads = SPARES_INIT(struct upload);
+
 void upload_put(struct upload *upload)
 {
     if (!upload || atomic_fetch_sub_explicit(&upload->holds, 1, memory_order_acq_rel) != 1)
@@ -143,7 +146,7 @@ void upload_put(struct upload *upload)
     else
         event_put(upload->event);
     free(upload->waits);
-    free(upload);
+    spare_give(&uploads, upload);
 }
 
 struct upload *object_upload(struct object_record *object)
@@ -158,11 +161,11 @@ struct upload *object_upload(struct object_record *object)
 
 void object_expect(struct object_record *object, const struct queue_record *queue, cl_event event)
 {
-    struct upload *upload = calloc(1, sizeof(*upload));
+    struct upload *upload = spare_take(&uploads);
     if (!upload || (queue_held(queue) && !holds_copy(queue, &upload->waits, &upload->wait_count)) ||
         below()->clRetainEvent(event) != CL_SUCCESS) {
         free(upload ? upload->waits : NULL);
-        free(upload);
+        spare_give(&uploads, upload);
         below()->clWaitForEvents(1, &event); /* better late than not known */
         return;
     }

@@ -152,7 +152,8 @@ static cl_int move_slices(struct transfer *transfer, bool to_opencl, cl_command_
     const struct surface_desc *desc = &transfer->surface.desc;
     const cl_icd_dispatch *cl = tier_formats();
     const size_t region[3] = {desc->width, desc->height, 1};
-    cl_event *events = calloc(desc->depth, sizeof(*events));
+    cl_event few[16];
+    cl_event *events = desc->depth <= sizeof(few) / sizeof(few[0]) ? few : calloc(desc->depth, sizeof(*events));
     cl_int status = events ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     cl_uint count = 0;
     while (status == CL_SUCCESS && count < desc->depth) {
@@ -166,7 +167,8 @@ static cl_int move_slices(struct transfer *transfer, bool to_opencl, cl_command_
     if (status != CL_SUCCESS && count)
         cl->clWaitForEvents(count, events); /* they use the mapped memory */
     event_release_all(count, events);
-    free(events);
+    if (events != few)
+        free(events);
     return status;
 }
 
