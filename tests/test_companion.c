@@ -310,6 +310,10 @@ static void what_the_driver_lacks(void)
     }
     CHECK(clCreateProgramWithIL(context, "nothing", 7, &status) == NULL);
     CHECK(status < 0);
+    CHECK(clGetPipeInfo(NULL, CL_PIPE_PACKET_SIZE, sizeof(status), &status, NULL) < 0);
+    CHECK(clGetKernelSubGroupInfo(NULL, device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, 0, NULL, 0, NULL, NULL) < 0);
+    CHECK(clSetProgramSpecializationConstant(NULL, 0, sizeof(status), &status) < 0);
+    CHECK(clEnqueueSVMMigrateMem(NULL, 0, NULL, NULL, 0, 0, NULL, NULL) < 0);
     status = clGetDeviceAndHostTimer(device, &both[0], &both[1]);
     CHECK(status == CL_SUCCESS ? both[0] && both[1] : status == CL_INVALID_OPERATION);
     CHECK(clGetHostTimer(device, &both[1]) == status);

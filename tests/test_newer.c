@@ -266,8 +266,24 @@ static void many_clones(void)
 static void the_rest_is_refused(void)
 {
     cl_int status = 1;
+    cl_uint number = 0;
+    size_t size = 0;
+    const void *pointer = &number;
     if (!open_context())
         return;
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
+    cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &status);
+    cl_program program = clone_program();
+    cl_kernel kernel = clCreateKernel(program, "sum", &status);
+    CHECK_INT(clGetPipeInfo(memory, CL_PIPE_PACKET_SIZE, sizeof(number), &number, NULL), CL_INVALID_OPERATION);
+    CHECK_INT(clGetKernelSubGroupInfo(kernel, device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof(size), &size,
+                                      sizeof(size), &size, NULL), CL_INVALID_OPERATION);
+    CHECK_INT(clSetProgramSpecializationConstant(program, 0, sizeof(number), &number), CL_INVALID_OPERATION);
+    CHECK_INT(clEnqueueSVMMigrateMem(queue, 1, &pointer, NULL, 0, 0, NULL, NULL), CL_INVALID_OPERATION);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(memory), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
     CHECK(clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0) == NULL);
     CHECK(clCreatePipe(context, CL_MEM_READ_WRITE, 4, 16, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_OPERATION);

@@ -6,6 +6,7 @@
 #include <windows.h>
 
 #include <CL/cl.h>
+#include <CL/cl_gl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -29,7 +30,10 @@
     F(clEnqueueCopyImageToBuffer) F(clEnqueueCopyBufferToImage) F(clEnqueueMapBuffer) F(clEnqueueMapImage)             \
     F(clEnqueueUnmapMemObject) F(clEnqueueMigrateMemObjects) F(clEnqueueNDRangeKernel) F(clEnqueueTask)                \
     F(clEnqueueMarkerWithWaitList) F(clEnqueueBarrierWithWaitList) F(clEnqueueMarker) F(clEnqueueBarrier)              \
-    F(clEnqueueWaitForEvents)
+    F(clEnqueueWaitForEvents) F(clEnqueueNativeKernel) F(clCreateProgramWithBuiltInKernels) F(clSetCommandQueueProperty)   \
+    F(clUnloadPlatformCompiler) F(clCreateFromGLBuffer) F(clCreateFromGLTexture) F(clCreateFromGLTexture2D)            \
+    F(clCreateFromGLTexture3D) F(clCreateFromGLRenderbuffer) F(clGetGLObjectInfo) F(clGetGLTextureInfo)                \
+    F(clEnqueueAcquireGLObjects) F(clEnqueueReleaseGLObjects)
 
 #define MEMBER(name) __typeof__(&name) name;
 
@@ -286,6 +290,43 @@ static void refusals(struct record *r)
     DO(clReleaseMemObject(memory));
     MAKE(program, clCreateProgramWithSource(base.context, 0, NULL, NULL, &status));
     DO(clWaitForEvents(0, NULL));
+    close_base(r, &base);
+}
+
+static void CL_CALLBACK native_kernel(void *arguments)
+{
+    (void)arguments;
+}
+
+/* What few programs call, and what these drivers refuse. */
+static void seldom(struct record *r)
+{
+    const struct opencl *cl = r->cl;
+    struct base base;
+    cl_program program = NULL;
+    cl_mem memory = NULL;
+    cl_uint number = 0;
+    cl_command_queue_properties before = 0;
+    size_t size = 0;
+    if (!open_base(r, &base))
+        return;
+    MAKE(program, clCreateProgramWithBuiltInKernels(base.context, 1, &base.device, "nobody has this", &status));
+    MAKE(program, clCreateProgramWithBuiltInKernels(base.context, 0, NULL, "nobody has this", &status));
+    DO(clSetCommandQueueProperty(base.queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, &before));
+    DO(clUnloadPlatformCompiler(base.platform));
+    DO(clEnqueueNativeKernel(base.queue, native_kernel, NULL, 0, 0, NULL, NULL, 0, NULL, NULL));
+    DO(clEnqueueNativeKernel(base.queue, NULL, NULL, 0, 0, NULL, NULL, 0, NULL, NULL));
+    MAKE(memory, clCreateFromGLBuffer(base.context, CL_MEM_READ_WRITE, 1, &status));
+    MAKE(memory, clCreateFromGLTexture(base.context, CL_MEM_READ_WRITE, 0x0DE1, 0, 1, &status));
+    MAKE(memory, clCreateFromGLTexture2D(base.context, CL_MEM_READ_WRITE, 0x0DE1, 0, 1, &status));
+    MAKE(memory, clCreateFromGLTexture3D(base.context, CL_MEM_READ_WRITE, 0x806F, 0, 1, &status));
+    MAKE(memory, clCreateFromGLRenderbuffer(base.context, CL_MEM_READ_WRITE, 1, &status));
+    MAKE(memory, clCreateBuffer(base.context, CL_MEM_READ_WRITE, 64, NULL, &status));
+    DO(clGetGLObjectInfo(memory, &number, &number));
+    DO(clGetGLTextureInfo(memory, 0x2004, sizeof(number), &number, &size));
+    DO(clEnqueueAcquireGLObjects(base.queue, 1, &memory, 0, NULL, NULL));
+    DO(clEnqueueReleaseGLObjects(base.queue, 1, &memory, 0, NULL, NULL));
+    DO(clReleaseMemObject(memory));
     close_base(r, &base);
 }
 
@@ -629,6 +670,7 @@ static void compare(void (*run)(struct record *))
 PLAIN_CASE(platforms_and_devices)
 PLAIN_CASE(contexts_and_queues)
 PLAIN_CASE(refusals)
+PLAIN_CASE(seldom)
 PLAIN_CASE(buffers)
 PLAIN_CASE(formats)
 PLAIN_CASE(images)
@@ -640,6 +682,7 @@ static const struct tap_test tests[] = {
     {"what platforms and devices say", plain_platforms_and_devices},
     {"contexts and queues", plain_contexts_and_queues},
     {"what is refused", plain_refusals},
+    {"what few programs call", plain_seldom},
     {"buffers", plain_buffers},
     {"the formats of images", plain_formats},
     {"images", plain_images},
