@@ -208,6 +208,7 @@ int main(int argc, char **argv)
     const int words = quick ? 2 : alone ? 4 : 1;
     patience_ms = quick ? 700 : patience_ms;
     if (alone) {
+        patience_ms = 8000;
         only_way = argv[2];
         only_pattern = argv[3];
     }
