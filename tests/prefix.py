@@ -56,8 +56,8 @@ class Prefix:
         """Then the registry's files are written, and nobody is left who uses the folder."""
         subprocess.run(["wineserver", "-w"], env=self.env, check=False)
 
-    def run(self):
-        done = self.wine(self.program)
+    def run(self, *arguments):
+        done = self.wine(self.program, *arguments)
         self.wait_for_wine()
         return dict(line.strip().split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
 

@@ -1,5 +1,7 @@
 /* cld3d.dll, the Khronos layer for Windows, below a small loader that does as the real one (small_loader/): registered,
- * loaded and used. And several cld3d in one chain, the drop-in above or below the layer: only the lowest acts.
+ * loaded and used. And several cld3d in one chain, the drop-in above or below the layer: only the lowest acts. And
+ * under Wine over a loader that finds no driver, as the one inside a program does: then the layer has Wine's OpenCL
+ * below.
  *
  * A library loads what is below it once, so each case loads copies. */
 #include "common/rig.h"
@@ -204,6 +206,7 @@ static void layer_alone(void)
         CHECK_INT(state->empty_slots, 0);
         CHECK_STR(state->last_name, "cld3d");
         CHECK_STR(ask(&layer, "passes"), NULL);
+        CHECK_STR(ask(&layer, "next"), NULL);
         close_copy(&loader);
     }
     close_copy(&layer);
@@ -275,6 +278,105 @@ static void layer_twice(void)
     close_copy(&one);
 }
 
+/* ---- loaders without a driver ---- */
+
+/* Whether the OpenCL below is Wine's own, wherever cld3d-setup may have put it. */
+static bool has_wines(const struct copy *layer)
+{
+    const char *path = ask(layer, "next");
+    const HMODULE library = path ? GetModuleHandleA(path) : NULL;
+    return library && memcmp((const char *)library + 0x40, "Wine builtin DLL", 16) == 0;
+}
+
+static bool open_loader_without(struct copy *loader, const char *what, const char *name)
+{
+    SetEnvironmentVariableA("SMALL_LOADER_BELOW", what);
+    return open_library(loader, "small_loader.dll", name);
+}
+
+static void used_without_driver(const struct copy *loader, int layers)
+{
+    use(loader);
+    CHECK_INT(state_of(loader)->layers, layers);
+    CHECK_INT(state_of(loader)->early_calls, 0);
+    CHECK_INT(state_of(loader)->empty_slots, 0);
+    CHECK_INT(state_of(loader)->blocked_calls, 0);
+    CHECK_INT(state_of(loader)->lost_calls, 0);
+}
+
+static void layer_over_nothing(const char *what)
+{
+    struct copy layer, loader;
+    if (open_layer(&layer, "layer") && open_loader_without(&loader, what, "loader")) {
+        used_without_driver(&loader, 1);
+        CHECK(has_wines(&layer));
+        CHECK_STR(ask(&layer, "passes"), NULL);
+        close_copy(&loader);
+    }
+    SetEnvironmentVariableA("SMALL_LOADER_BELOW", NULL);
+    close_copy(&layer);
+}
+
+static void no_driver(void)
+{
+    layer_over_nothing("no driver");
+}
+
+static void no_platforms(void)
+{
+    layer_over_nothing("no platforms");
+}
+
+static void no_driver_layer_twice(void)
+{
+    struct copy one, other, loader;
+    if (open_layer(&one, "layer-one") && open_layer(&other, "layer-other") &&
+        open_loader_without(&loader, "no driver", "loader")) {
+        used_without_driver(&loader, 2);
+        CHECK_INT((ask(&one, "passes") != NULL) + (ask(&other, "passes") != NULL), 1);
+        CHECK_INT(has_wines(&one) + has_wines(&other), 1);
+        close_copy(&loader);
+        close_copy(&other);
+    }
+    SetEnvironmentVariableA("SMALL_LOADER_BELOW", NULL);
+    close_copy(&one);
+}
+
+static void no_driver_drop_in_above(void)
+{
+    struct copy drop_in, layer, loader;
+    if (open_layer(&layer, "layer") && open_loader_without(&loader, "no driver", "loader")) {
+        SetEnvironmentVariableA("CLD3D_NEXT", loader.path);
+        if (open_library(&drop_in, "OpenCL.dll", "drop-in")) {
+            use(&drop_in);
+            passes_on(&drop_in);
+            CHECK(has_wines(&layer));
+        }
+        SetEnvironmentVariableA("CLD3D_NEXT", NULL);
+        close_copy(&drop_in);
+        close_copy(&loader);
+    }
+    SetEnvironmentVariableA("SMALL_LOADER_BELOW", NULL);
+    close_copy(&layer);
+}
+
+/* Two libraries of a program may have a loader inside: both initialise the layer, which is loaded once. */
+static void no_driver_two_loaders(void)
+{
+    struct copy layer, one, other;
+    if (open_layer(&layer, "layer") && open_loader_without(&one, "no driver", "loader-one")) {
+        used_without_driver(&one, 1);
+        if (open_loader_without(&other, "no driver", "loader-other")) {
+            used_without_driver(&other, 1);
+            used_without_driver(&one, 1);
+            close_copy(&other);
+        }
+        close_copy(&one);
+    }
+    SetEnvironmentVariableA("SMALL_LOADER_BELOW", NULL);
+    close_copy(&layer);
+}
+
 static void says_so(void)
 {
     char path[MAX_PATH + 32], text[8192] = "";
@@ -301,6 +403,11 @@ static const struct tap_test tests[] = {
     {"CLD3D_FORCE does not make two act", forced},
     {"the layer twice", layer_twice},
     {"who passes on says so", says_so},
+    {"a loader that finds no driver", no_driver},
+    {"a loader that has no platforms", no_platforms},
+    {"a loader without a driver, the layer twice", no_driver_layer_twice},
+    {"a loader without a driver, the drop-in above", no_driver_drop_in_above},
+    {"two loaders without a driver", no_driver_two_loaders},
 };
 
 TAP_MAIN(tests)

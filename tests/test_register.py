@@ -25,7 +25,8 @@ class Place(Prefix):
         self.layer = self.program.parent / "cld3d.dll"
         shutil.copy(LAYER, self.layer)
         self.name = ("Z:" + str(self.layer)).replace("/", "\\")
-        self.wine(self.program, "--version")  # a copied prefix is set right at its first start
+        # A copied prefix is set right at its first start. Other tests may have registered layers in the original.
+        self.wine("reg", "delete", KEY.rpartition("\\")[0], "/f")
 
     def info(self, option, status=0):
         done = self.wine(self.program, option)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """cld3d-setup on real Wine prefixes: what it installs works, and what it uninstalls leaves no trace.
 
-    test_setup.py CLD3D_SETUP OPENCL_DLL WHICH_OPENCL_EXE WINE_RUN PREFIX LIBCLD3D_SO
+    test_setup.py CLD3D_SETUP OPENCL_DLL WHICH_OPENCL_EXE WINE_RUN PREFIX LIBCLD3D_SO CLD3D_DLL SMALL_LOADER_DLL
 
 PREFIX is one to copy, which WINE_RUN makes if it is not there; LIBCLD3D_SO may be missing. Prints TAP.
 """
@@ -14,7 +14,8 @@ import sys
 
 from prefix import Prefix, Skip, differences, in_and_out, need, run_cases
 
-SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX, LAYER = (pathlib.Path(argument).resolve() for argument in sys.argv[1:7])
+SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX, LAYER, WINDOWS_LAYER, LOADER = (
+    pathlib.Path(argument).resolve() for argument in sys.argv[1:9])
 SECTION = "[Software\\\\Wine\\\\DllOverrides]"
 
 
@@ -85,6 +86,27 @@ def works(place):
     need(got["status"] == "0" and int(got["platforms"]) >= 1, got)
     place.setup("uninstall")
     need(place.run()["next"] == "not cld3d", "after")
+
+
+def goes_past_the_drop_in(place):
+    """A registered layer, in a program whose loader finds no driver, has Wine's OpenCL below, wherever that is."""
+    beside = place.program.parent
+    shutil.copy(LOADER, beside / "small_loader.dll")
+    shutil.copy(WINDOWS_LAYER, beside / "cld3d.dll")
+    name = ("Z:" + str(beside / "cld3d.dll")).replace("/", "\\")
+    place.wine("reg", "add", "HKLM\\SOFTWARE\\Khronos\\OpenCL\\Layers", "/v", name, "/t", "REG_DWORD", "/d", "0")
+    place.env["SMALL_LOADER_BELOW"] = "no driver"
+
+    def need_below(path):
+        got = place.run("small_loader.dll", "cld3d.dll")
+        need(got["library"].lower() == name.lower() and got["next"].lower() == path, got)
+        need(got["status"] == "0" and int(got["platforms"]) >= 1, got)
+
+    need_below("c:\\windows\\system32\\opencl.dll")
+    place.setup("install")
+    need_below("c:\\windows\\system32\\cld3d\\opencl.dll")
+    place.setup("uninstall")
+    need_below("c:\\windows\\system32\\opencl.dll")
 
 
 def up_to_date(place):
@@ -174,8 +196,8 @@ def run_refuses(place):
     place.start("install", "--version")
 
 
-CASES = [round_trip, without_section, other_override, works, up_to_date, bad_input, other_architecture,
-         run_sets_the_layer, run_loads_the_layer, run_refuses]
+CASES = [round_trip, without_section, other_override, works, goes_past_the_drop_in, up_to_date, bad_input,
+         other_architecture, run_sets_the_layer, run_loads_the_layer, run_refuses]
 
 
 def main():

@@ -23,9 +23,10 @@ static char passes[64];
 static void set_next_once(bool *there)
 {
     static bool done, found;
+    const bool another = door_needs_another();
     os_lock(&opening);
     if (!done) {
-        found = door_set_next();
+        found = door_set_next(another);
         done = true;
     }
     *there = found;

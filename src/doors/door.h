@@ -32,8 +32,11 @@ static inline void door_open(void)
         door_open_now();
 }
 
-/* Each door has its own: sets `next`; false if there is no OpenCL below. Called once, under a lock. */
-bool door_set_next(void);
+/* Each door has its own. Whether what is below has no OpenCL to offer, and another must take its place. Called without
+ * a lock, maybe by several threads: a loader starts its drivers now, and they may call us. */
+bool door_needs_another(void);
+/* Sets `next`, with that answer; false if there is no OpenCL below. Called once, under a lock. */
+bool door_set_next(bool another);
 /* The path of the library below for people, or why there is none; NULL if the door can't know. */
 const char *door_next_report(void);
 

@@ -1,16 +1,18 @@
 /* The Khronos layer door: the loader gives us the table of what is below and gets ours.
  *
- * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, then once clInitLayer, or, if it is
- * of 2025 or later, clInitLayerWithProperties and at the end clDeinitLayer. While a loader is in there, nothing below may be
- * called: it would wait for itself. So the door opens with the program's first call. */
+ * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, then once clInitLayer, or, if
+ * it is of 2025 or later, clInitLayerWithProperties and at the end clDeinitLayer. While a loader is in there, nothing
+ * below may be called: it would wait for itself. So the door opens with the program's first call. */
 #include "doors/cl_d3d.h"
 #include "doors/door.h"
 #ifndef _WIN32
 #include "host/companion.h"
 #endif
 #include "log.h"
+#include "os/os.h"
 
 #include <CL/cl_layer.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Younger than Debian 12's header. */
@@ -74,12 +76,113 @@ static const cl_icd_dispatch *choose_table(void)
     return &layer_table;
 }
 
+/* ---- the OpenCL below ---- */
+
+#ifdef _WIN32
+/* The loader's: in `next` there may be another when a second thread asks. */
+static cl_api_clGetPlatformIDs loaders_platforms;
+
+/* Wine's opencl.dll, if it is below instead of what the loader has; else empty. */
+static char wines_path[MAX_PATH + 32];
+
+/* Several libraries of a program may have a loader inside. Each initialises this layer; with Wine's OpenCL below, none
+ * of them matters. */
+static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)
+{
+    if (wines_path[0])
+        return;
+    next_set(table, entries);
+    loaders_platforms = next.clGetPlatformIDs;
+}
+
+static next_function find(const char *name, void *library)
+{
+    return os_library_symbol(library, name);
+}
+
+/* A Khronos loader in its place would load this layer again. */
+static bool is_wines(void *library)
+{
+    static const char mark[] = "Wine builtin DLL"; /* behind the DOS header */
+    return memcmp((const char *)library + sizeof(IMAGE_DOS_HEADER), mark, sizeof(mark) - 1) == 0;
+}
+
+static void *open_wines(void)
+{
+    /* cld3d-setup puts the drop-in in its place, and keeps Wine's beside it. */
+    static const char *const places[] = {"\\cld3d\\opencl.dll", "\\opencl.dll"};
+    char path[sizeof(wines_path)], error[256];
+    const UINT length = GetSystemDirectoryA(path, MAX_PATH);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(path + length, sizeof(path) - length, "%s", places[i]);
+        void *library = os_library_open(path, error, sizeof(error));
+        if (library && is_wines(library)) {
+            memcpy(wines_path, path, sizeof(path));
+            return library;
+        }
+        os_library_close(library);
+    }
+    return NULL;
+}
+
+/* Some programs for Windows have a Khronos loader inside and never load an OpenCL.dll. Under Wine such a loader finds
+ * no driver: Wine's opencl.dll is none that a loader could load. But it hands every call to its layers. */
+bool door_needs_another(void)
+{
+    cl_uint count = 0;
+    if (!os_is_wine())
+        return false;
+    const cl_int status = loaders_platforms(0, NULL, &count);
+    return status == CL_PLATFORM_NOT_FOUND_KHR || (status == CL_SUCCESS && count == 0);
+}
+
+bool door_set_next(bool another)
+{
+    void *library = another ? open_wines() : NULL;
+    if (library) {
+        next_load(find, library);
+        log_write(LOG_INFO, "the loader has found no driver: the OpenCL below is %s", wines_path);
+    } else if (another) {
+        log_write(LOG_WARN, "the loader has found no driver, and there is no opencl.dll of Wine's to be used instead");
+    }
+    return true; /* clInitLayer has set `next` else */
+}
+
+const char *door_next_report(void)
+{
+    return wines_path[0] ? wines_path : NULL;
+}
+#else
+static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)
+{
+    next_set(table, entries);
+}
+
+bool door_needs_another(void)
+{
+    return false;
+}
+
+bool door_set_next(bool another)
+{
+    (void)another;
+    return true; /* clInitLayer has done it */
+}
+
+const char *door_next_report(void)
+{
+    return NULL;
+}
+#endif
+
+/* ---- the layer ---- */
+
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
                                             cl_uint *num_entries_ret, const cl_icd_dispatch **layer_dispatch_ret)
 {
     if (!target_dispatch || !num_entries_ret || !layer_dispatch_ret)
         return log_refuse("clInitLayer", CL_INVALID_VALUE, "an argument is NULL");
-    next_set(target_dispatch, num_entries);
+    set_loaders(target_dispatch, num_entries);
     *num_entries_ret = sizeof(cl_icd_dispatch) / sizeof(next_function);
     *layer_dispatch_ret = choose_table();
     return CL_SUCCESS;
@@ -101,14 +204,4 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, c
 CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void)
 {
     return CL_SUCCESS;
-}
-
-bool door_set_next(void)
-{
-    return true; /* clInitLayer has done it */
-}
-
-const char *door_next_report(void)
-{
-    return NULL;
 }

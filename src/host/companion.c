@@ -2,6 +2,7 @@
 #include "host/companion.h"
 
 #include "host/channel.h"
+#include "host/signals.h"
 #include "log.h"
 
 #include <link.h>
@@ -25,6 +26,9 @@ bool companion_wanted(void)
 
 /* ---- the answers ---- */
 
+/* What the loader got of us. The guest gets the same functions through the channel. */
+static const cl_icd_dispatch *companion;
+
 static uint64_t as_number(next_function function)
 {
     return (uint64_t)(uintptr_t)function;
@@ -33,7 +37,7 @@ static uint64_t as_number(next_function function)
 static uint64_t find(const char *name)
 {
     for (size_t i = 0; i < next_slot_count; i++) {
-        const next_function function = next_slot_get(&next, &next_slots[i]);
+        const next_function function = next_slot_get(companion, &next_slots[i]);
         if (strcmp(next_slots[i].name, name) == 0)
             return function == next_slots[i].missing ? 0 : as_number(function);
     }
@@ -99,4 +103,6 @@ void companion_install(cl_icd_dispatch *table)
 {
     *table = next;
     table->clGetDeviceInfo = get_device_info;
+    signals_install(table);
+    companion = table;
 }

@@ -1,5 +1,5 @@
 /* The companion: libcld3d.so in a Wine process. It is not a layer there (cld3d's OpenCL.dll above Wine is), it only answers
- * the channel. */
+ * the channel and keeps Wine's signal handlers. */
 #ifndef CLD3D_HOST_COMPANION_H
 #define CLD3D_HOST_COMPANION_H
 

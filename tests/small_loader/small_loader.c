@@ -35,10 +35,66 @@ static void *CL_API_CALL get_address(const char *name)
     return address_below(name);
 }
 
+static DWORD WINAPI call_from_above(void *data)
+{
+    cl_uint count = 0;
+    (void)data;
+    return clGetPlatformIDs(0, NULL, &count) != CL_SUCCESS;
+}
+
+/* A driver that the loader tries to start may call OpenCL in a thread of its own, and wait for it. */
+static void call_once_from_above(void)
+{
+    static atomic_flag called = ATOMIC_FLAG_INIT;
+    if (initialising || atomic_flag_test_and_set(&called))
+        return;
+    HANDLE thread = CreateThread(NULL, 0, call_from_above, NULL, 0, NULL);
+    state.blocked_calls += WaitForSingleObject(thread, 10000) != WAIT_OBJECT_0;
+    CloseHandle(thread);
+}
+
+static void *CL_API_CALL no_address(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+static cl_int CL_API_CALL no_driver(cl_uint room, cl_platform_id *platforms, cl_uint *count)
+{
+    (void)room, (void)platforms;
+    call_once_from_above();
+    if (count)
+        *count = 0;
+    return CL_PLATFORM_NOT_FOUND_KHR;
+}
+
+static cl_int CL_API_CALL no_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count)
+{
+    no_driver(room, platforms, count);
+    return CL_SUCCESS;
+}
+
 static cl_int CL_API_CALL get_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count)
 {
     state.early_calls += initialising;
     return platforms_below(room, platforms, count);
+}
+
+static void load_library(const char *path, cl_icd_dispatch *table)
+{
+    HMODULE library = LoadLibraryA(path);
+    for (size_t i = 0; library && i < next_slot_count; i++) {
+        const FARPROC function = GetProcAddress(library, next_slots[i].name);
+        memcpy((char *)table + next_slots[i].offset, &function, sizeof(function));
+    }
+}
+
+static void load_nothing(bool says_so, cl_icd_dispatch *table)
+{
+    for (size_t i = 0; i < next_slot_count; i++)
+        memcpy((char *)table + next_slots[i].offset, &next_slots[i].missing, sizeof(next_slots[i].missing));
+    table->clGetExtensionFunctionAddress = no_address;
+    table->clGetPlatformIDs = says_so ? no_driver : no_platforms;
 }
 
 static void load_below(cl_icd_dispatch *table)
@@ -48,21 +104,21 @@ static void load_below(cl_icd_dispatch *table)
         GetSystemDirectoryA(path, MAX_PATH);
         strcat(path, "\\opencl.dll");
     }
-    HMODULE library = LoadLibraryA(path);
-    for (size_t i = 0; library && i < next_slot_count; i++) {
-        const FARPROC function = GetProcAddress(library, next_slots[i].name);
-        memcpy((char *)table + next_slots[i].offset, &function, sizeof(function));
-    }
+    if (strcmp(path, "no driver") == 0 || strcmp(path, "no platforms") == 0)
+        load_nothing(strcmp(path, "no driver") == 0, table);
+    else
+        load_library(path, table);
     address_below = table->clGetExtensionFunctionAddress;
     platforms_below = table->clGetPlatformIDs;
     table->clGetExtensionFunctionAddress = get_address;
     table->clGetPlatformIDs = get_platforms;
 }
 
-/* The slots' names come with cld3d's answers for missing functions, which are never called here. */
+/* The slots' names come with cld3d's answers for missing functions: here those of a loader without a driver. */
 cl_int next_lacks(const char *function, const char *since)
 {
     (void)function, (void)since;
+    state.lost_calls++;
     return CL_INVALID_OPERATION;
 }
 

@@ -1,0 +1,197 @@
+/* Threads are suspended, looked at and ended while a driver with a compiler is in the process, as debuggers, garbage
+ * collectors and profilers do. Wine does it with signals, and PoCL's compiler takes them; the host companion keeps them
+ * Wine's. What the driver itself needs a signal for still works. */
+#include "sharing.h"
+
+enum { SECONDS = 30, THREADS = 8, TIMES = 20 };
+
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+
+/* ---- what can't be tested ---- */
+
+static bool with_companion(void)
+{
+    typedef const char *(CL_API_CALL * report_function)(const char *);
+    const FARPROC address = GetProcAddress(GetModuleHandleA("OpenCL.dll"), "cld3d_report");
+    const report_function ask = (report_function)(void (*)(void))address;
+    const char *report = CHECK(ask != NULL) ? ask("companion") : NULL;
+    return report && strncmp(report, "joined", 6) == 0;
+}
+
+/* It can't be helped from the Windows side. */
+static bool signals_are_lost(void)
+{
+    char name[64] = "";
+    CHECK_INT(clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL), CL_SUCCESS);
+    return strcmp(name, "Portable Computing Language") == 0 && !with_companion();
+}
+
+/* ---- OpenCL ---- */
+
+static const char source[] = "kernel void divide(global int *a) { a[2] = a[0] / a[1]; a[3] = 42; }\n";
+
+static bool open_opencl(void)
+{
+    cl_int status = 1;
+    if (context)
+        return true;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    return CHECK_INT(status, CL_SUCCESS);
+}
+
+/* Builds a kernel and divides the first number by the second. */
+static void divide(cl_int numbers[4])
+{
+    const char *text = source;
+    const size_t one = 1;
+    cl_int status = 1;
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
+    CHECK_INT(clBuildProgram(program, 1, &device, "", NULL, NULL), CL_SUCCESS);
+    cl_kernel kernel = clCreateKernel(program, "divide", &status);
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, 4 * sizeof(cl_int), numbers, &status);
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 4 * sizeof(cl_int), numbers, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+}
+
+/* ---- threads ---- */
+
+/* Ends a program that hangs, and says so, unless it gets an end of its own. */
+static DWORD WINAPI watch(void *done)
+{
+    if (WaitForSingleObject(done, SECONDS * 1000) == WAIT_TIMEOUT) {
+        tap_line("Bail out! a thread is not suspended or ended in time");
+        TerminateProcess(GetCurrentProcess(), 1);
+    }
+    CloseHandle(done);
+    return 0;
+}
+
+static HANDLE watched(void)
+{
+    HANDLE done = CreateEventA(NULL, TRUE, FALSE, NULL);
+    CloseHandle(CreateThread(NULL, 0, watch, done, 0, NULL));
+    return done;
+}
+
+static DWORD WINAPI count(void *counter)
+{
+    for (;;)
+        atomic_fetch_add((atomic_uint *)counter, 1);
+    return 0;
+}
+
+static HANDLE start_counting(atomic_uint *counter)
+{
+    atomic_store(counter, 0);
+    HANDLE thread = CreateThread(NULL, 0, count, counter, 0, NULL);
+    while (CHECK(thread != NULL) && atomic_load(counter) == 0)
+        let_others_run();
+    return thread;
+}
+
+static bool stands_still(const atomic_uint *counter)
+{
+    const unsigned before = atomic_load(counter);
+    pause_ms(10);
+    return atomic_load(counter) == before;
+}
+
+static DWORD64 instruction(const CONTEXT *of)
+{
+#ifdef _WIN64
+    return of->Rip;
+#else
+    return of->Eip;
+#endif
+}
+
+static void suspend(HANDLE thread, const atomic_uint *counter)
+{
+    CONTEXT now = {.ContextFlags = CONTEXT_CONTROL};
+    CHECK_INT(SuspendThread(thread), 0);
+    CHECK(GetThreadContext(thread, &now));
+    CHECK(instruction(&now) != 0);
+    CHECK(stands_still(counter));
+    CHECK_INT(ResumeThread(thread), 1);
+    const unsigned before = atomic_load(counter);
+    while (atomic_load(counter) == before)
+        let_others_run();
+}
+
+/* ---- cases ---- */
+
+static void suspends(void)
+{
+    static atomic_uint counter;
+    cl_int numbers[4] = {6, 3, 0, 0};
+    if (!open_opencl())
+        return;
+    if (signals_are_lost()) {
+        SKIP("PoCL's compiler takes Wine's signals, and there is no companion to keep them");
+        return;
+    }
+    HANDLE done = watched();
+    HANDLE thread = start_counting(&counter);
+    for (int i = 0; i < TIMES; i++)
+        suspend(thread, &counter);
+    divide(numbers);
+    suspend(thread, &counter);
+    CHECK(TerminateThread(thread, 0));
+    CHECK_INT(WaitForSingleObject(thread, INFINITE), WAIT_OBJECT_0);
+    CloseHandle(thread);
+    SetEvent(done);
+}
+
+static void ends_together(void)
+{
+    static atomic_uint counters[THREADS];
+    HANDLE threads[THREADS];
+    if (!open_opencl())
+        return;
+    if (signals_are_lost()) {
+        SKIP("PoCL's compiler takes Wine's signals, and there is no companion to keep them");
+        return;
+    }
+    HANDLE done = watched();
+    for (int time = 0; time < 4; time++) {
+        for (int i = 0; i < THREADS; i++)
+            threads[i] = start_counting(&counters[i]);
+        for (int i = 0; i < THREADS; i++)
+            CHECK(TerminateThread(threads[i], 0));
+        CHECK_INT(WaitForMultipleObjects(THREADS, threads, TRUE, INFINITE), WAIT_OBJECT_0);
+        for (int i = 0; i < THREADS; i++)
+            CloseHandle(threads[i]);
+        pause_ms(100); /* Wine calls a thread ended before it is */
+        for (int i = 0; i < THREADS; i++)
+            CHECK(stands_still(&counters[i]));
+    }
+    SetEvent(done);
+}
+
+/* What comes out is not defined, but the kernel goes on: PoCL has a handler for it. */
+static void divides_by_zero(void)
+{
+    cl_int numbers[4] = {6, 0, 0, 0};
+    if (!open_opencl())
+        return;
+    divide(numbers);
+    CHECK_INT(numbers[3], 42);
+}
+
+static const struct tap_test tests[] = {
+    {"a thread is suspended, looked at and resumed", suspends},
+    {"threads are ended close together", ends_together},
+    {"a kernel divides by zero", divides_by_zero},
+};
+
+TAP_MAIN(tests)
