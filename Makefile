@@ -1,6 +1,6 @@
 # The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
 
-.PHONY: help build package demo demo-video bench check check-quick check-dxvk clean
+.PHONY: help build package demo demo-video bench profile check check-quick check-dxvk clean
 .NOTPARALLEL:
 
 # For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, and DEPS=no to leave the packages
@@ -16,6 +16,7 @@ help:
 	@echo "                   (VIDEO=any video, OPENCL=pocl or rusticl)"
 	@echo "make bench         compare with sharing by hand: out/bench.md, out/bench.csv, out/bench.png; about ten minutes"
 	@echo "                   (OPENCL=pocl or rusticl for one alone, QUICK=yes for small sizes and few rounds)"
+	@echo "make profile       tell what the time of a frame goes to, by thread and by whose code (SURFACE, PATTERN)"
 	@echo "make check         run all tests; the last line tells how many passed and failed"
 	@echo "make check-quick   run the tests that take less than two minutes together"
 	@echo "make check-dxvk    run the tests that use Direct3D over DXVK in place of Wine's own Direct3D"
@@ -46,6 +47,13 @@ bench:
 	@scripts/deps bench
 	@scripts/build x64
 	@scripts/bench
+
+SURFACE ?= NV12 1080p
+PATTERN ?= both
+profile:
+	@scripts/deps profile
+	@scripts/build x64
+	@scripts/profile "$(SURFACE)" "$(PATTERN)"
 
 check:
 	@scripts/deps check

@@ -324,15 +324,15 @@ static cl_command_queue queue_of(cl_event event)
     return of;
 }
 
-/* What one queue waits for the other does from now on. */
-static void follow_locked(struct queue_record *queue, const struct queue_record *other, bool flushed)
+/* What the other queue waits for `queue` does from now on. False: memory was short for what it awaits. */
+static bool follow_locked(struct queue_record *queue, const struct queue_record *other, bool flushed)
 {
+    bool noted = true;
     for (unsigned i = 0; i < other->held_by.count; i++)
         hold_locked(queue, other->held_by.list[i]);
     for (unsigned i = 0; i < other->awaits.count; i++)
-        handles_add(&queue->awaits, other->awaits.list[i]);
-    if (!flushed)
-        handles_add(&queue->awaits, other->head.handle);
+        noted = handles_add(&queue->awaits, other->awaits.list[i]) && noted;
+    return (flushed || handles_add(&queue->awaits, other->head.handle)) && noted;
 }
 
 static void wait_for(struct queue_record *queue, cl_event event)
@@ -345,9 +345,14 @@ static void wait_for(struct queue_record *queue, cl_event event)
     struct queue_record *other = of ? find_locked(of) : NULL;
     if (find_pending_locked(event))
         hold_locked(queue, event);
-    if (other)
-        follow_locked(queue, other, flushed);
+    const bool noted = !other || follow_locked(queue, other, flushed);
+    if (!noted)
+        record_hold(other);
     os_unlock(&registry_lock);
+    if (!noted) {
+        queue_flush(other); /* now, since later nobody would know */
+        record_put(other);
+    }
 }
 
 void queue_waits(cl_command_queue handle, cl_uint count, const cl_event *events)
