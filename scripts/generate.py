@@ -253,23 +253,21 @@ def blocking_argument(f):
     return next((name for text, name in f.params if name.startswith("blocking_")), None)
 
 
-def waiting_call(f, result):
-    """The call with the words of `wait` in place of what it was given."""
-    words = {blocking_argument(f): "wait.blocking", "event": "wait.event", "errcode_ret": "&status"}
-    return wrap(f"    {result} = lacking.{f.name}(", ", ".join(words.get(name, name) for _, name in f.params) + ");")
-
-
 def blocking_file(functions):
     mine = [f for f in functions if not f.own and f.exported and blocking_argument(f)]
     out = ['#include "complete/blocking.h"', ""]
     for f in mine:
-        out += [signature(f, f"waited_{f.name}"), "{", "    struct blocking wait;"]
-        begin = f"    blocking_begin(&wait, command_queue, {blocking_argument(f)}, event);"
+        blocking = blocking_argument(f)
+        words = {blocking: "CL_FALSE", "event": "done", "errcode_ret": "&status"}
+        arguments = ", ".join(words.get(name, name) for _, name in f.params) + ");"
+        out += [signature(f, f"waited_{f.name}"), "{", f"    if (!blocking_waits(command_queue, {blocking}))",
+                call(f, f"lacking.{f.name}", indent="        "), "    cl_event own = NULL, *done = event ? event : &own;"]
         if f.result == "cl_int":
-            out += [begin, waiting_call(f, "const cl_int status"), "    return blocking_end(&wait, status);"]
+            out += [wrap(f"    const cl_int status = lacking.{f.name}(", arguments),
+                    "    return blocking_end(done, own, status);"]
         else:
-            out += ["    cl_int status;", begin, waiting_call(f, "void *mapped"),
-                    "    return blocking_mapped(&wait, mapped, status, errcode_ret);"]
+            out += ["    cl_int status;", wrap(f"    void *mapped = lacking.{f.name}(", arguments),
+                    "    return blocking_mapped(done, own, mapped, status, errcode_ret);"]
         out += ["}", ""]
     out += ["void blocking_install_generated(cl_icd_dispatch *table)", "{"]
     out += [f"    table->{f.name} = waited_{f.name};" for f in mine]

@@ -1,28 +1,18 @@
 #include "complete/blocking.h"
 
-void blocking_begin(struct blocking *wait, cl_command_queue queue, cl_bool blocking, cl_event *event)
+cl_int blocking_end(const cl_event *done, cl_event own, cl_int status)
 {
-    *wait = (struct blocking){.blocking = blocking, .event = event};
-    if (!blocking || !event_callback_awaited(queue))
-        return;
-    wait->waits = true;
-    wait->blocking = CL_FALSE;
-    if (!event)
-        wait->event = &wait->own;
-}
-
-cl_int blocking_end(struct blocking *wait, cl_int status)
-{
-    if (wait->waits && status == CL_SUCCESS)
-        status = lacking.clWaitForEvents(1, wait->event);
-    if (wait->own)
-        lacking.clReleaseEvent(wait->own);
+    if (status != CL_SUCCESS)
+        return status;
+    status = lacking.clWaitForEvents(1, done);
+    if (own)
+        lacking.clReleaseEvent(own);
     return status;
 }
 
-void *blocking_mapped(struct blocking *wait, void *mapped, cl_int status, cl_int *errcode_ret)
+void *blocking_mapped(const cl_event *done, cl_event own, void *mapped, cl_int status, cl_int *errcode_ret)
 {
-    status = blocking_end(wait, status);
+    status = blocking_end(done, own, status);
     if (errcode_ret)
         *errcode_ret = status;
     return status == CL_SUCCESS ? mapped : NULL;
@@ -31,7 +21,7 @@ void *blocking_mapped(struct blocking *wait, void *mapped, cl_int status, cl_int
 static cl_int CL_API_CALL finish(cl_command_queue queue)
 {
     cl_event last = NULL;
-    if (event_callback_awaited(queue) && lacking.clEnqueueMarkerWithWaitList(queue, 0, NULL, &last) == CL_SUCCESS) {
+    if (blocking_waits(queue, CL_TRUE) && lacking.clEnqueueMarkerWithWaitList(queue, 0, NULL, &last) == CL_SUCCESS) {
         lacking.clWaitForEvents(1, &last);
         lacking.clReleaseEvent(last);
     }

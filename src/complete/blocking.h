@@ -9,19 +9,17 @@
 
 #include "complete/complete.h"
 
-/* How a command that may block is passed on. */
-struct blocking {
-    bool waits;       /* for the event, instead of blocking */
-    cl_bool blocking; /* what the command is given */
-    cl_event *event;  /* likewise: the application's, or that of `own` */
-    cl_event own;     /* given back in the end */
-};
+/* Whether a command is enqueued without blocking, and its event waited for. */
+static inline bool blocking_waits(cl_command_queue queue, cl_bool blocking)
+{
+    return blocking && atomic_load_explicit(&callback_lanes, memory_order_relaxed) && event_callback_awaited(queue);
+}
 
-void blocking_begin(struct blocking *wait, cl_command_queue queue, cl_bool blocking, cl_event *event);
-/* `status` is what the command returned; the result is the whole call's. */
-cl_int blocking_end(struct blocking *wait, cl_int status);
-/* The same for a map: the pointer that the application gets. */
-void *blocking_mapped(struct blocking *wait, void *mapped, cl_int status, cl_int *errcode_ret);
+/* The end of such a call, which returned `status`: waits for its event `done`, and gives it back if it is our `own` (else
+ * NULL). The result is the whole call's. */
+cl_int blocking_end(const cl_event *done, cl_event own, cl_int status);
+/* The same for a map: gives the pointer that the application gets. */
+void *blocking_mapped(const cl_event *done, cl_event own, void *mapped, cl_int status, cl_int *errcode_ret);
 
 void blocking_install_generated(cl_icd_dispatch *table);
 

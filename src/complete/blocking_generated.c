@@ -6,33 +6,39 @@ static cl_int CL_API_CALL waited_clEnqueueReadBuffer(cl_command_queue command_qu
     cl_bool blocking_read, size_t offset, size_t cb, void *ptr, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, command_queue, blocking_read, event);
-    const cl_int status = lacking.clEnqueueReadBuffer(command_queue, buffer, wait.blocking, offset, cb, ptr,
-        num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    if (!blocking_waits(command_queue, blocking_read))
+        return lacking.clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
+            num_events_in_wait_list, event_wait_list, event);
+    cl_event own = NULL, *done = event ? event : &own;
+    const cl_int status = lacking.clEnqueueReadBuffer(command_queue, buffer, CL_FALSE, offset, cb, ptr,
+        num_events_in_wait_list, event_wait_list, done);
+    return blocking_end(done, own, status);
 }
 
 static cl_int CL_API_CALL waited_clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem buffer,
     cl_bool blocking_write, size_t offset, size_t cb, const void *ptr, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, command_queue, blocking_write, event);
-    const cl_int status = lacking.clEnqueueWriteBuffer(command_queue, buffer, wait.blocking, offset, cb, ptr,
-        num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    if (!blocking_waits(command_queue, blocking_write))
+        return lacking.clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
+            num_events_in_wait_list, event_wait_list, event);
+    cl_event own = NULL, *done = event ? event : &own;
+    const cl_int status = lacking.clEnqueueWriteBuffer(command_queue, buffer, CL_FALSE, offset, cb, ptr,
+        num_events_in_wait_list, event_wait_list, done);
+    return blocking_end(done, own, status);
 }
 
 static cl_int CL_API_CALL waited_clEnqueueReadImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_read,
     const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, command_queue, blocking_read, event);
-    const cl_int status = lacking.clEnqueueReadImage(command_queue, image, wait.blocking, origin, region, row_pitch,
-        slice_pitch, ptr, num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    if (!blocking_waits(command_queue, blocking_read))
+        return lacking.clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch, slice_pitch,
+            ptr, num_events_in_wait_list, event_wait_list, event);
+    cl_event own = NULL, *done = event ? event : &own;
+    const cl_int status = lacking.clEnqueueReadImage(command_queue, image, CL_FALSE, origin, region, row_pitch,
+        slice_pitch, ptr, num_events_in_wait_list, event_wait_list, done);
+    return blocking_end(done, own, status);
 }
 
 static cl_int CL_API_CALL waited_clEnqueueWriteImage(cl_command_queue command_queue, cl_mem image,
@@ -40,23 +46,27 @@ static cl_int CL_API_CALL waited_clEnqueueWriteImage(cl_command_queue command_qu
     size_t input_slice_pitch, const void *ptr, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
     cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, command_queue, blocking_write, event);
-    const cl_int status = lacking.clEnqueueWriteImage(command_queue, image, wait.blocking, origin, region,
-        input_row_pitch, input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    if (!blocking_waits(command_queue, blocking_write))
+        return lacking.clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
+            input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    cl_event own = NULL, *done = event ? event : &own;
+    const cl_int status = lacking.clEnqueueWriteImage(command_queue, image, CL_FALSE, origin, region, input_row_pitch,
+        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, done);
+    return blocking_end(done, own, status);
 }
 
 static void *CL_API_CALL waited_clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_map,
     cl_map_flags map_flags, size_t offset, size_t cb, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
     cl_event *event, cl_int *errcode_ret)
 {
-    struct blocking wait;
+    if (!blocking_waits(command_queue, blocking_map))
+        return lacking.clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
+            num_events_in_wait_list, event_wait_list, event, errcode_ret);
+    cl_event own = NULL, *done = event ? event : &own;
     cl_int status;
-    blocking_begin(&wait, command_queue, blocking_map, event);
-    void *mapped = lacking.clEnqueueMapBuffer(command_queue, buffer, wait.blocking, map_flags, offset, cb,
-        num_events_in_wait_list, event_wait_list, wait.event, &status);
-    return blocking_mapped(&wait, mapped, status, errcode_ret);
+    void *mapped = lacking.clEnqueueMapBuffer(command_queue, buffer, CL_FALSE, map_flags, offset, cb,
+        num_events_in_wait_list, event_wait_list, done, &status);
+    return blocking_mapped(done, own, mapped, status, errcode_ret);
 }
 
 static void *CL_API_CALL waited_clEnqueueMapImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_map,
@@ -64,12 +74,14 @@ static void *CL_API_CALL waited_clEnqueueMapImage(cl_command_queue command_queue
     size_t *image_slice_pitch, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event,
     cl_int *errcode_ret)
 {
-    struct blocking wait;
+    if (!blocking_waits(command_queue, blocking_map))
+        return lacking.clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region, image_row_pitch,
+            image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
+    cl_event own = NULL, *done = event ? event : &own;
     cl_int status;
-    blocking_begin(&wait, command_queue, blocking_map, event);
-    void *mapped = lacking.clEnqueueMapImage(command_queue, image, wait.blocking, map_flags, origin, region,
-        image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, wait.event, &status);
-    return blocking_mapped(&wait, mapped, status, errcode_ret);
+    void *mapped = lacking.clEnqueueMapImage(command_queue, image, CL_FALSE, map_flags, origin, region, image_row_pitch,
+        image_slice_pitch, num_events_in_wait_list, event_wait_list, done, &status);
+    return blocking_mapped(done, own, mapped, status, errcode_ret);
 }
 
 static cl_int CL_API_CALL waited_clEnqueueReadBufferRect(cl_command_queue command_queue, cl_mem buffer,
@@ -77,12 +89,15 @@ static cl_int CL_API_CALL waited_clEnqueueReadBufferRect(cl_command_queue comman
     size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch, size_t host_slice_pitch, void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, command_queue, blocking_read, event);
-    const cl_int status = lacking.clEnqueueReadBufferRect(command_queue, buffer, wait.blocking, buffer_origin,
-        host_origin, region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
-        num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    if (!blocking_waits(command_queue, blocking_read))
+        return lacking.clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin, region,
+            buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
+            event_wait_list, event);
+    cl_event own = NULL, *done = event ? event : &own;
+    const cl_int status = lacking.clEnqueueReadBufferRect(command_queue, buffer, CL_FALSE, buffer_origin, host_origin,
+        region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
+        event_wait_list, done);
+    return blocking_end(done, own, status);
 }
 
 static cl_int CL_API_CALL waited_clEnqueueWriteBufferRect(cl_command_queue command_queue, cl_mem buffer,
@@ -90,34 +105,41 @@ static cl_int CL_API_CALL waited_clEnqueueWriteBufferRect(cl_command_queue comma
     size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch, size_t host_slice_pitch, const void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, command_queue, blocking_read, event);
-    const cl_int status = lacking.clEnqueueWriteBufferRect(command_queue, buffer, wait.blocking, buffer_origin,
-        host_origin, region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
-        num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    if (!blocking_waits(command_queue, blocking_read))
+        return lacking.clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
+            region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
+            num_events_in_wait_list, event_wait_list, event);
+    cl_event own = NULL, *done = event ? event : &own;
+    const cl_int status = lacking.clEnqueueWriteBufferRect(command_queue, buffer, CL_FALSE, buffer_origin, host_origin,
+        region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
+        event_wait_list, done);
+    return blocking_end(done, own, status);
 }
 
 static cl_int CL_API_CALL waited_clEnqueueSVMMemcpy(cl_command_queue command_queue, cl_bool blocking_copy,
     void * dst_ptr, const void * src_ptr, size_t size, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, command_queue, blocking_copy, event);
-    const cl_int status = lacking.clEnqueueSVMMemcpy(command_queue, wait.blocking, dst_ptr, src_ptr, size,
-        num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    if (!blocking_waits(command_queue, blocking_copy))
+        return lacking.clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size, num_events_in_wait_list,
+            event_wait_list, event);
+    cl_event own = NULL, *done = event ? event : &own;
+    const cl_int status = lacking.clEnqueueSVMMemcpy(command_queue, CL_FALSE, dst_ptr, src_ptr, size,
+        num_events_in_wait_list, event_wait_list, done);
+    return blocking_end(done, own, status);
 }
 
 static cl_int CL_API_CALL waited_clEnqueueSVMMap(cl_command_queue command_queue, cl_bool blocking_map,
     cl_map_flags map_flags, void * svm_ptr, size_t size, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, command_queue, blocking_map, event);
-    const cl_int status = lacking.clEnqueueSVMMap(command_queue, wait.blocking, map_flags, svm_ptr, size,
-        num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    if (!blocking_waits(command_queue, blocking_map))
+        return lacking.clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size, num_events_in_wait_list,
+            event_wait_list, event);
+    cl_event own = NULL, *done = event ? event : &own;
+    const cl_int status = lacking.clEnqueueSVMMap(command_queue, CL_FALSE, map_flags, svm_ptr, size,
+        num_events_in_wait_list, event_wait_list, done);
+    return blocking_end(done, own, status);
 }
 
 void blocking_install_generated(cl_icd_dispatch *table)

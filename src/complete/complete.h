@@ -9,6 +9,7 @@
 
 #include "next/next.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* Called once by a door, after `next` is filled and before anything else runs. */
@@ -29,7 +30,9 @@ void newer_install(cl_icd_dispatch *table);
 void timers_install(cl_icd_dispatch *table);
 void clone_kernel_install(cl_icd_dispatch *table);
 
-/* Whether callbacks for commands of a queue are due, so that a thread of ours may wait for these (event_callback.c). */
+/* How many queues have callbacks for their commands, maybe none that are due (event_callback.c). */
+extern atomic_uint callback_lanes;
+/* Whether callbacks for commands of a queue are due, so that a thread of ours may wait for these. */
 bool event_callback_awaited(cl_command_queue queue);
 
 /* Of the clock behind clGetHostTimer, in nanoseconds: Windows counts in steps of 100. */

@@ -9,7 +9,6 @@
 #include "log.h"
 #include "os/os.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 typedef void(CL_CALLBACK *event_function)(cl_event, cl_int, void *);
@@ -42,11 +41,12 @@ enum {
     LONGEST_LOOK_MS = 16,
 };
 
+atomic_uint callback_lanes;
+
 /* Guards everything here. */
 static os_mutex lock = OS_MUTEX_INIT;
 static os_condition changed = OS_CONDITION_INIT;
 static struct lane *lanes;
-static atomic_uint lane_count; /* may be read without the lock */
 static unsigned threads, settling;
 
 /* ---- waiters ---- */
@@ -136,7 +136,7 @@ static void remove_locked(struct lane *lane)
     while (*place != lane)
         place = &(*place)->after;
     *place = lane->after;
-    atomic_fetch_sub_explicit(&lane_count, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&callback_lanes, 1, memory_order_relaxed);
     free(lane);
 }
 
@@ -212,8 +212,6 @@ static struct watch watch = {.look = look};
 bool event_callback_awaited(cl_command_queue queue)
 {
     bool awaited = false;
-    if (!atomic_load_explicit(&lane_count, memory_order_relaxed))
-        return false;
     os_lock(&lock);
     for (const struct lane *lane = lanes; lane; lane = lane->after)
         awaited = awaited || (lane->queue == queue && lane->first);
@@ -235,7 +233,7 @@ static struct lane *find_lane_locked(cl_command_queue queue, bool ordered)
         lane->threaded = os_thread_start(lane_thread, lane);
     threads += lane->threaded;
     lanes = lane;
-    atomic_fetch_add_explicit(&lane_count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&callback_lanes, 1, memory_order_relaxed);
     return lane;
 }
 
