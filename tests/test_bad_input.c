@@ -129,6 +129,7 @@ SHARING_CASE(garbage_for_commands, 0)
     fill_garbage(garbage);
     if (!shared_open(rig, KIND_2D, 1, &shared))
         return;
+    cl_command_queue second = make_queue(rig, rig->context, 0); /* beside another, events are asked for their queue */
     for (int i = -1; i < GARBAGE; i++) {
         const int failures = atomic_load(&tap_case.failures);
         void *bad = i < 0 ? NULL : garbage[i];
@@ -143,6 +144,7 @@ SHARING_CASE(garbage_for_commands, 0)
         report_garbage(failures, i);
     }
     CHECK(round_trip(rig, &shared, 1, 2));
+    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
     shared_close(&shared);
 }
 

@@ -361,7 +361,8 @@ void queue_waits(cl_command_queue handle, cl_uint count, const cl_event *events)
         return;
     struct queue_record *queue = count && events ? hold_found(handle) : NULL;
     for (cl_uint i = 0; queue && i < count; i++)
-        wait_for(queue, events[i]);
+        if (events[i])
+            wait_for(queue, events[i]);
     record_put(queue);
 }
 
