@@ -3,11 +3,6 @@
 #include "log.h"
 #include "share/kernel.h"
 
-const cl_icd_dispatch *guard_below(void)
-{
-    return tier_formats();
-}
-
 static atomic_bool hidden;
 
 void writes_hidden(const char *why)

@@ -13,7 +13,10 @@ static inline bool guard_needed(void)
 }
 
 /* The tier below the guard. */
-const cl_icd_dispatch *guard_below(void);
+static inline const cl_icd_dispatch *guard_below(void)
+{
+    return tier_formats();
+}
 
 /* All objects of a command may be changed by it. */
 #define GUARD_WRITES_ALL (~0u)

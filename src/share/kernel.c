@@ -65,22 +65,30 @@ static void lost_track(void)
     writes_hidden("a kernel's arguments are not known");
 }
 
-static void note_argument(cl_kernel handle, cl_uint index, cl_mem object)
+/* For a kernel that may have no record yet. */
+static void note_first_argument(cl_kernel handle, cl_uint index, cl_mem object)
 {
-    struct kernel_record *kernel = registry_get(RECORD_KERNEL, handle);
-    if (!kernel && object)
-        kernel = new_record(handle);
-    if (!kernel) {
-        if (object)
-            lost_track();
-        return;
-    }
+    struct kernel_record *kernel = new_record(handle);
     os_lock(&registry_lock);
-    const bool noted = set_argument_locked(kernel, index, object);
+    const bool noted = kernel && set_argument_locked(kernel, index, object);
     os_unlock(&registry_lock);
     if (!noted)
         lost_track();
     record_put(kernel);
+}
+
+/* `value` is followed if it is a memory object that is known; else the argument names none. */
+static void note_argument(cl_kernel handle, cl_uint index, cl_mem value)
+{
+    os_lock(&registry_lock);
+    const bool known = value && (registry_find_locked(RECORD_OBJECT, value) || registry_find_locked(RECORD_IMAGE, value));
+    struct kernel_record *kernel = registry_find_locked(RECORD_KERNEL, handle);
+    const bool noted = !kernel || set_argument_locked(kernel, index, known ? value : NULL);
+    os_unlock(&registry_lock);
+    if (!noted)
+        lost_track();
+    else if (!kernel && known)
+        note_first_argument(handle, index, value);
 }
 
 static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, size_t arg_size, const void *arg_value)
@@ -88,13 +96,10 @@ static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, si
     const cl_int status = below()->clSetKernelArg(kernel, arg_index, arg_size, arg_value);
     if (status != CL_SUCCESS || !guard_needed())
         return status;
-    cl_mem object = NULL;
-    if (arg_value && arg_size == sizeof(object))
-        memcpy(&object, arg_value, sizeof(object)); /* a plain number of this size names no object: the look-up tells */
-    os_lock(&registry_lock);
-    const bool known = object && (registry_find_locked(RECORD_OBJECT, object) || registry_find_locked(RECORD_IMAGE, object));
-    os_unlock(&registry_lock);
-    note_argument(kernel, arg_index, known ? object : NULL);
+    cl_mem value = NULL;
+    if (arg_value && arg_size == sizeof(value))
+        memcpy(&value, arg_value, sizeof(value)); /* a plain number of this size names no object: the look-up tells */
+    note_argument(kernel, arg_index, value);
     return status;
 }
 

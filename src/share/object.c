@@ -545,9 +545,17 @@ static cl_int query_extension(const struct object_record *object, const struct d
     return answer("clGetMemObjectInfo", object->given, api->mem_resource_size, room, to, size_ret);
 }
 
+/* A query of the core, while nothing is shared: the most frequent by far. */
+static bool concerns_nothing(cl_uint name)
+{
+    return (name & ~0xFFu) == (CL_MEM_TYPE & ~0xFFu) && !atomic_load_explicit(&object_count, memory_order_relaxed);
+}
+
 static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_name, size_t param_value_size,
                                               void *param_value, size_t *param_value_size_ret)
 {
+    if (concerns_nothing(param_name))
+        return below()->clGetMemObjectInfo(memobj, param_name, param_value_size, param_value, param_value_size_ret);
     struct object_record *object = registry_get(RECORD_OBJECT, memobj);
     const struct d3d_api *api = asked_api(object, param_name, false);
     cl_int status = CL_INVALID_OPERATION;

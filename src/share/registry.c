@@ -6,6 +6,15 @@
 os_mutex registry_lock = OS_MUTEX_INIT;
 atomic_uint registry_records;
 
+/* How many of them there are of each kind: of what there is none nothing is looked up, and the lock is left alone. Written
+ * under it. */
+static atomic_uint kinds[RECORD_KINDS];
+
+static bool any_of(enum record_kind kind)
+{
+    return registry_hot() && atomic_load_explicit(&kinds[kind], memory_order_relaxed) != 0;
+}
+
 /* Chained hash table; grows by doubling when there is more than one record a bucket. Guarded by registry_lock. */
 static struct record **buckets;
 static size_t bucket_count;
@@ -54,6 +63,7 @@ static struct record *remove_locked(enum record_kind kind, const void *handle)
     if (record) {
         *place = record->chain;
         atomic_fetch_sub_explicit(&registry_records, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&kinds[kind], 1, memory_order_relaxed);
     }
     return record;
 }
@@ -72,6 +82,7 @@ bool registry_add(struct record *record)
     record->chain = *head;
     *head = record;
     atomic_fetch_add_explicit(&registry_records, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&kinds[record->kind], 1, memory_order_relaxed);
     os_unlock(&registry_lock);
     record_put(stale);
     return true;
@@ -79,13 +90,13 @@ bool registry_add(struct record *record)
 
 void *registry_find_locked(enum record_kind kind, const void *handle)
 {
-    struct record **place = place_locked(kind, handle);
+    struct record **place = any_of(kind) ? place_locked(kind, handle) : NULL;
     return place ? *place : NULL;
 }
 
 void *registry_get(enum record_kind kind, const void *handle)
 {
-    if (!registry_hot())
+    if (!any_of(kind))
         return NULL;
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(kind, handle);
@@ -109,7 +120,7 @@ void record_put(void *record)
 
 void registry_app_retain(enum record_kind kind, const void *handle)
 {
-    if (!registry_hot())
+    if (!any_of(kind))
         return;
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(kind, handle);
@@ -120,7 +131,7 @@ void registry_app_retain(enum record_kind kind, const void *handle)
 
 bool registry_app_release(enum record_kind kind, const void *handle)
 {
-    if (!registry_hot())
+    if (!any_of(kind))
         return false;
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(kind, handle);

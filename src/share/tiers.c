@@ -3,36 +3,26 @@
 #include "formats/image.h"
 #include "share/share.h"
 
-static cl_icd_dispatch formats_table, share_table;
-
-const cl_icd_dispatch *tier_share(void)
-{
-    return &share_table;
-}
-
-const cl_icd_dispatch *tier_formats(void)
-{
-    return &formats_table;
-}
+cl_icd_dispatch tier_share_table, tier_formats_table;
 
 void tiers_install(void)
 {
-    formats_table = next;
-    image_install(&formats_table);
-    transfer_install(&formats_table);
-    map_install(&formats_table);
-    launch_install(&formats_table);
-    build_install(&formats_table);
+    tier_formats_table = next;
+    image_install(&tier_formats_table);
+    transfer_install(&tier_formats_table);
+    map_install(&tier_formats_table);
+    launch_install(&tier_formats_table);
+    build_install(&tier_formats_table);
 
-    share_table = formats_table;
-    context_install(&share_table);
-    queue_install(&share_table);
-    event_install(&share_table);
-    callback_install(&share_table);
-    object_install(&share_table);
-    kernel_install(&share_table);
-    strings_install(&share_table);
-    device_type_install(&share_table);
-    functions_install(&share_table);
-    guard_install(&share_table); /* above everything: it calls the tier below */
+    tier_share_table = tier_formats_table;
+    context_install(&tier_share_table);
+    queue_install(&tier_share_table);
+    event_install(&tier_share_table);
+    callback_install(&tier_share_table);
+    object_install(&tier_share_table);
+    kernel_install(&tier_share_table);
+    strings_install(&tier_share_table);
+    device_type_install(&tier_share_table);
+    functions_install(&tier_share_table);
+    guard_install(&tier_share_table); /* above everything: it calls the tier below */
 }

@@ -13,8 +13,17 @@
 /* Builds the tiers over `next`, which must be set. Called once by the door. */
 void tiers_install(void);
 
-/* The tables of the tiers. Constant after tiers_install. */
-const cl_icd_dispatch *tier_share(void);
-const cl_icd_dispatch *tier_formats(void);
+/* The tables of the tiers: filled by tiers_install and read through these functions alone, which every call runs. */
+extern cl_icd_dispatch tier_share_table, tier_formats_table;
+
+static inline const cl_icd_dispatch *tier_share(void)
+{
+    return &tier_share_table;
+}
+
+static inline const cl_icd_dispatch *tier_formats(void)
+{
+    return &tier_formats_table;
+}
 
 #endif
