@@ -699,6 +699,25 @@ SHARING_CASE(set_by_another_thread, 0)
     shared_close(&shared);
 }
 
+/* A command that was refused waits for nothing: what comes after it in the queue is not held by its list. */
+SHARING_CASE(refused_commands_hold_nothing, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event user = user_event(rig->context);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &user, NULL), rig->api->not_acquired);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, NULL), rig->api->already_acquired);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 2)); /* without waiting for the event */
+    CHECK(round_trip(rig, &shared, 2, 3));
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    end_event(user);
+    shared_close(&shared);
+}
+
 /* User events that nothing here waits for change nothing. */
 SHARING_CASE(unrelated_user_events, 0)
 {
@@ -739,6 +758,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("objects given back while their release waits", given_back_meanwhile),
     SHARING_TESTS("another thread sets the user event", set_by_another_thread),
     SHARING_TESTS("user events that nothing waits for", unrelated_user_events),
+    SHARING_TESTS("commands that are refused hold nothing", refused_commands_hold_nothing),
 };
 
 TAP_MAIN(tests)

@@ -227,6 +227,7 @@ static cl_int nothing_to_do(struct command *c)
     /* PoCL 3.1 never ends a command that is enqueued behind an event which has failed already. */
     if (event_list_failed(c->wait_count, c->wait))
         return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    queue_waits(c->queue->head.handle, c->wait_count, c->wait);
     const cl_int status = log_next(c->call, "clEnqueueMarkerWithWaitList",
                                    below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait,
                                                                         &event));
@@ -308,6 +309,7 @@ static cl_int acquire_objects(struct command *c)
         command_set_state(c, OBJECT_IDLE);
         return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     }
+    queue_waits(c->queue->head.handle, c->wait_count, c->wait);
     if (deferred) {
         status = deferred_acquire(c);
         if (status == CL_SUCCESS)
@@ -503,7 +505,6 @@ cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 {
     struct command c = {.api = api, .call = api->call.acquire, .type = api->command_acquire, .wait_count = wait_count,
                         .wait = wait, .event = event};
-    queue_waits(queue, wait_count, wait);
     return run(&c, queue, count, objects, acquire_objects);
 }
 
