@@ -266,7 +266,8 @@ def blocking_file(functions):
             out += [wrap(f"    const cl_int status = lacking.{f.name}(", arguments),
                     "    return blocking_end(done, own, status);"]
         else:
-            out += ["    cl_int status;", wrap(f"    void *mapped = lacking.{f.name}(", arguments),
+            out += ["    cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */",
+                    wrap(f"    void *mapped = lacking.{f.name}(", arguments),
                     "    return blocking_mapped(done, own, mapped, status, errcode_ret);"]
         out += ["}", ""]
     out += ["void blocking_install_generated(cl_icd_dispatch *table)", "{"]

@@ -63,7 +63,7 @@ static void *CL_API_CALL waited_clEnqueueMapBuffer(cl_command_queue command_queu
         return lacking.clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
             num_events_in_wait_list, event_wait_list, event, errcode_ret);
     cl_event own = NULL, *done = event ? event : &own;
-    cl_int status;
+    cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
     void *mapped = lacking.clEnqueueMapBuffer(command_queue, buffer, CL_FALSE, map_flags, offset, cb,
         num_events_in_wait_list, event_wait_list, done, &status);
     return blocking_mapped(done, own, mapped, status, errcode_ret);
@@ -78,7 +78,7 @@ static void *CL_API_CALL waited_clEnqueueMapImage(cl_command_queue command_queue
         return lacking.clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region, image_row_pitch,
             image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
     cl_event own = NULL, *done = event ? event : &own;
-    cl_int status;
+    cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
     void *mapped = lacking.clEnqueueMapImage(command_queue, image, CL_FALSE, map_flags, origin, region, image_row_pitch,
         image_slice_pitch, num_events_in_wait_list, event_wait_list, done, &status);
     return blocking_mapped(done, own, mapped, status, errcode_ret);
