@@ -1,4 +1,4 @@
-/* NV12 surfaces of Direct3D 9Ex. The CPU gets at them by a lock, so there is no copy by Direct3D. */
+/* NV12 and RGBA8 surfaces of Direct3D 9Ex. The CPU gets at them by a lock, so there is no copy by Direct3D. */
 #define COBJMACROS
 #include "surface.h"
 
@@ -37,8 +37,10 @@ static void map(struct surface *surface, bool over, bool back, struct rows rows[
     (void)over;
     check_d3d(IDirect3DSurface9_LockRect((IDirect3DSurface9 *)surface->resource, &locked, NULL,
                                          back ? 0 : D3DLOCK_READONLY),
-              "LockRect", "this graphics driver lets nobody lock NV12 surfaces");
+              "LockRect", "this graphics driver lets nobody lock such surfaces");
     rows[0] = (struct rows){locked.pBits, (size_t)locked.Pitch};
+    if (surface->plane_count == 1)
+        return;
     rows[1] = (struct rows){(char *)locked.pBits + (size_t)locked.Pitch * surface->planes[0].height,
                             (size_t)locked.Pitch};
 }
@@ -78,7 +80,7 @@ static cl_mem share(struct surface *surface, const struct opencl *cl, cl_mem_fla
     cl_dx9_surface_info_khr info = {.resource = surface->resource};
     cl_int code;
     cl_mem object = create(cl->context, flags, CL_ADAPTER_D3D9EX_KHR, &info, plane, &code);
-    check_cl(code, "clCreateFromDX9MediaSurfaceKHR", "this OpenCL can't share NV12 surfaces");
+    check_cl(code, "clCreateFromDX9MediaSurfaceKHR", "this OpenCL can't share such surfaces");
     return object;
 }
 
@@ -89,19 +91,39 @@ static void close(struct surface *surface)
 
 static const struct surface_ops ops = {draw, map, unmap, wait, look, share, close};
 
+/* Gives a description its surface. */
+static struct surface with_surface(struct surface surface, D3DFORMAT format)
+{
+    IDirect3DSurface9 *made = NULL;
+    surface.ops = &ops;
+    surface.is_video = true;
+    check_d3d(IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)surface.device,
+                                                             (UINT)surface.planes[0].width,
+                                                             (UINT)surface.planes[0].height, format, D3DPOOL_DEFAULT,
+                                                             &made, NULL),
+              "CreateOffscreenPlainSurface", "no memory?");
+    surface.resource = made;
+    return surface;
+}
+
 struct surface d3d9_nv12(void *device, unsigned width, unsigned height)
 {
-    struct surface surface = {
-        .ops = &ops,
+    const struct surface surface = {
         .bytes = (size_t)width * height * 3 / 2,
         .plane_count = 2,
         .planes = {{width, height, 1, {CL_R, CL_UNORM_INT8}}, {width / 2, height / 2, 2, {CL_RG, CL_UNORM_INT8}}},
         .device = device,
     };
-    IDirect3DSurface9 *made = NULL;
-    check_d3d(IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, width, height, FORMAT_NV12,
-                                                             D3DPOOL_DEFAULT, &made, NULL),
-              "CreateOffscreenPlainSurface (NV12)", "no memory?");
-    surface.resource = made;
-    return surface;
+    return with_surface(surface, FORMAT_NV12);
+}
+
+struct surface d3d9_rgba8(void *device, unsigned width, unsigned height)
+{
+    const struct surface surface = {
+        .bytes = (size_t)width * height * 4,
+        .plane_count = 1,
+        .planes = {{width, height, 4, {CL_RGBA, CL_UNORM_INT8}}},
+        .device = device,
+    };
+    return with_surface(surface, D3DFMT_A8B8G8R8);
 }

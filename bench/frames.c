@@ -198,8 +198,11 @@ static void bench_direct3d9(const struct opencl *plain, bool quick)
 {
     void *device = d3d9_open();
     const struct opencl shared = opencl_open(false, CL_CONTEXT_ADAPTER_D3D9EX_KHR, device);
-    for (unsigned i = 0; i < (quick ? 1 : 3); i++)
-        bench_surface(d3d9_nv12(device, sizes[i].width, sizes[i].height), "NV12", sizes[i].name, &shared, plain);
+    for (unsigned i = 0; i < (quick ? 1 : 3); i++) {
+        const struct size *s = &sizes[i];
+        bench_surface(d3d9_nv12(device, s->width, s->height), "NV12", s->name, &shared, plain);
+        bench_surface(d3d9_rgba8(device, s->width, s->height), "RGBA8 of 9", s->name, &shared, plain);
+    }
 }
 
 int main(int argc, char **argv)

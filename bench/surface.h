@@ -40,6 +40,7 @@ struct surface_ops {
 struct surface {
     const struct surface_ops *ops;
     bool is_buffer;
+    bool is_video; /* of Direct3D 9 */
     size_t bytes; /* of all planes */
     unsigned plane_count;
     struct plane planes[MOST_PLANES];
@@ -56,5 +57,6 @@ struct surface d3d11_buffer(ID3D11Device *device, size_t bytes);
 /* Direct3D 9Ex, with a window that nobody sees. */
 void *d3d9_open(void);
 struct surface d3d9_nv12(void *device, unsigned width, unsigned height);
+struct surface d3d9_rgba8(void *device, unsigned width, unsigned height);
 
 #endif

@@ -84,7 +84,7 @@ struct user user_open(struct surface *surface, const struct opencl *cl, const st
         return user;
     if (shared->anew)
         drop_planes(&user);
-    const bool nine = surface->plane_count == MOST_PLANES;
+    const bool nine = surface->is_video;
     user.acquire = (clEnqueueAcquireD3D11ObjectsKHR_fn)opencl_function(
         cl, nine ? "clEnqueueAcquireDX9MediaSurfacesKHR" : "clEnqueueAcquireD3D11ObjectsKHR");
     user.release = (clEnqueueReleaseD3D11ObjectsKHR_fn)opencl_function(

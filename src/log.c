@@ -67,7 +67,7 @@ static void write_line(enum log_level level, const char *format, va_list argumen
     char line[1024];
     int length = snprintf(line, sizeof(line), "cld3d: %s: ", level_names[level]);
     vsnprintf(line + length, sizeof(line) - (size_t)length - 1, format, arguments);
-    strcat(line, "\n");
+    memcpy(line + strlen(line), "\n", sizeof("\n"));
     os_log_line(setting_text(SETTING_LOG_FILE), line);
 }
 

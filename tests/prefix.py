@@ -37,6 +37,7 @@ class Prefix:
                         OCL_ICD_VENDORS="/etc/OpenCL/vendors/pocl.icd")
         self.env.pop("WINEDLLOVERRIDES", None)
         self.env.pop("DISPLAY", None)
+        self.env.pop("TMPDIR", None)  # with which Wine 10 aborts
 
     def setup(self, action, *more, prefix=None, status=0):
         command = [self.script, action, "--prefix", prefix or self.prefix, *more]

@@ -1,7 +1,8 @@
 /* A program in its steady state makes cld3d allocate nothing: the same objects frame after frame, with events and wait lists.
+ * And where memory is short a call says so: it never waits for what the caller sets later.
  *
  * The program's malloc, calloc and realloc stand before the C library's for everybody in the process; what is called from
- * cld3d's library is counted. */
+ * cld3d's library is counted, and fails if the test wants it. */
 #define _GNU_SOURCE /* dladdr */
 #include "sharing.h"
 
@@ -18,35 +19,36 @@ void *__libc_realloc(void *memory, size_t size);
 
 static atomic_bool counting;
 static atomic_uint counted;
+static atomic_uint failing; /* the how many-th allocation fails; 0: none */
 static _Thread_local bool looking; /* dladdr may allocate */
 
-static void count(const void *caller)
+/* False: the allocation shall fail. */
+static bool count(const void *caller)
 {
     Dl_info from;
+    bool good = true;
     if (looking || !atomic_load(&counting))
-        return;
+        return true;
     looking = true;
     if (dladdr(caller, &from) && from.dli_fname && strstr(from.dli_fname, "libcld3d"))
-        atomic_fetch_add(&counted, 1);
+        good = atomic_fetch_add(&counted, 1) + 1 != atomic_load(&failing);
     looking = false;
+    return good;
 }
 
 void *malloc(size_t size)
 {
-    count(__builtin_return_address(0));
-    return __libc_malloc(size);
+    return count(__builtin_return_address(0)) ? __libc_malloc(size) : NULL;
 }
 
 void *calloc(size_t count_of, size_t size)
 {
-    count(__builtin_return_address(0));
-    return __libc_calloc(count_of, size);
+    return count(__builtin_return_address(0)) ? __libc_calloc(count_of, size) : NULL;
 }
 
 void *realloc(void *memory, size_t size)
 {
-    count(__builtin_return_address(0));
-    return __libc_realloc(memory, size);
+    return count(__builtin_return_address(0)) ? __libc_realloc(memory, size) : NULL;
 }
 
 /* A frame with all that programs use. */
@@ -93,8 +95,78 @@ SHARING_CASE(steady_state, 0)
 #endif
 }
 
+#if !SANITIZED
+static bool done_or_short(cl_int status)
+{
+    return CHECK(status == CL_SUCCESS || status == CL_OUT_OF_HOST_MEMORY) && status == CL_SUCCESS;
+}
+
+static void drop(cl_event event)
+{
+    if (event)
+        CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+}
+
+/* Commands of all kinds behind a user event, while the n-th allocation fails. Returns whether one did. */
+static bool short_behind_user_event(struct rig *rig, cl_command_queue other, struct shared all[2], unsigned n)
+{
+    cl_int status = CL_SUCCESS;
+    cl_event held = NULL, released = NULL, acquired = NULL, user = NULL;
+    atomic_store(&counted, 0);
+    atomic_store(&failing, n);
+    user = clCreateUserEvent(rig->context, &status);
+    done_or_short(status);
+    if (user && done_or_short(clEnqueueMarkerWithWaitList(other, 1, &user, &held))) {
+        done_or_short(rig->acquire(rig->queue, 1, &all[1].object, 1, &held, &acquired));
+        done_or_short(rig->release(other, 1, &all[0].object, 0, NULL, &released));
+    }
+    const bool failed = atomic_load(&counted) >= n;
+    atomic_store(&failing, 0);
+    if (user)
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &all[0].object, 0, NULL, NULL), released ? rig->api->not_acquired : CL_SUCCESS);
+    CHECK(d3d_has(rig, &all[0], n));
+    CHECK_INT(rig->release(rig->queue, 1, &all[1].object, 0, NULL, NULL), acquired ? CL_SUCCESS : rig->api->not_acquired);
+    drop(held);
+    drop(acquired);
+    drop(released);
+    drop(user);
+    return failed;
+}
+#endif
+
+SHARING_CASE(short_of_memory, 0)
+{
+#if SANITIZED
+    (void)rig;
+    SKIP("a sanitizer has malloc for itself");
+#else
+    static unsigned char bytes[SHARED_BYTES];
+    struct shared all[2];
+    bool failed = true;
+    unsigned n = 0;
+    if (!shared_open(rig, KIND_2D, 1, &all[0]) || !shared_open(rig, KIND_BUFFER, 1, &all[1]))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    atomic_store(&counting, true);
+    while (failed && ++n < 100) {
+        rig_pattern(bytes, sizeof(bytes), n);
+        CHECK_INT(acquire_one(rig, all[0].object), CL_SUCCESS);
+        CHECK_INT(cl_write(rig->queue, &all[0], bytes, 0, NULL, NULL), CL_SUCCESS);
+        queue_wait(rig->queue);
+        failed = short_behind_user_event(rig, other, all, n);
+    }
+    atomic_store(&counting, false);
+    CHECK(n > 5 && n < 100);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        shared_close(&all[i]);
+#endif
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("no memory is allocated for a frame like the last", steady_state),
+    SHARING_TESTS("memory is short behind a user event", short_of_memory),
 };
 
 TAP_MAIN(tests)

@@ -360,7 +360,23 @@ SHARING_CASE(answers, 0)
     shared_close(&shared);
 }
 
+#ifndef _WIN32
+/* The same where a driver's dispatch table has holes (sparse.c): a hole makes no garbage a handle. */
+static void garbage_beside_holes(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_SPARSE");
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
+        return;
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    CHECK_INT(run_again(" garbage for ", "OPENCL_LAYERS", layers), 10);
+}
+#endif
+
 static const struct tap_test tests[] = {
+#ifndef _WIN32
+    {"garbage beside a dispatch table with holes", garbage_beside_holes},
+#endif
     SHARING_TESTS("garbage for devices, adapters and platforms", garbage_for_devices),
     SHARING_TESTS("garbage for the device of a context", garbage_for_contexts),
     SHARING_TESTS("garbage for resources and their contexts", garbage_for_resources),

@@ -14,21 +14,37 @@ static bool shown_as_gpus(void)
     return is_set();
 }
 
-static void run_with_it(void)
+/* The first device, a CPU as it is without the setting: the OpenCL of these tests may have nothing else. */
+static bool find_cpu(cl_platform_id *platform, cl_device_id *device)
 {
-    CHECK_INT(run_again("as a GPU", "CLD3D_CPU_AS_GPU", "1"), 4);
+    cl_device_type type = 0;
+    if (!CHECK_INT(clGetPlatformIDs(1, platform, NULL), CL_SUCCESS) ||
+        !CHECK_INT(clGetDeviceIDs(*platform, CL_DEVICE_TYPE_ALL, 1, device, NULL), CL_SUCCESS))
+        return false;
+    CHECK_INT(clGetDeviceInfo(*device, CL_DEVICE_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
+    if (!(type & CL_DEVICE_TYPE_CPU))
+        SKIP("the first device is no CPU");
+    return (type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
-/* Without the setting a CPU is a CPU; the OpenCL of these tests has nothing else. */
-static void as_it_is(void)
+static void run_with_it(void)
 {
     cl_platform_id platform;
     cl_device_id device;
-    cl_device_type type = 0;
-    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
-    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &device, NULL), CL_SUCCESS);
-    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
-    CHECK(type & CL_DEVICE_TYPE_CPU);
+    if (!is_set() && !find_cpu(&platform, &device))
+        return;
+    CHECK_INT(run_again("as a GPU", "CLD3D_CPU_AS_GPU", "1"), 4);
+}
+
+/* Without the setting a CPU is a CPU. */
+static void as_it_is(void)
+{
+    cl_platform_id platform;
+    cl_device_id device, by_type;
+    if (is_set() || !find_cpu(&platform, &device))
+        return;
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &by_type, NULL), CL_SUCCESS);
+    CHECK(by_type == device);
     CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, NULL), CL_DEVICE_NOT_FOUND);
 }
 
@@ -40,8 +56,9 @@ static void is_found(void)
     cl_uint count = 0;
     if (!shown_as_gpus())
         return;
-    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
-    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, &count), CL_SUCCESS);
+    if (!CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS) ||
+        !CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, &count), CL_SUCCESS))
+        return;
     CHECK(count >= 1);
     CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
     CHECK(type & CL_DEVICE_TYPE_GPU);
@@ -57,7 +74,8 @@ static void context_of_type(void)
     cl_int status = 1;
     if (!shown_as_gpus())
         return;
-    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    if (!CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS))
+        return;
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0};
     cl_context context = clCreateContextFromType(properties, CL_DEVICE_TYPE_GPU, NULL, NULL, &status);
     CHECK_INT(status, CL_SUCCESS);

@@ -513,6 +513,60 @@ DX9_CASE(protected_device, DX9_MULTITHREADED)
         dx9_close_surface(&workers[i].s);
     }
 }
+
+/* ---- two devices ---- */
+
+static void acquire_held(void *data)
+{
+    dx9_acquire(data);
+}
+
+struct passer {
+    struct dx9_surface s;
+    atomic_bool passed;
+};
+
+static void pass(void *data)
+{
+    struct passer *passer = data;
+    dx9_acquire(&passer->s);
+    dx9_release(&passer->s);
+    atomic_store(&passer->passed, true);
+}
+
+/* One thread waits for its device, whose GPU is held; another thread uses another device, which has nothing to do. */
+DX9_CASE(two_devices, DX9_MULTITHREADED)
+{
+    enum { PATIENCE_MS = 20000 };
+    struct dx9 other;
+    struct dx9_surface held;
+    struct passer passer = {.passed = false};
+    test_thread threads[2];
+    struct test_job jobs[2] = {{acquire_held, &held}, {pass, &passer}};
+    if (!dx9_open(&other, dx9->extended, DX9_MULTITHREADED))
+        return;
+    if (dx9_open_surface(&held, dx9, BGRA8, DX9_PLAIN, WIDTH, HEIGHT)) {
+        if (dx9_open_surface(&passer.s, &other, BGRA8, DX9_PLAIN, WIDTH, HEIGHT)) {
+            fake_d3d_hold(true);
+            CHECK_INT(IDirect3DDevice9_ColorFill(dx9->device, held.surface, NULL, 0), D3D_OK);
+            const unsigned locks = fake_d3d_calls("LockRect");
+            test_thread_start(&threads[0], &jobs[0]);
+            while (fake_d3d_calls("LockRect") == locks)
+                let_others_run();
+            test_thread_start(&threads[1], &jobs[1]);
+            for (int i = 0; i < PATIENCE_MS && !atomic_load(&passer.passed); i++)
+                pause_ms(1);
+            CHECK(atomic_load(&passer.passed));
+            fake_d3d_hold(false);
+            test_thread_join(threads[0]);
+            test_thread_join(threads[1]);
+            dx9_release(&held);
+            dx9_close_surface(&passer.s);
+        }
+        dx9_close_surface(&held);
+    }
+    dx9_close(&other);
+}
 #endif
 
 static const struct tap_test tests[] = {
@@ -530,6 +584,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("Direct3D is touched only in the program's calls", only_in_calls),
     DX9_TESTS("one thread and an unprotected device", unprotected),
     DX9_TESTS("several threads and a protected device", protected_device),
+    DX9_TESTS("two devices do not wait for each other", two_devices),
 #endif
 };
 

@@ -354,6 +354,34 @@ DX9_CASE(uses, 0)
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
 }
 
+/* A plane that was never acquired comes with one that is on its way back behind a user event. */
+DX9_CASE(other_plane, 0)
+{
+    struct dx9_surface s;
+    if (!dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, 32, 18))
+        return;
+    unsigned char *bytes = dx9_pattern(&s, 7);
+    cl_event user = user_event(s.context), last = NULL;
+    dx9_fill(&s, 3);
+    dx9_acquire_plane(&s, 0);
+    CHECK_INT(clEnqueueBarrierWithWaitList(s.queue, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(dx9->release(s.queue, 1, s.planes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(dx9->acquire(s.queue, 2, s.planes, 0, NULL, NULL), CL_SUCCESS);
+    for (UINT plane = 0; plane < 2; plane++) {
+        const size_t region[3] = {dx9_plane_width(&s, plane), dx9_plane_height(&s, plane), 1};
+        CHECK_INT(clEnqueueWriteImage(s.queue, s.planes[plane], CL_FALSE, no_origin(), region, 0, 0,
+                                      bytes + dx9_offset(&s, plane), 0, NULL, NULL), CL_SUCCESS);
+    }
+    CHECK_INT(dx9->release(s.queue, 2, s.planes, 0, NULL, &last), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &last), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(last), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    dx9_expect_bytes(&s, bytes);
+    free(bytes);
+    dx9_close_surface(&s);
+}
+
 static const struct tap_test tests[] = {
     DX9_TESTS("queries: every plane of every format", queries),
     DX9_TESTS("queries: formats beyond the tables", queries_beyond),
@@ -365,6 +393,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("acquire and release: objects", objects),
     DX9_TESTS("acquire and release: who owns what", states),
     DX9_TESTS("acquire and release: events", events),
+    DX9_TESTS("acquire and release: the other plane joins", other_plane),
     DX9_TESTS("use of what is not acquired", uses),
 };
 

@@ -6,6 +6,8 @@
 
 #include <CL/cl_layer.h>
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -247,12 +249,102 @@ static void twice(void)
     close_layer(&lower);
 }
 
+/* ---- two loaders in one process ---- */
+
+enum { FIRST_LOADER = -4711, SECOND_LOADER = -4712 };
+
+static cl_int CL_API_CALL release_first(cl_mem object)
+{
+    (void)object;
+    return FIRST_LOADER;
+}
+
+static cl_int CL_API_CALL release_second(cl_mem object)
+{
+    (void)object;
+    return SECOND_LOADER;
+}
+
+struct caller {
+    const cl_icd_dispatch *table;
+    atomic_bool stop;
+    atomic_uint calls, wrong;
+};
+
+static void *call_on(void *data)
+{
+    struct caller *caller = data;
+    while (!atomic_load(&caller->stop)) {
+        const bool right = caller->table->clReleaseMemObject(NULL) == FIRST_LOADER && caller->table->clCreateFromD3D11BufferKHR;
+        atomic_fetch_add(right ? &caller->calls : &caller->wrong, 1);
+    }
+    return NULL;
+}
+
+/* The library is loaded once, and each loader initialises it, the second maybe while the program calls through the first:
+ * nothing changes under those calls. */
+static void two_loaders(void)
+{
+    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
+    struct caller caller = {0};
+    cl_icd_dispatch first = target, second = target;
+    const cl_icd_dispatch *table = NULL;
+    cl_uint entries = 0;
+    pthread_t thread;
+    first.clReleaseMemObject = release_first;
+    second.clReleaseMemObject = release_second;
+    if (open_layer(&layer) && CHECK_INT(layer.init(ENTRIES, &first, &entries, &caller.table), CL_SUCCESS)) {
+        works(caller.table);
+        CHECK_INT(pthread_create(&thread, NULL, call_on, &caller), 0);
+        while (atomic_load(&caller.calls) < 1000 && atomic_load(&caller.wrong) == 0)
+            ;
+        for (int i = 0; i < 20000; i++)
+            if (layer.init(ENTRIES, &second, &entries, &table) != CL_SUCCESS || table != caller.table)
+                atomic_fetch_add(&caller.wrong, 1);
+        atomic_store(&caller.stop, true);
+        pthread_join(thread, NULL);
+        CHECK_INT(atomic_load(&caller.wrong), 0);
+        works(table);
+    }
+    close_layer(&layer);
+}
+
+/* Counts its platforms, and fails. */
+static cl_int CL_API_CALL count_and_fail(cl_uint room, cl_platform_id *platforms, cl_uint *count)
+{
+    (void)room, (void)platforms;
+    if (count)
+        *count = 3;
+    return CL_OUT_OF_HOST_MEMORY;
+}
+
+static void platforms_fail(void)
+{
+    typedef cl_int(CL_API_CALL *get_device_ids)(cl_platform_id, cl_uint, void *, cl_uint, cl_uint, cl_device_id *, cl_uint *);
+    enum { CL_D3D11_DEVICE = 0x4019, CL_ALL_DEVICES = 0x401c };
+    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
+    const cl_icd_dispatch *table = NULL;
+    cl_icd_dispatch below = target;
+    get_device_ids ask;
+    cl_uint count = 0;
+    below.clGetPlatformIDs = count_and_fail;
+    if (put_on(&layer, &below, &table)) {
+        memcpy(&ask, &table->clGetDeviceIDsFromD3D11KHR, sizeof(ask));
+        CHECK_INT(table->clGetPlatformIDs(0, NULL, &count), CL_OUT_OF_HOST_MEMORY);
+        CHECK_INT(ask((cl_platform_id)&a_platform, CL_D3D11_DEVICE, &a_device, CL_ALL_DEVICES, 0, NULL, &count),
+                  CL_INVALID_PLATFORM);
+    }
+    close_layer(&layer);
+}
+
 static const struct tap_test tests[] = {
     {"what the layer says of itself", information},
     {"the old way", old_way},
     {"the new way", new_way},
     {"a loader with fewer functions", short_table},
     {"two in one chain", twice},
+    {"two loaders in one process", two_loaders},
+    {"platforms are counted, but the call fails", platforms_fail},
 };
 
 TAP_MAIN(tests)

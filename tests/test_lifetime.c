@@ -95,6 +95,132 @@ SHARING_CASE(context_retains, 0)
     shared_close(&shared);
 }
 
+/* ---- what comes back ---- */
+
+static cl_context context_of_queue(cl_command_queue queue)
+{
+    cl_context context = NULL;
+    CHECK_INT(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);
+    return context;
+}
+
+/* A context that the application has given back lives on through its queue, and answers to its name as before. With
+ * `retained` it is the application's again. */
+static void through_the_queue(struct rig *rig, bool retained)
+{
+    struct shared shared;
+    struct rig second;
+    if (!shared_resource(rig, KIND_2D, 1, &shared))
+        return;
+    const struct counts before = count(rig, &shared);
+    if (second_open(rig, &second)) {
+        CHECK_INT(clReleaseContext(second.context), CL_SUCCESS);
+        counts_are(rig, &shared, before, 0, 0);
+        CHECK(context_of_queue(second.queue) == second.context);
+        if (retained)
+            CHECK_INT(clRetainContext(second.context), CL_SUCCESS);
+        cl_command_queue queue = make_queue(&second, second.context, 0);
+        for (int i = 0; i < 2; i++) {
+            shared.object = create(&second, &shared);
+            CHECK(round_trip(&second, &shared, 1, 1));
+            CHECK_INT(second.acquire(queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+            CHECK_INT(second.release(queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+            CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+            shared.object = NULL;
+        }
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+        if (!retained)
+            second.context = NULL;
+        second_close(&second);
+    }
+    counts_are(rig, &shared, before, 0, 0);
+    shared_close(&shared);
+}
+
+SHARING_CASE(used_through_its_queue, 0)
+{
+    through_the_queue(rig, false);
+}
+
+SHARING_CASE(retained_through_its_queue, 0)
+{
+    through_the_queue(rig, true);
+}
+
+/* The same through a program, which is all that is left. */
+SHARING_CASE(retained_through_a_program, 0)
+{
+    static const char *const source = "kernel void nothing(void) {}";
+    struct shared shared;
+    struct rig second;
+    cl_int status;
+    cl_context context = NULL;
+    if (!shared_resource(rig, KIND_2D, 1, &shared) || !second_open(rig, &second))
+        return;
+    cl_program program = clCreateProgramWithSource(second.context, 1, (const char **)&source, NULL, &status);
+    second_close(&second);
+    CHECK_INT(clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);
+    CHECK_INT(clRetainContext(context), CL_SUCCESS);
+    second.context = context;
+    second.queue = make_queue(&second, context, 0);
+    shared.object = create(&second, &shared);
+    CHECK(round_trip(&second, &shared, 1, 2));
+    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+    shared.object = NULL;
+    second_close(&second);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* A context of its own resource's device alone: another device's resources are refused as before. */
+SHARING_CASE(of_another_device, 0)
+{
+    static void *no_object[64];
+    struct shared shared;
+    struct rig second;
+    struct rig other = *rig;
+    cl_int status = CL_SUCCESS;
+    other.device = rig_another_device(rig);
+    if (other.device && second_open(rig, &second)) {
+        if (shared_resource(&other, KIND_2D, 1, &shared)) {
+            CHECK_INT(clReleaseContext(second.context), CL_SUCCESS);
+            CHECK(kind_create(&second, second.context, 0, KIND_2D, shared.resource, 0, &status) == NULL);
+            CHECK_INT(status, rig->api->invalid_resource);
+            CHECK(kind_create(&second, second.context, 0, KIND_2D, no_object, 0, &status) == NULL);
+            CHECK_INT(status, rig->api->invalid_resource);
+            second.context = NULL;
+            shared_close(&shared);
+        }
+        second_close(&second);
+    }
+    rig_release(other.device);
+}
+
+/* A buffer that the application has given back lives on through a part of it. */
+SHARING_CASE(through_a_part, 0)
+{
+    struct shared shared;
+    const cl_buffer_region region = {0, SHARED_BYTES};
+    cl_int status;
+    cl_mem again = NULL;
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    cl_mem part = clCreateSubBuffer(shared.object, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        CHECK_INT(clGetMemObjectInfo(part, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(again), &again, NULL), CL_SUCCESS);
+        CHECK(again == shared.object);
+        CHECK(round_trip(rig, &shared, 1, 1));
+        CHECK_INT(clRetainMemObject(again), CL_SUCCESS);
+        CHECK_INT(mem_refs(again), 1);
+        CHECK(round_trip(rig, &shared, 1, 1));
+    }
+    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+}
+
 /* ---- every order ---- */
 
 enum thing { THE_CONTEXT, THE_QUEUE, THE_OBJECT, THE_EVENT, THE_KERNEL, THE_PART, THINGS };
@@ -323,6 +449,11 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("one reference each", one_each),
     SHARING_TESTS("an object retained and released", object_retains),
     SHARING_TESTS("a context retained and released", context_retains),
+    SHARING_TESTS("a context used through its queue", used_through_its_queue),
+    SHARING_TESTS("a context retained through its queue", retained_through_its_queue),
+    SHARING_TESTS("a context retained through a program", retained_through_a_program),
+    SHARING_TESTS("a context given back, and another device", of_another_device),
+    SHARING_TESTS("a buffer retained through a part of it", through_a_part),
     SHARING_TESTS("every order: buffer", orders_buffer),
     SHARING_TESTS("every order: 2D texture", orders_2d),
     SHARING_TESTS("every order: 3D texture", orders_3d),

@@ -53,14 +53,34 @@ static void by_vendor(void)
     run_with("cards: both", "1002:0:gfx1030;1002:0:gfx1036");
 }
 
+/* Where no device is the hardware and none is a CPU, programs that take only preferred ones still get some. */
 static void other_luid(void)
 {
-    run_with("cards: none", "1002:29:AMD Radeon RX 6800;1002:28:AMD Radeon RX 6800");
+    run_with("cards: both", "1002:29:AMD Radeon RX 6800;1002:28:AMD Radeon RX 6800");
 }
 
+static void nothing_alike(void)
+{
+    run_with("cards: both", "10de:0:NVIDIA H200;8086:0:Intel Arc");
+}
+
+/* The second device is not dressed. */
+static void a_cpu(void)
+{
+    run_with("cards: the second", "10de:0:NVIDIA H200");
+}
+
+/* A name that only holds the other one counts among one vendor's devices. */
 static void other_vendor(void)
 {
-    run_with("cards: the first", "1002:0:whatever;10de:0:AMD Radeon RX 6800");
+    run_with("cards: the first", "1002:0:whatever;10de:0:Radeon RX 6800");
+}
+
+/* DXVK shows NVIDIA's cards as AMD's, with their own names. */
+static void vendor_hidden(void)
+{
+    run_with("cards: the second", "10de:0:NVIDIA H200;10de:0:AMD Radeon RX 6800");
+    run_with("cards: the second", "1002:0:whatever;10de:0:AMD Radeon RX 6800");
 }
 
 static void room(void)
@@ -144,11 +164,6 @@ SHARING_CASE(second, 0)
 SHARING_CASE(both, 0)
 {
     preferred_are(rig, true, true);
-}
-
-SHARING_CASE(none, 0)
-{
-    preferred_are(rig, false, false);
 }
 
 /* Room for fewer devices than there are: so many are written, and all are counted. */
@@ -471,12 +486,14 @@ static const struct tap_test tests[] = {
     {"the LUID tells", by_luid},
     {"the name tells among devices of one vendor", by_name},
     {"without a name all of the vendor", by_vendor},
-    {"another LUID is other hardware", other_luid},
+    {"other hardware alone: all that can share", other_luid},
+    {"no hardware alike: all that can share", nothing_alike},
+    {"no hardware alike, but a CPU", a_cpu},
     {"another vendor is other hardware", other_vendor},
+    {"the same name under another vendor's number", vendor_hidden},
     SHARING_TESTS("cards: the first", first),
     SHARING_TESTS("cards: the second", second),
     SHARING_TESTS("cards: both", both),
-    SHARING_TESTS("cards: none", none),
     {"room for fewer than there are", room},
     SHARING_TESTS("cards: room for one", room_for_one),
     {"Direct3D 9 by LUID and by name", dx9_by_luid},

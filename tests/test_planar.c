@@ -771,6 +771,81 @@ POOL_CASE(threads)
         CHECK_INT(clReleaseCommandQueue(workers[i].queue), CL_SUCCESS);
 }
 
+/* ---- a thread that holds the device ---- */
+
+enum { HOLDER_ROUNDS = 50, PATIENCE_MS = 60000 };
+
+struct holder {
+    struct worker worker;
+    bool holds; /* the device, around each release */
+    atomic_uint rounds;
+};
+
+static void release_again_and_again(void *data)
+{
+    struct holder *holder = data;
+    const struct worker *worker = &holder->worker;
+    const struct rig *rig = worker->pool->rig;
+    cl_mem object = worker->pool->objects[worker->slice][worker->plane];
+    ID3D10Multithread *multithread = NULL;
+    IUnknown_QueryInterface((IUnknown *)rig->device, &IID_ID3D10Multithread, (void **)&multithread);
+    if (!CHECK(multithread != NULL))
+        return;
+    for (int round = 0; round < HOLDER_ROUNDS; round++) {
+        CHECK_INT(rig->acquire(worker->queue, 1, &object, 0, NULL, NULL), CL_SUCCESS);
+        cl_write_plane(worker->queue, worker->pool, object, worker->slice, worker->plane, 8000u + (unsigned)round);
+        meeting_wait(worker->meeting); /* the other one needs the device no more before its release */
+        if (holder->holds)
+            ID3D10Multithread_Enter(multithread);
+        meeting_wait(worker->meeting);
+        CHECK_INT(rig->release(worker->queue, 1, &object, 0, NULL, NULL), CL_SUCCESS);
+        if (holder->holds)
+            ID3D10Multithread_Leave(multithread);
+        atomic_fetch_add(&holder->rounds, 1);
+    }
+    rig_release(multithread);
+}
+
+/* Two threads that hang each other can't be ended: then the program is. */
+static void await_rounds(struct holder *holder)
+{
+    unsigned left = PATIENCE_MS, before = 0;
+    while (atomic_load(&holder->rounds) < HOLDER_ROUNDS) {
+        const unsigned rounds = atomic_load(&holder->rounds);
+        left = rounds == before ? left - 1 : PATIENCE_MS;
+        before = rounds;
+        if (left == 0) {
+            CHECK(!"the threads go on");
+            exit(EXIT_FAILURE);
+        }
+        pause_ms(1);
+    }
+}
+
+/* One thread releases its plane while it holds the device, the other one releases the other plane of the slice. */
+POOL_CASE(held_device)
+{
+    struct meeting meeting = {.count = PLANE_COUNT};
+    struct holder holders[PLANE_COUNT];
+    struct test_job jobs[PLANE_COUNT];
+    test_thread running[PLANE_COUNT];
+    for (int i = 0; i < PLANE_COUNT; i++) {
+        holders[i] = (struct holder){.worker = {.pool = pool, .queue = make_queue(pool->rig, pool->rig->context, 0),
+                                                .meeting = &meeting, .slice = 1, .plane = i},
+                                     .holds = i == 0};
+        jobs[i] = (struct test_job){release_again_and_again, &holders[i]};
+    }
+    for (int i = 0; i < PLANE_COUNT; i++)
+        test_thread_start(&running[i], &jobs[i]);
+    for (int i = 0; i < PLANE_COUNT; i++)
+        await_rounds(&holders[i]);
+    for (int i = 0; i < PLANE_COUNT; i++)
+        test_thread_join(running[i]);
+    CHECK(d3d_is_right(pool));
+    for (int i = 0; i < PLANE_COUNT; i++)
+        CHECK_INT(clReleaseCommandQueue(holders[i].worker.queue), CL_SUCCESS);
+}
+
 static const struct tap_test tests[] = {
     PLANAR_TESTS("every plane of every slice is an object with the right answers", answers),
     PLANAR_TESTS("single textures, bound and shared ones, each access", variants),
@@ -785,6 +860,7 @@ static const struct tap_test tests[] = {
     PLANAR_TESTS("two contexts with objects of one texture", two_contexts),
     PLANAR_TESTS("planes released behind events", behind_events),
     PLANAR_TESTS("eight threads with a plane each", threads),
+    PLANAR_TESTS("a thread that holds the device releases a plane, another one the other", held_device),
 };
 
 TAP_MAIN(tests)

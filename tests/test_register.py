@@ -109,7 +109,22 @@ def without_rights(place):
     need(place.khronos() == before, "something was changed")
 
 
-CASES = [in_and_out, others_stay, shown, without_library, without_rights]
+def others_may_write(place):
+    before = place.khronos()
+    for path, rights in ((place.layer.parent, 0o777), (place.layer, 0o666)):
+        kept = path.stat().st_mode & 0o777
+        path.chmod(rights)
+        got = place.info("--register", status=1)
+        need("not registered" in got and "S-1-1-0 may change" in got and path.name in got, got)
+        need("is not registered" in place.info("--unregister"), "--unregister of what was refused")
+        path.chmod(kept)
+    need(place.khronos() == before, "something was changed")
+    place.info("--register")
+    place.layer.parent.chmod(0o777)
+    need("unregistered" in place.info("--unregister"), "--unregister where others may write")
+
+
+CASES = [in_and_out, others_stay, shown, without_library, without_rights, others_may_write]
 
 
 def main():

@@ -28,6 +28,7 @@ class Place(Prefix):
         shutil.copy(SETUP, self.out / "cld3d-setup")
         shutil.copy(LIBRARY, self.out / "x64" / "OpenCL.dll")
         super().__init__(folder, self.out / "cld3d-setup", PROGRAM, PREFIX)
+        self.windows = self.prefix / "drive_c" / "windows"
 
     def put_layer(self, data=None):
         """The host's library: `data`, or any file for this machine, since a shell loads no layers."""
@@ -139,6 +140,75 @@ def other_architecture(place):
     need(differences(before, place.prefix) == [], "something was changed")
 
 
+def owner_of_another(place):
+    """Root, whom no rights stop, must not write where another user may have laid something ready for it."""
+    if os.geteuid() != 0:
+        raise Skip("only root can give a folder to another user")
+    nobody = 65534
+    before = place.snapshot()
+    for folder in (place.prefix, place.windows, place.windows / "system32"):
+        os.chown(folder, nobody, nobody)
+        for action in ("install", "uninstall"):
+            need("belongs to another user" in place.setup(action, status=1), f"{action} with {folder}")
+        need(differences(before, place.prefix) == [], f"something was changed in {folder}")
+        os.chown(folder, 0, 0)
+
+
+def links_to_files(place):
+    """A prefix that somebody else has packed may hold links with the names that cld3d-setup uses."""
+    victim = place.folder / "victim"
+    victim.write_bytes(b"not to be touched")
+    system = place.windows / "system32"
+    names = [system / "opencl.dll.new", system / "cld3d" / "override", place.prefix / "user.reg.new", place.registry]
+
+    def try_with(link):
+        kept = link.read_bytes() if link.exists() else None
+        link.unlink(missing_ok=True)
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(victim)
+        for action in ("install", "uninstall"):
+            done = subprocess.run([place.script, action, "--prefix", place.prefix], capture_output=True, text=True)
+            need(done.returncode == 0 or "is a link" in done.stderr, f"{link.name}: {done.stdout}{done.stderr}")
+            need(victim.read_bytes() == b"not to be touched", f"{action} wrote through the link {link.name}")
+        link.unlink(missing_ok=True)
+        if kept is not None:
+            link.write_bytes(kept)
+
+    for name in names:
+        try_with(name)
+
+
+def links_to_folders(place):
+    elsewhere = place.folder / "elsewhere"
+    for folder in (place.windows / "system32" / "cld3d", place.windows / "system32"):
+        elsewhere.mkdir()
+        moved = folder.with_name("moved")
+        if folder.exists():
+            folder.rename(moved)
+        folder.symlink_to(moved if moved.exists() else elsewhere)
+        before = place.snapshot()
+        for action in ("install", "uninstall"):
+            need("is a link" in place.setup(action, status=1), f"{action}, {folder.name} is a link")
+        need(differences(before, place.prefix) == [], f"something was changed beside {folder.name}")
+        need(os.listdir(elsewhere) == [], f"something was put into what {folder.name} leads to")
+        shutil.rmtree(before)
+        folder.unlink()
+        if moved.exists():
+            moved.rename(folder)
+        elsewhere.rmdir()
+
+
+def wine_is_a_link(place):
+    """Some ways to run Wine fill a prefix with links to their own libraries: such a link moves as it is."""
+    dll = place.windows / "system32" / "opencl.dll"
+    wines = place.folder / "wines.dll"
+    dll.rename(wines)
+    dll.symlink_to(wines)
+    kept = wines.read_bytes()
+    in_and_out(place)
+    need(wines.read_bytes() == kept and dll.is_symlink(), "Wine's own library was changed")
+
+
 SHOW = 'echo "$OPENCL_LAYERS|${WINEPREFIX-none}|$#"; exit 7'
 
 
@@ -197,7 +267,7 @@ def run_refuses(place):
 
 
 CASES = [round_trip, without_section, other_override, works, goes_past_the_drop_in, up_to_date, bad_input,
-         other_architecture, run_sets_the_layer, run_loads_the_layer, run_refuses]
+         other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, run_sets_the_layer, run_loads_the_layer, run_refuses]
 
 
 def main():

@@ -2,7 +2,10 @@
  *
  * A value's name is the path of a library, and the number 0 enables it. */
 #include "info.h"
+#include "info_rights.h"
 #include "info_text.h"
+
+#include "os/os.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,9 +59,14 @@ bool layer_register(void)
 {
     wchar_t path[PATH_SIZE];
     const DWORD enabled = ENABLED;
+    char why[4 * PATH_SIZE];
     HKEY key;
     if (!layer_path(path)) {
         fprintf(stderr, "cld3dinfo: no cld3d.dll lies beside this program\n");
+        return false;
+    }
+    if (!rights_keep_library(path, os_is_wine(), why, sizeof(why))) {
+        fprintf(stderr, "cld3dinfo: not registered: %s; put it where only administrators may write\n", why);
         return false;
     }
     LONG code = RegCreateKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, NULL, 0, KEY_READ | KEY_WRITE, NULL, &key, NULL);

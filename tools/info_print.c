@@ -101,6 +101,8 @@ static void print_settings(void)
 #undef X
     };
     print_heading("Settings");
+    if (os_is_elevated())
+        print_text("  None has an effect here: this process has more rights than its user's others.");
     for (unsigned i = 0; i < SETTING_COUNT; i++) {
         const char *value = setting_text(i);
         const bool changed = strcmp(value, rows[i].standard) != 0;

@@ -25,9 +25,10 @@ void program_notify_install(cl_icd_dispatch *table);
 void destructor_install(cl_icd_dispatch *table);
 /* What Wine's opencl.dll answers wrongly. */
 void wine_queries_install(cl_icd_dispatch *table);
-/* Only the slots that nobody fills. */
+/* What nobody fills, and what a driver fills without having it. */
 void newer_install(cl_icd_dispatch *table);
-void timers_install(cl_icd_dispatch *table);
+/* Whether the OpenCL below has the functions; its devices may still have no timers. */
+void timers_install(cl_icd_dispatch *table, bool below_has_functions);
 void clone_kernel_install(cl_icd_dispatch *table);
 
 /* How many queues have callbacks for their commands, maybe none that are due (event_callback.c). */

@@ -1,11 +1,13 @@
 /* clSetMemObjectDestructorCallback, clSetContextDestructorCallback and clSetProgramReleaseCallback.
  *
- * An object with such functions gets a reference of ours. It is dead when only that one is left: commands, kernels and
- * children of the object are counted by the drivers as well, and the functions must not be called before they are done,
- * since that is how an application learns that memory of its own is free. Nothing tells when a driver drops one, so after
- * a release by the application the count is looked at regularly. */
+ * An object with such functions gets a reference of ours. It is dead when only that one is left: kernels and children of the
+ * object are counted by the drivers as well, and the functions must not be called before they are done, since that is how
+ * an application learns that memory of its own is free. Nothing tells when a driver drops one, so after a release by the
+ * application the count is looked at regularly. Commands that are queued some drivers leave out of the count: there the
+ * context's queues must have gone past the moment of the last release. */
 #include "complete/complete.h"
 #include "complete/delivery.h"
+#include "complete/fence.h"
 #include "log.h"
 #include "os/os.h"
 
@@ -27,6 +29,7 @@ struct watched {
     void *handle; /* one reference */
     struct destructor *last;
     bool released; /* by the application, at least once */
+    struct fence *fence; /* since only we hold it, if the driver does not count commands; the watch's alone */
     struct watched *after;
 };
 
@@ -84,6 +87,33 @@ static struct watched **find_locked(enum kind kind, const void *handle)
     return place;
 }
 
+/* Whose commands may use the object; NULL for a program, which they have taken their code from. */
+static cl_context context_of(enum kind kind, void *handle)
+{
+    cl_context context = NULL;
+    if (kind == KIND_MEMORY)
+        lacking.clGetMemObjectInfo(handle, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
+    return kind == KIND_CONTEXT ? handle : context;
+}
+
+/* Whether nobody but us holds it, no command in a queue either. */
+static bool is_dead(struct watched *watched)
+{
+    if (!watched->fence) {
+        if (references(watched->kind, watched->handle) != 1)
+            return false;
+        cl_context context = context_of(watched->kind, watched->handle);
+        if (!context || fence_counted_below(context))
+            return true;
+        watched->fence = fence_make(context);
+    }
+    if (!watched->fence || !fence_passed(watched->fence)) /* without memory for one, later */
+        return false;
+    fence_free(watched->fence);
+    watched->fence = NULL;
+    return true;
+}
+
 /* Takes one out that was released and is dead; the driver is asked without the lock, which an object with our reference
  * outlives, as long as this is the only function that takes any out. */
 static bool deliver_one(unsigned *left)
@@ -94,7 +124,7 @@ static bool deliver_one(unsigned *left)
         if (!watched->released)
             continue;
         os_unlock(&lock);
-        const bool dead = references(watched->kind, watched->handle) == 1;
+        const bool dead = is_dead(watched);
         os_lock(&lock);
         if (dead) {
             *find_locked(watched->kind, watched->handle) = watched->after;
@@ -159,6 +189,9 @@ static cl_int add(const char *call, enum kind kind, void *handle, cl_int invalid
         return log_refuse(call, status, "no means to call the function");
     }
     *fresh = (struct watched){.delivery.run = run, .kind = kind, .handle = handle};
+    cl_context context = context_of(kind, handle);
+    if (context)
+        fence_counted_below(context); /* now, not in a thread of ours, and so that ends of queues are seen from now on */
     os_lock(&lock);
     struct watched *watched = add_locked(kind, handle, fresh);
     *destructor = (struct destructor){notify, data, watched->last};
@@ -251,6 +284,7 @@ static cl_int CL_API_CALL release_program(cl_program program)
 
 void destructor_install(cl_icd_dispatch *table)
 {
+    fence_install(table);
     release_context_below = table->clReleaseContext;
     table->clSetMemObjectDestructorCallback = set_mem_object_destructor_callback;
     table->clSetContextDestructorCallback = set_context_destructor_callback;

@@ -44,13 +44,18 @@ static bool wants_missing_device_queue(cl_device_id device, const cl_queue_prope
 static cl_command_queue CL_API_CALL check_queue(cl_context context, cl_device_id device,
                                                 const cl_queue_properties *properties, cl_int *errcode_ret)
 {
-    if (!wants_missing_device_queue(device, properties))
-        return lacking.clCreateCommandQueueWithProperties(context, device, properties, errcode_ret);
-    const cl_int status = log_refuse("clCreateCommandQueueWithProperties", CL_INVALID_QUEUE_PROPERTIES,
-                                     "the device has no queues on devices");
+    static const char call[] = "clCreateCommandQueueWithProperties";
+    cl_int status = CL_SUCCESS;
+    cl_command_queue queue = NULL;
+    if (wants_missing_device_queue(device, properties))
+        status = log_refuse(call, CL_INVALID_QUEUE_PROPERTIES, "the device has no queues on devices");
+    else
+        queue = lacking.clCreateCommandQueueWithProperties(context, device, properties, &status);
+    if (status == CL_INVALID_PROPERTY) /* which the specification does not have for queues, but rusticl 22.3 */
+        status = log_refuse(call, CL_INVALID_VALUE, "the driver does not know one of the properties");
     if (errcode_ret)
         *errcode_ret = status;
-    return NULL;
+    return queue;
 }
 
 static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sampler_properties *properties,
@@ -76,6 +81,15 @@ static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sample
     }
     return lacking.clCreateSampler(context, (cl_bool)values[0], (cl_addressing_mode)values[1], (cl_filter_mode)values[2],
                                    errcode_ret);
+}
+
+/* PoCL 3.1 and NVIDIA's driver refuse to make one without a list of properties. */
+static cl_sampler CL_API_CALL check_sampler(cl_context context, const cl_sampler_properties *properties,
+                                            cl_int *errcode_ret)
+{
+    if (!properties || !properties[0])
+        return create_sampler(context, NULL, errcode_ret);
+    return lacking.clCreateSamplerWithProperties(context, properties, errcode_ret);
 }
 
 /* The specification has no property that OpenCL 1.2 could carry. */
@@ -160,17 +174,6 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
     return status;
 }
 
-/* What the driver tells is the resolution of a timer that nobody can ask. */
-static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name, size_t param_value_size,
-                                            void *param_value, size_t *param_value_size_ret)
-{
-    const cl_int status =
-        lacking.clGetPlatformInfo(platform, param_name, param_value_size, param_value, param_value_size_ret);
-    if (status == CL_SUCCESS && param_name == CL_PLATFORM_HOST_TIMER_RESOLUTION && param_value)
-        *(cl_ulong *)param_value = TIMER_RESOLUTION_NS;
-    return status;
-}
-
 /* ---- installation ---- */
 
 static bool lacks(const cl_icd_dispatch *table, const char *name)
@@ -189,8 +192,8 @@ void newer_install(cl_icd_dispatch *table)
         table->clCreateCommandQueueWithProperties = create_queue;
     else
         table->clCreateCommandQueueWithProperties = check_queue;
-    if (lacks(table, "clCreateSamplerWithProperties"))
-        table->clCreateSamplerWithProperties = create_sampler;
+    table->clCreateSamplerWithProperties =
+        lacks(table, "clCreateSamplerWithProperties") ? create_sampler : check_sampler;
     if (lacks(table, "clCreateBufferWithProperties"))
         table->clCreateBufferWithProperties = create_buffer;
     if (lacks(table, "clCreateImageWithProperties"))
@@ -199,8 +202,5 @@ void newer_install(cl_icd_dispatch *table)
         clone_kernel_install(table);
     if (lacks(table, "clSVMAlloc"))
         table->clGetDeviceInfo = get_device_info;
-    if (lacks(table, "clGetHostTimer")) {
-        table->clGetPlatformInfo = get_platform_info;
-        timers_install(table);
-    }
+    timers_install(table, !lacks(table, "clGetHostTimer"));
 }

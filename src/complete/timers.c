@@ -1,8 +1,13 @@
 /* clGetHostTimer and clGetDeviceAndHostTimer, where the OpenCL below has none: the host's time is our clock's, the
- * device's time is that of a command's profile. */
+ * device's time is that of a command's profile.
+ *
+ * That the functions are there does not tell that there are timers: those of PoCL 3.1 and NVIDIA's driver answer with
+ * CL_INVALID_OPERATION, both. */
 #include "complete/complete.h"
 #include "log.h"
 #include "os/os.h"
+
+static bool below_has_functions;
 
 static bool is_device(cl_device_id device)
 {
@@ -19,7 +24,10 @@ static cl_int check(const char *call, cl_device_id device, bool places)
 
 static cl_int CL_API_CALL get_host_timer(cl_device_id device, cl_ulong *host_timestamp)
 {
-    const cl_int status = check("clGetHostTimer", device, host_timestamp != NULL);
+    cl_int status = below_has_functions ? lacking.clGetHostTimer(device, host_timestamp) : CL_INVALID_OPERATION;
+    if (status != CL_INVALID_OPERATION)
+        return status;
+    status = check("clGetHostTimer", device, host_timestamp != NULL);
     if (status == CL_SUCCESS)
         *host_timestamp = os_nanoseconds();
     return status;
@@ -92,7 +100,12 @@ static void keep_queue(cl_device_id device, cl_command_queue queue)
 static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulong *device_timestamp,
                                                     cl_ulong *host_timestamp)
 {
-    cl_int status = check("clGetDeviceAndHostTimer", device, device_timestamp && host_timestamp);
+    cl_int status = below_has_functions
+                        ? lacking.clGetDeviceAndHostTimer(device, device_timestamp, host_timestamp)
+                        : CL_INVALID_OPERATION;
+    if (status != CL_INVALID_OPERATION)
+        return status;
+    status = check("clGetDeviceAndHostTimer", device, device_timestamp && host_timestamp);
     if (status != CL_SUCCESS)
         return status;
     cl_ulong device_time = 0;
@@ -110,8 +123,27 @@ static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulon
     return CL_SUCCESS;
 }
 
-void timers_install(cl_icd_dispatch *table)
+/* Of a platform whose devices have no timers of their own it is the resolution of ours. */
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name, size_t param_value_size,
+                                            void *param_value, size_t *param_value_size_ret)
 {
+    cl_device_id device = NULL;
+    cl_ulong time;
+    const cl_int status =
+        lacking.clGetPlatformInfo(platform, param_name, param_value_size, param_value, param_value_size_ret);
+    if (status != CL_SUCCESS || param_name != CL_PLATFORM_HOST_TIMER_RESOLUTION || !param_value)
+        return status;
+    if (!below_has_functions ||
+        (lacking.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) == CL_SUCCESS &&
+         lacking.clGetHostTimer(device, &time) == CL_INVALID_OPERATION))
+        *(cl_ulong *)param_value = TIMER_RESOLUTION_NS;
+    return status;
+}
+
+void timers_install(cl_icd_dispatch *table, bool has_functions)
+{
+    below_has_functions = has_functions;
+    table->clGetPlatformInfo = get_platform_info;
     table->clGetHostTimer = get_host_timer;
     table->clGetDeviceAndHostTimer = get_device_and_host_timer;
 }

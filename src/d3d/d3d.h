@@ -82,6 +82,9 @@ struct d3d_ops {
     void (*add_ref)(void *object);
     void (*release)(void *object);
 
+    /* The device that a resource belongs to, with one reference, or NULL. NULL as a whole where resources don't tell. */
+    void *(*owner)(void *resource);
+
     /* The adapter of a device (`object_is_adapter` false) or of a DXGI adapter. False if `object` is neither. */
     bool (*adapter)(void *object, bool object_is_adapter, struct d3d_adapter *adapter);
 
@@ -106,6 +109,11 @@ struct d3d_ops {
     bool (*end)(void);
     /* Queues the copy from the resource to the staging copy. */
     bool (*fetch)(struct surface *surface);
+    /* Around calls for one surface that no other thread's calls to its device may come between: by the device's own
+     * critical section, which a thread of the application that calls us may hold already. Needed only where surfaces are
+     * `whole_level`. */
+    void (*enter)(const struct surface *surface);
+    void (*leave)(const struct surface *surface);
     /* Waits for queued copies and maps the staging copy for reading and writing. */
     bool (*map)(struct surface *surface, struct mapped_surface *mapped);
     void (*unmap)(struct surface *surface);

@@ -29,6 +29,17 @@ void *d3d1x_open_device(const struct d3d1x_calls *calls, void *object)
 
 /* ---- what a resource is ---- */
 
+void *d3d1x_owner(const struct d3d1x_calls *calls, void *resource)
+{
+    void *owner = NULL;
+    for (int kind = 0; kind < 3 && !owner; kind++) {
+        void *same = com_query(resource, calls->kinds[kind]);
+        owner = same ? calls->owner(same) : NULL;
+        com_release(same);
+    }
+    return owner;
+}
+
 static enum describe_status describe_buffer(const struct d3d1x_calls *calls, void *resource, struct surface_desc *desc,
                                             char *why, size_t why_size)
 {

@@ -40,6 +40,7 @@ struct d3d1x_calls {
 
 /* The operations of struct d3d_ops, with the calls to use. */
 void *d3d1x_open_device(const struct d3d1x_calls *calls, void *object);
+void *d3d1x_owner(const struct d3d1x_calls *calls, void *resource);
 enum describe_status d3d1x_describe(const struct d3d1x_calls *calls, void *device, void *resource,
                                     enum surface_kind kind, uint32_t index, struct surface_desc *desc, char *why,
                                     size_t why_size);

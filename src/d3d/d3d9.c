@@ -15,21 +15,28 @@
 
 #include "os/os.h"
 
-/* A lock on a surface keeps others out with an error: ours must not meet each other. Held from begin to end. */
-static os_mutex surface_lock = OS_MUTEX_INIT;
-
-/* The surface that is locked between begin and end: its planes usually follow one another in a list, and each lock waits
- * for Direct3D. Guarded by surface_lock. */
-static struct {
+/* What a thread does between begin and end. */
+static _Thread_local struct {
+    IDirect3DDevice9 *device; /* the one at work, with a reference and a claim; NULL: none yet */
+    bool any_lost;            /* it or another one before it */
+    /* The surface of the device that is locked: its planes usually follow one another in a list, and each lock waits for
+     * Direct3D. */
     IDirect3DSurface9 *surface; /* not owned: that of an object in the list; NULL: none */
     DWORD flags;
     D3DLOCKED_RECT rect;
     uint32_t height;
-} locked;
+} at_work;
 
-/* The device at work between begin and end, with a reference, and whether it or another one before it was lost. */
-static IDirect3DDevice9 *at_work;
-static bool any_lost;
+/* A device of which a thread has the surfaces for itself: a lock on a surface keeps others out with an error, and ours must
+ * not meet each other. A thread has one claim at most, and nothing else that one who has a claim could wait for. */
+struct claim {
+    const IDirect3DDevice9 *device;
+    struct claim *after;
+};
+static os_mutex claims_lock = OS_MUTEX_INIT; /* guards the list; never held in a call of Direct3D */
+static os_condition claim_over = OS_CONDITION_INIT;
+static struct claim *claims;
+static _Thread_local struct claim own_claim; /* in the list while a device is at work */
 
 /* How the CPU gets at a surface. */
 enum way {
@@ -222,6 +229,14 @@ static IDirect3DDevice9 *device_of(void *resource)
     return device;
 }
 
+static void *owner(void *resource)
+{
+    IDirect3DSurface9 *surface = query_same(resource, &IID_IDirect3DSurface9);
+    IDirect3DDevice9 *device = surface ? device_of(surface) : NULL;
+    com_release(surface);
+    return device;
+}
+
 /* ---- shared handles ---- */
 
 /* Makes a texture like that of which the surface is a level. */
@@ -291,67 +306,101 @@ static bool still_there(IDirect3DDevice9 *device)
 
 static void unlock(void)
 {
-    if (locked.surface)
-        IDirect3DSurface9_UnlockRect(locked.surface);
-    locked.surface = NULL;
+    if (at_work.surface)
+        IDirect3DSurface9_UnlockRect(at_work.surface);
+    at_work.surface = NULL;
 }
 
 /* Locks a surface, as the only one, until the next lock or unlock. */
 static bool lock(IDirect3DSurface9 *surface, DWORD flags)
 {
     D3DSURFACE_DESC d;
-    if (locked.surface == surface && locked.flags == flags)
+    if (at_work.surface == surface && at_work.flags == flags)
         return true;
     unlock();
     if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(surface, &d)) ||
-        !d3d_check("IDirect3DSurface9::LockRect", IDirect3DSurface9_LockRect(surface, &locked.rect, NULL, flags)))
+        !d3d_check("IDirect3DSurface9::LockRect", IDirect3DSurface9_LockRect(surface, &at_work.rect, NULL, flags)))
         return false;
-    locked.surface = surface;
-    locked.flags = flags;
-    locked.height = d.Height;
+    at_work.surface = surface;
+    at_work.flags = flags;
+    at_work.height = d.Height;
     return true;
+}
+
+static bool claimed_locked(const IDirect3DDevice9 *device)
+{
+    const struct claim *claim = claims;
+    while (claim && claim->device != device)
+        claim = claim->after;
+    return claim != NULL;
+}
+
+/* Waits while another thread has the device. */
+static void claim(const IDirect3DDevice9 *device)
+{
+    os_lock(&claims_lock);
+    while (claimed_locked(device))
+        os_wait(&claim_over, &claims_lock, 1000);
+    own_claim = (struct claim){device, claims};
+    claims = &own_claim;
+    os_unlock(&claims_lock);
+}
+
+static void end_claim(void)
+{
+    os_lock(&claims_lock);
+    struct claim **place = &claims;
+    while (*place != &own_claim)
+        place = &(*place)->after;
+    *place = own_claim.after;
+    os_wake_all(&claim_over);
+    os_unlock(&claims_lock);
 }
 
 /* The work on a device is over. */
 static void leave_device(void)
 {
+    IDirect3DDevice9 *device = at_work.device;
+    if (!device)
+        return;
     unlock();
-    if (at_work && !still_there(at_work))
-        any_lost = true;
-    com_release(at_work);
-    at_work = NULL;
+    if (!still_there(device))
+        at_work.any_lost = true;
+    at_work.device = NULL;
+    end_claim();
+    com_release(device);
 }
 
-/* The device of a surface, which is looked after until the work is over, or NULL. */
+/* The device of a surface, which is this thread's and looked after until the work is over, or NULL. */
 static IDirect3DDevice9 *enter_device(void *resource)
 {
     IDirect3DDevice9 *device = device_of(resource);
-    if (device != at_work)
-        leave_device();
-    else
+    if (device && device == at_work.device) {
         com_release(device);
-    at_work = device;
+        return device;
+    }
+    leave_device();
+    if (device)
+        claim(device);
+    at_work.device = device;
     return device;
 }
 
 static void begin(void)
 {
-    os_lock(&surface_lock);
-    any_lost = false;
+    at_work.any_lost = false;
 }
 
 static bool end(void)
 {
     leave_device();
-    const bool done = !any_lost;
-    os_unlock(&surface_lock);
-    return done;
+    return !at_work.any_lost;
 }
 
 static bool can_lock(IDirect3DSurface9 *surface)
 {
     D3DLOCKED_RECT rect;
-    if (locked.surface == surface)
+    if (at_work.surface == surface)
         return true;
     const bool done = SUCCEEDED(IDirect3DSurface9_LockRect(surface, &rect, NULL, D3DLOCK_READONLY));
     if (done)
@@ -400,9 +449,8 @@ static bool stage(struct surface *surface)
     const size_t texel = surface->change ? surface->change->texel_bytes : surface->desc.format->texel_bytes;
     staging->row = surface->desc.width * texel;
     staging->rows = malloc(staging->row * surface->desc.height);
-    IDirect3DDevice9 *device = staging->rows ? device_of(surface->resource) : NULL;
+    IDirect3DDevice9 *device = staging->rows ? enter_device(surface->resource) : NULL;
     const bool done = device && make_way(staging, device, surface->resource, surface->desc.format->planes > 1);
-    com_release(device);
     if (!done)
         unstage(surface);
     return done;
@@ -420,11 +468,11 @@ static bool staging_serves_alike(const struct surface *surface)
 static char *plane_rows(const struct surface *surface, size_t *pitch)
 {
     const struct format_row *format = surface->desc.format;
-    char *at = locked.rect.pBits;
-    *pitch = (size_t)locked.rect.Pitch;
+    char *at = at_work.rect.pBits;
+    *pitch = (size_t)at_work.rect.Pitch;
     if (format->plane == 0)
         return at;
-    at += *pitch * locked.height;
+    at += *pitch * at_work.height;
     if (format->planes == 3) {
         *pitch /= 2;
         if (format->plane == 2)
@@ -445,15 +493,10 @@ static void fetch_row(const struct surface *surface, char *to, const char *from,
 /* A row on its way to the surface. */
 static void store_row(const struct surface *surface, char *to, const char *from, size_t bytes)
 {
-    const struct format_row *format = surface->desc.format;
-    const size_t texel = format->texel_bytes, changed = texel - format->kept;
     if (surface->change)
         surface->change->to_surface(surface->change->how, to, from, surface->desc.width);
-    else if (!format->kept)
-        memcpy(to, from, bytes);
     else
-        for (size_t x = 0; x < bytes; x += texel)
-            memcpy(to + x, from + x, changed);
+        memcpy(to, from, bytes);
 }
 
 /* Copies the plane between our rows and a surface that can be locked, and stays so. */
@@ -541,7 +584,7 @@ static bool store(struct surface *surface)
 #define OPS(open, find_adapter)                                                                                        \
     {                                                                                                                  \
         .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release,                 \
-        .adapter = find_adapter, .describe = describe, .opens_handle = opens_handle, .stage = stage,                   \
+        .owner = owner, .adapter = find_adapter, .describe = describe, .opens_handle = opens_handle, .stage = stage,                   \
         .unstage = unstage, .staging_serves_alike = staging_serves_alike, .changes_rows = true, .begin = begin,        \
         .end = end, .fetch = fetch, .map = map, .unmap = unmap, .store = store,                                        \
     }

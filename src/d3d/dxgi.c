@@ -43,7 +43,7 @@ bool d3d_check(const char *call, HRESULT result)
 void *com_query(void *object, const GUID *iid)
 {
     void *found = NULL;
-    if (!os_looks_like_object(object))
+    if (!os_has_function(object, 0))
         return NULL;
     if (FAILED(IUnknown_QueryInterface((IUnknown *)object, iid, &found)))
         return NULL;
@@ -76,6 +76,22 @@ void dxgi_protect(void *device)
         return;
     }
     ID3D10Multithread_SetMultithreadProtected(multithread, TRUE);
+    com_release(multithread);
+}
+
+void dxgi_enter(const struct surface *surface)
+{
+    ID3D10Multithread *multithread = com_query(surface->device, &IID_ID3D10Multithread);
+    if (multithread)
+        ID3D10Multithread_Enter(multithread);
+    com_release(multithread);
+}
+
+void dxgi_leave(const struct surface *surface)
+{
+    ID3D10Multithread *multithread = com_query(surface->device, &IID_ID3D10Multithread);
+    if (multithread)
+        ID3D10Multithread_Leave(multithread);
     com_release(multithread);
 }
 

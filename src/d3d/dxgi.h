@@ -27,6 +27,10 @@ bool dxgi_software(const struct d3d_adapter *adapter);
 /* Switches on protection against use from several threads, where the device has that. */
 void dxgi_protect(void *device);
 
+/* d3d_ops.enter and leave for both. Where protection is off, the application lets one thread at a time use the device. */
+void dxgi_enter(const struct surface *surface);
+void dxgi_leave(const struct surface *surface);
+
 /* What the check of a resource needs of its API. */
 struct child_facts {
     const GUID *kind;

@@ -1,10 +1,10 @@
 #include "d3d/formats.h"
 
 /* clang-format off */
-#define TABLE(name, order, type, bytes)  {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false, 0}
-#define BEYOND(name, order, type, bytes) {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, true, 0}
+#define TABLE(name, order, type, bytes)  {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false}
+#define BEYOND(name, order, type, bytes) {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, true}
 #define PLANE(name, plane, shift, order, type, bytes) \
-    {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, plane, 2, shift, true, 0}
+    {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, plane, 2, shift, true}
 
 const struct format_row dxgi_formats[] = {
     TABLE(R32G32B32A32_FLOAT,       RGBA, FLOAT,          16),
@@ -68,11 +68,10 @@ const struct format_row dxgi_formats[] = {
 #undef PLANE
 
 #define FOURCC(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
-#define TABLE(name, order, type, bytes)  {#name, D3DFMT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false, 0}
-#define X8(name, order, type, bytes)     {#name, D3DFMT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false, 1}
+#define TABLE(name, order, type, bytes)  {#name, D3DFMT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false}
 #define PLANE(name, code, plane, planes, shift, order, type, bytes, beyond) \
-    {name, code, {CL_##order, CL_##type}, bytes, plane, planes, shift, beyond, 0}
-#define PACKED(name, code, order)        {name, code, {CL_##order, CL_UNORM_INT8}, 2, 0, 1, 0, true, 0}
+    {name, code, {CL_##order, CL_##type}, bytes, plane, planes, shift, beyond}
+#define PACKED(name, code, order)        {name, code, {CL_##order, CL_UNORM_INT8}, 2, 0, 1, 0, true}
 
 const struct format_row d3d9_formats[] = {
     PLANE("NV12", FOURCC('N', 'V', '1', '2'), 0, 2, 0, R,  UNORM_INT8, 1, false),
@@ -103,12 +102,11 @@ const struct format_row d3d9_formats[] = {
     TABLE(A16B16G16R16F, RGBA, HALF_FLOAT,   8),
     TABLE(A16B16G16R16,  RGBA, UNORM_INT16,  8),
     TABLE(A8B8G8R8,      RGBA, UNORM_INT8,   4),
-    X8(X8B8G8R8,         RGBA, UNORM_INT8,   4),
+    TABLE(X8B8G8R8,      RGBA, UNORM_INT8,   4),
     TABLE(A8R8G8B8,      BGRA, UNORM_INT8,   4),
-    X8(X8R8G8B8,         BGRA, UNORM_INT8,   4),
+    TABLE(X8R8G8B8,      BGRA, UNORM_INT8,   4),
 };
 #undef TABLE
-#undef X8
 #undef PLANE
 #undef PACKED
 /* clang-format on */

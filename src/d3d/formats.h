@@ -21,7 +21,6 @@ struct format_row {
     uint8_t planes;       /* 1 but for planar formats */
     uint8_t shift;        /* this plane's width and height are the texture's >> shift */
     bool beyond;          /* not in the specification's tables */
-    uint8_t kept;         /* the last bytes of a texel that OpenCL reads but must not change: X of X8R8G8B8 */
 };
 
 extern const struct format_row dxgi_formats[];

@@ -63,7 +63,7 @@ static void fill_table(void)
 }
 
 /* In a Wine process the host's library is no layer, only the companion of the drop-in above. */
-static const cl_icd_dispatch *choose_table(void)
+static const cl_icd_dispatch *make_table(void)
 {
 #ifndef _WIN32
     static cl_icd_dispatch companion_table;
@@ -85,12 +85,8 @@ static cl_api_clGetPlatformIDs loaders_platforms;
 /* Wine's opencl.dll, if it is below instead of what the loader has; else empty. */
 static char wines_path[MAX_PATH + 32];
 
-/* Several libraries of a program may have a loader inside. Each initialises this layer; with Wine's OpenCL below, none
- * of them matters. */
 static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)
 {
-    if (wines_path[0])
-        return;
     next_set(table, entries);
     loaders_platforms = next.clGetPlatformIDs;
 }
@@ -177,14 +173,30 @@ const char *door_next_report(void)
 
 /* ---- the layer ---- */
 
+/* Several libraries of a program may have a loader inside, and each initialises this layer, which is loaded once. The
+ * first one's OpenCL stays the one below: the program may be in calls that go there, and handles are the drivers' own,
+ * whichever loader they came through. So all is set before the first loader has its table, and never again. */
+static const cl_icd_dispatch *set_once(const cl_icd_dispatch *target, cl_uint entries)
+{
+    static os_mutex lock = OS_MUTEX_INIT; /* guards `ours` */
+    static const cl_icd_dispatch *ours;
+    os_lock(&lock);
+    if (!ours) {
+        set_loaders(target, entries);
+        ours = make_table();
+    }
+    const cl_icd_dispatch *table = ours;
+    os_unlock(&lock);
+    return table;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
                                             cl_uint *num_entries_ret, const cl_icd_dispatch **layer_dispatch_ret)
 {
     if (!target_dispatch || !num_entries_ret || !layer_dispatch_ret)
         return log_refuse("clInitLayer", CL_INVALID_VALUE, "an argument is NULL");
-    set_loaders(target_dispatch, num_entries);
+    *layer_dispatch_ret = set_once(target_dispatch, num_entries);
     *num_entries_ret = sizeof(cl_icd_dispatch) / sizeof(next_function);
-    *layer_dispatch_ret = choose_table();
     return CL_SUCCESS;
 }
 

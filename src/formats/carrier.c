@@ -29,14 +29,16 @@ struct format_list {
     cl_uint count;
 };
 
-static void list_native(const struct context_record *context, cl_mem_object_type type, struct format_list *list)
+static cl_int list_native(const struct context_record *context, cl_mem_object_type type, struct format_list *list)
 {
     list->count = 0;
-    if (next.clGetSupportedImageFormats(context->head.handle, CL_MEM_READ_WRITE, type, 256, list->formats,
-                                        &list->count) != CL_SUCCESS)
+    const cl_int status = next.clGetSupportedImageFormats(context->head.handle, CL_MEM_READ_WRITE, type, 256,
+                                                          list->formats, &list->count);
+    if (status != CL_SUCCESS)
         list->count = 0;
     if (list->count > 256)
         list->count = 256;
+    return status;
 }
 
 static bool has(const struct format_list *list, cl_image_format format)
@@ -94,23 +96,35 @@ static bool carries(const struct context_record *context, cl_mem_object_type typ
     return context->interop_count > 0 && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER;
 }
 
-bool carrier_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
-                    cl_image_format *carrier)
+/* A type that the driver does not know has no formats; where the driver is short of something that is not known. */
+static cl_int ask_native(const struct context_record *context, cl_mem_object_type type, struct format_list *list)
 {
-    struct format_list native;
-    if (!carries(context, type))
-        return false;
-    list_native(context, type, &native);
-    return choose(context, &native, declared, type, carrier);
+    const cl_int status = list_native(context, type, list);
+    return status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY ? status : CL_SUCCESS;
 }
 
-cl_uint carrier_list(const struct context_record *context, cl_mem_object_type type, cl_uint room, cl_image_format *formats)
+bool carrier_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
+                    cl_image_format *carrier, cl_int *status)
+{
+    struct format_list native;
+    *status = CL_SUCCESS;
+    if (!carries(context, type))
+        return false;
+    *status = ask_native(context, type, &native);
+    return *status == CL_SUCCESS && choose(context, &native, declared, type, carrier);
+}
+
+cl_int carrier_list(const struct context_record *context, cl_mem_object_type type, cl_uint room, cl_image_format *formats,
+                    cl_uint *count)
 {
     struct format_list native, found = {.count = 0};
     cl_image_format carrier;
+    *count = 0;
     if (!carries(context, type))
-        return 0;
-    list_native(context, type, &native);
+        return CL_SUCCESS;
+    const cl_int status = ask_native(context, type, &native);
+    if (status != CL_SUCCESS)
+        return status;
     for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++) {
         const cl_image_format format = shared_format(i);
         if (has(&native, format) || has(&found, format) || !choose(context, &native, format, type, &carrier))
@@ -119,7 +133,8 @@ cl_uint carrier_list(const struct context_record *context, cl_mem_object_type ty
             formats[found.count] = format;
         found.formats[found.count++] = format;
     }
-    return found.count;
+    *count = found.count;
+    return CL_SUCCESS;
 }
 
 /* ---- the conversion ---- */
@@ -193,12 +208,16 @@ static void build_options(const struct converter *c, char *options, size_t size)
              cl_order_channels(order), alpha, order_code(order), yuv_places(order));
 }
 
+static void release_kernels(struct idle_kernels *idle)
+{
+    while (idle->count > 0)
+        next.clReleaseKernel(idle->kernels[--idle->count]);
+}
+
 static void free_converter(struct converter *c)
 {
-    if (c->widen)
-        next.clReleaseKernel(c->widen);
-    if (c->narrow)
-        next.clReleaseKernel(c->narrow);
+    release_kernels(&c->widen);
+    release_kernels(&c->narrow);
     if (c->program)
         next.clReleaseProgram(c->program);
     free(c);
@@ -238,6 +257,43 @@ static bool in_host_memory(const struct context_record *context)
     return unified;
 }
 
+/* A kernel for the caller alone: its arguments belong to the object, not to the launch, and a lock from the first argument
+ * to the launch would be held while the driver does whatever it does in an enqueue. NULL with *status set on failure. */
+static cl_kernel take_kernel(struct converter *c, struct idle_kernels *idle, cl_int *status)
+{
+    *status = CL_SUCCESS;
+    os_lock(&c->lock);
+    cl_kernel kernel = idle->count > 0 ? idle->kernels[--idle->count] : NULL;
+    os_unlock(&c->lock);
+    if (!kernel)
+        kernel = next.clCreateKernel(c->program, idle == &c->widen ? "widen" : "narrow", status);
+    /* Where a driver crashes below Wine, the call gives nothing back, not even an error. */
+    if (!kernel && *status == CL_SUCCESS)
+        *status = CL_OUT_OF_RESOURCES;
+    return kernel;
+}
+
+static void give_kernel(struct converter *c, struct idle_kernels *idle, cl_kernel kernel)
+{
+    os_lock(&c->lock);
+    const bool room = idle->count < IDLE_KERNELS;
+    if (room)
+        idle->kernels[idle->count++] = kernel;
+    os_unlock(&c->lock);
+    if (!room)
+        next.clReleaseKernel(kernel);
+}
+
+/* Makes the first kernel of a kind, to know that there are such. */
+static cl_int try_kernel(struct converter *c, struct idle_kernels *idle)
+{
+    cl_int status;
+    cl_kernel kernel = take_kernel(c, idle, &status);
+    if (kernel)
+        give_kernel(c, idle, kernel);
+    return status;
+}
+
 static struct converter *make(const struct context_record *context, cl_image_format declared, cl_image_format carrier,
                               cl_int *status)
 {
@@ -260,16 +316,16 @@ static struct converter *make(const struct context_record *context, cl_image_for
         *status = next.clBuildProgram(c->program, 0, NULL, options, NULL, NULL);
         if (*status != CL_SUCCESS)
             log_build(context, c->program);
+        /* What makes an image has no code of a build. */
+        if (*status != CL_SUCCESS && *status != CL_OUT_OF_HOST_MEMORY)
+            *status = CL_OUT_OF_RESOURCES;
     }
     if (*status == CL_SUCCESS)
-        c->widen = next.clCreateKernel(c->program, "widen", status);
+        *status = try_kernel(c, &c->widen);
     if (*status == CL_SUCCESS)
-        c->narrow = next.clCreateKernel(c->program, "narrow", status);
-    if (*status == CL_SUCCESS && c->widen && c->narrow)
+        *status = try_kernel(c, &c->narrow);
+    if (*status == CL_SUCCESS)
         return c;
-    /* Where a driver crashes below Wine, the call gives nothing back, not even an error. */
-    if (*status == CL_SUCCESS)
-        *status = CL_OUT_OF_RESOURCES;
     log_next("the conversion of an image's format", "clCreateKernel", *status);
     free_converter(c);
     return NULL;
@@ -309,16 +365,22 @@ struct converter *converter_get(struct context_record *context, cl_image_format 
 cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue, cl_mem from, cl_mem to, size_t texels,
                          cl_uint wait_count, const cl_event *wait, cl_event *done)
 {
-    cl_kernel kernel = widen ? c->widen : c->narrow;
-    os_lock(&c->lock);
-    cl_int status = next.clSetKernelArg(kernel, 0, sizeof(from), &from);
-    if (status == CL_SUCCESS)
-        status = next.clSetKernelArg(kernel, 1, sizeof(to), &to);
-    const bool set = status == CL_SUCCESS;
-    if (set)
-        status = next.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &texels, NULL, wait_count, wait, done);
-    os_unlock(&c->lock);
-    return log_next("the conversion of an image's format", set ? "clEnqueueNDRangeKernel" : "clSetKernelArg", status);
+    struct idle_kernels *idle = widen ? &c->widen : &c->narrow;
+    cl_int status;
+    const char *call = "clCreateKernel";
+    cl_kernel kernel = take_kernel(c, idle, &status);
+    if (kernel) {
+        call = "clSetKernelArg";
+        status = next.clSetKernelArg(kernel, 0, sizeof(from), &from);
+        if (status == CL_SUCCESS)
+            status = next.clSetKernelArg(kernel, 1, sizeof(to), &to);
+        if (status == CL_SUCCESS) {
+            call = "clEnqueueNDRangeKernel";
+            status = next.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &texels, NULL, wait_count, wait, done);
+        }
+        give_kernel(c, idle, kernel);
+    }
+    return log_next("the conversion of an image's format", call, status);
 }
 
 /* ---- fill colours ---- */

@@ -9,24 +9,31 @@
 
 #include "share/share.h"
 
+/* Kernels that no thread is setting the arguments of: as many as threads usually convert at once. */
+enum { IDLE_KERNELS = 4 };
+
 /* Converts between two formats in one context. Lives as long as the context's record. */
 struct converter {
     cl_image_format declared, carrier;
     size_t narrow_texel, wide_texel; /* bytes */
     bool on_host; /* the host converts as well as the device, whose memory it shares */
     cl_program program;
-    cl_kernel widen, narrow;
-    os_mutex lock; /* the kernels' arguments, from setting to enqueue; taken for nothing else */
+    os_mutex lock; /* guards what follows; never held in a call of the driver */
+    struct idle_kernels {
+        cl_kernel kernels[IDLE_KERNELS];
+        unsigned count;
+    } widen, narrow;
     struct converter *after;
 };
 
 /* Finds how images of `declared` and `type` are carried in a context. False: they are not, because the device has the
- * format or nothing can carry it. */
+ * format or nothing can carry it; or it is not known, because the driver failed: then *status says why. */
 bool carrier_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
-                    cl_image_format *carrier);
+                    cl_image_format *carrier, cl_int *status);
 
-/* The formats that are carried in a context for `type`: writes at most `room` and returns the number of all. */
-cl_uint carrier_list(const struct context_record *context, cl_mem_object_type type, cl_uint room, cl_image_format *formats);
+/* The formats that are carried in a context for `type`: writes at most `room`; *count gets the number of all. */
+cl_int carrier_list(const struct context_record *context, cl_mem_object_type type, cl_uint room, cl_image_format *formats,
+                    cl_uint *count);
 
 /* The converter of a context for a pair of formats, made when it is first needed. NULL with *status set on failure. */
 struct converter *converter_get(struct context_record *context, cl_image_format declared, cl_image_format carrier,

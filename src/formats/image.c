@@ -254,9 +254,10 @@ static bool make_carried(cl_context handle, cl_mem_flags flags, const cl_image_f
     struct context_record *context = format && desc && !desc->mem_object ? registry_get(RECORD_CONTEXT, handle) : NULL;
     cl_image_format carrier;
     *made = NULL;
-    if (!context || !carrier_choose(context, *format, desc->image_type, &carrier)) {
+    *status = CL_SUCCESS;
+    if (!context || !carrier_choose(context, *format, desc->image_type, &carrier, status)) {
         record_put(context);
-        return false;
+        return *status != CL_SUCCESS;
     }
     struct converter *converter = NULL;
     struct image_record *image = NULL;
@@ -362,12 +363,14 @@ static cl_int CL_API_CALL get_supported_image_formats(cl_context context, cl_mem
                                                       cl_uint *num_image_formats)
 {
     cl_uint native = 0;
-    const cl_int status = next.clGetSupportedImageFormats(context, flags, image_type, num_entries, image_formats, &native);
+    cl_int status = next.clGetSupportedImageFormats(context, flags, image_type, num_entries, image_formats, &native);
     struct context_record *record = status == CL_SUCCESS ? registry_get(RECORD_CONTEXT, context) : NULL;
     if (record) {
         const cl_uint written = image_formats && native < num_entries ? native : num_entries;
-        native += carrier_list(record, image_type, image_formats ? num_entries - written : 0,
-                               image_formats ? image_formats + written : NULL);
+        cl_uint carried;
+        status = carrier_list(record, image_type, image_formats ? num_entries - written : 0,
+                              image_formats ? image_formats + written : NULL, &carried);
+        native += carried;
     }
     record_put(record);
     if (status == CL_SUCCESS && num_image_formats)

@@ -49,6 +49,19 @@ cl_int image_to_narrow(struct image_record *image, cl_command_queue queue, const
 cl_int image_from_narrow(struct image_record *image, cl_command_queue queue, const size_t *origin, const size_t *region,
                          cl_mem narrow, cl_uint wait_count, const cl_event *wait, cl_event *first, cl_event *done);
 
+/* Rows in the host's memory that a transport moves. */
+struct image_rows {
+    void *data;
+    size_t row_pitch, slice_pitch;
+};
+
+/* Enqueues the write of a region of an image from rows of the host, or its read into them, without blocking. The rows are
+ * of the declared format, or with `stored` of the format that the driver's image has. `done` gets the events of all commands
+ * that use the rows; after a failure those of commands that still do. */
+cl_int image_move(cl_mem image, bool stored, bool write, cl_command_queue queue, const size_t *origin,
+                  const size_t *region, const struct image_rows *rows, cl_uint wait_count, const cl_event *wait,
+                  struct event_list *done);
+
 /* A buffer for `bytes` in the image's context. */
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status);
 

@@ -60,8 +60,13 @@ static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_kernel ker
     cl_int status = CL_SUCCESS;
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++) {
         const cl_kernel_arg_access_qualifier access = access_of(kernel, a->indexes[i]);
-        if (access != CL_KERNEL_ARG_ACCESS_WRITE_ONLY && set_loose(a->images[i], false))
-            status = tidy(a->images[i], queue, wait_count, wait, &a->tidied[a->tidied_count++]);
+        if (access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY || !set_loose(a->images[i], false))
+            continue;
+        status = tidy(a->images[i], queue, wait_count, wait, &a->tidied[a->tidied_count]);
+        if (status == CL_SUCCESS)
+            a->tidied_count++;
+        else
+            set_loose(a->images[i], true); /* the next launch tries again */
     }
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
         if (access_of(kernel, a->indexes[i]) != CL_KERNEL_ARG_ACCESS_READ_ONLY)
@@ -77,13 +82,16 @@ static cl_int collect(struct arguments *a, const char *call, cl_command_queue qu
     if (a->count == 0)
         return CL_SUCCESS;
     cl_int status = prepare(a, queue, kernel, wait_count, wait);
-    if (status == CL_SUCCESS && a->tidied_count) {
-        /* In every kind of queue the kernel comes after the tidying. */
+    if (a->tidied_count) {
+        /* In every kind of queue the kernel comes after the tidying; if this one is refused, a later one does. */
         cl_event passed = NULL;
-        status = next.clEnqueueBarrierWithWaitList(queue, a->tidied_count, a->tidied, &passed);
-        event_put(passed);
+        const cl_int barred = next.clEnqueueBarrierWithWaitList(queue, a->tidied_count, a->tidied, &passed);
+        if (barred == CL_SUCCESS)
+            event_put(passed);
+        status = status == CL_SUCCESS ? barred : status;
     }
-    event_release_all(a->tidied_count, a->tidied);
+    for (cl_uint i = 0; i < a->tidied_count; i++)
+        event_put(a->tidied[i]);
     for (cl_uint i = 0; i < a->count; i++)
         record_put(a->images[i]);
     return log_next(call, "the conversion of an image argument", status);

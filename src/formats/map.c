@@ -184,7 +184,7 @@ static cl_int collect(const struct image_record *image, struct image_mapping *ma
 static cl_int unmap_carried(struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
                             cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    cl_event first, done;
+    cl_event first = NULL, done = NULL;
     cl_int status = collect(image, mapping, queue, wait_count, wait, &first);
     if (status == CL_SUCCESS && mapping->writes) {
         status = image_from_narrow(image, queue, mapping->origin, mapping->region, mapping->narrow, 1, &first, NULL, &done);

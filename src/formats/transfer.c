@@ -50,33 +50,46 @@ static void loosen(struct image_record *image, bool loose)
 
 /* ---- read and write ---- */
 
+/* The steps of a read, whose events the caller owns. On failure there are none, and nothing writes to `ptr`. */
+static cl_int read_steps(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
+                         const size_t *region, const struct host_rows *host, void *ptr, cl_uint wait_count,
+                         const cl_event *wait, cl_event *first, cl_event *done)
+{
+    static const size_t zero[3] = {0, 0, 0};
+    cl_int status;
+    cl_event packed = NULL;
+    *first = *done = NULL;
+    cl_mem narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
+    if (!narrow)
+        return status;
+    status = image_to_narrow(image, queue, origin, region, narrow, wait_count, wait, first, &packed);
+    if (status == CL_SUCCESS) {
+        status = next.clEnqueueReadBufferRect(queue, narrow, blocking, zero, zero, host->rows, 0, 0, host->row_pitch,
+                                              host->slice_pitch, ptr, 1, &packed, done);
+        event_put(packed);
+    }
+    if (status != CL_SUCCESS) {
+        event_put(*first);
+        *first = *done = NULL;
+    }
+    next.clReleaseMemObject(narrow);
+    return status;
+}
+
 static cl_int read_carried(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
                            const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr, cl_uint wait_count,
                            const cl_event *wait, cl_event *event)
 {
-    static const size_t zero[3] = {0, 0, 0};
     struct host_rows host;
-    cl_event first, packed, done;
+    cl_event first, done;
     cl_int status = check_region("clEnqueueReadImage", image, origin, region);
     if (status == CL_SUCCESS)
         status = ptr ? host_rows("clEnqueueReadImage", image, region, row_pitch, slice_pitch, &host)
                      : log_refuse("clEnqueueReadImage", CL_INVALID_VALUE, "ptr is NULL");
-    cl_mem narrow = NULL;
     if (status == CL_SUCCESS)
-        narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
-    if (!narrow)
-        return status;
-    status = image_to_narrow(image, queue, origin, region, narrow, wait_count, wait, &first, &packed);
-    if (status == CL_SUCCESS) {
-        status = next.clEnqueueReadBufferRect(queue, narrow, blocking, zero, zero, host.rows, 0, 0, host.row_pitch,
-                                              host.slice_pitch, ptr, 1, &packed, &done);
-        event_put(packed);
-        if (status == CL_SUCCESS)
-            image_publish(queue, CL_COMMAND_READ_IMAGE, first, done, event);
-        else
-            event_put(first);
-    }
-    next.clReleaseMemObject(narrow);
+        status = read_steps(image, queue, blocking, origin, region, &host, ptr, wait_count, wait, &first, &done);
+    if (status == CL_SUCCESS)
+        image_publish(queue, CL_COMMAND_READ_IMAGE, first, done, event);
     return status;
 }
 
@@ -95,35 +108,56 @@ static cl_int CL_API_CALL read_image(cl_command_queue command_queue, cl_mem hand
     return status;
 }
 
+/* The steps of a write, whose events the caller owns. On failure `first` is that of a command which still reads `ptr`, or
+ * NULL. */
+static cl_int write_steps(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
+                          const size_t *region, const struct host_rows *host, const void *ptr, cl_uint wait_count,
+                          const cl_event *wait, cl_event *first, cl_event *done)
+{
+    static const size_t zero[3] = {0, 0, 0};
+    cl_int status;
+    *first = *done = NULL;
+    cl_mem narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
+    if (!narrow)
+        return status;
+    status = next.clEnqueueWriteBufferRect(queue, narrow, blocking, zero, zero, host->rows, 0, 0, host->row_pitch,
+                                           host->slice_pitch, ptr, wait_count, wait, first);
+    if (status == CL_SUCCESS)
+        status = image_from_narrow(image, queue, origin, region, narrow, 1, first, NULL, done);
+    next.clReleaseMemObject(narrow);
+    return status;
+}
+
+/* The application believes that a write which failed leaves its memory alone. Only a user event could make that wait last
+ * for ever. */
+static void end_failed_write(cl_event first)
+{
+    if (first && !holds_possible())
+        next.clWaitForEvents(1, &first);
+    event_put(first);
+}
+
 static cl_int write_carried(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
                             const size_t *region, size_t row_pitch, size_t slice_pitch, const void *ptr,
                             cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    static const size_t zero[3] = {0, 0, 0};
     struct host_rows host;
     cl_event first, done;
     cl_int status = check_region("clEnqueueWriteImage", image, origin, region);
     if (status == CL_SUCCESS)
         status = ptr ? host_rows("clEnqueueWriteImage", image, region, row_pitch, slice_pitch, &host)
                      : log_refuse("clEnqueueWriteImage", CL_INVALID_VALUE, "ptr is NULL");
-    cl_mem narrow = NULL;
-    if (status == CL_SUCCESS)
-        narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
-    if (!narrow)
+    if (status != CL_SUCCESS)
         return status;
-    status = next.clEnqueueWriteBufferRect(queue, narrow, blocking, zero, zero, host.rows, 0, 0, host.row_pitch,
-                                           host.slice_pitch, ptr, wait_count, wait, &first);
-    if (status == CL_SUCCESS) {
-        status = image_from_narrow(image, queue, origin, region, narrow, 1, &first, NULL, &done);
-        /* Programs rely on a blocking write to be over, for other queues too, as it is with every driver. */
-        if (status == CL_SUCCESS && blocking)
-            next.clWaitForEvents(1, &done);
-        if (status == CL_SUCCESS)
-            image_publish(queue, CL_COMMAND_WRITE_IMAGE, first, done, event);
-        else
-            event_put(first);
+    status = write_steps(image, queue, blocking, origin, region, &host, ptr, wait_count, wait, &first, &done);
+    if (status != CL_SUCCESS) {
+        end_failed_write(first);
+        return status;
     }
-    next.clReleaseMemObject(narrow);
+    /* Programs rely on a blocking write to be over, for other queues too, as it is with every driver. */
+    if (blocking && (next.clWaitForEvents(1, &done) != CL_SUCCESS || event_status(done) < 0))
+        status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    image_publish(queue, CL_COMMAND_WRITE_IMAGE, first, done, event);
     return status;
 }
 
@@ -140,6 +174,53 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
     if (status == CL_SUCCESS && memcmp(region, image->extent, sizeof(image->extent)) == 0)
         image_overwritten(handle);
+    record_put(image);
+    return status;
+}
+
+/* ---- for transports ---- */
+
+static cl_int move_emulated(struct image_record *image, bool write, cl_command_queue queue, const size_t *origin,
+                            const size_t *region, const struct image_rows *rows, cl_uint wait_count, const cl_event *wait,
+                            struct event_list *done)
+{
+    struct host_rows host;
+    cl_event first = NULL, last = NULL;
+    cl_int status = host_rows("the handover of an image", image, region, rows->row_pitch, rows->slice_pitch, &host);
+    if (status == CL_SUCCESS && write)
+        status = write_steps(image, queue, CL_FALSE, origin, region, &host, rows->data, wait_count, wait, &first, &last);
+    else if (status == CL_SUCCESS)
+        status = read_steps(image, queue, CL_FALSE, origin, region, &host, rows->data, wait_count, wait, &first, &last);
+    event_list_add(done, first);
+    event_list_add(done, last);
+    return status;
+}
+
+static cl_int move_stored(cl_mem image, bool write, cl_command_queue queue, const size_t *origin, const size_t *region,
+                          const struct image_rows *rows, cl_uint wait_count, const cl_event *wait, struct event_list *done)
+{
+    cl_event event = NULL;
+    const cl_int status =
+        write ? next.clEnqueueWriteImage(queue, image, CL_FALSE, origin, region, rows->row_pitch, rows->slice_pitch,
+                                         rows->data, wait_count, wait, &event)
+              : next.clEnqueueReadImage(queue, image, CL_FALSE, origin, region, rows->row_pitch, rows->slice_pitch,
+                                        rows->data, wait_count, wait, &event);
+    event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    return status;
+}
+
+cl_int image_move(cl_mem handle, bool stored, bool write, cl_command_queue queue, const size_t *origin,
+                  const size_t *region, const struct image_rows *rows, cl_uint wait_count, const cl_event *wait,
+                  struct event_list *done)
+{
+    struct image_record *image = stored ? NULL : image_get(handle);
+    if (!event_list_reserve(done, 2)) {
+        record_put(image);
+        return log_refuse("the handover of an image", CL_OUT_OF_HOST_MEMORY, "no memory for a list of events");
+    }
+    const cl_int status =
+        image ? move_emulated(image, write, queue, origin, region, rows, wait_count, wait, done)
+              : move_stored(handle, write, queue, origin, region, rows, wait_count, wait, done);
     record_put(image);
     return status;
 }

@@ -1,4 +1,5 @@
-/* What the code needs of the operating system, and nothing else: os_win32.c and os_posix.c implement it.
+/* What the code needs of the operating system, and nothing else: os_win32.c and os_posix.c implement it, and object.c
+ * what follows for both.
  *
  * All functions may be called from any thread. None of them may be called while the loader lock is held
  * (from DllMain), except the mutex functions. */
@@ -41,8 +42,13 @@ unsigned long long os_nanoseconds(void);
 /* A number that no other living thread has. */
 uintptr_t os_thread(void);
 
-/* Copies the setting `name` from the environment to `value` (always terminated, cut at `size`).
- * Returns false, with an empty value, if it is not set. */
+/* Whether this process has more rights than its user's other processes: set-user-ID and the like; on Windows elevated, or
+ * of an integrity level above medium. Under Wine none has. */
+bool os_is_elevated(void);
+
+/* Copies the setting `name` from the environment to `value`, always terminated.
+ * Returns false, with an empty value, if it is not set, if it is longer than `size` allows, or in an elevated process,
+ * which must not be steered by the environment that its user has made for it. */
 bool os_setting(const char *name, char *value, size_t size);
 
 /* Writes one finished line of text (with its newline) to the standard error stream, or appends it to `file` if that is
@@ -59,9 +65,13 @@ void os_library_close(void *library);
  * arguments, no protection against races. */
 bool os_readable(const void *address, size_t size);
 
+/* Whether `address` lies in memory that may be executed. */
+bool os_executable(const void *address);
+
 /* Whether `object` can be a live object that begins with a pointer to a table of functions, as COM objects and OpenCL
- * handles do: object, table and the first function are looked at, nothing is called. */
-bool os_looks_like_object(const void *object);
+ * handles do, and whose function at `offset` of that table can be called. The rest of the table may have holes. Nothing is
+ * called. */
+bool os_has_function(const void *object, size_t offset);
 
 /* Whether Wine runs this process. */
 bool os_is_wine(void);

@@ -4,10 +4,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -81,14 +83,20 @@ uintptr_t os_thread(void)
     return (uintptr_t)pthread_self();
 }
 
+bool os_is_elevated(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
 bool os_setting(const char *name, char *value, size_t size)
 {
-    /* A program that runs with more rights than its user must not be steered by the user's environment. */
-    const char *text = secure_getenv(name);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other way, and cld3d itself never changes the environment */
+    const char *text = os_is_elevated() ? NULL : getenv(name);
+    const size_t length = text ? strlen(text) : size;
     value[0] = '\0';
-    if (!text || strlen(text) >= size)
+    if (length >= size)
         return false;
-    strcpy(value, text);
+    memcpy(value, text, length + 1);
     return true;
 }
 
@@ -109,7 +117,7 @@ void *os_library_open(const char *path, char *why, size_t why_size)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library && why_size) {
-        const char *text = dlerror();
+        const char *text = dlerror(); /* NOLINT(concurrency-mt-unsafe): each thread has its own in glibc and musl */
         snprintf(why, why_size, "%s", text ? text : "dlopen failed");
     }
     return library;
@@ -150,8 +158,8 @@ bool os_readable(const void *address, size_t size)
     return true;
 }
 
-/* /proc/self/maps knows what may be executed; asked once per object that a program hands over. */
-static bool executable(const void *address)
+/* /proc/self/maps knows what may be executed. */
+static bool maps_executable(const void *address)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     if (!maps)
@@ -169,14 +177,17 @@ static bool executable(const void *address)
     return found;
 }
 
-bool os_looks_like_object(const void *object)
+bool os_executable(const void *address)
 {
-    if ((uintptr_t)object % sizeof(void *) || !os_readable(object, sizeof(void *)))
-        return false;
-    const void *table = *(const void *const *)object;
-    if ((uintptr_t)table % sizeof(void *) || !os_readable(table, 3 * sizeof(void *)))
-        return false;
-    return executable(*(const void *const *)table);
+    /* Few functions are asked for, and again for each object: what was code once is taken for code. */
+    static _Atomic(const void *) known[16];
+    _Atomic(const void *) *place = &known[(uintptr_t)address / 16 % 16];
+    if (atomic_load_explicit(place, memory_order_relaxed) == address)
+        return true;
+    const bool found = maps_executable(address);
+    if (found)
+        atomic_store_explicit(place, address, memory_order_relaxed);
+    return found;
 }
 
 bool os_is_wine(void)

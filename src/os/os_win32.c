@@ -69,7 +69,7 @@ uintptr_t os_thread(void)
 
 bool os_setting(const char *name, char *value, size_t size)
 {
-    const DWORD length = GetEnvironmentVariableA(name, value, (DWORD)size);
+    const DWORD length = os_is_elevated() ? 0 : GetEnvironmentVariableA(name, value, (DWORD)size);
     if (length == 0 || length >= size) {
         value[0] = '\0';
         return false;
@@ -128,15 +128,10 @@ bool os_readable(const void *address, size_t size)
     return protection_at(address, size) != 0;
 }
 
-bool os_looks_like_object(const void *object)
+bool os_executable(const void *address)
 {
     const DWORD code = PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
-    if ((size_t)object % sizeof(void *) || !os_readable(object, sizeof(void *)))
-        return false;
-    const void *table = *(const void *const *)object;
-    if ((size_t)table % sizeof(void *) || !os_readable(table, 3 * sizeof(void *)))
-        return false;
-    return (protection_at(*(const void *const *)table, 1) & code) != 0;
+    return (protection_at(address, 1) & code) != 0;
 }
 
 bool os_is_wine(void)

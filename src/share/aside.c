@@ -1,6 +1,7 @@
 #include "share/aside.h"
 
 #include "log.h"
+#include "next/handle.h"
 #include "share/extensions.h"
 
 #include <stdio.h>
@@ -62,16 +63,11 @@ bool aside_device(cl_device_id device)
            aside_platform(platform);
 }
 
-static bool plausible(const void *handle)
-{
-    return handle && (os_is_wine() || os_looks_like_object(handle));
-}
-
 bool aside_context(cl_context context)
 {
     cl_device_id devices[64];
     size_t size = 0;
-    return plausible(context) &&
+    return handle_may_be_context(context) &&
            below()->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
            size >= sizeof(devices[0]) && aside_device(devices[0]);
 }
@@ -79,7 +75,7 @@ bool aside_context(cl_context context)
 bool aside_queue(cl_command_queue queue)
 {
     cl_device_id device = NULL;
-    return plausible(queue) &&
+    return handle_may_be_queue(queue) &&
            below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) == CL_SUCCESS &&
            aside_device(device);
 }

@@ -4,60 +4,93 @@
 
 #include "share/share.h"
 
-enum { FEW = 8 }; /* objects of a call, for which no memory is allocated */
+enum { COMMAND_INLINE = 8 }; /* objects of a call, for which no memory is allocated */
 
-/* A list with one entry per object of a call. */
-struct event_list {
-    cl_event *events; /* all NULL at first; NULL: memory was short */
-    cl_event few[FEW];
-};
-
-/* The checked arguments of one call. Not to be copied while `objects` is `few`. */
+/* The checked arguments of one call. Not to be copied while `objects` is in the structure itself. */
 struct command {
     const struct d3d_api *api;
     const char *call;
     cl_command_type type;
     struct queue_record *queue;     /* held */
     cl_uint count;
-    struct object_record **objects; /* `count` of them, held */
-    struct object_record *few[FEW];
-    cl_uint moving;                 /* of a release that is not deferred: so many of them, the first, have been written to */
+    struct object_record **objects; /* `count` of them, held; those of one transport stand side by side */
+    struct transfer **transfers;    /* theirs, in the same order */
+    struct object_record *inline_objects[COMMAND_INLINE];
+    struct transfer *inline_transfers[COMMAND_INLINE];
     cl_uint wait_count;
     const cl_event *wait;           /* the application's */
     cl_event *event;                /* where the application wants the event, or NULL */
     cl_event first;                 /* owned; the marker with which the command begins, or NULL */
+    struct hold *hold;              /* hold_end is due; NULL: nothing holds the command, or it has been called */
 };
 
-/* Room for `count` events; false, with a line in the log, if memory is short. */
-bool event_list_open(struct event_list *list, const char *call, cl_uint count);
-void event_list_close(struct event_list *list);
+/* ---- arguments ---- */
 
-/* Sets the state of all objects. */
-void command_set_state(const struct command *command, enum object_state state);
-/* Ends the transfers of the first `count` objects without moving anything. */
-void command_abandon(const struct command *command, cl_uint count);
+/* Checks the arguments of a call in the order of the specification; command_end is due in either case. */
+cl_int command_begin(struct command *command, cl_command_queue queue, cl_uint count, const cl_mem *objects);
+void command_end(struct command *command);
+/* What of the command is held was enqueued as `event`, or nothing was, by `status`. command_end says that nothing was. */
+void command_hold_end(struct command *command, cl_int status, cl_event event);
+/* Copies the lists of a command into memory of their own. False: memory is short, and command_lists_free is due. */
+bool command_lists_copy(struct command *copy, const struct command *command);
+void command_lists_free(struct command *command);
 
-/* Direct3D's part of an acquire: the bytes of all objects are mapped, or of none. */
-bool command_fetch(const struct command *command);
-/* Direct3D's part of a release: the first `moving` objects give it their bytes, the others are as they were. False if
- * Direct3D fails. */
-bool command_store(const struct command *command, cl_uint moving);
+/* ---- ownership ---- */
 
-/* Tells the transfers of the first `count` objects whether the way back is stored in this call or later. */
-void command_set_rows(const struct command *command, cl_uint count, bool later);
+/* Takes all objects from one state to another for a command, or none: an object that stands twice in the list is in the
+ * wrong state the second time. Returns the first object that could not be taken, or NULL. `behind` tells whether another
+ * command on one of the objects is on its way. */
+const struct object_record *command_take(const struct command *command, enum object_state from, enum object_state to,
+                                         bool *behind);
+/* The objects show `state` from now on, though the command is still on its way. */
+void command_show_locked(const struct command *command, enum object_state state);
+/* The objects are OpenCL's from now on, or Direct3D's. */
+void command_set_owner(const struct command *command, bool opencl);
+/* Whether all objects are OpenCL's, or all are Direct3D's. */
+bool command_owner_is(const struct command *command, bool opencl);
+/* The command is over. Objects without another command on their way show who has them; the others stay as they are, or with
+ * `restore` show `state` again. */
+void command_finish(const struct command *command, bool restore, enum object_state state);
 
-/* Enqueues the transfers of the first `count` objects in one direction: `events` gets `count` events. On failure what was enqueued is
- * complete and its events are released. */
-cl_int command_transfer(const struct command *command, cl_uint count, bool to_opencl, cl_command_queue queue,
-                        cl_uint wait_count, const cl_event *wait, cl_event *events);
+/* ---- the steps of the transports, for all objects ---- */
+
+/* Direct3D gives all objects, or none. */
+bool command_d3d_give(const struct command *command);
+/* OpenCL takes the objects, or gives those in [first, end): `done` gets the events of what was enqueued, after a failure
+ * too. */
+cl_int command_cl_take(const struct command *command, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                       struct event_list *done);
+cl_int command_cl_give(const struct command *command, cl_uint end, cl_command_queue queue, cl_uint wait_count,
+                       const cl_event *wait, struct event_list *done);
+/* Direct3D takes the first `end` objects. False if it fails for one of them. */
+bool command_d3d_take(const struct command *command, cl_uint end);
+/* The objects from `first` on are Direct3D's again, as it gave them. */
+void command_undo(const struct command *command, cl_uint first);
+
+/* Puts the objects in front that a release can't leave out, and tells how many they are. */
+cl_uint command_sort_written(struct command *command);
 
 /* Makes what follows in an out-of-order queue come after all that is in it. */
 cl_int command_barrier(const struct command *command);
 
-/* The queue is held: defers the command until the user events that hold it are set. On success both have set the state of
- * the objects, which the end of the command may change again before they return. */
+/* ---- deferred commands (deferred.c) ---- */
+
+struct deferred;
+
+/* The queue is held, or an earlier command on one of the objects is deferred: the command runs when the user events are
+ * set that it waits for. On success it is on its way, and has set the state that the objects show; else nothing has
+ * happened. */
 cl_int deferred_release(struct command *command);
-/* A deferred command on one of the objects is pending: the acquire comes after it. */
 cl_int deferred_acquire(struct command *command);
+
+/* For an acquire that fails after some of its commands were enqueued: they use the staging copies, and may wait for a user
+ * event that the caller sets later. Made before, since memory may be short then: NULL if it is. */
+struct deferred *deferred_undo_prepare(const struct command *command);
+/* Its list, for the events of those commands. */
+struct event_list *deferred_undo_events(struct deferred *undo);
+/* Undoes the acquire when those events are over; the objects are idle for the application. */
+void deferred_undo_begin(struct deferred *undo);
+/* It was not needed; NULL is allowed. */
+void deferred_undo_drop(struct deferred *undo);
 
 #endif

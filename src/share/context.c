@@ -3,6 +3,7 @@
 
 #include "formats/carrier.h"
 #include "log.h"
+#include "next/handle.h"
 #include "share/aside.h"
 
 #include <CL/cl_gl.h>
@@ -18,27 +19,69 @@ static const cl_icd_dispatch *below(void)
  * and this record for longer: that is the moment which the specification names. */
 static void drop_devices(struct context_record *context)
 {
+    os_lock(&registry_lock);
+    const bool held = context->devices_held;
+    context->devices_held = false;
+    os_unlock(&registry_lock);
     pool_close(&context->pool);
-    for (unsigned i = 0; i < context->interop_count; i++) {
-        void *device = context->interop[i].device;
-        context->interop[i].device = NULL;
-        if (device)
-            context->interop[i].api->ops->release(device);
-    }
+    for (unsigned i = 0; i < context->interop_count && held; i++)
+        context->interop[i].api->ops->release(context->interop[i].device);
 }
 
+void *context_device(const struct context_record *context, unsigned n, void *resource)
+{
+    const struct d3d_ops *ops = context->interop[n].api->ops;
+    os_lock(&registry_lock);
+    const bool held = context->devices_held;
+    os_unlock(&registry_lock);
+    if (held)
+        return context->interop[n].device;
+    void *owner = ops->owner ? ops->owner(resource) : NULL;
+    const bool alive = owner && ops->identity(owner) == context->interop[n].identity;
+    ops->release(owner);
+    return alive ? context->interop[n].device : NULL;
+}
+
+/* All that holds something else. Programs of the application may still lead it to the context, so the rest stays until the
+ * driver gives the address to another context. */
 static void destroy(struct record *record)
 {
     struct context_record *context = (struct context_record *)record;
-    drop_devices(context);
-    while (context->claims) {
-        struct claim *claim = context->claims;
-        context->claims = claim->after;
+    os_lock(&registry_lock);
+    const bool unused = atomic_load_explicit(&record->holds, memory_order_relaxed) == 0;
+    struct converter *converters = unused ? context->converters : NULL;
+    struct claim *claims = unused ? context->claims : NULL;
+    if (unused) {
+        context->converters = NULL;
+        context->claims = NULL;
+    }
+    os_unlock(&registry_lock);
+    converters_destroy(converters);
+    while (claims) {
+        struct claim *claim = claims;
+        claims = claim->after;
         free(claim);
     }
-    converters_destroy(context->converters);
+}
+
+static void destroy_all(struct context_record *context)
+{
+    drop_devices(context);
+    destroy(&context->head);
     free(context->properties);
     free(context);
+}
+
+/* The driver has made a context: what had its address is gone, and nobody else can have a hold of its record. */
+static void forget_former(cl_context handle)
+{
+    os_lock(&registry_lock);
+    struct record *former = registry_remove_locked(RECORD_CONTEXT, handle);
+    const bool unused =
+        former && atomic_load_explicit(&former->holds, memory_order_relaxed) == (former->resting ? 0 : 1);
+    os_unlock(&registry_lock);
+    if (unused)
+        destroy_all((struct context_record *)former);
 }
 
 bool context_serves(const struct context_record *context, const struct d3d_api *api)
@@ -49,16 +92,22 @@ bool context_serves(const struct context_record *context, const struct d3d_api *
     return false;
 }
 
+static cl_int not_a_context(const char *call, cl_context handle, struct context_record **context)
+{
+    record_put(*context);
+    *context = NULL;
+    return log_refuse(call, CL_INVALID_CONTEXT, "%p is no OpenCL context", (void *)handle);
+}
+
 cl_int context_get(const char *call, cl_context handle, struct context_record **context)
 {
     *context = registry_get(RECORD_CONTEXT, handle);
-    if (*context)
+    if (*context && !(*context)->head.resting)
         return CL_SUCCESS;
     cl_uint refs;
-    /* Wine hands a bad address on to the host and survives; elsewhere the address must at least look right. */
-    if (!handle || (!os_is_wine() && !os_looks_like_object(handle)) ||
+    if (!handle_may_be_context(handle) ||
         below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS)
-        return log_refuse(call, CL_INVALID_CONTEXT, "%p is no OpenCL context", (void *)handle);
+        return not_a_context(call, handle, context);
     return CL_SUCCESS;
 }
 
@@ -111,6 +160,7 @@ static cl_int add_interop(const char *call, struct context_record *context, cons
                           before->name, api->name);
     }
     context->interop[context->interop_count].api = api;
+    context->interop[context->interop_count].identity = api->ops->identity(device);
     context->interop[context->interop_count++].device = device;
     return CL_SUCCESS;
 }
@@ -169,6 +219,7 @@ static struct context_record *record_from(const cl_context_properties *propertie
     context->head = (struct record){.kind = RECORD_CONTEXT, .destroy = destroy};
     context->properties = copy;
     context->property_count = count;
+    context->devices_held = true;
     context->pool.lock = (os_mutex)OS_MUTEX_INIT;
     return context;
 }
@@ -188,22 +239,57 @@ struct creation {
 
 static cl_context create_below(const struct creation *c, const cl_context_properties *properties, cl_int *status)
 {
-    if (c->by_type)
-        return below()->clCreateContextFromType(properties, c->type, c->notify, c->user_data, status);
-    return below()->clCreateContext(properties, c->device_count, c->devices, c->notify, c->user_data, status);
+    cl_context context = c->by_type ? below()->clCreateContextFromType(properties, c->type, c->notify, c->user_data, status)
+                                    : below()->clCreateContext(properties, c->device_count, c->devices, c->notify,
+                                                               c->user_data, status);
+    if (context && registry_hot())
+        forget_former(context);
+    return context;
+}
+
+/* Names the first platform in a list that names none. There is room: something of ours was left out of the list. */
+static bool name_platform(cl_context_properties *driver)
+{
+    cl_platform_id platform;
+    size_t count = 0;
+    for (; driver[count]; count += 2)
+        if (driver[count] == CL_CONTEXT_PLATFORM)
+            return false;
+    if (below()->clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS)
+        return false;
+    driver[count] = CL_CONTEXT_PLATFORM;
+    driver[count + 1] = (cl_context_properties)platform;
+    driver[count + 2] = 0;
+    return true;
+}
+
+/* NVIDIA's code for a property that the driver does not know is CL_INVALID_VALUE, which has other causes as well. */
+static bool refused_property(const struct creation *c, const cl_context_properties *driver, cl_int status)
+{
+    const bool arguments_fit = (c->by_type || (c->devices && c->device_count)) && (c->notify || !c->user_data);
+    bool others = false;
+    for (const cl_context_properties *p = driver; *p; p += 2)
+        others = others || *p != CL_CONTEXT_PLATFORM;
+    return status == CL_INVALID_VALUE && arguments_fit && others;
 }
 
 /* Whether each device of a context may interoperate with Direct3D. */
-static bool devices_share(cl_context handle)
+static cl_int check_devices(const char *call, const struct d3d_api *api, cl_context handle)
 {
     cl_device_id devices[64];
     size_t size = 0;
     if (below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS)
-        return true; /* the driver's own limit, not ours */
-    for (size_t i = 0; i < size / sizeof(devices[0]); i++)
-        if (!device_supports_sharing(devices[i]))
-            return false;
-    return true;
+        return CL_SUCCESS; /* the driver's own limit, not ours */
+    for (size_t i = 0; i < size / sizeof(devices[0]); i++) {
+        bool shares;
+        const cl_int status = log_next(call, "clGetDeviceInfo", device_sharing(devices[i], &shares));
+        if (status != CL_SUCCESS)
+            return status;
+        if (!shares)
+            return log_refuse(call, api->invalid_device,
+                              "a device of the context has no images: it can't share with %s", api->name);
+    }
+    return CL_SUCCESS;
 }
 
 static bool is_pocl(cl_context handle)
@@ -226,13 +312,27 @@ static cl_context create_sharing(const struct creation *c, const struct context_
     cl_context handle = create_below(c, properties, status);
     if (*status != CL_SUCCESS)
         return NULL; /* PoCL 3.1 gives a context and an error for a type without devices */
-    if (!context->interop_count || devices_share(handle))
+    if (context->interop_count)
+        *status = check_devices(c->call, context->interop[0].api, handle);
+    if (*status == CL_SUCCESS)
         return handle;
     below()->clReleaseContext(handle);
-    const struct d3d_api *api = context->interop[0].api;
-    *status = log_refuse(c->call, api->invalid_device, "a device of the context has no images: it can't share with %s",
-                         api->name);
     return NULL;
+}
+
+/* With what is left of the list, which may be nothing. Without a platform OpenCL takes one that it likes, but NVIDIA's
+ * driver none for a type of device. */
+static cl_context create_on(const struct creation *c, const struct context_record *context,
+                            cl_context_properties *driver, cl_int *status)
+{
+    cl_context handle = create_sharing(c, context, driver[0] ? driver : NULL, status);
+    if (*status == CL_INVALID_PLATFORM && name_platform(driver)) {
+        *status = CL_SUCCESS;
+        handle = create_sharing(c, context, driver, status);
+    }
+    if (refused_property(c, driver, *status))
+        *status = log_refuse(c->call, CL_INVALID_PROPERTY, "the driver does not know one of the properties");
+    return handle;
 }
 
 static cl_context create_recorded(const struct creation *c, const cl_context_properties *properties, cl_int *status)
@@ -245,11 +345,13 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
     else
         *status = read_properties(c->call, context, driver);
     if (*status == CL_SUCCESS)
-        handle = create_sharing(c, context, driver[0] ? driver : NULL, status); /* ours may have been all */
+        handle = create_on(c, context, driver, status);
     free(driver);
     if (handle) {
         context->head.handle = handle;
         context->pocl = is_pocl(handle);
+        if (context->pocl)
+            event_keep_pocl();
         if (registry_add(&context->head)) {
             if (context->interop_count)
                 log_write(LOG_INFO, "%s: context %p shares with %s device %p, transport: %s%s", c->call, (void *)handle,
@@ -261,7 +363,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
         *status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the context's record");
     }
     if (context)
-        destroy(&context->head);
+        destroy_all(context);
     return NULL;
 }
 
@@ -300,20 +402,40 @@ static cl_context CL_API_CALL create_context_from_type(const cl_context_properti
 static cl_int CL_API_CALL retain_context(cl_context context)
 {
     const cl_int status = below()->clRetainContext(context);
-    if (status == CL_SUCCESS)
+    if (status == CL_SUCCESS && !registry_revive(RECORD_CONTEXT, context))
         registry_app_retain(RECORD_CONTEXT, context);
     return status;
+}
+
+/* The driver's last reference is about to go, so nothing can lead to the context again. */
+static void forget_last(cl_context handle)
+{
+    cl_uint refs = 0;
+    if (below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS || refs != 1)
+        return;
+    os_lock(&registry_lock);
+    struct record *record = registry_find_locked(RECORD_CONTEXT, handle);
+    const bool unused =
+        record && record->resting && atomic_load_explicit(&record->holds, memory_order_relaxed) == 0;
+    if (unused)
+        registry_remove_locked(RECORD_CONTEXT, handle);
+    os_unlock(&registry_lock);
+    if (unused)
+        destroy_all((struct context_record *)record);
 }
 
 static cl_int CL_API_CALL release_context(cl_context context)
 {
     struct context_record *record = registry_get(RECORD_CONTEXT, context);
-    if (record && registry_app_release(RECORD_CONTEXT, context)) {
+    const bool last = record && registry_app_rest(RECORD_CONTEXT, context);
+    if (last) {
         drop_devices(record);
-        event_drop_late();
+        event_drop_kept(context);
     }
     record_put(record);
     deferred_sweep();
+    if (last)
+        forget_last(context);
     return below()->clReleaseContext(context);
 }
 

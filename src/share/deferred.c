@@ -1,38 +1,49 @@
-/* Commands that can't end in their call: a release whose queue waits for a user event, and what follows it on the same
- * objects.
+/* Acquires and releases in a queue that a user event holds.
  *
- * In OpenCL they are complete: their reads and writes are enqueued, and behind them a barrier waits for the `gate`, a
- * user event of ours, so that events and later commands of the queue keep their order. Direct3D's part runs when the
- * last user event that held the queue before the command is set, inside that call: only such a call can set the queue
- * free, and when it returns Direct3D sees the result. In a callback nobody may wait: there it is begun, and whoever ends
- * OpenCL's part goes on with Direct3D's. So there is no thread of ours that could touch a Direct3D device. */
+ * The program's call may not wait for a user event: perhaps the program sets it right after. So the call enqueues a marker,
+ * which is complete when the commands before it are, and puts a gate behind it, a user event of ours that holds the rest of
+ * the queue back: later commands of the queue keep their order. All else happens in between, one deferred command of an
+ * object after the other: Direct3D's part, and OpenCL's in a queue of our own. It begins when the last user event that held
+ * the queue before the command is set, inside that call: only such a call can set the queue free, and when it returns
+ * Direct3D sees the result. In a callback nobody may wait: there it is begun, and whoever ends OpenCL's part goes on with
+ * Direct3D's. So there is no thread of ours that could touch a Direct3D device.
+ *
+ * A deferred command that fails changes nothing: its objects stay with the side that has them. What a later command of the
+ * chain then finds with the other side fails in the same way. */
 #include "share/command.h"
 
 #include "log.h"
 
 #include <stdlib.h>
 
+enum deferred_kind {
+    DEFERRED_RELEASE,
+    DEFERRED_ACQUIRE,
+    DEFERRED_UNDO /* of an acquire that failed while some of its commands were enqueued */
+};
+
 struct deferred {
-    struct command command; /* its own lists and holds */
-    bool release;
-    cl_event gate;          /* owned */
-    cl_event *parts;        /* owned, one more than objects. First a marker: complete when the commands before it are, of
-                               an acquire with its wait list. Then the reads or writes of the objects, as far as they are
-                               enqueued */
-    cl_command_queue own;   /* owned; of an acquire: for its writes, since the application's queue waits at the gate */
-    bool written;           /* an acquire's writes are enqueued */
-    bool done;              /* what the gate will say */
-    atomic_bool failed;     /* one of the parts has */
-    atomic_uint left;       /* parts that a command begun in a callback still waits for */
+    struct command command;   /* its own lists and holds */
+    enum deferred_kind kind;
+    cl_event gate;            /* owned; NULL of an undo, for which nothing waits */
+    struct event_list before; /* what it waits for: a marker behind the earlier commands, the bytes of acquires; of an undo
+                                 the commands that were enqueued */
+    cl_command_queue own;     /* owned; for the moves, since the application's queue waits at the gate */
+    struct event_list moves;
+    bool moving;              /* the moves are enqueued */
+    bool done;                /* what the gate will say */
+    atomic_bool failed;       /* one of the events has */
+    cl_uint at;               /* the next event to wait for */
     atomic_uint holds;
+    struct hold *behind;      /* kept; what held the command when it was enqueued, or NULL. What holds its queue since then
+                                 comes after it */
+    struct hold *gate_hold;   /* kept; the gate's */
 
     /* Guarded by registry_lock. */
-    cl_event *waits;        /* what held the queue when the command was enqueued, and is not over. What holds it since then
-                               comes after the command */
-    unsigned wait_count;
-    unsigned number;        /* in the order of their calls */
-    bool begun;             /* somebody runs it */
-    bool coming;            /* see coming_locked */
+    cl_event told_by;         /* whose callback goes on with a command that was begun in one */
+    unsigned number;          /* in the order of their calls */
+    bool begun;               /* somebody runs it */
+    bool coming;              /* see coming_locked */
     struct deferred *after;
 };
 
@@ -53,53 +64,38 @@ static void put(struct deferred *d)
 {
     if (atomic_fetch_sub_explicit(&d->holds, 1, memory_order_acq_rel) != 1)
         return;
-    for (cl_uint i = 0; i < d->command.count; i++)
-        record_put(d->command.objects[i]);
-    if (d->parts)
-        event_release_all(d->command.count + 1, d->parts);
+    event_list_close(&d->before);
+    event_list_close(&d->moves);
     event_put(d->gate);
     if (d->own)
         below()->clReleaseCommandQueue(d->own);
+    command_lists_free(&d->command);
     record_put(d->command.queue);
-    free(d->command.objects);
-    free(d->parts);
-    free(d->waits);
+    hold_put(d->behind);
+    hold_put(d->gate_hold);
     free(d);
 }
 
 /* A copy of the command that outlives its call. */
-static struct deferred *make(const struct command *c, bool release)
+static struct deferred *make(const struct command *c, enum deferred_kind kind)
 {
     struct deferred *d = calloc(1, sizeof(*d));
     if (!d)
         return NULL;
     atomic_store_explicit(&d->holds, 1, memory_order_relaxed);
-    d->release = release;
-    d->command = *c;
-    d->command.first = NULL;
-    d->command.wait = NULL;
-    d->command.wait_count = 0;
-    d->command.event = NULL;
+    d->kind = kind;
+    d->command = (struct command){.api = c->api, .call = c->call, .type = c->type, .queue = c->queue};
     record_hold(c->queue);
-    d->command.count = 0;
-    d->command.objects = calloc(c->count, sizeof(struct object_record *));
-    d->parts = calloc(c->count + 1, sizeof(*d->parts));
-    cl_int status = CL_OUT_OF_HOST_MEMORY;
-    if (d->command.objects && d->parts && holds_copy(c->queue, &d->waits, &d->wait_count))
-        d->gate = below()->clCreateUserEvent(c->queue->context->head.handle, &status);
-    if (!d->gate) {
-        put(d);
-        return NULL;
-    }
-    for (; d->command.count < c->count; d->command.count++) {
-        d->command.objects[d->command.count] = c->objects[d->command.count];
-        record_hold(c->objects[d->command.count]);
-    }
-    return d;
+    event_list_open(&d->before);
+    event_list_open(&d->moves);
+    if (command_lists_copy(&d->command, c))
+        return d;
+    put(d);
+    return NULL;
 }
 
-/* The command stands in the list from now on, its objects are in `state`, and its gate holds the queue. What held the
- * queue may be over by now, and nobody else would run the command then. */
+/* The command stands in the list from now on, and its objects show `state`. What held the queue may be over by now, and
+ * nobody else would run the command then. */
 static void append(struct deferred *d, enum object_state state)
 {
     os_lock(&registry_lock);
@@ -108,30 +104,22 @@ static void append(struct deferred *d, enum object_state state)
         place = &(*place)->after;
     *place = d;
     d->number = ++numbers;
-    d->wait_count = holds_left_locked(d->command.queue, d->waits, d->wait_count);
-    holds_add_gate_locked(d->command.queue, d->gate);
-    for (cl_uint i = 0; i < d->command.count; i++) {
-        d->command.objects[i]->state = state;
-        d->command.objects[i]->deferred++;
-    }
+    command_show_locked(&d->command, state);
     os_unlock(&registry_lock);
     deferred_run(false);
-}
-
-void deferred_let_go_locked(cl_event event)
-{
-    for (struct deferred *d = list; d; d = d->after)
-        for (unsigned i = 0; i < d->wait_count; i++)
-            if (d->waits[i] == event)
-                d->waits[i--] = d->waits[--d->wait_count];
 }
 
 /* Puts the gate into the queue and gives the application its event. */
 static cl_int close_gate(struct command *c, struct deferred *d)
 {
     cl_event end = NULL;
-    const cl_int status = log_next(c->call, "clEnqueueBarrierWithWaitList",
-                                   below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
+    struct hold *hold;
+    cl_int status = hold_begin(c->call, c->queue->head.handle, HOLD_BEFORE_ALL, 1, &d->gate, true, &hold);
+    if (status != CL_SUCCESS)
+        return status;
+    status = log_next(c->call, "clEnqueueBarrierWithWaitList",
+                      below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
+    hold_end(hold, status, end);
     if (status != CL_SUCCESS)
         return status;
     if (c->event) {
@@ -144,124 +132,221 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     return CL_SUCCESS;
 }
 
-cl_int deferred_release(struct command *c)
+static bool add_event(struct event_list *list, cl_event event)
 {
-    struct deferred *d = make(c, true);
-    if (!d)
+    if (!event_list_reserve(list, 1) || below()->clRetainEvent(event) != CL_SUCCESS)
+        return false;
+    event_list_add(list, event);
+    return true;
+}
+
+/* An acquire in an out-of-order queue comes after its wait list and nothing else of its queue, which a marker does not. */
+static cl_int wait_for_list(struct command *c, struct deferred *d)
+{
+    for (cl_uint i = 0; i < c->wait_count; i++)
+        if (!add_event(&d->before, c->wait[i]))
+            return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+    command_hold_end(c, CL_SUCCESS, NULL);
+    return CL_SUCCESS;
+}
+
+/* The marker after which nothing of the queue, or of the wait list, comes before the command. */
+static cl_int wait_for_queue(struct command *c, struct deferred *d)
+{
+    cl_event marker;
+    if (!event_list_reserve(&d->before, 1))
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    cl_int status = command_barrier(c);
+    cl_int status = d->kind == DEFERRED_RELEASE ? command_barrier(c) : CL_SUCCESS;
     if (status == CL_SUCCESS)
         status = log_next(c->call, "clEnqueueMarkerWithWaitList",
-                          below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, 0, NULL, &d->parts[0]));
-    command_set_rows(c, c->count, true);
+                          below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &marker));
+    if (status != CL_SUCCESS)
+        return status;
+    event_list_add(&d->before, marker);
+    if (queue_loses_order(c->queue) && !hold_list_events(c->queue, &d->before))
+        status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+    command_hold_end(c, CL_SUCCESS, marker);
+    if (c->event && queue_profiles(c->queue) && below()->clRetainEvent(marker) == CL_SUCCESS)
+        c->first = marker;
+    return status;
+}
+
+/* The bytes of an acquire may come from another queue. */
+static cl_int wait_for_uploads(struct deferred *d)
+{
+    bool added = true;
+    for (cl_uint i = 0; i < d->command.count && added; i++) {
+        struct upload *upload = object_upload(d->command.objects[i]);
+        added = !upload || add_event(&d->before, upload->event);
+        upload_put(upload);
+    }
+    return added ? CL_SUCCESS
+                 : log_refuse(d->command.call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+}
+
+/* What the command waits for, and its gate. */
+static cl_int enqueue(struct command *c, struct deferred *d)
+{
+    cl_int status;
+    d->behind = hold_keep(c->hold);
+    d->gate = below()->clCreateUserEvent(c->queue->context->head.handle, &status);
+    if (!d->gate)
+        return log_next(c->call, "clCreateUserEvent", status);
+    d->gate_hold = hold_user_event(d->gate);
+    if (!d->gate_hold)
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+    if (d->kind == DEFERRED_ACQUIRE && queue_out_of_order(c->queue))
+        status = wait_for_list(c, d);
+    else
+        status = wait_for_queue(c, d);
     if (status == CL_SUCCESS)
-        status = command_transfer(c, c->count, false, c->queue->head.handle, c->wait_count, c->wait, d->parts + 1);
-    if (status == CL_SUCCESS)
-        status = close_gate(c, d);
+        status = wait_for_uploads(d);
+    return status == CL_SUCCESS ? close_gate(c, d) : status;
+}
+
+static cl_int defer(struct command *c, enum deferred_kind kind, enum object_state state)
+{
+    struct deferred *d = make(c, kind);
+    if (!d)
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+    const cl_int status = enqueue(c, d);
     if (status != CL_SUCCESS) {
+        holds_over(d->gate, true); /* it is in no queue */
         put(d);
         return status;
     }
-    log_write(LOG_DEBUG, "%s: the queue waits for a user event: Direct3D gets its bytes when that is set", c->call);
-    append(d, OBJECT_IDLE);
+    log_write(LOG_DEBUG, "%s: the queue waits for a user event; the objects change hands when that is set", c->call);
+    append(d, state);
     return CL_SUCCESS;
+}
+
+cl_int deferred_release(struct command *c)
+{
+    return defer(c, DEFERRED_RELEASE, OBJECT_IDLE);
 }
 
 cl_int deferred_acquire(struct command *c)
 {
-    struct deferred *d = make(c, false);
-    if (!d)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    cl_int status = log_next(c->call, "clEnqueueMarkerWithWaitList",
-                             below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait,
-                                                                  &d->parts[0]));
-    if (status == CL_SUCCESS)
-        status = close_gate(c, d);
-    if (status != CL_SUCCESS) {
-        put(d);
-        return status;
-    }
-    append(d, OBJECT_ACQUIRED);
-    return CL_SUCCESS;
+    return defer(c, DEFERRED_ACQUIRE, OBJECT_ACQUIRED);
+}
+
+struct deferred *deferred_undo_prepare(const struct command *c)
+{
+    struct deferred *undo = make(c, DEFERRED_UNDO);
+    if (undo)
+        undo->behind = hold_keep(c->hold);
+    return undo;
+}
+
+struct event_list *deferred_undo_events(struct deferred *undo)
+{
+    return &undo->before;
+}
+
+void deferred_undo_begin(struct deferred *undo)
+{
+    append(undo, OBJECT_IDLE);
+}
+
+void deferred_undo_drop(struct deferred *undo)
+{
+    if (undo)
+        put(undo);
 }
 
 /* ---- the second part ---- */
 
-/* The events of OpenCL's part that have to be over before the next step. */
-static cl_event *awaited(const struct deferred *d, cl_uint *count)
+/* The events that have to be over before the next step. */
+static struct event_list *awaited(struct deferred *d)
 {
-    const bool first = !d->release && !d->written;
-    *count = d->release ? d->command.count + 1 : first ? 1 : d->command.count;
-    return d->release || first ? d->parts : d->parts + 1;
+    return d->moving ? &d->moves : &d->before;
 }
 
-/* OpenCL's reads are done or have failed; on success Direct3D gets the bytes. */
-static void end_release(struct deferred *d)
-{
-    const struct command *c = &d->command;
-    if (atomic_load(&d->failed)) {
-        log_write(LOG_WARN, "%s: a command that it waits for has failed: the objects stay acquired", c->call);
-        command_set_state(c, OBJECT_ACQUIRED);
-        return;
-    }
-    d->done = command_store(c, c->count);
-}
-
-static cl_int write_all(struct deferred *d)
+/* OpenCL's part. Its events are waited for even where it fails in the middle. */
+static void enqueue_moves(struct deferred *d)
 {
     const struct command *c = &d->command;
     cl_device_id device;
     cl_int status = below()->clGetCommandQueueInfo(c->queue->head.handle, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+    d->moving = true;
     if (status == CL_SUCCESS)
         d->own = below()->clCreateCommandQueue(c->queue->context->head.handle, device, 0, &status);
+    if (log_next(c->call, "clCreateCommandQueue", status) == CL_SUCCESS)
+        status = d->kind == DEFERRED_RELEASE ? command_cl_give(c, c->count, d->own, 0, NULL, &d->moves)
+                                             : command_cl_take(c, d->own, 0, NULL, &d->moves);
     if (d->own)
-        status = command_transfer(c, c->count, true, d->own, 0, NULL, d->parts + 1);
-    if (status == CL_SUCCESS)
         below()->clFlush(d->own);
-    return log_next(c->call, "the write to an object", status);
+    if (status != CL_SUCCESS)
+        atomic_store(&d->failed, true);
 }
 
-/* What the acquire waits for is over: Direct3D's part, and the writes. */
-static bool begin_writes(struct deferred *d)
-{
-    d->written = !atomic_load(&d->failed) && command_fetch(&d->command) && write_all(d) == CL_SUCCESS;
-    return d->written;
-}
-
-static void end_acquire(struct deferred *d)
+/* What the command waited for is over. False: it is at its end already. */
+static bool begin_moves(struct deferred *d)
 {
     const struct command *c = &d->command;
-    d->done = d->written && !atomic_load(&d->failed);
-    if (d->done)
-        return;
-    command_abandon(c, c->count);
-    command_set_state(c, OBJECT_IDLE);
-    log_write(LOG_WARN, "%s: the deferred acquire failed: the objects are not acquired", c->call);
+    const bool release = d->kind == DEFERRED_RELEASE;
+    if (d->kind == DEFERRED_UNDO || atomic_load(&d->failed))
+        return false;
+    for (cl_uint i = 0; i < c->count && release; i++)
+        object_end_upload(c->objects[i]);
+    if (!command_owner_is(c, release))
+        return false;
+    if (!release && !command_d3d_give(c))
+        return false;
+    enqueue_moves(d);
+    return true;
+}
+
+/* The moves are over. */
+static void end_moves(struct deferred *d)
+{
+    const struct command *c = &d->command;
+    const bool release = d->kind == DEFERRED_RELEASE, moved = !atomic_load(&d->failed);
+    if (release && moved)
+        d->done = command_d3d_take(c, c->count);
+    else if (!release && !moved)
+        command_undo(c, 0);
+    else
+        d->done = moved;
+    if (moved)
+        command_set_owner(c, !release);
 }
 
 /* Goes on when what was awaited is over. False: there is more to wait for. */
 static bool step(struct deferred *d)
 {
-    if (d->release) {
-        end_release(d);
-        return true;
-    }
-    if (!d->written && begin_writes(d))
+    if (!d->moving && begin_moves(d))
         return false;
-    end_acquire(d);
+    if (d->moving)
+        end_moves(d);
+    else if (d->kind == DEFERRED_UNDO)
+        command_undo(&d->command, 0);
+    if (!d->done && d->kind != DEFERRED_UNDO)
+        log_write(LOG_WARN, "%s: the deferred command failed, or one that it waits for: the objects stay whose they were",
+                  d->command.call);
     return true;
 }
 
-/* It stays in the list until its gate is over for all that wait for it. */
+/* Bytes that OpenCL has written and that did not get to Direct3D have to get there with the next release. */
+static void keep_written(const struct deferred *d)
+{
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < d->command.count && !d->done; i++)
+        if (d->command.objects[i]->opencl_owns)
+            d->command.objects[i]->written = true;
+    os_unlock(&registry_lock);
+}
+
+/* Its gate opens for all that wait for it, and with that it leaves the list. */
 static void finish(struct deferred *d)
 {
     const bool later = callback_runs_here();
-    os_lock(&registry_lock);
-    for (cl_uint i = 0; i < d->command.count; i++)
-        d->command.objects[i]->deferred--;
-    os_unlock(&registry_lock);
-    below()->clSetUserEventStatus(d->gate, d->done ? CL_COMPLETE : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-    holds_over(d->gate);
+    keep_written(d);
+    command_finish(&d->command, false, OBJECT_IDLE);
+    if (d->gate) {
+        gate_open(d->command.call, d->gate, d->done);
+        holds_over(d->gate, !d->done);
+    }
     os_lock(&registry_lock);
     struct deferred **place = &list;
     while (*place != d)
@@ -290,7 +375,7 @@ static bool share_objects(const struct deferred *a, const struct deferred *b)
 
 static bool ready_locked(const struct deferred *d)
 {
-    if (d->begun || d->wait_count)
+    if (d->begun || hold_active_locked(d->behind))
         return false;
     /* Behind an earlier command on one of its objects it has to wait, even in a free queue. */
     for (const struct deferred *before = list; before != d; before = before->after)
@@ -313,39 +398,34 @@ static struct deferred *next_ready(void)
     return d;
 }
 
+/* Whether nothing has to be waited for any more before the next step. A command that has failed waits for no other one, which
+ * may be held for ever, unless commands of its own use the staging copies. */
+static bool waited(struct deferred *d)
+{
+    const bool in_use = d->moving || d->kind == DEFERRED_UNDO;
+    if (d->at < awaited(d)->count && (in_use || !atomic_load(&d->failed)))
+        return false;
+    d->at = 0;
+    return true;
+}
+
 static void await_here(struct deferred *d, cl_event event)
 {
-    below()->clWaitForEvents(1, &event);
-    if (event_status(event) < 0)
+    if (!event_await(event))
         atomic_store(&d->failed, true);
 }
 
 static void run_here(struct deferred *d)
 {
     do {
-        cl_uint count;
-        cl_event *events = awaited(d, &count);
-        /* One by one: a failed command may let later ones overtake those before it (PoCL 3.1). */
-        for (cl_uint i = 0; i < count; i++)
-            await_here(d, events[i]);
+        while (!waited(d))
+            await_here(d, awaited(d)->events[d->at++]);
     } while (!step(d));
     finish(d);
 }
 
 static void run_ready_later(void);
 static void run_later(struct deferred *d);
-
-static void go_on(struct deferred *d)
-{
-    if (atomic_fetch_sub(&d->left, 1) != 1)
-        return;
-    if (!step(d)) {
-        run_later(d);
-        return;
-    }
-    finish(d);
-    run_ready_later();
-}
 
 static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
 {
@@ -355,23 +435,26 @@ static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
     if (status < 0)
         atomic_store(&d->failed, true);
     callback_enter(&entry);
-    go_on(d);
+    run_later(d);
     callback_leave(&entry);
 }
 
-/* Whoever ends the last part goes on with the command. */
+/* Whoever ends what is awaited goes on with the command, one event after the other. */
 static void run_later(struct deferred *d)
 {
-    cl_uint count;
-    cl_event *events = awaited(d, &count);
-    atomic_store(&d->left, count + 1);
-    for (cl_uint i = 0; i < count; i++) {
-        if (below()->clSetEventCallback(events[i], CL_COMPLETE, part_over, d) == CL_SUCCESS)
-            continue;
-        await_here(d, events[i]);
-        atomic_fetch_sub(&d->left, 1);
-    }
-    go_on(d);
+    do {
+        while (!waited(d)) {
+            cl_event event = awaited(d)->events[d->at++];
+            os_lock(&registry_lock);
+            d->told_by = event;
+            os_unlock(&registry_lock);
+            if (below()->clSetEventCallback(event, CL_COMPLETE, part_over, d) == CL_SUCCESS)
+                return; /* to part_over, which may be through already */
+            await_here(d, event);
+        }
+    } while (!step(d));
+    finish(d);
+    run_ready_later();
 }
 
 static void run_ready_later(void)
@@ -383,14 +466,10 @@ static void run_ready_later(void)
 /* Whether a command comes to its end by itself: others run it, or all that it waits for. */
 static bool coming_locked(const struct deferred *d)
 {
-    unsigned gates = 0;
-    for (const struct deferred *before = list; before != d; before = before->after) {
-        for (unsigned i = 0; i < d->wait_count; i++)
-            gates += before->coming && d->waits[i] == before->gate;
+    for (const struct deferred *before = list; before != d; before = before->after)
         if (!before->coming && share_objects(before, d))
             return d->begun;
-    }
-    return d->begun || gates == d->wait_count;
+    return d->begun || hold_coming_locked(d->behind);
 }
 
 /* The first command up to number `last` that is on its way, with a hold. */
@@ -400,6 +479,7 @@ static struct deferred *find_coming(unsigned last)
     os_lock(&registry_lock);
     for (struct deferred *d = list; d && !found; d = d->after) {
         d->coming = coming_locked(d);
+        hold_comes_locked(d->gate_hold, d->coming);
         if (d->coming && d->number <= last)
             found = d;
     }
@@ -415,6 +495,19 @@ static void run_ready_here(void)
         run_here(d);
 }
 
+/* Another thread runs the command, or the driver's callbacks do. rusticl 22.3 tells of an event's end, and calls back, only when
+ * somebody waits for the event or its queue goes on, which the gate keeps it from. */
+static void help(const struct deferred *d)
+{
+    os_lock(&registry_lock);
+    cl_event event = d->told_by;
+    os_unlock(&registry_lock);
+    if (event && event_status(event) > CL_COMPLETE)
+        event_await(event);
+    else
+        sleep_shortly();
+}
+
 /* What a user event has set free may wait for a command that another thread runs, or be run by it. */
 static void run_all(void)
 {
@@ -423,7 +516,7 @@ static void run_all(void)
     os_unlock(&registry_lock);
     run_ready_here();
     for (struct deferred *d = find_coming(last); d; d = find_coming(last)) {
-        below()->clWaitForEvents(1, &d->gate);
+        help(d);
         put(d);
         run_ready_here();
     }
@@ -431,6 +524,7 @@ static void run_all(void)
 
 void deferred_sweep(void)
 {
+    holds_sweep();
     if (!atomic_load_explicit(&any_spent, memory_order_relaxed) || callback_runs_here())
         return;
     os_lock(&registry_lock);

@@ -13,52 +13,78 @@ static const cl_icd_dispatch *below(void)
     return tier_formats();
 }
 
-cl_platform_id *platform_list(cl_uint *count)
+cl_platform_id *platform_list(cl_uint *count, cl_int *status)
 {
+    cl_uint found = 0;
     *count = 0;
-    if (below()->clGetPlatformIDs(0, NULL, count) != CL_SUCCESS || *count == 0)
+    *status = below()->clGetPlatformIDs(0, NULL, &found);
+    if (*status != CL_SUCCESS || found == 0)
         return NULL;
-    cl_platform_id *platforms = calloc(*count, sizeof(*platforms));
-    if (platforms && below()->clGetPlatformIDs(*count, platforms, NULL) == CL_SUCCESS)
+    cl_platform_id *platforms = calloc(found, sizeof(*platforms));
+    *status = platforms ? below()->clGetPlatformIDs(found, platforms, NULL) : CL_OUT_OF_HOST_MEMORY;
+    if (*status == CL_SUCCESS) {
+        *count = found;
         return platforms;
+    }
     free(platforms);
-    *count = 0;
     return NULL;
 }
 
-bool platform_valid(cl_platform_id platform)
+cl_int platform_check(cl_platform_id platform)
 {
     cl_uint count;
-    cl_platform_id *platforms = platform_list(&count);
+    cl_int status;
+    cl_platform_id *platforms = platform_list(&count, &status);
     bool found = false;
     for (cl_uint i = 0; i < count; i++)
         found = found || platforms[i] == platform;
     free(platforms);
-    return found;
+    /* Loaders have a code of their own for a system without platforms. */
+    if (found || status == CL_OUT_OF_HOST_MEMORY || status == CL_OUT_OF_RESOURCES)
+        return status;
+    return CL_INVALID_PLATFORM;
+}
+
+bool platform_valid(cl_platform_id platform)
+{
+    return platform_check(platform) == CL_SUCCESS;
+}
+
+cl_int device_sharing(cl_device_id device, bool *shares)
+{
+    /* Buffers could be shared without images, but then the extension would be there only in part. */
+    cl_bool images = CL_FALSE;
+    const cl_int status = below()->clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL);
+    *shares = status == CL_SUCCESS && images;
+    return status;
 }
 
 bool device_supports_sharing(cl_device_id device)
 {
-    /* Buffers could be shared without images, but then the extension would be there only in part. */
-    cl_bool images = CL_FALSE;
-    return below()->clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL) == CL_SUCCESS && images;
+    bool shares;
+    return device_sharing(device, &shares) == CL_SUCCESS && shares;
 }
 
-cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count)
+cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *status)
 {
     cl_uint all = 0;
     *count = 0;
-    if (below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &all) != CL_SUCCESS || all == 0)
+    *status = below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &all);
+    if (*status != CL_SUCCESS || all == 0)
         return NULL;
     cl_device_id *devices = calloc(all, sizeof(*devices));
-    if (!devices || below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, all, devices, NULL) != CL_SUCCESS) {
-        free(devices);
-        return NULL;
-    }
-    for (cl_uint i = 0; i < all; i++)
-        if (device_supports_sharing(devices[i]))
+    *status = devices ? below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, all, devices, NULL) : CL_OUT_OF_HOST_MEMORY;
+    for (cl_uint i = 0; i < all && *status == CL_SUCCESS; i++) {
+        bool shares;
+        *status = device_sharing(devices[i], &shares);
+        if (shares)
             devices[(*count)++] = devices[i];
-    return devices;
+    }
+    if (*status == CL_SUCCESS)
+        return devices;
+    free(devices);
+    *count = 0;
+    return NULL;
 }
 
 /* ---- from the OpenCL device to the adapter ---- */
@@ -116,10 +142,10 @@ static cl_int check_lists(const struct d3d_api *api, cl_uint set, cl_uint room, 
 
 static cl_int check_platform(const struct d3d_api *api, cl_platform_id platform)
 {
-    if (platform_valid(platform))
-        return CL_SUCCESS;
-    return log_refuse(api->call.get_device_ids, CL_INVALID_PLATFORM, "%p is no platform of clGetPlatformIDs",
-                      (void *)platform);
+    const cl_int status = platform_check(platform);
+    if (status == CL_INVALID_PLATFORM)
+        return log_refuse(api->call.get_device_ids, status, "%p is no platform of clGetPlatformIDs", (void *)platform);
+    return log_next(api->call.get_device_ids, "clGetPlatformIDs", status);
 }
 
 /* The devices that belong to all of the adapters. */
@@ -127,7 +153,10 @@ static cl_int give_devices(const struct d3d_api *api, cl_platform_id platform, c
                            cl_uint adapter_count, cl_uint set, cl_uint room, cl_device_id *devices, cl_uint *found)
 {
     cl_uint count;
-    cl_device_id *candidates = sharing_devices(platform, &count);
+    cl_int status;
+    cl_device_id *candidates = sharing_devices(platform, &count, &status);
+    if (status != CL_SUCCESS && status != CL_DEVICE_NOT_FOUND)
+        return log_next(api->call.get_device_ids, "clGetDeviceIDs", status);
     for (cl_uint i = 0; i < adapter_count && set == api->preferred_set; i++)
         count = match_keep(candidates, count, &adapters[i]);
     for (cl_uint i = 0; devices && i < count && i < room; i++)
@@ -141,14 +170,21 @@ static cl_int give_devices(const struct d3d_api *api, cl_platform_id platform, c
     return count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
 }
 
-static bool find_adapter(const struct d3d_api *api, bool object_is_adapter, void *object, struct d3d_adapter *adapter)
+/* The specification leaves the code for a bad object open; a bad argument value is what it is. */
+static cl_int find_adapter(const struct d3d_api *api, bool object_is_adapter, void *object, struct d3d_adapter *adapter)
 {
+    const char *call = api->call.get_device_ids;
     if (object_is_adapter)
-        return api->ops->adapter(object, true, adapter);
+        return api->ops->adapter(object, true, adapter)
+                   ? CL_SUCCESS : log_refuse(call, CL_INVALID_VALUE, "%p is no IDXGIAdapter", object);
     void *device = object ? api->ops->open_device(object) : NULL;
-    const bool found = device && api->ops->adapter(device, false, adapter);
+    if (!device)
+        return log_refuse(call, CL_INVALID_VALUE, "%p is no %s device", object, api->name);
+    const bool found = api->ops->adapter(device, false, adapter);
     api->ops->release(device);
-    return found;
+    return found ? CL_SUCCESS
+                 : log_refuse(call, CL_OUT_OF_RESOURCES, "the %s device %p does not tell its adapter; it may be lost",
+                              api->name, object);
 }
 
 /* The API that a source stands for: Intel's function has one for each kind of device. */
@@ -177,10 +213,9 @@ cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, 
     if (status != CL_SUCCESS)
         return status;
     struct d3d_adapter adapter;
-    /* The specification leaves the code for a bad object open; a bad argument value is what it is. */
-    if (!find_adapter(of, source == of->adapter_source, object, &adapter))
-        return log_refuse(api->call.get_device_ids, CL_INVALID_VALUE, "%p is no %s", object,
-                          source == of->adapter_source ? "IDXGIAdapter" : of->name);
+    status = find_adapter(of, source == of->adapter_source, object, &adapter);
+    if (status != CL_SUCCESS)
+        return status;
     return give_devices(api, platform, &adapter, 1, set, room, devices, found);
 }
 
@@ -199,8 +234,9 @@ static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *con
         const struct d3d_api *api = media_api(types[i]);
         if (!api)
             return log_refuse(call, CL_INVALID_VALUE, "adapter type %u is 0x%x, none of the three", i, types[i]);
-        if (!find_adapter(api, false, objects[i], &adapters[i]))
-            return log_refuse(call, CL_INVALID_VALUE, "adapter %u, %p, is no %s device", i, objects[i], api->name);
+        const cl_int status = find_adapter(api, false, objects[i], &adapters[i]);
+        if (status != CL_SUCCESS)
+            return status;
     }
     return CL_SUCCESS;
 }

@@ -2,6 +2,9 @@
 #include "share/share.h"
 
 #include "log.h"
+
+#include <string.h>
+#include "next/handle.h"
 #include "share/spare.h"
 
 #include <stdlib.h>
@@ -62,11 +65,49 @@ cl_int event_make_failed(const char *call, cl_command_type type, const struct qu
     return CL_SUCCESS;
 }
 
+/* False: the driver is short of something and does not say. An error about the event itself is an end of it, too. */
+static bool ask_status(cl_event event, cl_int *status)
+{
+    const cl_int asked =
+        below()->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(*status), status, NULL);
+    if (asked == CL_OUT_OF_RESOURCES || asked == CL_OUT_OF_HOST_MEMORY)
+        return false;
+    if (asked != CL_SUCCESS)
+        *status = asked;
+    return true;
+}
+
 cl_int event_status(cl_event event)
 {
-    cl_int status = CL_INVALID_EVENT;
-    const cl_int asked = below()->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-    return asked == CL_SUCCESS ? status : asked;
+    cl_int status;
+    return ask_status(event, &status) ? status : CL_QUEUED;
+}
+
+/* Nobody is ever signalled, the time alone passes. */
+void sleep_shortly(void)
+{
+    static os_mutex mutex = OS_MUTEX_INIT;
+    static os_condition never = OS_CONDITION_INIT;
+    os_lock(&mutex);
+    os_wait(&never, &mutex, 1);
+    os_unlock(&mutex);
+}
+
+bool event_await(cl_event event)
+{
+    enum { MOST_SILENT = 1000 }; /* milliseconds at least: then the driver is taken for dead */
+    unsigned silent = 0;
+    cl_int status;
+    while (silent < MOST_SILENT) {
+        const bool failed = below()->clWaitForEvents(1, &event) != CL_SUCCESS;
+        const bool answered = ask_status(event, &status);
+        if (answered && status <= CL_COMPLETE)
+            return status == CL_COMPLETE;
+        silent = answered ? 0 : silent + 1;
+        if (failed || !answered)
+            sleep_shortly();
+    }
+    return false;
 }
 
 cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events)
@@ -76,7 +117,7 @@ cl_int event_check_list(const char *call, cl_context context, cl_uint count, con
                           count);
     for (cl_uint i = 0; i < count; i++) {
         cl_context of = NULL;
-        if (!events[i] || (!os_is_wine() && !os_looks_like_object(events[i])) ||
+        if (!handle_may_be_event(events[i]) ||
             below()->clGetEventInfo(events[i], CL_EVENT_CONTEXT, sizeof(of), &of, NULL) != CL_SUCCESS)
             return log_refuse(call, CL_INVALID_EVENT_WAIT_LIST, "event %u of the wait list, %p, is no event", i,
                               (void *)events[i]);
@@ -94,106 +135,21 @@ bool event_list_failed(cl_uint count, const cl_event *events)
     return false;
 }
 
-/* Events kept while user events were pending. Guarded by registry_lock. */
-static cl_event *kept;
-static unsigned kept_count, kept_capacity;
-
-static bool keep_locked(cl_event event)
-{
-    if (kept_count == kept_capacity) {
-        const unsigned wider = kept_capacity ? kept_capacity * 2 : 32;
-        cl_event *grown = realloc(kept, wider * sizeof(*grown));
-        if (!grown)
-            return false;
-        kept = grown;
-        kept_capacity = wider;
-    }
-    kept[kept_count++] = event;
-    return true;
-}
-
-/* PoCL 3.1 keeps a queue's last command in mind by its event, without a reference, if that command failed: the next one
- * would meet freed memory. So before the event of a failed command goes, its queue gets another last command. */
-static void heal(cl_event event)
-{
-    cl_command_queue queue = NULL;
-    if (below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) == CL_SUCCESS && queue)
-        below()->clEnqueueMarkerWithWaitList(queue, 0, NULL, NULL);
-}
-
-void event_put(cl_event event)
-{
-    if (!event)
-        return;
-    const cl_int status = event_status(event);
-    if (status < 0)
-        heal(event);
-    if (holds_possible() && status > CL_COMPLETE) {
-        os_lock(&registry_lock);
-        const bool stays = keep_locked(event);
-        os_unlock(&registry_lock);
-        if (stays)
-            return;
-    }
-    below()->clReleaseEvent(event);
-}
-
-/* The last events of acquires that are over. Guarded by registry_lock. */
-enum { LATE = 16 };
-static cl_event late[LATE];
-static unsigned late_place;
-
-void event_put_late(cl_event event)
-{
-    os_lock(&registry_lock);
-    cl_event oldest = late[late_place];
-    late[late_place] = event;
-    late_place = (late_place + 1) % LATE;
-    os_unlock(&registry_lock);
-    event_put(oldest);
-}
-
-void event_drop_late(void)
-{
-    for (int i = 0; i < LATE; i++)
-        event_put_late(NULL);
-}
-
-void event_release_all(cl_uint count, cl_event *events)
-{
-    for (cl_uint i = 0; i < count; i++) {
-        event_put(events[i]);
-        events[i] = NULL;
-    }
-}
-
-void event_sweep(void)
-{
-    os_lock(&registry_lock);
-    cl_event *list = kept;
-    const unsigned count = kept_count;
-    kept = NULL;
-    kept_count = kept_capacity = 0;
-    os_unlock(&registry_lock);
-    /* Those that are not over yet go back into the list. */
-    for (unsigned i = 0; i < count; i++)
-        event_put(list[i]);
-    free(list);
-}
-
 /* ---- queries ---- */
 
 static cl_int query(const struct event_record *event, cl_event handle, cl_event_info name, size_t room, void *value,
                     size_t *size_ret)
 {
-    cl_int status;
+    cl_int status, asked;
     switch (name) {
     case CL_EVENT_COMMAND_TYPE:
         return answer("clGetEventInfo", &event->type, sizeof(event->type), room, value, size_ret);
     case CL_EVENT_COMMAND_QUEUE:
         return answer("clGetEventInfo", &event->queue, sizeof(event->queue), room, value, size_ret);
     case CL_EVENT_COMMAND_EXECUTION_STATUS:
-        status = event_status(handle);
+        asked = below()->clGetEventInfo(handle, name, sizeof(status), &status, NULL);
+        if (asked != CL_SUCCESS)
+            return asked;
         if (status < 0)
             status = event->failure;
         return answer("clGetEventInfo", &status, sizeof(status), room, value, size_ret);
@@ -213,6 +169,17 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info param_nam
     return status;
 }
 
+/* The end of a marker behind events is an old time with NVIDIA's driver, or 0. No command ends before it begins. */
+static void end_after_beginning(const struct event_record *record, void *end)
+{
+    cl_ulong own, first;
+    memcpy(&own, end, sizeof(own));
+    if (below()->clGetEventProfilingInfo(record->first, CL_PROFILING_COMMAND_START, sizeof(first), &first, NULL) ==
+            CL_SUCCESS &&
+        first > own)
+        memcpy(end, &first, sizeof(first));
+}
+
 /* The command was queued, submitted and begun with its first event and ended with its own. */
 static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info param_name, size_t param_value_size,
                                              void *param_value, size_t *param_value_size_ret)
@@ -224,6 +191,8 @@ static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info p
     const bool early = record && record->first && beginning && event_status(event) == CL_COMPLETE;
     const cl_int status = below()->clGetEventProfilingInfo(early ? record->first : event, param_name, param_value_size,
                                                            param_value, param_value_size_ret);
+    if (status == CL_SUCCESS && record && record->first && param_name == CL_PROFILING_COMMAND_END && param_value)
+        end_after_beginning(record, param_value);
     record_put(record);
     return status;
 }
@@ -240,11 +209,10 @@ static cl_int CL_API_CALL retain_event(cl_event event)
 
 static cl_int CL_API_CALL release_event(cl_event event)
 {
-    if (registry_app_release(RECORD_EVENT, event) && event_status(event) < 0)
-        heal(event);
+    registry_app_release(RECORD_EVENT, event);
     holds_release(event);
     deferred_sweep();
-    return below()->clReleaseEvent(event);
+    return event_keep(event) ? CL_SUCCESS : below()->clReleaseEvent(event);
 }
 
 void event_install(cl_icd_dispatch *table)

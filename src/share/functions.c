@@ -3,6 +3,7 @@
 
 #include "doors/entry_points.h"
 #include "log.h"
+#include "share/kernel.h"
 
 #include <string.h>
 
@@ -33,12 +34,28 @@ static void *as_object(next_function function)
     return address;
 }
 
-/* Commands of extensions pass us by. */
-static void *from_below(const char *name, void *address)
+/* Some drivers give functions of the core by name. */
+static next_function core_function(const char *name)
 {
-    if (address && makes_queues(name))
+    for (size_t i = 0; i < next_slot_count; i++)
+        if (strcmp(next_slots[i].name, name) == 0)
+            return next_slot_get(tier_share(), &next_slots[i]);
+    return NULL;
+}
+
+/* What the OpenCL below gives by a name, as the program shall have it. Commands of extensions pass us by. */
+static void *from_below(cl_platform_id platform, const char *name, void *address)
+{
+    if (!address || !name)
+        return address;
+    if (makes_queues(name))
         return as_object((next_function)tier_share()->clCreateCommandQueueWithProperties);
-    if (address && (strncmp(name, "clEnqueue", 9) == 0 || strncmp(name, "clCommand", 9) == 0))
+    next_function ours = core_function(name);
+    if (!ours)
+        ours = pointer_setter(platform, name, address);
+    if (ours)
+        return as_object(ours);
+    if (strncmp(name, "clEnqueue", 9) == 0 || strncmp(name, "clCommand", 9) == 0)
         writes_hidden(name);
     return address;
 }
@@ -52,13 +69,14 @@ static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const
         log_refuse("clGetExtensionFunctionAddressForPlatform", CL_INVALID_PLATFORM, "%p is no platform", (void *)platform);
         return NULL;
     }
-    return from_below(func_name, below()->clGetExtensionFunctionAddressForPlatform(platform, func_name));
+    return from_below(platform, func_name,
+                      below()->clGetExtensionFunctionAddressForPlatform(platform, func_name));
 }
 
 static void *CL_API_CALL get_address(const char *func_name)
 {
     const next_function own = share_function(func_name);
-    return own ? as_object(own) : from_below(func_name, below()->clGetExtensionFunctionAddress(func_name));
+    return own ? as_object(own) : from_below(NULL, func_name, below()->clGetExtensionFunctionAddress(func_name));
 }
 
 void functions_install(cl_icd_dispatch *table)

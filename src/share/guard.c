@@ -31,7 +31,7 @@ static cl_int check(const char *call, struct object_record *object, bool writes)
     const bool usable = root->state == OBJECT_ACQUIRED;
     root->written = root->written || writes;
     os_unlock(&registry_lock);
-    const struct d3d_api *api = root->transfer.surface.api;
+    const struct d3d_api *api = root->transfer->surface.api;
     cl_int status = CL_SUCCESS;
     if (!usable)
         status = log_refuse(call, api->not_acquired,
@@ -41,19 +41,35 @@ static cl_int check(const char *call, struct object_record *object, bool writes)
     return status;
 }
 
-cl_int guard_objects(cl_command_queue queue, const char *call, cl_uint count, const cl_mem *objects, unsigned writes,
-                     cl_uint wait_count, const cl_event *wait)
+/* Not every driver has the specified code for it; other garbage is left to the OpenCL below. */
+static cl_int check_wait(const struct guard *guard)
+{
+    for (cl_uint i = 0; guard->queue && guard->wait && i < guard->wait_count; i++)
+        if (!guard->wait[i])
+            return log_refuse(guard->call, CL_INVALID_EVENT_WAIT_LIST, "event %u of the wait list is NULL", i);
+    return CL_SUCCESS;
+}
+
+static cl_int begin(struct guard *guard)
+{
+    const cl_int status = check_wait(guard);
+    if (status != CL_SUCCESS)
+        return status;
+    queue_waits(guard->queue, guard->wait_count, guard->wait);
+    return hold_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named, &guard->hold);
+}
+
+cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, unsigned writes)
 {
     if (strict()) {
         for (cl_uint i = 0; objects && i < count; i++) {
             struct object_record *object = registry_get(RECORD_OBJECT, objects[i]);
-            const cl_int status = object ? check(call, object, i >= 32 || (writes >> i & 1)) : CL_SUCCESS;
+            const cl_int status = object ? check(guard->call, object, i >= 32 || (writes >> i & 1)) : CL_SUCCESS;
             if (status != CL_SUCCESS)
                 return status;
         }
     }
-    queue_waits(queue, wait_count, wait);
-    return CL_SUCCESS;
+    return begin(guard);
 }
 
 /* Only what a kernel can't write is not written: memory of the kind that is read-only, images that its argument names as
@@ -73,7 +89,7 @@ static bool may_write(cl_kernel kernel, cl_uint index, const struct object_recor
            address != CL_KERNEL_ARG_ADDRESS_CONSTANT;
 }
 
-cl_int guard_kernel(cl_command_queue queue, const char *call, cl_kernel kernel, cl_uint wait_count, const cl_event *wait)
+cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
 {
     cl_int status = CL_SUCCESS;
     if (strict()) {
@@ -83,14 +99,12 @@ cl_int guard_kernel(cl_command_queue queue, const char *call, cl_kernel kernel, 
                                              sizeof(objects) / sizeof(objects[0]));
         for (cl_uint i = 0; i < count; i++) {
             if (status == CL_SUCCESS)
-                status = check(call, objects[i], may_write(kernel, indexes[i], objects[i]));
+                status = check(guard->call, objects[i], may_write(kernel, indexes[i], objects[i]));
             else
                 record_put(objects[i]);
         }
     }
-    if (status == CL_SUCCESS && wait_count)
-        queue_waits(queue, wait_count, wait);
-    return status;
+    return status == CL_SUCCESS ? begin(guard) : status;
 }
 
 void guard_install(cl_icd_dispatch *table)

@@ -6,60 +6,72 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBuffer(cl_command_queue command_q
     cl_bool blocking_read, size_t offset, size_t cb, void *ptr, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueReadBuffer", 1, used, 0, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueReadBuffer", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    const cl_mem used[] = {buffer};
+    cl_int status = guard_objects(&guard, 1, used, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem buffer,
     cl_bool blocking_write, size_t offset, size_t cb, const void *ptr, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueWriteBuffer", 1, used, GUARD_WRITES_ALL,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueWriteBuffer", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    const cl_mem used[] = {buffer};
+    cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueCopyBuffer(cl_command_queue command_queue, cl_mem src_buffer,
     cl_mem dst_buffer, size_t src_offset, size_t dst_offset, size_t cb, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {src_buffer, dst_buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueCopyBuffer", 2, used, 2, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueCopyBuffer", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    const cl_mem used[] = {src_buffer, dst_buffer};
+    cl_int status = guard_objects(&guard, 2, used, 2);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueReadImage(cl_command_queue command_queue, cl_mem image,
     cl_bool blocking_read, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueReadImage", 1, used, 0, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch,
-        slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch,
+            slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueReadImage", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    const cl_mem used[] = {image};
+    cl_int status = guard_objects(&guard, 1, used, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch,
+        slice_pitch, ptr, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueWriteImage(cl_command_queue command_queue, cl_mem image,
@@ -67,78 +79,95 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteImage(cl_command_queue command_q
     size_t input_slice_pitch, const void *ptr, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
     cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueWriteImage", 1, used, GUARD_WRITES_ALL,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
-        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
+            input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueWriteImage", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    const cl_mem used[] = {image};
+    cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
+        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueCopyImage(cl_command_queue command_queue, cl_mem src_image, cl_mem dst_image,
     const size_t *src_origin, const size_t *dst_origin, const size_t *region, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {src_image, dst_image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueCopyImage", 2, used, 2, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueCopyImage", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    const cl_mem used[] = {src_image, dst_image};
+    cl_int status = guard_objects(&guard, 2, used, 2);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueCopyImageToBuffer(cl_command_queue command_queue, cl_mem src_image,
     cl_mem dst_buffer, const size_t *src_origin, const size_t *region, size_t dst_offset,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {src_image, dst_buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueCopyImageToBuffer", 2, used, 2,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region,
-        dst_offset, num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region,
+            dst_offset, num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueCopyImageToBuffer", HOLD_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
+    const cl_mem used[] = {src_image, dst_buffer};
+    cl_int status = guard_objects(&guard, 2, used, 2);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region,
+        dst_offset, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueCopyBufferToImage(cl_command_queue command_queue, cl_mem src_buffer,
     cl_mem dst_image, size_t src_offset, const size_t *dst_origin, const size_t *region,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {src_buffer, dst_image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueCopyBufferToImage", 2, used, 2,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin,
-        region, num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin,
+            region, num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueCopyBufferToImage", HOLD_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
+    const cl_mem used[] = {src_buffer, dst_image};
+    cl_int status = guard_objects(&guard, 2, used, 2);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin,
+        region, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static void *CL_API_CALL guarded_clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_map,
     cl_map_flags map_flags, size_t offset, size_t cb, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
     cl_event *event, cl_int *errcode_ret)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueMapBuffer", 1, used, map_flags != CL_MAP_READ,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS) {
-            if (errcode_ret)
-                *errcode_ret = status;
-            return NULL;
-        }
+    if (!guard_needed())
+        return guard_below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
+            num_events_in_wait_list, event_wait_list, event, errcode_ret);
+    struct guard guard = {command_queue, "clEnqueueMapBuffer", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    const cl_mem used[] = {buffer};
+    cl_int status = guard_objects(&guard, 1, used, map_flags != CL_MAP_READ);
+    void *mapped = NULL;
+    if (status == CL_SUCCESS) {
+        status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
+        mapped = guard_below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
+            num_events_in_wait_list, event_wait_list, guard_event(&guard, event), &status);
     }
-    return guard_below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
-        num_events_in_wait_list, event_wait_list, event, errcode_ret);
+    guard_end(&guard, status, event);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return mapped;
 }
 
 static void *CL_API_CALL guarded_clEnqueueMapImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_map,
@@ -146,110 +175,160 @@ static void *CL_API_CALL guarded_clEnqueueMapImage(cl_command_queue command_queu
     size_t *image_slice_pitch, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event,
     cl_int *errcode_ret)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueMapImage", 1, used, map_flags != CL_MAP_READ,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS) {
-            if (errcode_ret)
-                *errcode_ret = status;
-            return NULL;
-        }
+    if (!guard_needed())
+        return guard_below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
+            image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
+    struct guard guard = {command_queue, "clEnqueueMapImage", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    const cl_mem used[] = {image};
+    cl_int status = guard_objects(&guard, 1, used, map_flags != CL_MAP_READ);
+    void *mapped = NULL;
+    if (status == CL_SUCCESS) {
+        status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
+        mapped = guard_below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
+            image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, guard_event(&guard, event),
+            &status);
     }
-    return guard_below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
-        image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
+    guard_end(&guard, status, event);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return mapped;
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueUnmapMemObject(cl_command_queue command_queue, cl_mem memobj,
     void *mapped_ptr, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {memobj};
-        const cl_int status = guard_objects(command_queue, "clEnqueueUnmapMemObject", 1, used, GUARD_WRITES_ALL,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
-        event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
+            event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueUnmapMemObject", HOLD_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
+    const cl_mem used[] = {memobj};
+    cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
+        event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueNDRangeKernel(cl_command_queue command_queue, cl_kernel kernel,
     cl_uint work_dim, const size_t *global_work_offset, const size_t *global_work_size, const size_t *local_work_size,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_kernel(command_queue, "clEnqueueNDRangeKernel", kernel, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
-        local_work_size, num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset,
+            global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueNDRangeKernel", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    cl_int status = guard_kernel(&guard, kernel);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset,
+        global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueTask(cl_command_queue command_queue, cl_kernel kernel,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_kernel(command_queue, "clEnqueueTask", kernel, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueTask", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    cl_int status = guard_kernel(&guard, kernel);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list,
+        guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueNativeKernel(cl_command_queue command_queue,
     void(CL_CALLBACK *user_func)(void *), void *args, size_t cb_args, cl_uint num_mem_objects, const cl_mem *mem_list,
     const void **args_mem_loc, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueNativeKernel", num_mem_objects, mem_list,
-            GUARD_WRITES_ALL, num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
-        args_mem_loc, num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
+            args_mem_loc, num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueNativeKernel", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    cl_int status = guard_objects(&guard, num_mem_objects, mem_list, GUARD_WRITES_ALL);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
+        args_mem_loc, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
+}
+
+static cl_int CL_API_CALL guarded_clEnqueueMarker(cl_command_queue command_queue, cl_event *event)
+{
+    if (!guard_needed())
+        return guard_below()->clEnqueueMarker(command_queue, event);
+    struct guard guard = {command_queue, "clEnqueueMarker", HOLD_AFTER_ALL, 0, NULL, event != NULL, NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueMarker(command_queue, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueWaitForEvents(cl_command_queue command_queue, cl_uint num_events,
     const cl_event *event_list)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueWaitForEvents", 0, NULL, 0, num_events,
-            event_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
+    if (!guard_needed())
+        return guard_below()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
+    struct guard guard = {command_queue, "clEnqueueWaitForEvents", HOLD_BEFORE_ALL, num_events, event_list, false,
+        NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
+    return guard_end(&guard, status, NULL);
+}
+
+static cl_int CL_API_CALL guarded_clEnqueueBarrier(cl_command_queue command_queue)
+{
+    if (!guard_needed())
+        return guard_below()->clEnqueueBarrier(command_queue);
+    struct guard guard = {command_queue, "clEnqueueBarrier", HOLD_BEFORE_ALL | HOLD_AFTER_ALL, 0, NULL, false, NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueBarrier(command_queue);
+    return guard_end(&guard, status, NULL);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueAcquireGLObjects(cl_command_queue command_queue, cl_uint num_objects,
     const cl_mem *mem_objects, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueAcquireGLObjects", num_objects, mem_objects,
-            GUARD_WRITES_ALL, num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
-        event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueAcquireGLObjects", HOLD_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
+    cl_int status = guard_objects(&guard, num_objects, mem_objects, GUARD_WRITES_ALL);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
+        event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueReleaseGLObjects(cl_command_queue command_queue, cl_uint num_objects,
     const cl_mem *mem_objects, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueReleaseGLObjects", num_objects, mem_objects,
-            GUARD_WRITES_ALL, num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
-        event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueReleaseGLObjects", HOLD_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
+    cl_int status = guard_objects(&guard, num_objects, mem_objects, GUARD_WRITES_ALL);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
+        event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueReadBufferRect(cl_command_queue command_queue, cl_mem buffer,
@@ -257,16 +336,20 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBufferRect(cl_command_queue comma
     size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch, size_t host_slice_pitch, void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueReadBufferRect", 1, used, 0,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
+    if (!guard_needed())
+        return guard_below()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
+            region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueReadBufferRect", HOLD_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
+    const cl_mem used[] = {buffer};
+    cl_int status = guard_objects(&guard, 1, used, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
         region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
-        event_wait_list, event);
+        event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueWriteBufferRect(cl_command_queue command_queue, cl_mem buffer,
@@ -274,16 +357,20 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBufferRect(cl_command_queue comm
     size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch, size_t host_slice_pitch, const void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueWriteBufferRect", 1, used, GUARD_WRITES_ALL,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
+    if (!guard_needed())
+        return guard_below()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
+            region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueWriteBufferRect", HOLD_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
+    const cl_mem used[] = {buffer};
+    cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
         region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
-        event_wait_list, event);
+        event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_mem src_buffer,
@@ -291,84 +378,107 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferRect(cl_command_queue comma
     size_t src_slice_pitch, size_t dst_row_pitch, size_t dst_slice_pitch, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {src_buffer, dst_buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueCopyBufferRect", 2, used, 2,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin, region,
-        src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list, event_wait_list,
-        event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin,
+            region, src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list,
+            event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueCopyBufferRect", HOLD_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
+    const cl_mem used[] = {src_buffer, dst_buffer};
+    cl_int status = guard_objects(&guard, 2, used, 2);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin,
+        region, src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list,
+        event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueFillBuffer(cl_command_queue command_queue, cl_mem buffer,
     const void *pattern, size_t pattern_size, size_t offset, size_t cb, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {buffer};
-        const cl_int status = guard_objects(command_queue, "clEnqueueFillBuffer", 1, used, GUARD_WRITES_ALL,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueFillBuffer", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    const cl_mem used[] = {buffer};
+    cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueFillImage(cl_command_queue command_queue, cl_mem image,
     const void *fill_color, const size_t *origin, const size_t *region, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_mem used[] = {image};
-        const cl_int status = guard_objects(command_queue, "clEnqueueFillImage", 1, used, GUARD_WRITES_ALL,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region, num_events_in_wait_list,
-        event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueFillImage", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    const cl_mem used[] = {image};
+    cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueMigrateMemObjects(cl_command_queue command_queue, cl_uint num_mem_objects,
     const cl_mem *mem_objects, cl_mem_migration_flags flags, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueMigrateMemObjects", num_mem_objects, mem_objects,
-            GUARD_WRITES_ALL, num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueMigrateMemObjects", HOLD_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
+    cl_int status = guard_objects(&guard, num_mem_objects, mem_objects, GUARD_WRITES_ALL);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueMarkerWithWaitList(cl_command_queue command_queue,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueMarkerWithWaitList", 0, NULL, 0,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
+            event);
+    struct guard guard = {command_queue, "clEnqueueMarkerWithWaitList",
+        num_events_in_wait_list ? HOLD_ALONE : HOLD_AFTER_ALL, num_events_in_wait_list, event_wait_list, event != NULL,
+        NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
+        guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueBarrierWithWaitList(cl_command_queue command_queue,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueBarrierWithWaitList", 0, NULL, 0,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
+            event);
+    struct guard guard = {command_queue, "clEnqueueBarrierWithWaitList",
+        HOLD_BEFORE_ALL | (num_events_in_wait_list ? HOLD_ALONE : HOLD_AFTER_ALL), num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
+        guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueSVMFree(cl_command_queue command_queue, cl_uint num_svm_pointers,
@@ -376,82 +486,101 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMFree(cl_command_queue command_queu
     void ** svm_pointers, void * user_data), void * user_data, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMFree", 0, NULL, 0, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueSVMFree", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueSVMMemcpy(cl_command_queue command_queue, cl_bool blocking_copy,
     void * dst_ptr, const void * src_ptr, size_t size, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMemcpy", 0, NULL, 0, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueSVMMemcpy", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueSVMMemFill(cl_command_queue command_queue, void * svm_ptr,
     const void * pattern, size_t pattern_size, size_t size, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMemFill", 0, NULL, 0, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueSVMMemFill", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueSVMMap(cl_command_queue command_queue, cl_bool blocking_map,
     cl_map_flags map_flags, void * svm_ptr, size_t size, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMap", 0, NULL, 0, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueSVMMap", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueSVMUnmap(cl_command_queue command_queue, void * svm_ptr,
     cl_uint num_events_in_wait_list, const cl_event * event_wait_list, cl_event * event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMUnmap", 0, NULL, 0, num_events_in_wait_list,
-            event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list,
+            event);
+    struct guard guard = {command_queue, "clEnqueueSVMUnmap", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list,
+        guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueSVMMigrateMem(cl_command_queue command_queue, cl_uint num_svm_pointers,
     const void **svm_pointers, const size_t *sizes, cl_mem_migration_flags flags, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (guard_needed()) {
-        const cl_int status = guard_objects(command_queue, "clEnqueueSVMMigrateMem", 0, NULL, 0,
-            num_events_in_wait_list, event_wait_list);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return guard_below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
-        num_events_in_wait_list, event_wait_list, event);
+    if (!guard_needed())
+        return guard_below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
+            num_events_in_wait_list, event_wait_list, event);
+    struct guard guard = {command_queue, "clEnqueueSVMMigrateMem", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
+    cl_int status = guard_objects(&guard, 0, NULL, 0);
+    if (status != CL_SUCCESS)
+        return status;
+    status = guard_below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    return guard_end(&guard, status, event);
 }
 
 void guard_install_generated(cl_icd_dispatch *table)
@@ -470,7 +599,9 @@ void guard_install_generated(cl_icd_dispatch *table)
     table->clEnqueueNDRangeKernel = guarded_clEnqueueNDRangeKernel;
     table->clEnqueueTask = guarded_clEnqueueTask;
     table->clEnqueueNativeKernel = guarded_clEnqueueNativeKernel;
+    table->clEnqueueMarker = guarded_clEnqueueMarker;
     table->clEnqueueWaitForEvents = guarded_clEnqueueWaitForEvents;
+    table->clEnqueueBarrier = guarded_clEnqueueBarrier;
     table->clEnqueueAcquireGLObjects = guarded_clEnqueueAcquireGLObjects;
     table->clEnqueueReleaseGLObjects = guarded_clEnqueueReleaseGLObjects;
     table->clEnqueueReadBufferRect = guarded_clEnqueueReadBufferRect;

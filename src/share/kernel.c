@@ -103,12 +103,18 @@ static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, si
     return status;
 }
 
+void kernel_forget_argument(cl_kernel kernel, cl_uint index)
+{
+    if (guard_needed())
+        note_argument(kernel, index, NULL);
+}
+
 /* A pointer takes the place of the memory object that the argument named before. */
 static cl_int CL_API_CALL set_kernel_arg_svm_pointer(cl_kernel kernel, cl_uint arg_index, const void *arg_value)
 {
     const cl_int status = below()->clSetKernelArgSVMPointer(kernel, arg_index, arg_value);
-    if (status == CL_SUCCESS && guard_needed())
-        note_argument(kernel, arg_index, NULL);
+    if (status == CL_SUCCESS)
+        kernel_forget_argument(kernel, arg_index);
     return status;
 }
 

@@ -8,4 +8,10 @@
  * `indexes` (may be NULL); returns their number, at most `room`. */
 cl_uint kernel_records(cl_kernel kernel, enum record_kind kind, struct record **records, cl_uint *indexes, cl_uint room);
 
+/* The argument names no memory object any more: a pointer took its place. */
+void kernel_forget_argument(cl_kernel kernel, cl_uint index);
+
+/* Our function in the place of a driver's that sets a pointer as an argument, by its name (pointers.c); NULL for others. */
+next_function pointer_setter(cl_platform_id platform, const char *name, void *function);
+
 #endif

@@ -1,8 +1,9 @@
 /* Which OpenCL devices are the hardware of a Direct3D adapter.
  *
  * A LUID tells for certain, where both sides have one. Where none comes through (under Wine, and from plain Direct3D 9)
- * what both sides know does: the vendor, and the name among several of one vendor. A program that takes the preferred
- * devices may stop at a second one (FFmpeg), so only the best match over all platforms counts. */
+ * what both sides know does: the name, and else the vendor. DXVK shows some cards under another vendor's number, so an
+ * equal name is enough. A program that takes the preferred devices may stop at a second one (FFmpeg), so only the best
+ * match over all platforms counts. */
 #include "share/share.h"
 
 #include "d3d/dxgi.h"
@@ -17,10 +18,11 @@ enum match { MATCH_NONE, MATCH_VENDOR, MATCH_NAME, MATCH_LUID };
 /* As MATCH_... Of the last call; for people. */
 static const char *const reasons[] = {
     "no OpenCL has the adapter's hardware, so Direct3D's resources are as near to the CPU as to any other device",
-    "the vendor is the same, and no other of its devices has the adapter's name",
-    "vendor and name are the same",
+    "the vendor is the same, and no device has the adapter's name",
+    "the name is the same",
     "the LUID is the same",
 };
+static const char no_cpu[] = "no OpenCL has the adapter's hardware, and none is a CPU: any device is as good";
 static _Atomic(const char *) last_reason = "nobody has asked yet";
 
 const char *match_reason(void)
@@ -74,13 +76,16 @@ static void plain_name(const char *name, char *plain, size_t size)
     plain[length] = '\0';
 }
 
-static bool same_name(cl_device_id device, const struct d3d_adapter *adapter)
+/* The same vendor's names may differ in what one side adds. */
+static bool same_name(cl_device_id device, const struct d3d_adapter *adapter, bool same_vendor)
 {
     char name[256] = "", ours[256], theirs[256];
     below()->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
     plain_name(name, ours, sizeof(ours));
     plain_name(adapter->description, theirs, sizeof(theirs));
-    return ours[0] && theirs[0] && (strstr(ours, theirs) || strstr(theirs, ours));
+    if (!ours[0] || !theirs[0])
+        return false;
+    return strcmp(ours, theirs) == 0 || (same_vendor && (strstr(ours, theirs) || strstr(theirs, ours)));
 }
 
 static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
@@ -89,22 +94,29 @@ static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
     cl_uint vendor = 0;
     if (has_luid(adapter) && get_luid(device, luid))
         return memcmp(luid, adapter->luid, sizeof(luid)) == 0 ? MATCH_LUID : MATCH_NONE;
-    below()->clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor, NULL);
-    if (adapter->software || is_cpu(device) || vendor != adapter->vendor)
+    if (adapter->software || is_cpu(device))
         return MATCH_NONE;
-    return same_name(device, adapter) ? MATCH_NAME : MATCH_VENDOR;
+    below()->clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor, NULL);
+    const bool same_vendor = vendor == adapter->vendor;
+    if (same_name(device, adapter, same_vendor))
+        return MATCH_NAME;
+    return same_vendor ? MATCH_VENDOR : MATCH_NONE;
 }
 
-static enum match best_match(const struct d3d_adapter *adapter)
+/* Over all platforms; and whether one has a CPU. */
+static enum match best_match(const struct d3d_adapter *adapter, bool *any_cpu)
 {
     cl_uint platform_count, device_count;
-    cl_platform_id *platforms = platform_list(&platform_count);
+    cl_int status;
+    cl_platform_id *platforms = platform_list(&platform_count, &status);
     enum match best = MATCH_NONE;
+    *any_cpu = false;
     for (cl_uint p = 0; p < platform_count; p++) {
-        cl_device_id *devices = sharing_devices(platforms[p], &device_count);
+        cl_device_id *devices = sharing_devices(platforms[p], &device_count, &status);
         for (cl_uint d = 0; d < device_count; d++) {
             const enum match found = match(devices[d], adapter);
             best = found > best ? found : best;
+            *any_cpu = *any_cpu || is_cpu(devices[d]);
         }
         free(devices);
     }
@@ -112,14 +124,24 @@ static enum match best_match(const struct d3d_adapter *adapter)
     return best;
 }
 
-/* Where no OpenCL has the hardware: under Wine a software rasteriser shows itself as some graphics card. */
+static bool is_kept(cl_device_id device, const struct d3d_adapter *adapter, enum match best, bool any_cpu)
+{
+    if (best != MATCH_NONE)
+        return match(device, adapter) == best;
+    return !any_cpu || is_cpu(device);
+}
+
+/* Where no OpenCL has the hardware, under Wine a software rasteriser may have shown itself as some graphics card: a CPU is
+ * nearest. Where there is none, programs that take preferred devices alone would be left without any. */
 cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter)
 {
-    const enum match best = best_match(adapter);
+    bool any_cpu;
+    const enum match best = best_match(adapter, &any_cpu);
     cl_uint kept = 0;
     for (cl_uint i = 0; i < count; i++)
-        if (best == MATCH_NONE ? is_cpu(devices[i]) : match(devices[i], adapter) == best)
+        if (is_kept(devices[i], adapter, best, any_cpu))
             devices[kept++] = devices[i];
-    atomic_store_explicit(&last_reason, reasons[best], memory_order_relaxed);
+    const char *reason = best == MATCH_NONE && !any_cpu ? no_cpu : reasons[best];
+    atomic_store_explicit(&last_reason, reason, memory_order_relaxed);
     return kept;
 }

@@ -68,7 +68,7 @@ static bool put_aside(struct object_record *object)
     const struct upload *upload = object->pending;
     if (!upload || event_status(upload->event) <= CL_COMPLETE)
         return false;
-    if (!event_held(upload->event, upload->waits, upload->wait_count) && !callback_runs_here()) {
+    if (!event_held(upload->event) && !callback_runs_here()) {
         queue_flush_for(upload->event);
         below()->clWaitForEvents(1, &upload->event);
         return false;
@@ -84,17 +84,19 @@ static bool put_aside(struct object_record *object)
 static void destroy(struct record *record)
 {
     struct object_record *object = (struct object_record *)record;
+    registry_leave(record);
     if (put_aside(object))
         return;
     upload_put(object->pending);
-    if (object->transport)
-        object->transport->destroy(&object->transfer);
-    if (object->transfer.surface.resource)
-        object->transfer.surface.api->ops->release(object->transfer.surface.resource);
+    if (object->transfer) {
+        const struct surface surface = object->transfer->surface;
+        object->transfer->transport->destroy(object->transfer);
+        surface.api->ops->release(surface.resource);
+    }
     record_put(object->parent);
     give_up_claim(object->context, object->claim);
     record_put(object->context);
-    if (object->given_back)
+    if (object->head.resting)
         below()->clReleaseMemObject(object->head.handle);
     free(object);
     atomic_fetch_sub_explicit(&object_count, 1, memory_order_relaxed);
@@ -141,11 +143,7 @@ void upload_put(struct upload *upload)
 {
     if (!upload || atomic_fetch_sub_explicit(&upload->holds, 1, memory_order_acq_rel) != 1)
         return;
-    if (upload->late)
-        event_put_late(upload->event);
-    else
-        event_put(upload->event);
-    free(upload->waits);
+    event_put_late(upload->event);
     spare_give(&uploads, upload);
 }
 
@@ -159,19 +157,17 @@ struct upload *object_upload(struct object_record *object)
     return upload;
 }
 
-void object_expect(struct object_record *object, const struct queue_record *queue, cl_event event)
+struct upload *upload_make(void)
 {
     struct upload *upload = spare_take(&uploads);
-    if (!upload || (queue_held(queue) && !holds_copy(queue, &upload->waits, &upload->wait_count)) ||
-        below()->clRetainEvent(event) != CL_SUCCESS) {
-        free(upload ? upload->waits : NULL);
-        spare_give(&uploads, upload);
-        below()->clWaitForEvents(1, &event); /* better late than not known */
-        return;
-    }
-    upload->event = event;
-    upload->late = queue->context->pocl;
-    atomic_store_explicit(&upload->holds, 1, memory_order_relaxed);
+    if (upload)
+        atomic_store_explicit(&upload->holds, 1, memory_order_relaxed);
+    return upload;
+}
+
+void object_expect(struct object_record *object, struct upload *upload)
+{
+    atomic_fetch_add_explicit(&upload->holds, 1, memory_order_relaxed);
     os_lock(&registry_lock);
     struct upload *before = object->pending;
     object->pending = upload;
@@ -179,32 +175,63 @@ void object_expect(struct object_record *object, const struct queue_record *queu
     upload_put(before);
 }
 
-/* Forgets an upload that is over, unless somebody else has done so. True if it failed, and the acquire with it: then
- * nobody else touches the transfer any more. */
-static bool forget_upload(struct object_record *object, struct upload *upload, bool failed)
+/* The acquire has failed, and nothing uses the transfer. */
+static void undo_acquire(struct object_record *object)
 {
+    const struct handover one = {object->transfer->surface.api, &object->transfer, 1};
+    object->transfer->transport->undo(&one);
+    log_write(LOG_WARN, "the acquire of object %p was undone: an event in its wait list failed",
+              (void *)object->head.handle);
     os_lock(&registry_lock);
-    const bool undo = failed && object->state == OBJECT_ACQUIRED;
-    const bool mine = object->pending == upload && (undo || !failed);
+    object->opencl_owns = false;
+    os_unlock(&registry_lock);
+}
+
+bool object_end_upload(struct object_record *object)
+{
+    struct upload *upload = object_upload(object);
+    if (!upload)
+        return false;
+    const bool failed = !event_await(upload->event);
+    os_lock(&registry_lock);
+    const bool mine = object->pending == upload;
     if (mine)
         object->pending = NULL;
-    if (mine && undo)
-        object->state = OBJECT_ACQUIRING;
     os_unlock(&registry_lock);
     if (mine)
         upload_put(upload);
-    return mine && undo;
+    upload_put(upload);
+    if (mine && failed)
+        undo_acquire(object);
+    return mine && failed;
+}
+
+/* Whether the caller may end an upload that is over: nobody else is at work on the object. An object whose acquire is to be
+ * undone is nobody's meanwhile. */
+static bool claim_upload(struct object_record *object, const struct upload *upload, bool failed)
+{
+    os_lock(&registry_lock);
+    const bool mine =
+        object->pending == upload && (!failed || (object->state == OBJECT_ACQUIRED && !object->commands));
+    if (mine && failed) {
+        object->state = OBJECT_ACQUIRING;
+        object->commands++;
+    }
+    os_unlock(&registry_lock);
+    return mine;
 }
 
 void object_settle(struct object_record *object)
 {
     struct upload *upload = object_upload(object);
     const cl_int status = upload ? event_status(upload->event) : CL_COMPLETE;
-    if (upload && status <= CL_COMPLETE && forget_upload(object, upload, status < 0)) {
-        object->transport->abandon(&object->transfer);
-        log_write(LOG_WARN, "the acquire of object %p was undone: an event in its wait list failed", object->head.handle);
+    if (upload && status <= CL_COMPLETE && claim_upload(object, upload, status < 0)) {
+        object_end_upload(object);
         os_lock(&registry_lock);
-        object->state = OBJECT_IDLE;
+        if (status < 0) {
+            object->commands--;
+            object->state = object->opencl_owns ? OBJECT_ACQUIRED : OBJECT_IDLE;
+        }
         os_unlock(&registry_lock);
     }
     upload_put(upload);
@@ -233,7 +260,7 @@ static cl_int check_context(struct creation *c, cl_context handle)
     if (status != CL_SUCCESS)
         return status;
     for (unsigned i = 0; c->context && i < c->context->interop_count; i++)
-        if (fits_adapter(api, c->context->interop[i].api) && c->context->interop[i].device)
+        if (fits_adapter(api, c->context->interop[i].api))
             return CL_SUCCESS;
     return log_refuse(c->asked->call, api->no_interop,
                       "context %p was not made with a %s device; give one in its properties", (void *)handle, api->name);
@@ -258,12 +285,14 @@ static cl_int describe(struct creation *c, struct surface_desc *desc)
 {
     const struct object_request *asked = c->asked;
     enum describe_status status = DESCRIBE_OTHER_DEVICE;
-    char why[256] = "";
+    char why[256] = "the resource is of none of the context's devices";
     /* A context may have several media adapters: the resource belongs to one of them. */
     for (unsigned i = 0; i < c->context->interop_count && status == DESCRIBE_OTHER_DEVICE; i++) {
         if (!fits_adapter(asked->api, c->context->interop[i].api))
             continue;
-        c->device = c->context->interop[i].device;
+        c->device = context_device(c->context, i, asked->resource);
+        if (!c->device)
+            continue;
         status = asked->api->ops->describe(c->device, asked->resource, asked->kind, asked->index, desc, why, sizeof(why));
     }
     switch (status) {
@@ -288,44 +317,20 @@ static cl_int check_handle(const struct creation *c)
                       "allowed", asked->shared_handle);
 }
 
-/* The ordinary object of the OpenCL below that programs will use. */
-static cl_mem create_below(const struct creation *c, const struct surface_desc *desc, cl_int *status)
-{
-    cl_context context = c->context->head.handle;
-    const cl_mem_flags flags = c->asked->flags;
-    if (desc->kind == SURFACE_BUFFER)
-        return below()->clCreateBuffer(context, flags, desc->width, NULL, status);
-    const cl_image_desc image = {
-        .image_type = desc->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
-        .image_width = desc->width,
-        .image_height = desc->height,
-        .image_depth = desc->kind == SURFACE_IMAGE_3D ? desc->depth : 0,
-    };
-    cl_mem memory = below()->clCreateImage(context, flags, &desc->format->cl, &image, NULL, status);
-    /* A format that the device does not have maps to no supported format: the extension has one code for that. */
-    if (!memory && (*status == CL_IMAGE_FORMAT_NOT_SUPPORTED || *status == CL_INVALID_OPERATION))
-        *status = CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
-    return memory;
-}
-
-static cl_int fill(struct object_record *object, const struct creation *c, const struct surface_desc *desc)
+static cl_int make_transfer(struct object_record *object, const struct creation *c, const struct surface_desc *desc)
 {
     const struct object_request *asked = c->asked;
-    cl_int status = CL_SUCCESS;
-    cl_mem memory = create_below(c, desc, &status);
-    if (!memory)
-        return log_refuse(asked->call, status, "the OpenCL below can't make an object of %ux%ux%u texels, format %s",
-                          desc->width, desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
-    object->head.handle = memory;
-    object->transfer.memory = memory;
-    object->transfer.pool = &c->context->pool;
-    object->transfer.surface =
-        (struct surface){.api = asked->api, .device = c->device, .resource = asked->resource, .desc = *desc};
+    const struct transfer_request request = {
+        .call = asked->call, .context = c->context->head.handle, .flags = asked->flags, .pool = &c->context->pool,
+        .surface = {.api = asked->api, .device = c->device, .resource = asked->resource, .desc = *desc}};
+    const cl_int status = host_transport.create(&request, &object->transfer);
+    if (status != CL_SUCCESS)
+        return status;
     asked->api->ops->add_ref(asked->resource);
-    object->transport = &host_transport;
+    object->head.handle = object->transfer->memory;
     if (registry_add(&object->head))
         return CL_SUCCESS;
-    below()->clReleaseMemObject(memory);
+    below()->clReleaseMemObject(object->head.handle);
     return log_refuse(asked->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
 }
 
@@ -360,7 +365,7 @@ static cl_int create_object(const struct creation *c, const struct surface_desc 
     object->given[1] = asked->shared_handle;
     cl_int status = claim(object, c);
     if (status == CL_SUCCESS)
-        status = fill(object, c, desc);
+        status = make_transfer(object, c, desc);
     if (status == CL_SUCCESS)
         *made = object;
     else
@@ -378,7 +383,7 @@ static bool context_known(cl_context handle)
 cl_mem object_create(const struct object_request *asked, cl_context context, cl_int *errcode_ret)
 {
     struct creation c = {.asked = asked};
-    struct surface_desc desc;
+    struct surface_desc desc = {0};
     struct object_record *object = NULL;
     cl_mem memory = NULL;
     if (!context_known(context) && aside_context(context))
@@ -396,7 +401,7 @@ cl_mem object_create(const struct object_request *asked, cl_context context, cl_
         memory = object->head.handle;
         log_write(LOG_DEBUG, "%s: object %p is subresource %u of %p, %ux%ux%u %s, transport: %s", asked->call,
                   (void *)memory, asked->index, asked->resource, desc.width, desc.height, desc.depth,
-                  desc.format ? desc.format->name : "bytes", object->transport->name);
+                  desc.format ? desc.format->name : "bytes", object->transfer->transport->name);
     }
     record_put(c.context);
     if (errcode_ret)
@@ -408,6 +413,8 @@ cl_mem object_create(const struct object_request *asked, cl_context context, cl_
 
 static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)
 {
+    if (registry_revive(RECORD_OBJECT, memobj))
+        return CL_SUCCESS; /* the driver's reference that was ours to release is the application's again */
     const cl_int status = below()->clRetainMemObject(memobj);
     if (status == CL_SUCCESS)
         registry_app_retain(RECORD_OBJECT, memobj);
@@ -417,7 +424,7 @@ static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)
 static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
 {
     struct object_record *object = registry_get(RECORD_OBJECT, memobj);
-    if (!object || !registry_app_release(RECORD_OBJECT, memobj)) {
+    if (!object || !registry_app_rest(RECORD_OBJECT, memobj)) {
         record_put(object);
         return below()->clReleaseMemObject(memobj);
     }
@@ -428,7 +435,6 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     os_unlock(&registry_lock);
     give_up_claim(object->context, claim);
     /* The driver's goes with the record: a deferred command may still need it. */
-    object->given_back = true;
     record_put(object);
     deferred_sweep();
     object_sweep();
@@ -501,7 +507,7 @@ static const struct d3d_api *asked_api(const struct object_record *object, cl_ui
         const bool asked = image ? name == api->image_subresource
                                  : name == api->mem_resource || name == api->mem_adapter_type ||
                                        name == api->mem_shared_handle;
-        if (asked && (!found || (object && object->transfer.surface.api == api)))
+        if (asked && (!found || (object && object->transfer && object->transfer->surface.api == api)))
             found = api;
     }
     return found;
@@ -514,7 +520,7 @@ static cl_int foreign(const char *call, const struct d3d_api *api)
 
 static bool made_by(const struct object_record *object, const struct d3d_api *api)
 {
-    return object && !object->parent && object->transfer.surface.api == api;
+    return object && !object->parent && object->transfer->surface.api == api;
 }
 
 /* Answers that are ours for a shared object; CL_INVALID_OPERATION: the driver's is right. */
@@ -574,7 +580,7 @@ static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_n
 /* The sizes in an image's answers: a size_t for each, and drivers disagree about those that do not apply. */
 static bool image_number(const struct object_record *object, cl_image_info name, size_t *number)
 {
-    const struct surface_desc *desc = &object->transfer.surface.desc;
+    const struct surface_desc *desc = &object->transfer->surface.desc;
     const bool deep = desc->kind == SURFACE_IMAGE_3D;
     const size_t texel = desc->format->texel_bytes, row = desc->width * texel;
     switch (name) {
@@ -592,7 +598,7 @@ static bool image_number(const struct object_record *object, cl_image_info name,
 static cl_int query_image(const struct object_record *object, cl_image_info name, size_t room, void *to,
                           size_t *size_ret)
 {
-    const struct surface_desc *desc = &object->transfer.surface.desc;
+    const struct surface_desc *desc = &object->transfer->surface.desc;
     size_t number;
     if (name == CL_IMAGE_FORMAT)
         return answer("clGetImageInfo", &desc->format->cl, sizeof(desc->format->cl), room, to, size_ret);
@@ -606,7 +612,7 @@ static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info param_name,
 {
     struct object_record *object = registry_get(RECORD_OBJECT, image);
     const struct d3d_api *api = asked_api(object, param_name, true);
-    const bool is_image = object && !object->parent && object->transfer.surface.desc.format;
+    const bool is_image = object && !object->parent && object->transfer->surface.desc.format;
     cl_int status = CL_INVALID_OPERATION;
     if (api && !image)
         status = log_refuse("clGetImageInfo", CL_INVALID_MEM_OBJECT, "the object is NULL");

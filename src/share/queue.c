@@ -1,16 +1,13 @@
-/* Command queues of contexts with interop, and what holds their commands back.
+/* Command queues of contexts with interop, and which of them have to be flushed.
  *
- * A release has to wait in the call until OpenCL is done, since Direct3D may use the resource right after it. It must
- * not wait if the queue's commands wait for a user event, which perhaps the same thread sets later. Only user events can
- * hold a queue for ever, so they are followed while they are pending: which queues have commands that wait for them,
- * directly or through another held queue.
- *
- * Nor can such a wait end while the queue's commands wait for those of another queue that nobody has flushed. Each queue
- * knows those others. No more than they are flushed: the batches of a queue are its owner's business, and rusticl 22.3
- * lets a blocking command return before its bytes are there if another thread flushes its queue at that moment. */
+ * A release waits in the call until OpenCL is done. That wait can't end while the queue's commands wait for those of
+ * another queue that nobody has flushed. Each queue knows those others. No more than they are flushed: the batches of a
+ * queue are its owner's business, and rusticl 22.3 lets a blocking command return before its bytes are there if another
+ * thread flushes its queue at that moment. */
 #include "share/share.h"
 
 #include "log.h"
+#include "next/handle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +59,10 @@ static atomic_uint queue_count;
 static void destroy(struct record *record)
 {
     struct queue_record *queue = (struct queue_record *)record;
+    registry_leave(record);
     record_put(queue->context);
-    if (queue->given_back)
+    if (queue->head.resting)
         below()->clReleaseCommandQueue(queue->head.handle);
-    free(queue->held_by.list);
     free(queue->awaits.list);
     free(queue);
     atomic_fetch_sub_explicit(&queue_count, 1, memory_order_relaxed);
@@ -81,33 +78,52 @@ bool queue_profiles(const struct queue_record *queue)
     return (queue->properties & CL_QUEUE_PROFILING_ENABLE) != 0;
 }
 
-static void follow(cl_context context, cl_command_queue handle)
+/* Makes the record of a queue. Without its properties its commands would be taken for those of an in-order queue. */
+static cl_int follow_in(struct context_record *context, cl_command_queue handle)
+{
+    struct queue_record *queue = calloc(1, sizeof(*queue));
+    if (!queue)
+        return CL_OUT_OF_HOST_MEMORY;
+    queue->head = (struct record){.kind = RECORD_QUEUE, .handle = handle, .destroy = destroy};
+    record_hold(context);
+    queue->context = context;
+    atomic_fetch_add_explicit(&queue_count, 1, memory_order_relaxed);
+    cl_int status =
+        below()->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(queue->properties), &queue->properties, NULL);
+    if (status == CL_SUCCESS && !registry_add(&queue->head))
+        status = CL_OUT_OF_HOST_MEMORY;
+    if (status != CL_SUCCESS)
+        destroy(&queue->head);
+    return status;
+}
+
+/* Queues of other contexts than ours need no record. */
+static cl_int follow(const char *call, cl_context context, cl_command_queue handle)
 {
     struct context_record *record = registry_get(RECORD_CONTEXT, context);
-    if (!record)
-        return;
-    struct queue_record *queue = calloc(1, sizeof(*queue));
-    if (queue) {
-        queue->head = (struct record){.kind = RECORD_QUEUE, .handle = handle, .destroy = destroy};
-        queue->context = record;
-        below()->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(queue->properties), &queue->properties, NULL);
-        atomic_fetch_add_explicit(&queue_count, 1, memory_order_relaxed);
-        if (registry_add(&queue->head))
-            return;
-        atomic_fetch_sub_explicit(&queue_count, 1, memory_order_relaxed);
-        free(queue);
-    }
-    log_write(LOG_ERROR, "no memory to follow a command queue: it can't acquire shared objects");
+    const cl_int status = record ? follow_in(record, handle) : CL_SUCCESS;
     record_put(record);
+    if (status == CL_SUCCESS)
+        return status;
+    return log_refuse(call, status, "queue %p can't be followed, so it could acquire nothing", (void *)handle);
+}
+
+static cl_command_queue followed(const char *call, cl_context context, cl_command_queue handle, cl_int *errcode_ret)
+{
+    const cl_int status = handle && registry_hot() ? follow(call, context, handle) : CL_SUCCESS;
+    if (status == CL_SUCCESS)
+        return handle;
+    below()->clReleaseCommandQueue(handle);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return NULL;
 }
 
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                                  cl_command_queue_properties properties, cl_int *errcode_ret)
 {
     cl_command_queue queue = below()->clCreateCommandQueue(context, device, properties, errcode_ret);
-    if (queue && registry_hot())
-        follow(context, queue);
-    return queue;
+    return followed("clCreateCommandQueue", context, queue, errcode_ret);
 }
 
 static cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl_device_id device,
@@ -115,30 +131,34 @@ static cl_command_queue CL_API_CALL create_queue_with_properties(cl_context cont
                                                                  cl_int *errcode_ret)
 {
     cl_command_queue queue = below()->clCreateCommandQueueWithProperties(context, device, properties, errcode_ret);
-    if (queue && registry_hot())
-        follow(context, queue);
-    return queue;
+    return followed("clCreateCommandQueueWithProperties", context, queue, errcode_ret);
+}
+
+/* A queue whose record went with the application's last reference may have lived on through an event. */
+static cl_int follow_again(cl_command_queue handle)
+{
+    cl_context context = NULL;
+    cl_int status = CL_SUCCESS;
+    struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
+    if (!queue && below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS)
+        status = follow("clRetainCommandQueue", context, handle);
+    else
+        registry_app_retain(RECORD_QUEUE, handle);
+    record_put(queue);
+    return status;
 }
 
 static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
 {
-    const cl_int status = below()->clRetainCommandQueue(queue);
-    if (status == CL_SUCCESS)
-        registry_app_retain(RECORD_QUEUE, queue);
+    if (registry_revive(RECORD_QUEUE, queue))
+        return CL_SUCCESS; /* the driver's reference that was ours to release is the application's again */
+    cl_int status = below()->clRetainCommandQueue(queue);
+    if (status == CL_SUCCESS && registry_hot()) {
+        status = follow_again(queue);
+        if (status != CL_SUCCESS)
+            below()->clReleaseCommandQueue(queue);
+    }
     return status;
-}
-
-/* Queues that the application gave back while they were held: their commands live on, and others may wait for them. Each
- * is held by the list. Guarded by registry_lock. */
-static struct queue_record *gone;
-
-static struct queue_record *find_locked(cl_command_queue handle)
-{
-    struct queue_record *queue = registry_find_locked(RECORD_QUEUE, handle);
-    for (struct queue_record *q = gone; q && !queue; q = q->after)
-        if (q->head.handle == handle)
-            queue = q;
-    return queue;
 }
 
 static void is_flushed(struct record *record, void *handle)
@@ -149,20 +169,12 @@ static void is_flushed(struct record *record, void *handle)
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    if (!queue || !registry_app_release(RECORD_QUEUE, handle)) {
+    if (!queue || !registry_app_rest(RECORD_QUEUE, handle)) {
         record_put(queue);
         return below()->clReleaseCommandQueue(handle);
     }
-    os_lock(&registry_lock);
-    if (queue->held_by.count) {
-        queue->after = gone;
-        gone = queue;
-        record_hold(queue);
-    }
-    os_unlock(&registry_lock);
-    /* The driver's goes with the record: another thread may be about to flush it. Flushed it is at once, as the release
-     * of a queue promises. */
-    queue->given_back = true;
+    /* The driver's goes with the record: another thread may be about to flush it, or commands be held. Flushed it is at
+     * once, as the release of a queue promises. */
     const cl_int status = below()->clFlush(handle);
     os_lock(&registry_lock);
     registry_each_locked(RECORD_QUEUE, is_flushed, handle);
@@ -171,41 +183,14 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     return status;
 }
 
-/* Takes the queues out of the list that nothing holds any longer; the caller puts them when the lock is free. */
-static struct queue_record *free_gone_locked(void)
-{
-    struct queue_record *freed = NULL;
-    for (struct queue_record **place = &gone; *place;) {
-        struct queue_record *queue = *place;
-        if (queue->held_by.count) {
-            place = &queue->after;
-            continue;
-        }
-        *place = queue->after;
-        queue->after = freed;
-        freed = queue;
-    }
-    return freed;
-}
-
 /* ---- flushing ---- */
-
-static struct queue_record *hold_found(cl_command_queue handle)
-{
-    os_lock(&registry_lock);
-    struct queue_record *queue = find_locked(handle);
-    if (queue)
-        record_hold(queue);
-    os_unlock(&registry_lock);
-    return queue;
-}
 
 static struct queue_record *take_awaited(struct queue_record *queue)
 {
     struct queue_record *other = NULL;
     os_lock(&registry_lock);
     while (queue->awaits.count && !other) {
-        other = find_locked(queue->awaits.list[--queue->awaits.count]);
+        other = registry_find_locked(RECORD_QUEUE, queue->awaits.list[--queue->awaits.count]);
         if (other)
             record_hold(other);
     }
@@ -227,88 +212,10 @@ void queue_flush_for(cl_event event)
     cl_command_queue handle = NULL;
     struct queue_record *queue = NULL;
     if (below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) == CL_SUCCESS && handle)
-        queue = hold_found(handle);
+        queue = registry_get(RECORD_QUEUE, handle);
     if (queue)
         queue_flush(queue);
     record_put(queue);
-}
-
-/* ---- user events ---- */
-
-/* The pending user events of contexts with interop, and our own gates. Guarded by registry_lock; the count may be read
- * without it. */
-static struct user_event {
-    cl_event event;
-    unsigned app_refs;
-} *pending;
-static unsigned pending_capacity;
-static atomic_uint pending_count;
-
-bool holds_possible(void)
-{
-    return atomic_load_explicit(&pending_count, memory_order_relaxed) != 0;
-}
-
-static struct user_event *find_pending_locked(cl_event event)
-{
-    const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed);
-    for (unsigned i = 0; i < count; i++)
-        if (pending[i].event == event)
-            return &pending[i];
-    return NULL;
-}
-
-static bool add_pending_locked(cl_event event)
-{
-    const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed);
-    if (count == pending_capacity) {
-        const unsigned wider = count ? count * 2 : 8;
-        struct user_event *grown = realloc(pending, wider * sizeof(*grown));
-        if (!grown)
-            return false;
-        pending = grown;
-        pending_capacity = wider;
-    }
-    pending[count] = (struct user_event){event, 1};
-    atomic_store_explicit(&pending_count, count + 1, memory_order_relaxed);
-    return true;
-}
-
-static void remove_pending_locked(cl_event event)
-{
-    struct user_event *found = find_pending_locked(event);
-    if (!found)
-        return;
-    const unsigned count = atomic_load_explicit(&pending_count, memory_order_relaxed) - 1;
-    *found = pending[count];
-    atomic_store_explicit(&pending_count, count, memory_order_relaxed);
-}
-
-void holds_retain(cl_event event)
-{
-    if (!holds_possible())
-        return;
-    os_lock(&registry_lock);
-    struct user_event *found = find_pending_locked(event);
-    if (found)
-        found->app_refs++;
-    os_unlock(&registry_lock);
-}
-
-void holds_release(cl_event event)
-{
-    if (!holds_possible())
-        return;
-    os_lock(&registry_lock);
-    struct user_event *found = find_pending_locked(event);
-    if (found && --found->app_refs == 0)
-        remove_pending_locked(event);
-    os_unlock(&registry_lock);
-}
-
-static void hold_locked(struct queue_record *queue, cl_event event)
-{
-    handles_add(&queue->held_by, event);
 }
 
 /* The queue of an event's command, NULL of a user event. Asked without the lock: it is the driver's knowledge. */
@@ -318,34 +225,30 @@ static cl_command_queue queue_of(cl_event event)
     struct event_record *ours = registry_get(RECORD_EVENT, event);
     if (ours)
         of = ours->queue;
-    else if (os_is_wine() || os_readable(event, sizeof(void *))) /* Wine's host memory is not to be seen from here */
+    else if (handle_may_be_event(event))
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL);
     record_put(ours);
     return of;
 }
 
-/* What the other queue waits for `queue` does from now on. False: memory was short for what it awaits. */
-static bool follow_locked(struct queue_record *queue, const struct queue_record *other, bool flushed)
+/* False: memory was short for what `queue` awaits. */
+static bool await_locked(struct queue_record *queue, const struct queue_record *other, bool flushed)
 {
-    bool noted = true;
-    for (unsigned i = 0; i < other->held_by.count; i++)
-        hold_locked(queue, other->held_by.list[i]);
+    bool noted = flushed || handles_add(&queue->awaits, other->head.handle);
     for (unsigned i = 0; i < other->awaits.count; i++)
         noted = handles_add(&queue->awaits, other->awaits.list[i]) && noted;
-    return (flushed || handles_add(&queue->awaits, other->head.handle)) && noted;
+    return noted;
 }
 
 static void wait_for(struct queue_record *queue, cl_event event)
 {
     cl_command_queue of = queue_of(event);
-    if (of == queue->head.handle)
+    const cl_int status = of && of != queue->head.handle ? event_status(event) : CL_COMPLETE;
+    if (status <= CL_COMPLETE)
         return;
-    const bool flushed = !of || event_status(event) < CL_QUEUED;
     os_lock(&registry_lock);
-    struct queue_record *other = of ? find_locked(of) : NULL;
-    if (find_pending_locked(event))
-        hold_locked(queue, event);
-    const bool noted = !other || follow_locked(queue, other, flushed);
+    struct queue_record *other = registry_find_locked(RECORD_QUEUE, of);
+    const bool noted = !other || await_locked(queue, other, status < CL_QUEUED);
     if (!noted)
         record_hold(other);
     os_unlock(&registry_lock);
@@ -357,104 +260,83 @@ static void wait_for(struct queue_record *queue, cl_event event)
 
 void queue_waits(cl_command_queue handle, cl_uint count, const cl_event *events)
 {
-    if (!holds_possible() && atomic_load_explicit(&queue_count, memory_order_relaxed) < 2)
+    if (atomic_load_explicit(&queue_count, memory_order_relaxed) < 2)
         return;
-    struct queue_record *queue = count && events ? hold_found(handle) : NULL;
+    struct queue_record *queue = count && events ? registry_get(RECORD_QUEUE, handle) : NULL;
     for (cl_uint i = 0; queue && i < count; i++)
         if (events[i])
             wait_for(queue, events[i]);
     record_put(queue);
 }
 
-bool queue_held(const struct queue_record *queue)
-{
-    if (!holds_possible())
-        return false;
-    os_lock(&registry_lock);
-    const bool held = queue->held_by.count != 0;
-    os_unlock(&registry_lock);
-    return held;
-}
+/* ---- user events ---- */
 
-bool holds_copy(const struct queue_record *queue, cl_event **events, unsigned *count)
+static bool shares(cl_context context)
 {
-    os_lock(&registry_lock);
-    *count = queue->held_by.count;
-    *events = malloc((*count + 1) * sizeof(**events)); /* never nothing, which malloc may answer with NULL */
-    if (*events && *count)
-        memcpy(*events, queue->held_by.list, *count * sizeof(**events));
-    os_unlock(&registry_lock);
-    return *events != NULL;
-}
-
-unsigned holds_left_locked(const struct queue_record *queue, cl_event *events, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (!handles_has(&queue->held_by, events[i]))
-            events[i--] = events[--count];
-    return count;
-}
-
-void holds_add_gate_locked(struct queue_record *queue, cl_event gate)
-{
-    if (add_pending_locked(gate))
-        hold_locked(queue, gate);
-}
-
-bool event_held(cl_event event, const cl_event *by, unsigned count)
-{
-    cl_command_queue handle = NULL;
-    bool held = false;
-    if (!count || below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) != CL_SUCCESS)
-        return false;
-    os_lock(&registry_lock);
-    const struct queue_record *queue = find_locked(handle);
-    for (unsigned i = 0; queue && i < count; i++)
-        held = held || handles_has(&queue->held_by, by[i]);
-    os_unlock(&registry_lock);
-    return held;
-}
-
-static void let_go(struct record *record, void *event)
-{
-    struct queue_record *queue = (struct queue_record *)record;
-    handles_remove(&queue->held_by, event);
-}
-
-void holds_over(cl_event event)
-{
-    os_lock(&registry_lock);
-    remove_pending_locked(event);
-    deferred_let_go_locked(event);
-    registry_each_locked(RECORD_QUEUE, let_go, event);
-    for (struct queue_record *queue = gone; queue; queue = queue->after)
-        let_go(&queue->head, event);
-    struct queue_record *freed = free_gone_locked();
-    os_unlock(&registry_lock);
-    while (freed) {
-        struct queue_record *after = freed->after;
-        record_put(freed);
-        freed = after;
-    }
+    struct context_record *record = registry_get(RECORD_CONTEXT, context);
+    record_put(record);
+    return record != NULL;
 }
 
 static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcode_ret)
 {
     cl_event event = below()->clCreateUserEvent(context, errcode_ret);
-    if (!event || !registry_hot())
+    if (!event || !shares(context))
         return event;
-    os_lock(&registry_lock);
-    if (registry_find_locked(RECORD_CONTEXT, context))
-        add_pending_locked(event);
-    os_unlock(&registry_lock);
-    return event;
+    struct hold *user = hold_user_event(event);
+    if (user) {
+        hold_put(user);
+        return event;
+    }
+    below()->clReleaseEvent(event);
+    const cl_int status = log_refuse("clCreateUserEvent", CL_OUT_OF_HOST_MEMORY, "no memory to follow a user event");
+    if (errcode_ret)
+        *errcode_ret = status;
+    return NULL;
+}
+
+/* ---- commands that fail ---- */
+
+/* How many user events were set to an error: nothing else makes a command of PoCL fail. */
+static atomic_uint failures;
+
+static cl_int set_status(cl_event event, cl_int execution_status)
+{
+    if (execution_status < 0)
+        atomic_fetch_add(&failures, 1);
+    return below()->clSetUserEventStatus(event, execution_status);
+}
+
+bool queue_loses_order(const struct queue_record *queue)
+{
+    return queue->context->pocl && !queue_out_of_order(queue);
+}
+
+void queue_restore_order(struct queue_record *queue)
+{
+    const unsigned seen = atomic_load(&failures);
+    if (queue_loses_order(queue) && atomic_exchange(&queue->failures_seen, seen) != seen)
+        below()->clFinish(queue->head.handle);
+}
+
+void gate_open(const char *call, cl_event gate, bool done)
+{
+    enum { TRIES = 10 };
+    const cl_int wanted = done ? CL_COMPLETE : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    cl_int status = set_status(gate, wanted);
+    for (int i = 1; i < TRIES && status != CL_SUCCESS && status != CL_INVALID_OPERATION; i++) {
+        sleep_shortly();
+        status = below()->clSetUserEventStatus(gate, wanted);
+    }
+    if (status != CL_SUCCESS)
+        log_write(LOG_ERROR, "%s: the driver can't set a user event (%d): the command's event never ends", call, status);
 }
 
 static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)
 {
-    const cl_int status = below()->clSetUserEventStatus(event, execution_status);
+    const cl_int status = set_status(event, execution_status);
     if (status == CL_SUCCESS && holds_possible()) {
-        holds_over(event);
+        holds_over(event, execution_status < 0);
         deferred_run(true);
         deferred_sweep();
         object_sweep();

@@ -56,7 +56,7 @@ static bool grow_locked(void)
     return true;
 }
 
-static struct record *remove_locked(enum record_kind kind, const void *handle)
+struct record *registry_remove_locked(enum record_kind kind, const void *handle)
 {
     struct record **place = place_locked(kind, handle);
     struct record *record = place ? *place : NULL;
@@ -68,24 +68,30 @@ static struct record *remove_locked(enum record_kind kind, const void *handle)
     return record;
 }
 
-bool registry_add(struct record *record)
+bool registry_add_locked(struct record *record, struct record **stale)
 {
-    os_lock(&registry_lock);
-    if (atomic_load_explicit(&registry_records, memory_order_relaxed) >= bucket_count && !grow_locked()) {
-        os_unlock(&registry_lock);
+    *stale = NULL;
+    if (atomic_load_explicit(&registry_records, memory_order_relaxed) >= bucket_count && !grow_locked())
         return false;
-    }
-    struct record *stale = remove_locked(record->kind, record->handle);
+    *stale = registry_remove_locked(record->kind, record->handle);
     record->app_refs = 1;
-    atomic_store_explicit(&record->holds, 1, memory_order_relaxed);
+    record_hold(record);
     struct record **head = &buckets[bucket_of(record->kind, record->handle, bucket_count)];
     record->chain = *head;
     *head = record;
     atomic_fetch_add_explicit(&registry_records, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&kinds[record->kind], 1, memory_order_relaxed);
+    return true;
+}
+
+bool registry_add(struct record *record)
+{
+    struct record *stale;
+    os_lock(&registry_lock);
+    const bool added = registry_add_locked(record, &stale);
     os_unlock(&registry_lock);
     record_put(stale);
-    return true;
+    return added;
 }
 
 void *registry_find_locked(enum record_kind kind, const void *handle)
@@ -94,14 +100,25 @@ void *registry_find_locked(enum record_kind kind, const void *handle)
     return place ? *place : NULL;
 }
 
+/* Nobody but the destructor has a record without holds, except a context that rests. */
+static bool hold_locked(struct record *record)
+{
+    unsigned holds = atomic_load_explicit(&record->holds, memory_order_relaxed);
+    while (holds || record->kind == RECORD_CONTEXT)
+        if (atomic_compare_exchange_weak_explicit(&record->holds, &holds, holds + 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
 void *registry_get(enum record_kind kind, const void *handle)
 {
     if (!any_of(kind))
         return NULL;
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(kind, handle);
-    if (record)
-        record_hold(record);
+    if (record && !hold_locked(record))
+        record = NULL;
     os_unlock(&registry_lock);
     return record;
 }
@@ -137,17 +154,56 @@ bool registry_app_release(enum record_kind kind, const void *handle)
     struct record *record = registry_find_locked(kind, handle);
     const bool last = record && --record->app_refs == 0;
     if (last)
-        remove_locked(kind, handle);
+        registry_remove_locked(kind, handle);
     os_unlock(&registry_lock);
     if (last)
         record_put(record);
     return last;
 }
 
+bool registry_app_rest(enum record_kind kind, const void *handle)
+{
+    if (!any_of(kind))
+        return false;
+    os_lock(&registry_lock);
+    struct record *record = registry_find_locked(kind, handle);
+    const bool last = record && !record->resting && --record->app_refs == 0;
+    if (last)
+        record->resting = true;
+    os_unlock(&registry_lock);
+    if (last)
+        record_put(record);
+    return last;
+}
+
+bool registry_revive(enum record_kind kind, const void *handle)
+{
+    if (!any_of(kind))
+        return false;
+    os_lock(&registry_lock);
+    struct record *record = registry_find_locked(kind, handle);
+    const bool revived = record && record->resting && hold_locked(record);
+    if (revived) {
+        record->resting = false;
+        record->app_refs = 1;
+    }
+    os_unlock(&registry_lock);
+    return revived;
+}
+
+void registry_leave(struct record *record)
+{
+    os_lock(&registry_lock);
+    struct record **place = record->resting ? place_locked(record->kind, record->handle) : NULL;
+    if (place && *place == record)
+        registry_remove_locked(record->kind, record->handle);
+    os_unlock(&registry_lock);
+}
+
 void registry_forget(enum record_kind kind, const void *handle)
 {
     os_lock(&registry_lock);
-    struct record *record = remove_locked(kind, handle);
+    struct record *record = registry_remove_locked(kind, handle);
     os_unlock(&registry_lock);
     record_put(record);
 }

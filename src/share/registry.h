@@ -5,6 +5,9 @@
  * count running commands and kernel arguments too. When the application's last reference goes, the record leaves the
  * registry; it is destroyed when the last hold is put.
  *
+ * Contexts, queues and memory objects may come back: a queue answers with its context, a sub-buffer with its parent. Their
+ * records rest when the application's last reference goes: the registry still finds them, but holds them no longer.
+ *
  * One lock guards the table, the counts and the lists between records; no driver or Direct3D function and no destructor
  * runs under it. Handles are looked up only while `registry_hot()`: a process that never shares anything pays for one
  * load and one branch. */
@@ -16,7 +19,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum record_kind { RECORD_CONTEXT, RECORD_QUEUE, RECORD_OBJECT, RECORD_IMAGE, RECORD_KERNEL, RECORD_EVENT, RECORD_KINDS };
+enum record_kind { RECORD_CONTEXT, RECORD_QUEUE, RECORD_OBJECT, RECORD_IMAGE, RECORD_KERNEL, RECORD_EVENT, RECORD_HOLD, RECORD_KINDS };
 
 /* The head of every record; records embed it as their first member. */
 struct record {
@@ -25,6 +28,7 @@ struct record {
     unsigned app_refs;                /* the application's references; guarded by the registry's lock */
     atomic_uint holds;                /* who needs the record, the registry included */
     void (*destroy)(struct record *); /* frees it; called with no lock held */
+    bool resting;                     /* without a hold of the registry, after registry_app_rest; guarded likewise */
     struct record *chain;             /* of the hash table */
 };
 
@@ -37,10 +41,12 @@ static inline bool registry_hot(void)
     return atomic_load_explicit(&registry_records, memory_order_relaxed) != 0;
 }
 
-/* Adds a record whose kind, handle and destroy are set: one reference of the application, one hold of the registry. A
+/* Adds a record whose kind, handle and destroy are set: one reference of the application, one hold more, the registry's. A
  * record under the same kind and handle is stale (the driver has given the address again) and leaves. False if memory
  * is short; the record is untouched then. */
 bool registry_add(struct record *record);
+/* The same while the lock is held. `*stale` is such a record or NULL, for the caller to put without the lock. */
+bool registry_add_locked(struct record *record, struct record **stale);
 
 /* The record of a handle, held, or NULL. */
 void *registry_get(enum record_kind kind, const void *handle);
@@ -57,8 +63,18 @@ void record_put(void *record);
 void registry_app_retain(enum record_kind kind, const void *handle);
 bool registry_app_release(enum record_kind kind, const void *handle);
 
+/* Like registry_app_release, but the record rests then. Its destructor calls registry_leave, except for contexts: those can
+ * be found again without any hold, and their destructor frees only what the next hold can do without. */
+bool registry_app_rest(enum record_kind kind, const void *handle);
+/* The application has a reference again to what rested. False: there is no such record, or it does not rest. */
+bool registry_revive(enum record_kind kind, const void *handle);
+/* Takes a resting record out of the registry, if it is there. */
+void registry_leave(struct record *record);
+
 /* Takes a record out of the registry, whatever the application holds. */
 void registry_forget(enum record_kind kind, const void *handle);
+/* The same while the lock is held: the registry's hold is the caller's then, to be put without the lock. */
+struct record *registry_remove_locked(enum record_kind kind, const void *handle);
 
 /* Calls `visit` for each record of a kind with the lock held. */
 void registry_each_locked(enum record_kind kind, void (*visit)(struct record *, void *), void *data);

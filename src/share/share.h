@@ -7,6 +7,8 @@
 
 #include "d3d/d3d.h"
 #include "next/query.h"
+#include "share/event_list.h"
+#include "share/hold.h"
 #include "share/registry.h"
 #include "share/tiers.h"
 #include "transport/pool.h"
@@ -32,17 +34,22 @@ struct context_record {
     cl_context_properties *properties; /* as the application gave them, with the 0 at the end */
     size_t property_count;             /* entries, the 0 included */
     bool user_sync;
-    bool pocl;                         /* of PoCL's platform, whose flaws are gone around */
+    bool pocl;                         /* of PoCL's platform: its workarounds are on */
     unsigned interop_count;            /* 0: no interop was asked for */
     struct {
         const struct d3d_api *api;
-        void *device; /* one reference until the application's last reference to the context goes */
+        void *device; /* one reference until the application's last reference to the context goes, then none */
+        const void *identity;
     } interop[INTEROP_MAX];
+    bool devices_held;            /* guarded by registry_lock */
     struct claim *claims;         /* guarded by registry_lock */
     struct converter *converters; /* of formats/carrier.c; guarded by registry_lock */
     struct staging_pool pool;     /* closed when the devices go */
 };
 
+/* The device of a context's n-th interop if it is alive, for a use of `resource`: that keeps the device of a context alive
+ * that the application has given back. NULL else. */
+void *context_device(const struct context_record *context, unsigned n, void *resource);
 /* Whether a context was made for the family of an API, even if its device references are gone by now. */
 bool context_serves(const struct context_record *context, const struct d3d_api *api);
 /* The record of a live context with its handle checked: CL_INVALID_CONTEXT for what is no context. A context without
@@ -58,13 +65,16 @@ struct handles {
 };
 
 struct queue_record {
-    struct record head;
+    struct record head; /* while it rests the driver's queue is ours to release, with the record */
     struct context_record *context; /* held */
     cl_command_queue_properties properties;
-    struct handles held_by; /* pending user events that commands of this queue wait for; guarded by registry_lock */
-    struct handles awaits;  /* other queues, not flushed, with commands that those of this one wait for; guarded likewise */
-    bool given_back; /* by the application: the driver's queue is ours to release, with the record */
-    struct queue_record *after; /* of the queues that the application gave back while they were held */
+
+    /* Guarded by registry_lock. */
+    struct handles awaits;  /* other queues, not flushed, with commands that those of this one wait for */
+    unsigned held, held_barriers;   /* commands that are held (hold.c), and those of them that all later ones come after */
+    unsigned stuck, stuck_barriers; /* the same in one look through them */
+
+    atomic_uint failures_seen; /* failed user events as of the last time that the order was restored */
 };
 
 bool queue_out_of_order(const struct queue_record *queue);
@@ -74,29 +84,20 @@ void queue_flush(struct queue_record *queue);
 /* The same for the queue of an event's command. */
 void queue_flush_for(cl_event event);
 
-/* Whether user events are pending at all: the only thing that can hold a queue. */
-bool holds_possible(void);
-/* Notes that commands of `queue` wait for events: what holds those and what they await. */
+/* Notes that commands of `queue` wait for events: which queues have to be flushed with it. */
 void queue_waits(cl_command_queue queue, cl_uint count, const cl_event *events);
-/* Whether commands of a queue wait for a user event that is not complete. */
-bool queue_held(const struct queue_record *queue);
-/* Whether the queue of an event's command is still held by one of `count` events: those that held it when the command was
- * enqueued. What holds it since then comes after the command. */
-bool event_held(cl_event event, const cl_event *by, unsigned count);
-/* The events that hold a queue now, for the caller to free; `count` says how many. False if memory is short. */
-bool holds_copy(const struct queue_record *queue, cl_event **events, unsigned *count);
-/* Takes those out of such a copy that hold the queue no longer, and returns how many are left. */
-unsigned holds_left_locked(const struct queue_record *queue, cl_event *events, unsigned count);
-/* The gate of a deferred command (deferred.c) holds its queue as a user event of the application does, until it is
- * over. */
-void holds_add_gate_locked(struct queue_record *queue, cl_event gate);
-void holds_over(cl_event event);
-/* The application's references to a pending user event: one that is given back without being set holds nothing that is
- * enqueued from then on, though its address may come again. */
-void holds_retain(cl_event event);
-void holds_release(cl_event event);
+
+/* PoCL, up to 6.0, forgets what the next command of an in-order queue has to follow when the last one fails. For such queues:
+ * waits until the queue is empty if a user event has failed since the last time. Nothing may hold the queue. */
+void queue_restore_order(struct queue_record *queue);
+bool queue_loses_order(const struct queue_record *queue);
+/* Sets the gate of a deferred command. A driver that refuses is asked again: commands wait for it. */
+void gate_open(const char *call, cl_event gate, bool done);
 
 /* ---- events (event.c) ---- */
+
+/* A millisecond passes. */
+void sleep_shortly(void);
 
 /* What an event of ours answers differently from the driver's. */
 struct event_record {
@@ -113,25 +114,28 @@ void event_track(cl_event event, cl_command_type type, const struct queue_record
 /* Makes the event of a command that has failed already with the negative status `failure`. */
 cl_int event_make_failed(const char *call, cl_command_type type, const struct queue_record *queue, cl_int failure,
                          cl_event *event);
-/* The driver's execution status, or its error code, which is negative too. */
+/* The driver's execution status, or its error about the event, which is negative too. CL_QUEUED where the driver is short of
+ * something: such a query tells nothing of the command. */
 cl_int event_status(cl_event event);
+/* Waits until the event is over, even where the driver's own wait fails. False: the event failed. */
+bool event_await(cl_event event);
 /* CL_INVALID_EVENT_WAIT_LIST or CL_INVALID_CONTEXT for a list that breaks the rules. */
 cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events);
 /* Whether an event of the list has failed. */
 bool event_list_failed(cl_uint count, const cl_event *events);
-/* Gives a reference of ours to a driver's event back; NULL is allowed. While user events are pending that may come later:
- * PoCL 3.1 ends the process if a user event fails and a command behind it has an event that nobody holds. */
+/* ---- references to events (event_release.c) ---- */
+
+/* Drops a reference of ours to a driver's event, NULL is allowed; postponed where PoCL needs the event for longer. */
 void event_put(cl_event event);
-/* The same some acquires later, for PoCL 3.1: the first command on a memory object waits for one that it makes itself to bring
- * the object to the device, and the thread that ends that one may still look at the event when its command is over. Not
- * for others: events of rusticl 22.3 keep the memory objects of their commands. */
+/* The same for the event of an acquire, which PoCL may need for longer though it is complete. */
 void event_put_late(cl_event event);
-/* Those that are left of it, when a context goes, which they hold. */
-void event_drop_late(void);
-/* The same for a list, whose entries are NULL then. */
-void event_release_all(cl_uint count, cl_event *events);
-/* Gives back what event_put kept and what is over by now. */
+/* Takes over a reference of the application that PoCL needs for longer. False: the event can go. */
+bool event_keep(cl_event event);
+/* A context of PoCL with interop was made: from now on its events may have to be kept. */
+void event_keep_pocl(void);
+/* Drops what is not needed any more: after a user event was set. And what is kept of a context that goes. */
 void event_sweep(void);
+void event_drop_kept(cl_context context);
 
 /* ---- callbacks (callback.c) ---- */
 
@@ -151,9 +155,6 @@ bool callback_runs_here(void);
 /* The event of an acquire, until its bytes are through. */
 struct upload {
     cl_event event;  /* owned */
-    cl_event *waits; /* owned; what held its queue when it was enqueued */
-    unsigned wait_count;
-    bool late; /* the event is given back with event_put_late */
     atomic_uint holds;
 };
 
@@ -165,25 +166,24 @@ enum object_state {
 };
 
 struct object_record {
-    struct record head;
+    struct record head; /* while it rests the driver's object is ours to release, with the record */
     struct context_record *context; /* held */
     struct object_record *parent;   /* held; set for sub-buffers and images made of a shared buffer, which are shared
                                        objects only in so far as their use needs the parent acquired */
-    struct transfer transfer;
-    const struct transport *transport;
+    struct transfer *transfer; /* owned; NULL of a child */
     struct claim *claim;
     cl_uint index; /* the subresource or plane argument as given */
     void *given[2]; /* the resource, and its shared handle if it has one, as given: the answer to a query */
     cl_mem_flags flags;
 
-    bool given_back; /* by the application: the driver's object is ours to release, with the record */
     struct object_record *after; /* of the list of those put aside */
 
     /* Guarded by registry_lock. */
     enum object_state state;
     struct upload *pending; /* held; of the acquire while its bytes are on their way and it may still fail, else NULL */
     bool written; /* since the last acquire a command was enqueued that may change the object */
-    unsigned deferred; /* releases and acquires that wait for a user event */
+    unsigned commands; /* acquires and releases on their way: calls at work, and deferred commands */
+    bool opencl_owns;  /* who has the object now. `state` tells who will when all commands on their way succeed */
 };
 
 /* Counts shared objects and their children; the guard looks at nothing else while it is 0. */
@@ -204,8 +204,13 @@ cl_mem object_create(const struct object_request *request, cl_context context, c
 struct object_record *object_root(struct object_record *object);
 /* Looks whether an acquire that was waiting for events has failed since, and undoes it if so. */
 void object_settle(struct object_record *object);
-/* Notes the event of an acquire in `queue`, with a reference of its own. */
-void object_expect(struct object_record *object, const struct queue_record *queue, cl_event event);
+/* Waits for the bytes of the object's acquire. True: they did not come, and the acquire was undone. For the command that is
+ * at work on the object. */
+bool object_end_upload(struct object_record *object);
+/* The record of an acquire, held by the caller, whose event is still to come. NULL if memory is short. */
+struct upload *upload_make(void);
+/* Notes the acquire of an object, with a reference of its own. */
+void object_expect(struct object_record *object, struct upload *upload);
 /* What is still on its way to an object, held, or NULL. */
 struct upload *object_upload(struct object_record *object);
 void upload_put(struct upload *upload);
@@ -224,8 +229,6 @@ cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 void deferred_run(bool all);
 /* Gives back what ended in callbacks: with every event and object that the application gives back outside of them. */
 void deferred_sweep(void);
-/* A user event is over: deferred commands wait for it no longer. */
-void deferred_let_go_locked(cl_event event);
 
 /* ---- device queries (device.c) and the functions by name (functions.c) ---- */
 
@@ -239,13 +242,18 @@ const struct d3d_api *media_api(cl_uint adapter_type);
 /* The formats of an API's family that a context shares, as DXGI_FORMAT or D3DFORMAT codes (format_query.c). */
 cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
                          cl_mem_object_type type, cl_uint plane, cl_uint room, cl_uint *codes, cl_uint *found);
-/* Whether `platform` is one that clGetPlatformIDs gives. */
+/* Whether `platform` is one that clGetPlatformIDs gives: CL_INVALID_PLATFORM if not, or why that can't be told. Says
+ * nothing. */
+cl_int platform_check(cl_platform_id platform);
 bool platform_valid(cl_platform_id platform);
+/* Whether a device may interoperate with Direct3D; not CL_SUCCESS: the driver does not say. Says nothing. */
+cl_int device_sharing(cl_device_id device, bool *shares);
+/* The same, where a device that does not say is left out. */
 bool device_supports_sharing(cl_device_id device);
-/* The platforms of the OpenCL below, for the caller to free. NULL if there are none. */
-cl_platform_id *platform_list(cl_uint *count);
-/* The devices of a platform that can share, in the platform's order, for the caller to free. NULL if there are none. */
-cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count);
+/* The platforms of the OpenCL below, for the caller to free. NULL if there are none, or on failure, which *status tells. */
+cl_platform_id *platform_list(cl_uint *count, cl_int *status);
+/* The devices of a platform that can share, in the platform's order, for the caller to free. NULL likewise. */
+cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *status);
 
 /* ---- which devices are an adapter's hardware (match.c) ---- */
 

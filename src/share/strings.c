@@ -34,20 +34,22 @@ static cl_int ask(const struct subject *s, cl_uint name, size_t room, void *to, 
 
 /* Whether our extensions belong into the string. The specification: a platform lists the extension if and only if all its
  * devices do. */
-static bool subject_shares(const struct subject *s)
+static cl_int subject_shares(const struct subject *s, bool *shares)
 {
+    *shares = false;
     if (s->device ? aside_device(s->device) : aside_platform(s->platform))
-        return false; /* the driver's own string is right */
+        return CL_SUCCESS; /* the driver's own string is right */
     if (s->device)
-        return device_supports_sharing(s->device);
+        return device_sharing(s->device, shares);
     cl_uint count = 0;
     cl_device_id devices[64];
-    if (below()->clGetDeviceIDs(s->platform, CL_DEVICE_TYPE_ALL, 64, devices, &count) != CL_SUCCESS || count == 0)
-        return false;
-    for (cl_uint i = 0; i < count && i < 64; i++)
-        if (!device_supports_sharing(devices[i]))
-            return false;
-    return true;
+    cl_int status = below()->clGetDeviceIDs(s->platform, CL_DEVICE_TYPE_ALL, 64, devices, &count);
+    if (status == CL_DEVICE_NOT_FOUND)
+        return CL_SUCCESS;
+    *shares = count > 0;
+    for (cl_uint i = 0; i < count && i < 64 && status == CL_SUCCESS && *shares; i++)
+        status = device_sharing(devices[i], shares);
+    return status;
 }
 
 static void append_words(char *text, size_t size)
@@ -65,9 +67,12 @@ static cl_int extension_string(const struct subject *s, cl_uint name, size_t roo
     char *text = calloc(1, STRING_ROOM + 1024);
     if (!text)
         return log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension string");
+    bool shares = false;
     cl_int status = ask(s, name, STRING_ROOM, text, NULL);
+    if (status == CL_SUCCESS)
+        status = subject_shares(s, &shares);
     if (status == CL_SUCCESS) {
-        if (subject_shares(s))
+        if (shares)
             append_words(text, STRING_ROOM + 1024);
         status = answer(s->call, text, strlen(text) + 1, room, to, size_ret);
     }
@@ -99,9 +104,12 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t r
     cl_name_version *list = calloc(count + extension_count, sizeof(*list));
     if (!list)
         return log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension list");
+    bool shares = false;
     status = count ? ask(s, name, count * sizeof(*list), list, NULL) : CL_SUCCESS;
+    if (status == CL_SUCCESS)
+        status = subject_shares(s, &shares);
     if (status == CL_SUCCESS) {
-        if (subject_shares(s))
+        if (shares)
             count = append_versions(list, count);
         status = answer(s->call, list, count * sizeof(*list), room, to, size_ret);
     }

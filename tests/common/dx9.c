@@ -233,11 +233,9 @@ IDXVAHD_Device *dx9_make_dxva(const struct dx9 *dx9)
     const DXVAHD_CONTENT_DESC content = {DXVAHD_FRAME_FORMAT_PROGRESSIVE, {25, 1}, 64, 64, {25, 1}, 64, 64};
     const create_dxva create = find_dxva();
     IDXVAHD_Device *dxva = NULL;
-    if (!create || FAILED(create((IDirect3DDevice9Ex *)dx9->device, &content, DXVAHD_DEVICE_USAGE_PLAYBACK_NORMAL, NULL,
-                                 &dxva))) {
-        SKIP("the system has no DXVA-HD");
-        return NULL;
-    }
+    if (CHECK(create != NULL))
+        CHECK_INT(create((IDirect3DDevice9Ex *)dx9->device, &content, DXVAHD_DEVICE_USAGE_PLAYBACK_NORMAL, NULL, &dxva),
+                  S_OK);
     return dxva;
 }
 
@@ -314,6 +312,19 @@ static IDirect3DSurface9 *make_surface(const struct dx9_surface *s)
         return make_level(s);
     }
     return SUCCEEDED(made) ? surface : NULL;
+}
+
+bool dx9_takes_any_handle(const struct dx9 *dx9)
+{
+    HANDLE handles[] = {NULL, (HANDLE)0xDEADBEEC};
+    bool taken = true;
+    for (int i = 0; i < 2 && taken; i++) {
+        IDirect3DTexture9 *texture = NULL;
+        taken = SUCCEEDED(IDirect3DDevice9_CreateTexture(dx9->device, 64, 64, 1, 0, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
+                                                         &texture, &handles[i])) && handles[i];
+        rig_release(texture);
+    }
+    return taken;
 }
 
 bool dx9_make(struct dx9_surface *s, const struct dx9 *dx9, const struct dx9_format *format, enum dx9_kind kind,
@@ -510,12 +521,6 @@ void dx9_expect(struct dx9_surface *s, unsigned seed)
     unsigned char *expected = dx9_pattern(s, seed);
     dx9_expect_bytes(s, expected);
     free(expected);
-}
-
-void dx9_keep_x(const struct dx9_surface *s, unsigned char *written, const unsigned char *before)
-{
-    if (s->format->x8)
-        copy_x(s->bytes, written, before);
 }
 
 /* ---- OpenCL ---- */

@@ -73,8 +73,8 @@ void dx9_run(bool extended, unsigned flags, void (*body)(struct dx9 *));
 
 #define DX9_TESTS(text, name) {"Direct3D 9: " text, name##_plain}, {"Direct3D 9Ex: " text, name##_extended}
 
-/* A DXVA-HD device on the rig's, which must be extended. NULL and the case skipped where the system has none: Wine's
- * dxva2.dll has no DXVAHD_CreateDevice. */
+/* A DXVA-HD device on the rig's, which must be extended: under Wine that of dxva2.c, over the fake Direct3D its own. NULL with
+ * a failed check. */
 IDXVAHD_Device *dx9_make_dxva(const struct dx9 *dx9);
 
 /* A device beside the rig's, with a Direct3D object of its own that lives as long; NULL with a failed check. */
@@ -88,7 +88,7 @@ struct dx9_format {
     const char *name;
     D3DFORMAT d3d;
     UINT plane_count;
-    bool x8;                 /* the fourth byte of a texel means nothing, and belongs to Direct3D */
+    bool x8;                 /* the fourth byte of a texel means nothing to Direct3D, which may lose it */
     struct format planes[3]; /* with the DXGI format of the same texels */
 };
 
@@ -130,7 +130,7 @@ struct dx9_surface {
 /* Makes a surface in D3DPOOL_DEFAULT of the rig's device; false, without a failed check, where Direct3D has no such. */
 bool dx9_make(struct dx9_surface *s, const struct dx9 *dx9, const struct dx9_format *format, enum dx9_kind kind,
               UINT width, UINT height);
-/* A surface as a video processor has for its input, or its output, which can't be locked. NULL with a failed check. */
+/* A surface as a video processor has for its input or its output. NULL with a failed check. */
 IDirect3DSurface9 *dx9_dxva_surface(IDXVAHD_Device *dxva, const struct dx9_format *format, bool output, UINT width,
                                     UINT height);
 /* Makes the objects of all planes in the rig's context; false with a failed check. */
@@ -139,6 +139,8 @@ bool dx9_share(struct dx9_surface *s, cl_mem_flags flags);
 bool dx9_open_surface(struct dx9_surface *s, const struct dx9 *dx9, const struct dx9_format *format, enum dx9_kind kind,
                       UINT width, UINT height);
 void dx9_close_surface(struct dx9_surface *s);
+/* Whether Direct3D gives shared handles and takes any value for one, as DXVK does where Vulkan has no extension for it. */
+bool dx9_takes_any_handle(const struct dx9 *dx9);
 
 /* The object of one plane, with shared_handle NULL. */
 cl_mem dx9_create(const struct dx9 *dx9, cl_context context, cl_mem_flags flags, IDirect3DSurface9 *surface,
@@ -176,9 +178,6 @@ void dx9_cl_read(struct dx9_surface *s, UINT plane, unsigned char *bytes);
 /* All planes. */
 void dx9_cl_fill(struct dx9_surface *s, unsigned seed);
 void dx9_cl_expect(struct dx9_surface *s, unsigned seed);
-
-/* What Direct3D must find after OpenCL wrote `written` over `before`: all of it but the fourth bytes of X8 formats. */
-void dx9_keep_x(const struct dx9_surface *s, unsigned char *written, const unsigned char *before);
 
 /* Waits for all commands of a queue. */
 void dx9_wait(cl_command_queue queue);

@@ -92,11 +92,30 @@ static bool open_context(struct rig *rig, unsigned flags)
     return rig_open_queue(rig, flags);
 }
 
+/* Wine's Direct3D takes much longer to make a device than a case to run, so the cases of a program have one in common there.
+ * Over the fake Direct3D each has its own, and whatever it leaves behind is seen. */
+static HRESULT open_device(struct rig *rig, unsigned flags)
+{
+    if (flags & RIG_SINGLE_THREADED)
+        return ops_of(rig)->open(D3D11_CREATE_DEVICE_SINGLETHREADED, &rig->device);
+#ifdef _WIN32
+    static void *devices[2];
+    void **common = &devices[rig->api->version == 10];
+    const HRESULT result = *common ? S_OK : ops_of(rig)->open(0, common);
+    if (SUCCEEDED(result)) {
+        rig->device = *common;
+        IUnknown_AddRef((IUnknown *)rig->device);
+    }
+    return result;
+#else
+    return ops_of(rig)->open(0, &rig->device);
+#endif
+}
+
 bool rig_open(struct rig *rig, const struct rig_api *api, unsigned flags)
 {
     *rig = (struct rig){.api = api};
-    const UINT device_flags = flags & RIG_SINGLE_THREADED ? D3D11_CREATE_DEVICE_SINGLETHREADED : 0;
-    if (CHECK_INT(ops_of(rig)->open(device_flags, &rig->device), S_OK) && find_device(rig) && find_functions(rig) &&
+    if (CHECK_INT(open_device(rig, flags), S_OK) && find_device(rig) && find_functions(rig) &&
         (flags & RIG_NO_CONTEXT || open_context(rig, flags)))
         return true;
     rig_close(rig);

@@ -41,7 +41,7 @@ typedef cl_int(CL_API_CALL *rig_enqueue)(cl_command_queue, cl_uint, const cl_mem
 
 struct rig {
     const struct rig_api *api;
-    void *device; /* ID3D10Device or ID3D11Device; owned */
+    void *device; /* ID3D10Device or ID3D11Device; one reference. Other cases may have the same */
     cl_platform_id platform;
     cl_device_id cl_device;
     cl_context context;     /* with interop; owned */

@@ -4,10 +4,14 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 
-#define NAME(text) text,
+#define NAME(text, can_fail) text,
 static const char *const names[FAKE_METHOD_COUNT] = {FAKE_METHOD_NAMES(NAME)};
 #undef NAME
+#define CAN_FAIL(text, can_fail) can_fail,
+static const bool fails[FAKE_METHOD_COUNT] = {FAKE_METHOD_NAMES(CAN_FAIL)};
+#undef CAN_FAIL
 
 struct counter {
     atomic_uint calls;
@@ -17,6 +21,14 @@ struct counter {
 
 static struct counter counters[FAKE_METHOD_COUNT];
 static atomic_uint stub_calls, last_stub, violations;
+
+/* The fault that strikes a call of any method, by its number. */
+static struct {
+    atomic_uint calls, nth, struck; /* nth 0: none is ordered; struck: the method and 1 */
+    _Atomic(enum fake_d3d_fault) fault;
+    atomic_uint lost; /* the method and 1: the next device that is entered is */
+} any;
+static _Thread_local bool own_calls;
 
 static atomic_uint delay, slow_calls;
 static atomic_bool held, tight_pitch;
@@ -40,8 +52,71 @@ const char *fake_method_name(enum fake_method method)
     return names[method];
 }
 
+void fake_d3d_any_fault(enum fake_d3d_fault fault, unsigned nth)
+{
+    atomic_store(&any.nth, 0);
+    atomic_store(&any.calls, 0);
+    atomic_store(&any.struck, 0);
+    atomic_store(&any.lost, 0);
+    atomic_store(&any.fault, fault);
+    atomic_store(&any.nth, nth);
+}
+
+unsigned fake_d3d_any_calls(void)
+{
+    return atomic_load(&any.calls);
+}
+
+const char *fake_d3d_any_struck(void)
+{
+    const unsigned number = atomic_load(&any.struck);
+
+    return number ? names[number - 1] : NULL;
+}
+
+bool fake_d3d_own_calls(bool on)
+{
+    const bool before = own_calls;
+
+    own_calls = on;
+    return before;
+}
+
+bool fake_knob_lose(void)
+{
+    const unsigned by = own_calls ? 0 : atomic_exchange(&any.lost, 0);
+
+    if (by)
+        atomic_store(&any.struck, by);
+    return by;
+}
+
+/* The fault that strikes this call, if one does. */
+static HRESULT any_fault(enum fake_method method)
+{
+    const struct timespec slow = {0, 5000000};
+
+    if (own_calls || !fails[method])
+        return S_OK;
+    if (atomic_fetch_add_explicit(&any.calls, 1, memory_order_relaxed) + 1
+        != atomic_load_explicit(&any.nth, memory_order_relaxed))
+        return S_OK;
+    if (atomic_load(&any.fault) == FAKE_D3D_LOST) {
+        atomic_store(&any.lost, method + 1);
+        return S_OK;
+    }
+    atomic_store(&any.struck, method + 1);
+    switch (atomic_load(&any.fault)) {
+    case FAKE_D3D_FAILS: return E_FAIL;
+    case FAKE_D3D_NO_MEMORY: return E_OUTOFMEMORY;
+    case FAKE_D3D_SLOW: nanosleep(&slow, NULL); return S_OK;
+    default: return S_OK;
+    }
+}
+
 HRESULT fake_count(enum fake_method method)
 {
+    const HRESULT fault = any_fault(method);
     struct counter *counter = &counters[method];
     unsigned left = atomic_load_explicit(&counter->fail_in, memory_order_relaxed);
 
@@ -51,7 +126,7 @@ HRESULT fake_count(enum fake_method method)
                                                           memory_order_relaxed))
         continue;
     if (left != 1)
-        return S_OK;
+        return fault;
     return atomic_load_explicit(&counter->fail_with, memory_order_relaxed);
 }
 
@@ -266,6 +341,7 @@ void fake_d3d_reset(void)
     atomic_store(&stub_calls, 0);
     atomic_store(&last_stub, 0);
     fake_d3d_forget_violations();
+    fake_d3d_any_fault(FAKE_D3D_FAILS, 0);
     fake_d3d_delay(0);
     fake_d3d_hold(false);
     fake_d3d_slow_calls(0);

@@ -75,6 +75,8 @@ static HRESULT check_removed_locked(struct fake_device *device)
 {
     if (device->remove_in && --device->remove_in == 0)
         fake_device_remove_locked(device, device->remove_with);
+    if (fake_knob_lose())
+        fake_device_remove_locked(device, device->removed_answer);
     return FAILED(device->removed) ? device->removed_answer : S_OK;
 }
 

@@ -30,7 +30,6 @@ struct fake_traits9 {
     D3DMULTISAMPLE_TYPE samples;
     DWORD quality;
     bool plain;    /* an off-screen plain surface */
-    bool video;    /* a target of a video processor: of formats that nothing else draws to, too */
     bool lockable;
 };
 
@@ -93,11 +92,6 @@ HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTargetEx(
 HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurfaceEx(
     IDirect3DDevice9Ex *iface, UINT width, UINT height, D3DFORMAT format, D3DPOOL pool,
     IDirect3DSurface9 **out, HANDLE *handle, DWORD usage);
-/* A surface as DXVA-HD makes them: off-screen plain for input, a target that can't be locked for
- * output. */
-HRESULT fake_device9_create_video(struct fake_device9 *device, UINT width, UINT height,
-                                  D3DFORMAT format, D3DPOOL pool, bool output,
-                                  IDirect3DSurface9 **out, HANDLE *handle);
 HRESULT STDMETHODCALLTYPE fake_device9_CreateQuery(IDirect3DDevice9Ex *iface, D3DQUERYTYPE type,
                                                    IDirect3DQuery9 **out);
 

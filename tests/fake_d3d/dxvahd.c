@@ -18,15 +18,16 @@ static HRESULT STDMETHODCALLTYPE dxvahd_CreateVideoSurface(IDXVAHD_Device *iface
                                                            IDirect3DSurface9 **out, HANDLE *handle)
 {
     struct fake_object *object = fake_object_of(iface);
+    IDirect3DDevice9Ex *device = &((struct fake_device9 *)object->device)->face.i;
     HRESULT hr = fake_touch(object, FAKE_IDXVAHD_Device_CreateVideoSurface);
     UINT made = 0;
 
+    (void)type; /* input and output surfaces are off-screen plain ones */
     if (SUCCEEDED(hr) && (!out || !count || usage || (handle && count > 1)))
         hr = E_INVALIDARG;
     while (SUCCEEDED(hr) && made < count) {
-        hr = fake_device9_create_video((struct fake_device9 *)object->device, width, height, format,
-                                       pool, type == DXVAHD_SURFACE_TYPE_VIDEO_OUTPUT, &out[made],
-                                       handle);
+        hr = fake_device9_CreateOffscreenPlainSurface(device, width, height, format, pool,
+                                                      &out[made], handle);
         made += SUCCEEDED(hr);
     }
     while (FAILED(hr) && made > 0)

@@ -57,6 +57,20 @@ unsigned fake_d3d_fail(const char *method, unsigned nth, HRESULT hr);
 void fake_d3d_remove(void *device, HRESULT reason);
 void fake_d3d_remove_after(void *device, unsigned nth, HRESULT reason);
 
+/* A fault in a call of any method that has a result, by the number of the call: the nth next one of
+ * all threads fails, with E_FAIL or E_OUTOFMEMORY; or finds its device lost, as all calls after it
+ * do (where it is no device's, the next one that is); or takes 5 ms. nth 0: none. Calls are
+ * counted anew from here. */
+enum fake_d3d_fault { FAKE_D3D_FAILS, FAKE_D3D_NO_MEMORY, FAKE_D3D_LOST, FAKE_D3D_SLOW };
+void fake_d3d_any_fault(enum fake_d3d_fault fault, unsigned nth);
+unsigned fake_d3d_any_calls(void);
+/* The method that it struck, or NULL if none came so far. */
+const char *fake_d3d_any_struck(void);
+
+/* While on, the calling thread's calls are the test's own: such a fault neither counts nor strikes
+ * them. Returns what it was before. */
+bool fake_d3d_own_calls(bool on);
+
 /* ---- Time ---- */
 
 /* With a delay other than 0, copies, updates and queries wait in the device until they are

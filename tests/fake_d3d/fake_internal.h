@@ -110,6 +110,8 @@ HRESULT fake_stub(enum fake_method method);
 void fake_missing(enum fake_method method);
 void fake_violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whether the device that is entered now is to be lost. */
+bool fake_knob_lose(void);
 unsigned fake_knob_delay(void);
 bool fake_knob_held(void);
 unsigned fake_knob_slow_calls(void);

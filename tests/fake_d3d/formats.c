@@ -117,7 +117,8 @@ static const struct fake_format dxgi_formats[] = {
 #define D3D9(name) "D3DFMT_" #name, D3DFMT_##name
 #define TARGET D3D11_FORMAT_SUPPORT_RENDER_TARGET
 
-/* Direct3D 9 asks of the support only whether a format can be a render target. */
+/* Direct3D 9 asks of the support only whether a format can be a render target. Those of video processors can with some
+ * drivers. */
 static const struct fake_format d3d9_formats[] = {
     {D3D9(A8R8G8B8),        0,  4, 1, 1, FAKE_PACKED, TARGET},
     {D3D9(X8R8G8B8),        0,  4, 1, 1, FAKE_PACKED, TARGET},
@@ -144,10 +145,10 @@ static const struct fake_format d3d9_formats[] = {
     {"VYUY", MAKEFOURCC('V', 'Y', 'U', 'Y'), 0,  4, 2, 1, FAKE_PACKED, 0},
     {D3D9(DXT1),            0,  8, 4, 4, FAKE_PACKED, 0},
     {D3D9(DXT5),            0, 16, 4, 4, FAKE_PACKED, 0},
-    {"NV12", MAKEFOURCC('N', 'V', '1', '2'), 0,  1, 2, 2, FAKE_NV,     0},
-    {"P010", MAKEFOURCC('P', '0', '1', '0'), 0,  2, 2, 2, FAKE_NV,     0},
-    {"P016", MAKEFOURCC('P', '0', '1', '6'), 0,  2, 2, 2, FAKE_NV,     0},
-    {"YV12", MAKEFOURCC('Y', 'V', '1', '2'), 0,  1, 2, 2, FAKE_YV,     0},
+    {"NV12", MAKEFOURCC('N', 'V', '1', '2'), 0,  1, 2, 2, FAKE_NV,     TARGET},
+    {"P010", MAKEFOURCC('P', '0', '1', '0'), 0,  2, 2, 2, FAKE_NV,     TARGET},
+    {"P016", MAKEFOURCC('P', '0', '1', '6'), 0,  2, 2, 2, FAKE_NV,     TARGET},
+    {"YV12", MAKEFOURCC('Y', 'V', '1', '2'), 0,  1, 2, 2, FAKE_YV,     TARGET},
 };
 /* clang-format on */
 

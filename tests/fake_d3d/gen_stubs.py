@@ -6,7 +6,8 @@ Usage: gen_stubs.py OUTDIR COMPILER [ARG...]
 The compiler preprocesses the Direct3D headers, and the vtables are read from its output.
 Three files appear in OUTDIR:
 
-  fake_methods.h  enum fake_method, one value per method: what the call counters are kept by
+  fake_methods.h  enum fake_method, one value per method: what the call counters are kept by; their
+                  names, and whether they have a result that can tell of a failure
   fake_stubs.h    per interface a macro FAKE_STUBS_<interface> that fills a whole vtable
   fake_stubs.c    the functions behind it
 
@@ -131,7 +132,8 @@ def main():
             body = stub_body(interface, origin, name, kind, parameters)
             numbers.append(f"    FAKE_{interface}_{name},\n")
             shown = interface if origin == interface else EARLIER.get(interface, interface)
-            names.append(f'    X("{shown}::{name}") \\\n')
+            can_fail = int(kind == "HRESULT")
+            names.append(f'    X("{shown}::{name}", {can_fail}) \\\n')
             slots.append(f"    .{name} = fake_stub_{interface}_{name}")
             prototypes.append(f"{head};\n")
             functions.append(f"{head}\n{{\n    {body}\n}}\n")

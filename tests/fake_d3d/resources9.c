@@ -36,7 +36,7 @@ static HRESULT check(const struct fake_device9 *device, struct fake_traits9 *tra
         return D3DERR_INVALIDCALL;
     if (traits->usage & D3DUSAGE_RENDERTARGET
         && (traits->pool != D3DPOOL_DEFAULT
-            || !(traits->video || format->support & D3D11_FORMAT_SUPPORT_RENDER_TARGET)))
+            || !(format->support & D3D11_FORMAT_SUPPORT_RENDER_TARGET)))
         return D3DERR_INVALIDCALL;
     return D3D_OK;
 }
@@ -135,20 +135,6 @@ HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurface(IDirect3DDevi
 
     return make_surface(iface, FAKE_IDirect3DDevice9Ex_CreateOffscreenPlainSurface, &traits, out,
                         handle);
-}
-
-HRESULT fake_device9_create_video(struct fake_device9 *device, UINT width, UINT height,
-                                  D3DFORMAT format, D3DPOOL pool, bool output,
-                                  IDirect3DSurface9 **out, HANDLE *handle)
-{
-    struct fake_traits9 traits = {
-        .format = fake_format_d3d9(format), .width = width, .height = height, .levels = 1,
-        .usage = output ? D3DUSAGE_RENDERTARGET : 0, .pool = pool, .plain = !output,
-        .video = output, .lockable = !output,
-    };
-
-    return make_surface(&device->face.i, FAKE_IDirect3DDevice9Ex_CreateOffscreenPlainSurface,
-                        &traits, out, handle);
 }
 
 HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurfaceEx(

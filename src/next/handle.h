@@ -1,0 +1,29 @@
+/* Whether what a program calls a handle can be one of the OpenCL below. */
+#ifndef CLD3D_NEXT_HANDLE_H
+#define CLD3D_NEXT_HANDLE_H
+
+#include "next/next.h"
+
+#include <stdbool.h>
+
+/* Handles of OpenCL begin with a pointer to their driver's dispatch table, through which a loader calls. So the function
+ * that is to be called with the handle, `slot`, must be there: others may be missing, as AMD's first. Under Wine every
+ * address but NULL can be a handle: the host's memory is not to be seen, and the host survives bad ones. */
+bool handle_plausible(const void *handle, size_t slot);
+
+static inline bool handle_may_be_context(cl_context context)
+{
+    return handle_plausible(context, offsetof(cl_icd_dispatch, clGetContextInfo));
+}
+
+static inline bool handle_may_be_queue(cl_command_queue queue)
+{
+    return handle_plausible(queue, offsetof(cl_icd_dispatch, clGetCommandQueueInfo));
+}
+
+static inline bool handle_may_be_event(cl_event event)
+{
+    return handle_plausible(event, offsetof(cl_icd_dispatch, clGetEventInfo));
+}
+
+#endif

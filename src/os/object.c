@@ -1,0 +1,17 @@
+/* Objects that a program hands over, looked at before anything of them is called. */
+#include "os/os.h"
+
+/* What lies at `address`; NULL if that can't be an aligned pointer. */
+static const void *pointer_at(const void *address)
+{
+    if ((uintptr_t)address % sizeof(void *) || !os_readable(address, sizeof(void *)))
+        return NULL;
+    return *(const void *const *)address;
+}
+
+bool os_has_function(const void *object, size_t offset)
+{
+    const char *table = pointer_at(object);
+    const void *function = table && (uintptr_t)table % sizeof(void *) == 0 ? pointer_at(table + offset) : NULL;
+    return function && os_executable(function);
+}

@@ -1,0 +1,329 @@
+/* The arguments of an acquire or release, the ownership of its objects, and the way to their transports. */
+#include "share/command.h"
+
+#include "log.h"
+#include "next/handle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+/* ---- arguments ---- */
+
+static cl_int find_queue(struct command *c, cl_command_queue handle)
+{
+    cl_context context = NULL;
+    c->queue = registry_get(RECORD_QUEUE, handle);
+    if (!c->queue && (!handle_may_be_queue(handle) ||
+                      below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) !=
+                          CL_SUCCESS))
+        return log_refuse(c->call, CL_INVALID_COMMAND_QUEUE, "%p is no command queue", (void *)handle);
+    if (!c->queue || !context_serves(c->queue->context, c->api))
+        return log_refuse(c->call, CL_INVALID_CONTEXT, "the queue's context was not made with a %s device", c->api->name);
+    return CL_SUCCESS;
+}
+
+static bool make_lists(struct command *c, cl_uint count)
+{
+    const bool is_inline = count <= COMMAND_INLINE;
+    c->objects = is_inline ? c->inline_objects : calloc(count, sizeof(*c->objects));
+    c->transfers = is_inline ? c->inline_transfers : calloc(count, sizeof(*c->transfers));
+    return c->objects && c->transfers;
+}
+
+static cl_int check_object(const struct command *c, const struct object_record *object, cl_mem handle)
+{
+    if (!object || object->parent || object->transfer->surface.api->family != c->api->family)
+        return log_refuse(c->call, CL_INVALID_MEM_OBJECT, "object %u of the list, %p, was not made of a resource of %s",
+                          c->count, (void *)handle, c->api->extension);
+    if (object->context != c->queue->context)
+        return log_refuse(c->call, CL_INVALID_CONTEXT, "object %u of the list, %p, belongs to another context than the "
+                          "queue", c->count, (void *)handle);
+    return CL_SUCCESS;
+}
+
+/* Behind the last object of the same transport; the order of a list has no meaning. */
+static void insert(struct command *c, struct object_record *object)
+{
+    cl_uint at = c->count;
+    while (at > 0 && c->objects[at - 1]->transfer->transport != object->transfer->transport)
+        at--;
+    if (at == 0)
+        at = c->count;
+    memmove(&c->objects[at + 1], &c->objects[at], (c->count - at) * sizeof(*c->objects));
+    memmove(&c->transfers[at + 1], &c->transfers[at], (c->count - at) * sizeof(*c->transfers));
+    c->objects[at] = object;
+    c->transfers[at] = object->transfer;
+    c->count++;
+}
+
+static cl_int find_objects(struct command *c, cl_uint count, const cl_mem *handles)
+{
+    if ((count == 0) != (handles == NULL))
+        return log_refuse(c->call, CL_INVALID_VALUE, "the list of objects is %p, but its length %u", (const void *)handles,
+                          count);
+    if (!make_lists(c, count))
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u objects", count);
+    while (c->count < count) {
+        struct object_record *object = registry_get(RECORD_OBJECT, handles[c->count]);
+        const cl_int status = check_object(c, object, handles[c->count]);
+        if (status != CL_SUCCESS) {
+            record_put(object);
+            return status;
+        }
+        insert(c, object);
+    }
+    return CL_SUCCESS;
+}
+
+cl_int command_begin(struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects)
+{
+    cl_int status = find_queue(c, queue);
+    if (status == CL_SUCCESS)
+        status = find_objects(c, count, objects);
+    if (status == CL_SUCCESS)
+        status = event_check_list(c->call, c->queue->context->head.handle, c->wait_count, c->wait);
+    for (cl_uint i = 0; i < c->count && status == CL_SUCCESS; i++)
+        object_settle(c->objects[i]);
+    return status;
+}
+
+void command_lists_free(struct command *c)
+{
+    for (cl_uint i = 0; i < c->count; i++)
+        record_put(c->objects[i]);
+    if (c->objects != c->inline_objects)
+        free(c->objects);
+    if (c->transfers != c->inline_transfers)
+        free(c->transfers);
+    c->objects = NULL;
+    c->transfers = NULL;
+    c->count = 0;
+}
+
+void command_hold_end(struct command *c, cl_int status, cl_event event)
+{
+    hold_end(c->hold, status, event);
+    c->hold = NULL;
+}
+
+void command_end(struct command *c)
+{
+    command_hold_end(c, CL_INVALID_OPERATION, NULL);
+    command_lists_free(c);
+    event_put(c->first);
+    record_put(c->queue);
+}
+
+bool command_lists_copy(struct command *copy, const struct command *c)
+{
+    copy->count = 0;
+    if (!make_lists(copy, c->count))
+        return false;
+    for (; copy->count < c->count; copy->count++) {
+        copy->objects[copy->count] = c->objects[copy->count];
+        copy->transfers[copy->count] = c->transfers[copy->count];
+        record_hold(copy->objects[copy->count]);
+    }
+    return true;
+}
+
+/* ---- ownership ---- */
+
+const struct object_record *command_take(const struct command *c, enum object_state from, enum object_state to,
+                                         bool *behind)
+{
+    const struct object_record *stuck = NULL;
+    cl_uint taken = 0;
+    *behind = false;
+    os_lock(&registry_lock);
+    for (; taken < c->count && !stuck; taken++) {
+        if (c->objects[taken]->state != from) {
+            stuck = c->objects[taken--];
+        } else {
+            c->objects[taken]->state = to;
+            *behind = *behind || c->objects[taken]->commands;
+            c->objects[taken]->commands++;
+        }
+    }
+    while (stuck && taken > 0) {
+        c->objects[--taken]->state = from;
+        c->objects[taken]->commands--;
+    }
+    for (cl_uint i = 0; i < taken && to == OBJECT_ACQUIRING; i++)
+        c->objects[i]->written = false;
+    os_unlock(&registry_lock);
+    return stuck;
+}
+
+void command_show_locked(const struct command *c, enum object_state state)
+{
+    for (cl_uint i = 0; i < c->count; i++)
+        c->objects[i]->state = state;
+}
+
+void command_set_owner(const struct command *c, bool opencl)
+{
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < c->count; i++)
+        c->objects[i]->opencl_owns = opencl;
+    os_unlock(&registry_lock);
+}
+
+bool command_owner_is(const struct command *c, bool opencl)
+{
+    bool all = true;
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < c->count; i++)
+        all = all && c->objects[i]->opencl_owns == opencl;
+    os_unlock(&registry_lock);
+    return all;
+}
+
+void command_finish(const struct command *c, bool restore, enum object_state state)
+{
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < c->count; i++) {
+        struct object_record *object = c->objects[i];
+        object->commands--;
+        if (!object->commands)
+            object->state = object->opencl_owns ? OBJECT_ACQUIRED : OBJECT_IDLE;
+        else if (restore)
+            object->state = state;
+    }
+    os_unlock(&registry_lock);
+}
+
+/* ---- the steps of the transports ---- */
+
+/* The objects from `first` on that share a transport, as far as `end`. Returns the first one behind them. */
+static cl_uint next_run(const struct command *c, cl_uint first, cl_uint end, struct handover *run)
+{
+    cl_uint after = first + 1;
+    while (after < end && c->transfers[after]->transport == c->transfers[first]->transport)
+        after++;
+    *run = (struct handover){c->api, c->transfers + first, after - first};
+    return after;
+}
+
+static const struct transport *transport_of(const struct handover *run)
+{
+    return run->transfers[0]->transport;
+}
+
+static void undo_range(const struct command *c, cl_uint first, cl_uint end)
+{
+    struct handover run;
+    while (first < end) {
+        first = next_run(c, first, end, &run);
+        transport_of(&run)->undo(&run);
+    }
+}
+
+void command_undo(const struct command *c, cl_uint first)
+{
+    undo_range(c, first, c->count);
+}
+
+bool command_d3d_give(const struct command *c)
+{
+    struct handover run;
+    for (cl_uint first = 0; first < c->count;) {
+        const cl_uint after = next_run(c, first, c->count, &run);
+        if (!transport_of(&run)->d3d_give(&run)) {
+            undo_range(c, 0, first);
+            return false;
+        }
+        first = after;
+    }
+    return true;
+}
+
+cl_int command_cl_take(const struct command *c, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                       struct event_list *done)
+{
+    struct handover run;
+    cl_int status = CL_SUCCESS;
+    for (cl_uint first = 0; first < c->count && status == CL_SUCCESS;) {
+        first = next_run(c, first, c->count, &run);
+        status = transport_of(&run)->cl_take(&run, queue, wait_count, wait, done);
+    }
+    return log_next(c->call, "the write to an object", status);
+}
+
+cl_int command_cl_give(const struct command *c, cl_uint end, cl_command_queue queue, cl_uint wait_count,
+                       const cl_event *wait, struct event_list *done)
+{
+    struct handover run;
+    cl_int status = CL_SUCCESS;
+    for (cl_uint first = 0; first < end && status == CL_SUCCESS;) {
+        first = next_run(c, first, end, &run);
+        status = transport_of(&run)->cl_give(&run, queue, wait_count, wait, done);
+    }
+    return log_next(c->call, "the read of an object", status);
+}
+
+bool command_d3d_take(const struct command *c, cl_uint end)
+{
+    struct handover run;
+    bool done = true;
+    for (cl_uint first = 0; first < end;) {
+        first = next_run(c, first, end, &run);
+        done = transport_of(&run)->d3d_take(&run) && done;
+    }
+    return done;
+}
+
+/* Swaps keep the objects of a transport side by side on both sides of the border, since they stand so before. */
+cl_uint command_sort_written(struct command *c)
+{
+    const bool known = writes_known();
+    cl_uint moving = 0;
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < c->count; i++) {
+        struct object_record *object = c->objects[i];
+        struct transfer *transfer = c->transfers[i];
+        if (known && !object->written && transfer->transport->leaves_out_unwritten)
+            continue;
+        memmove(&c->objects[moving + 1], &c->objects[moving], (i - moving) * sizeof(*c->objects));
+        memmove(&c->transfers[moving + 1], &c->transfers[moving], (i - moving) * sizeof(*c->transfers));
+        c->objects[moving] = object;
+        c->transfers[moving++] = transfer;
+    }
+    os_unlock(&registry_lock);
+    return moving;
+}
+
+/* PoCL ends the process if a command fails at the moment at which another one that it waits for ends. A barrier that nothing
+ * holds ends at once: it is through when no reference to its event but ours is left. */
+static void let_barrier_end(cl_event barrier)
+{
+    enum { MILLISECONDS = 3 };
+    cl_uint refs = 0;
+    for (int i = 0; i < MILLISECONDS; i++) {
+        if (event_status(barrier) <= CL_COMPLETE &&
+            below()->clGetEventInfo(barrier, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) == CL_SUCCESS &&
+            refs == 1)
+            return;
+        sleep_shortly();
+    }
+}
+
+cl_int command_barrier(const struct command *c)
+{
+    cl_event passed = NULL;
+    if (!queue_out_of_order(c->queue))
+        return CL_SUCCESS;
+    const cl_int status = log_next(c->call, "clEnqueueBarrierWithWaitList",
+                                   below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, &passed));
+    if (status != CL_SUCCESS)
+        return status;
+    if (c->queue->context->pocl && holds_possible())
+        let_barrier_end(passed);
+    event_put(passed);
+    return CL_SUCCESS;
+}

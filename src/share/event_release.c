@@ -1,0 +1,207 @@
+/* References to events of PoCL that have to outlive their use, since PoCL 3.1 counts too few of its own.
+ *
+ * A command whose wait list fails is freed with its event if nobody else holds the event, while PoCL is still at work on it;
+ * and the events and commands that it waited for besides still point at it until they are over themselves. Both end the
+ * process, or touch another event at the same address. So the events of commands that are pending or have failed are kept
+ * while a user event is pending, for nothing else can fail. The thread that ends a command may look at its event for a
+ * moment after the event is complete: what is over is kept until some others have followed.
+ *
+ * For PoCL alone: events of rusticl 22.3 keep the memory objects of their commands. */
+#include "share/share.h"
+
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+/* Set once, and read without a lock. */
+static atomic_bool pocl_present;
+
+/* Events of commands that are pending or have failed. Guarded by registry_lock. */
+static struct {
+    cl_event *events;
+    unsigned count, capacity;
+    unsigned sweep_at; /* the count at which it is worth looking which of them can go */
+} kept;
+
+/* Room for some of them, so that memory that is short for a moment loses none. Guarded by registry_lock. */
+enum { FEW = 32 };
+static cl_event few[FEW];
+static bool few_taken;
+
+/* The last events that were over when they were dropped. Guarded by registry_lock. */
+enum { RECENT = 64, SWEEP_FIRST = 256 };
+static cl_event recent[RECENT];
+static unsigned recent_place;
+
+void event_keep_pocl(void)
+{
+    atomic_store_explicit(&pocl_present, true, memory_order_relaxed);
+}
+
+/* Whether the event is of a command in a context of PoCL. User events wait for nothing. An event of ours may outlive the
+ * record of its context. */
+static bool needs_care(cl_event event, bool ours)
+{
+    cl_command_type type = CL_COMMAND_USER;
+    cl_context handle = NULL;
+    if (!atomic_load_explicit(&pocl_present, memory_order_relaxed) ||
+        below()->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL) != CL_SUCCESS ||
+        type == CL_COMMAND_USER ||
+        below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(handle), &handle, NULL) != CL_SUCCESS)
+        return false;
+    struct context_record *context = registry_get(RECORD_CONTEXT, handle);
+    const bool pocl = context ? context->pocl : ours;
+    record_put(context);
+    return pocl;
+}
+
+static void drop_late(cl_event event)
+{
+    os_lock(&registry_lock);
+    cl_event oldest = recent[recent_place];
+    recent[recent_place] = event;
+    recent_place = (recent_place + 1) % RECENT;
+    os_unlock(&registry_lock);
+    if (oldest)
+        below()->clReleaseEvent(oldest);
+}
+
+static void sweep(bool finish, cl_context context);
+static bool queues_end(void);
+
+static void grow_locked(void)
+{
+    const unsigned wider = kept.capacity ? kept.capacity * 2 : FEW;
+    const bool in_few = kept.events == few, into_few = !kept.capacity && !few_taken;
+    cl_event *grown = into_few ? few : realloc(in_few ? NULL : kept.events, wider * sizeof(*grown));
+    if (!grown)
+        return;
+    if (in_few)
+        memcpy(grown, few, sizeof(few));
+    few_taken = into_few || (few_taken && !in_few);
+    kept.events = grown;
+    kept.capacity = wider;
+}
+
+static bool add(cl_event event)
+{
+    os_lock(&registry_lock);
+    if (kept.count == kept.capacity)
+        grow_locked();
+    const bool added = kept.count < kept.capacity;
+    if (added)
+        kept.events[kept.count++] = event;
+    const bool full = kept.count >= SWEEP_FIRST && kept.count >= kept.sweep_at;
+    os_unlock(&registry_lock);
+    if (full)
+        sweep(queues_end(), NULL);
+    return added;
+}
+
+/* Takes over the reference. */
+static void keep(cl_event event, cl_int status)
+{
+    if (status == CL_COMPLETE)
+        drop_late(event);
+    else if (!add(event))
+        log_write(LOG_ERROR, "no memory to keep an event of PoCL: it is never released");
+}
+
+static bool keep_if_needed(cl_event event, bool ours)
+{
+    if (!atomic_load_explicit(&pocl_present, memory_order_relaxed))
+        return false;
+    const cl_int status = event_status(event);
+    if (status == CL_COMPLETE || (status > CL_COMPLETE && !holds_possible()) || !needs_care(event, ours))
+        return false;
+    keep(event, status);
+    return true;
+}
+
+bool event_keep(cl_event event)
+{
+    return keep_if_needed(event, false);
+}
+
+void event_put(cl_event event)
+{
+    if (event && !keep_if_needed(event, true))
+        below()->clReleaseEvent(event);
+}
+
+void event_put_late(cl_event event)
+{
+    if (!event || keep_if_needed(event, true))
+        return;
+    if (needs_care(event, true))
+        drop_late(event);
+    else
+        below()->clReleaseEvent(event);
+}
+
+/* The event of a failed command can go when its queue is empty: nothing that points at it is left then. */
+static void drop_failed(cl_event event)
+{
+    cl_command_queue queue = NULL;
+    if (below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) == CL_SUCCESS && queue)
+        below()->clFinish(queue);
+    below()->clReleaseEvent(event);
+}
+
+static bool belongs_to(cl_event event, cl_context context)
+{
+    cl_context of = NULL;
+    return !context ||
+           (below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(of), &of, NULL) == CL_SUCCESS && of == context);
+}
+
+/* Drops what is over. Failed ones too where `finish` is set, those of one context or of all. */
+static void sweep(bool finish, cl_context context)
+{
+    os_lock(&registry_lock);
+    cl_event *events = kept.events;
+    const unsigned count = kept.count;
+    memset(&kept, 0, sizeof(kept));
+    kept.sweep_at = ~0u; /* one sweep at a time */
+    os_unlock(&registry_lock);
+    for (unsigned i = 0; i < count; i++) {
+        const cl_int status = event_status(events[i]);
+        if (finish && status < 0 && belongs_to(events[i], context))
+            drop_failed(events[i]);
+        else
+            keep(events[i], status);
+    }
+    if (events != few)
+        free(events);
+    os_lock(&registry_lock);
+    few_taken = few_taken && events != few;
+    kept.sweep_at = kept.count * 2;
+    os_unlock(&registry_lock);
+}
+
+/* A queue can be waited for while no user event is pending, unless a driver's thread calls back. */
+static bool queues_end(void)
+{
+    return !holds_possible() && !callback_runs_here();
+}
+
+void event_sweep(void)
+{
+    sweep(false, NULL);
+}
+
+void event_drop_kept(cl_context context)
+{
+    if (!atomic_load_explicit(&pocl_present, memory_order_relaxed))
+        return;
+    if (queues_end())
+        sweep(true, context);
+    for (int i = 0; i < RECENT; i++)
+        drop_late(NULL);
+}

@@ -1,0 +1,133 @@
+/* A layer below cld3d that does what a driver may, for test_carried and test_names: it has no memory, lets a launch wait for
+ * another one, gives core functions by name, and functions that set pointers as arguments.
+ * Threads may be in all its functions at once. */
+#include "below.h"
+
+#include <CL/cl_layer.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+static const cl_icd_dispatch *below;
+static cl_icd_dispatch table;
+
+static atomic_uint until_failure, launches;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
+static unsigned expected, there;
+
+static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
+{
+    if (atomic_load(&until_failure) == 0 || atomic_fetch_sub(&until_failure, 1) != 1)
+        return below->clCreateBuffer(context, flags, size, host, status);
+    if (status)
+        *status = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    return NULL;
+}
+
+static void meet(void)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 60;
+    pthread_mutex_lock(&lock);
+    there++;
+    pthread_cond_broadcast(&arrived);
+    int waited = 0;
+    while (there < expected && waited == 0)
+        waited = pthread_cond_timedwait(&arrived, &lock, &end);
+    if (waited)
+        expected = 0; /* nobody else shall wait */
+    pthread_mutex_unlock(&lock);
+}
+
+static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+                                 const size_t *global, const size_t *local, cl_uint wait_count, const cl_event *wait,
+                                 cl_event *event)
+{
+    atomic_fetch_add(&launches, 1);
+    meet();
+    return below->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, wait_count, wait, event);
+}
+
+static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,
+                                         size_t *size_ret)
+{
+    cl_uint *value = to;
+    switch (name) {
+    case BELOW_FAIL_BUFFER:
+        atomic_store(&until_failure, *value);
+        return CL_SUCCESS;
+    case BELOW_LAUNCHES:
+        *value = atomic_load(&launches);
+        return CL_SUCCESS;
+    case BELOW_MEET:
+    case BELOW_MET:
+        pthread_mutex_lock(&lock);
+        if (name == BELOW_MEET)
+            expected = 2, there = 0;
+        else
+            *value = expected == 2 && there >= 2;
+        pthread_mutex_unlock(&lock);
+        return CL_SUCCESS;
+    default:
+        return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
+    }
+}
+
+/* The pointer is lost: the kernel keeps what it had, which these tests may use as well. */
+static cl_int CL_API_CALL set_pointer(cl_kernel kernel, cl_uint index, const void *pointer)
+{
+    return kernel && index < 16 && pointer ? CL_SUCCESS : CL_INVALID_ARG_VALUE;
+}
+
+static cl_int CL_API_CALL set_address(cl_kernel kernel, cl_uint index, cl_ulong address)
+{
+    return kernel && index < 16 && address ? CL_SUCCESS : CL_INVALID_ARG_VALUE;
+}
+
+static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
+{
+    static cl_int(CL_API_CALL *const pointer)(cl_kernel, cl_uint, const void *) = set_pointer;
+    static cl_int(CL_API_CALL *const number)(cl_kernel, cl_uint, cl_ulong) = set_address;
+    void *address = NULL;
+    if (strcmp(name, "clSetKernelArgMemPointerINTEL") == 0 || strcmp(name, "clSetKernelArgSVMPointerARM") == 0)
+        memcpy(&address, &pointer, sizeof(address));
+    else if (strcmp(name, "clSetKernelArgDevicePointerEXT") == 0)
+        memcpy(&address, &number, sizeof(address));
+    else if (strcmp(name, "clEnqueueReadBuffer") == 0)
+        memcpy(&address, &below->clEnqueueReadBuffer, sizeof(address));
+    else
+        address = below->clGetExtensionFunctionAddressForPlatform(platform, name);
+    return address;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+{
+    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    if (name != CL_LAYER_API_VERSION || (to && room < sizeof(version)))
+        return CL_INVALID_VALUE;
+    if (to)
+        memcpy(to, &version, sizeof(version));
+    if (size_ret)
+        *size_ret = sizeof(version);
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
+                                            const cl_icd_dispatch **table_ret)
+{
+    (void)entries;
+    below = target;
+    table = *target;
+    table.clCreateBuffer = create_buffer;
+    table.clEnqueueNDRangeKernel = launch;
+    table.clGetCommandQueueInfo = get_queue_info;
+    table.clGetExtensionFunctionAddressForPlatform = get_address;
+    *entries_ret = sizeof(table) / sizeof(void *);
+    *table_ret = &table;
+    return CL_SUCCESS;
+}

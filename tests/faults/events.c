@@ -1,0 +1,239 @@
+/* Events that end in an error, or late: user events that a thread of ours sets. */
+#include "layer.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A user event that stands for a command's. Drivers never see it in a wait list: what waits for it is doomed too. */
+struct doomed {
+    cl_event event;
+    cl_command_queue queue; /* one reference, as a command's event has */
+    cl_command_type type;
+    unsigned refs; /* of those above */
+    struct doomed *after;
+};
+
+/* A user event that is to be set. */
+struct pending {
+    cl_event event; /* one reference */
+    cl_int status;
+    unsigned milliseconds;
+    struct pending *after;
+};
+
+/* Guards both lists. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct doomed *doomed;
+static struct pending *pending;
+static unsigned unset;
+static bool running;
+
+static const cl_icd_dispatch *above; /* wrapped functions without what this file adds */
+static cl_icd_dispatch wrapped;
+
+static void *run(void *data)
+{
+    (void)data;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        struct pending *first = pending;
+        if (!first) {
+            pthread_cond_wait(&changed, &lock);
+            continue;
+        }
+        pending = first->after;
+        pthread_mutex_unlock(&lock);
+        const struct timespec time = {0, (long)first->milliseconds * 1000000};
+        nanosleep(&time, NULL);
+        fault_below->clSetUserEventStatus(first->event, first->status);
+        fault_below->clReleaseEvent(first->event);
+        free(first);
+        pthread_mutex_lock(&lock);
+        unset--;
+        pthread_cond_broadcast(&changed);
+    }
+    return NULL;
+}
+
+/* Takes over a reference. */
+static void set_later(struct pending *new, cl_event event, cl_int status, unsigned milliseconds)
+{
+    pthread_t thread;
+    *new = (struct pending){event, status, milliseconds, NULL};
+    pthread_mutex_lock(&lock);
+    struct pending **place = &pending;
+    while (*place)
+        place = &(*place)->after;
+    *place = new;
+    unset++;
+    if (!running && pthread_create(&thread, NULL, run, NULL) == 0) {
+        pthread_detach(thread);
+        running = true;
+    }
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+void events_settle(void)
+{
+    pthread_mutex_lock(&lock);
+    while (unset)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static cl_event make(cl_command_queue queue, struct pending *setting, cl_int status, unsigned milliseconds)
+{
+    cl_context context = NULL;
+    cl_int made = CL_OUT_OF_HOST_MEMORY;
+    fault_below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    cl_event event = setting ? fault_below->clCreateUserEvent(context, &made) : NULL;
+    if (made != CL_SUCCESS)
+        return NULL;
+    fault_below->clRetainEvent(event);
+    set_later(setting, event, status, milliseconds);
+    return event;
+}
+
+cl_event late_make(cl_command_queue queue)
+{
+    return make(queue, malloc(sizeof(struct pending)), CL_COMPLETE, 3);
+}
+
+cl_event doomed_make(cl_command_queue queue, cl_command_type type)
+{
+    struct doomed *new = malloc(sizeof(*new));
+    struct pending *setting = malloc(sizeof(*setting));
+    if (!new || !setting) {
+        free(new);
+        free(setting);
+        return NULL;
+    }
+    fault_below->clRetainCommandQueue(queue);
+    /* It is known as doomed before anything can wait for it. */
+    pthread_mutex_lock(&lock);
+    *new = (struct doomed){NULL, queue, type, 1, doomed};
+    doomed = new;
+    pthread_mutex_unlock(&lock);
+    cl_event event = make(queue, setting, CL_OUT_OF_RESOURCES, 1);
+    pthread_mutex_lock(&lock);
+    new->event = event;
+    pthread_mutex_unlock(&lock);
+    return event;
+}
+
+static struct doomed *find_locked(cl_event event)
+{
+    struct doomed *d = doomed;
+    while (d && (!event || d->event != event))
+        d = d->after;
+    return d;
+}
+
+bool doomed_among(cl_uint count, const cl_event *events)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (cl_uint i = 0; i < count && !found; i++)
+        found = find_locked(events[i]) != NULL;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* ---- what they answer ---- */
+
+static bool find(cl_event event, struct doomed *copy)
+{
+    pthread_mutex_lock(&lock);
+    const struct doomed *d = find_locked(event);
+    if (d)
+        *copy = *d;
+    pthread_mutex_unlock(&lock);
+    return d != NULL;
+}
+
+static cl_int answer(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
+{
+    if (to && room < size)
+        return CL_INVALID_VALUE;
+    if (to)
+        memcpy(to, value, size);
+    if (size_ret)
+        *size_ret = size;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *to, size_t *size_ret)
+{
+    struct doomed d;
+    if (name == CL_EVENT_COMMAND_TYPE && find(event, &d))
+        return answer(&d.type, sizeof(d.type), room, to, size_ret);
+    if (name == CL_EVENT_COMMAND_QUEUE && find(event, &d))
+        return answer(&d.queue, sizeof(d.queue), room, to, size_ret);
+    return above->clGetEventInfo(event, name, room, to, size_ret);
+}
+
+static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info name, size_t room, void *to, size_t *size_ret)
+{
+    struct doomed d;
+    if (find(event, &d))
+        return CL_PROFILING_INFO_NOT_AVAILABLE;
+    return above->clGetEventProfilingInfo(event, name, room, to, size_ret);
+}
+
+/* Only commands' events that nobody holds any more are forgotten, so that their addresses can come again. */
+static void count_reference(cl_event event, int change)
+{
+    cl_command_queue queue = NULL;
+    pthread_mutex_lock(&lock);
+    struct doomed *d = find_locked(event);
+    if (d)
+        d->refs += (unsigned)change;
+    if (d && !d->refs) {
+        struct doomed **place = &doomed;
+        while (*place != d)
+            place = &(*place)->after;
+        *place = d->after;
+        queue = d->queue;
+        free(d);
+    }
+    pthread_mutex_unlock(&lock);
+    if (queue)
+        fault_below->clReleaseCommandQueue(queue);
+}
+
+static cl_int CL_API_CALL retain_event(cl_event event)
+{
+    const cl_int status = above->clRetainEvent(event);
+    if (status == CL_SUCCESS)
+        count_reference(event, 1);
+    return status;
+}
+
+static cl_int CL_API_CALL release_event(cl_event event)
+{
+    count_reference(event, -1);
+    return above->clReleaseEvent(event);
+}
+
+/* A queue is finished when its doomed commands have failed too. */
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+    const cl_int status = above->clFinish(queue);
+    events_settle();
+    return status;
+}
+
+void events_install(cl_icd_dispatch *table)
+{
+    wrapped = *table;
+    above = &wrapped;
+    table->clGetEventInfo = get_event_info;
+    table->clGetEventProfilingInfo = get_profiling_info;
+    table->clRetainEvent = retain_event;
+    table->clReleaseEvent = release_event;
+    table->clFinish = finish;
+}

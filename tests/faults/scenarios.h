@@ -1,0 +1,21 @@
+/* What programs do, each once: what test_faults repeats with every fault in turn. */
+#ifndef CLD3D_TESTS_FAULTS_SCENARIOS_H
+#define CLD3D_TESTS_FAULTS_SCENARIOS_H
+
+#include "world.h"
+
+struct scenario {
+    const char *name;
+    enum family family;
+    cl_command_queue_properties properties;
+    unsigned shapes; /* bits: an object of each, in one list */
+    void (*run)(struct world *w); /* the context, the queues and the objects are there; NULL: that is all */
+};
+
+extern const struct scenario scenarios[];
+extern const unsigned scenario_count;
+
+/* Runs one from its device to its end. */
+void scenario_run(const struct scenario *scenario, const enum fault_kind *armed);
+
+#endif

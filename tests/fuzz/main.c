@@ -1,0 +1,150 @@
+/* The randomised model test: sequences of calls from seeds, each beside a model of the specification.
+ *
+ *     fuzz_api                          half a minute from seed 1, reported as a test
+ *     fuzz_api --seconds N              so long, from a seed of the clock
+ *     fuzz_api --seed S [--seconds N]   from this seed on
+ *     fuzz_api --ops N                  about so many operations in a sequence
+ *     fuzz_api --show S                 the sequence of a seed, call by call
+ *     fuzz_api --replay FILE            the same for the sequence of a file
+ *
+ * A sequence that finds something is made shorter and printed, with its seed and as a file for --replay. */
+#include "shrink.h"
+#include "watch.h"
+
+#include "../tap.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct tap_case tap_case;
+
+struct options {
+    double seconds;
+    uint64_t seed;
+    unsigned ops;
+    const char *show, *replay;
+};
+
+/* Of the processes before the one that runs. */
+static uint64_t ran_before;
+
+static void progress(uint64_t ran)
+{
+    static unsigned turns;
+    if (++turns % 10 == 0) {
+        printf("# %" PRIu64 " sequences\n", ran_before + ran);
+        fflush(stdout);
+    }
+}
+
+/* Call by call, with what is wrong at the end. */
+static bool show(const struct sequence *s)
+{
+    const struct find find = watch_one(s, 1, true);
+    printf("# %s\n", find.what[0] ? find.text : "nothing is wrong");
+    return !find.what[0];
+}
+
+static bool replay(const char *name)
+{
+    static struct sequence s;
+    FILE *file = fopen(name, "r");
+    const bool read = file && sequence_read(&s, file);
+    if (file)
+        fclose(file);
+    if (!read)
+        fprintf(stderr, "fuzz_api: %s holds no sequence\n", name);
+    return read && show(&s);
+}
+
+static bool show_seed(const char *seed, unsigned ops)
+{
+    static struct sequence s;
+    sequence_make(&s, strtoull(seed, NULL, 0), ops);
+    return show(&s);
+}
+
+/* How often it has to run to find the same: threads may have to meet. 0: it does not find it again. */
+static unsigned times_of(const struct sequence *s, const struct find *find)
+{
+    static const unsigned tries[] = {1, 10, 100};
+    for (unsigned i = 0; i < sizeof(tries) / sizeof(tries[0]); i++)
+        if (strcmp(watch_one(s, tries[i], false).what, find->what) == 0)
+            return tries[i];
+    return 0;
+}
+
+static void report(const struct find *find, unsigned ops)
+{
+    static struct sequence s;
+    printf("# seed %" PRIu64 ": %s\n", find->seed, find->text);
+    sequence_make(&s, find->seed, ops);
+    const unsigned times = times_of(&s, find);
+    if (times)
+        shrink(&s, find, times, 300);
+    else
+        printf("# it did not do so again\n");
+    printf("# the shortest sequence, as --replay reads it:\n");
+    sequence_print(&s, stdout);
+    printf("# and what it does:\n");
+    show(&s);
+}
+
+static bool fuzz(const struct options *options)
+{
+    const double end = watch_now() + options->seconds;
+    uint64_t seed = options->seed;
+    printf("# seed %" PRIu64 ", %.0f s\n", seed, options->seconds);
+    /* A fresh process from time to time. */
+    while (watch_now() < end) {
+        const double left = end - watch_now();
+        const struct find find = watch_seeds(seed, options->ops, left < 30 ? left : 30, progress);
+        ran_before += find.ran;
+        seed += find.ran;
+        if (find.what[0]) {
+            report(&find, options->ops);
+            return false;
+        }
+    }
+    printf("# %" PRIu64 " sequences, nothing is wrong\n", ran_before);
+    return true;
+}
+
+static bool read_options(struct options *options, int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--seconds") == 0)
+            options->seconds = atof(argv[i + 1]);
+        else if (strcmp(argv[i], "--seed") == 0)
+            options->seed = strtoull(argv[i + 1], NULL, 0);
+        else if (strcmp(argv[i], "--ops") == 0)
+            options->ops = (unsigned)atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--show") == 0)
+            options->show = argv[i + 1];
+        else if (strcmp(argv[i], "--replay") == 0)
+            options->replay = argv[i + 1];
+        else
+            return false;
+    }
+    return argc % 2 == 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.seconds = 30, .seed = argc > 1 ? (uint64_t)time(NULL) * 1000003u : 1, .ops = 60};
+    if (!read_options(&options, argc, argv)) {
+        fprintf(stderr, "usage: fuzz_api [--seconds N] [--seed S] [--ops N] [--show S] [--replay FILE]\n");
+        return 2;
+    }
+    if (options.replay)
+        return replay(options.replay) ? 0 : 1;
+    if (options.show)
+        return show_seed(options.show, options.ops) ? 0 : 1;
+    tap_line("TAP version 13");
+    const bool fine = fuzz(&options);
+    printf("%s 1 - random sequences of calls give what the model says\n1..1\n", fine ? "ok" : "not ok");
+    return fine ? 0 : 1;
+}

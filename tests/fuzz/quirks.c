@@ -1,0 +1,25 @@
+#include "quirks.h"
+
+enum { POCL = 1 << DRIVER_POCL, RUSTICL = 1 << DRIVER_RUSTICL };
+
+static const struct {
+    unsigned drivers;
+    const char *reason;
+} quirks[QUIRKS] = {
+    [QUIRK_NO_FAILED_WAITS] = {POCL, "PoCL 3.1 never ends a command that is enqueued behind an event which has failed"},
+    [QUIRK_NO_OVERTAKING] = {POCL, "in PoCL 3.1 a command that fails lets later ones of its queue overtake those before it"},
+    [QUIRK_FINISH_BY_MARKER] = {RUSTICL, "in rusticl 22.3 clFinish after clFlush may return before the work is done"},
+    [QUIRK_BLOCKING_FINISHES] = {POCL, "in PoCL 3.1 a blocking command waits for all of its queue, whatever the order of "
+                                       "execution"},
+    [QUIRK_MARKER_WAITS_FOR_ALL] = {POCL, "in PoCL 3.1 a marker with a wait list waits for all of an out-of-order queue, too"},
+};
+
+bool quirk(enum driver driver, enum quirk quirk)
+{
+    return quirks[quirk].drivers >> driver & 1;
+}
+
+const char *quirk_reason(enum quirk quirk)
+{
+    return quirks[quirk].reason;
+}

@@ -1,0 +1,21 @@
+/* What the executor leaves out since the OpenCL below can't do it. Each is a defect of a driver; none loosens what the
+ * calls that remain must give. */
+#ifndef CLD3D_TESTS_FUZZ_QUIRKS_H
+#define CLD3D_TESTS_FUZZ_QUIRKS_H
+
+#include "world.h"
+
+enum quirk {
+    QUIRK_NO_FAILED_WAITS,
+    QUIRK_NO_OVERTAKING,
+    QUIRK_FINISH_BY_MARKER,
+    QUIRK_BLOCKING_FINISHES,
+    QUIRK_MARKER_WAITS_FOR_ALL,
+    QUIRKS
+};
+
+bool quirk(enum driver driver, enum quirk quirk);
+/* What it is about, for people. */
+const char *quirk_reason(enum quirk quirk);
+
+#endif

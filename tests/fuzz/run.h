@@ -1,0 +1,130 @@
+/* Runs a sequence on the real calls beside the model, and compares what each gives. */
+#ifndef CLD3D_TESTS_FUZZ_RUN_H
+#define CLD3D_TESTS_FUZZ_RUN_H
+
+#include "model.h"
+#include "ops.h"
+#include "world.h"
+
+enum { SLOTS = 12, MOST_WAITS = 8 };
+
+/* An event that the program holds. */
+struct slot {
+    cl_event event; /* NULL: the slot is free */
+    int node;
+};
+
+struct run {
+    const struct sequence *sequence;
+    bool verbose; /* tells each call on standard output */
+    struct model model;
+    struct world world;
+    struct slot slots[SLOTS];
+    cl_event kept[MOST_NODES]; /* references besides the slots', to look later; or NULL */
+    void **memory;             /* what commands read from and write to, until the end */
+    unsigned memory_count;
+    unsigned patterns;
+};
+
+/* Ends the process (main.c, target.c): the sequence has found something. `what` tells one find from another; it holds no
+ * addresses and numbers of the run. */
+void fuzz_fail(const char *what, const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3), noreturn))
+#endif
+    ;
+/* Lets whoever watches know that it goes on, and at which operation. */
+void fuzz_alive(unsigned op);
+
+/* Runs it from new queues and surfaces to their last references; comes back only if all was right. */
+void run_sequence(const struct sequence *s, bool verbose);
+/* After the last sequence of a process: the devices and contexts go, and nothing may be left. */
+void run_close(void);
+
+/* ---- for the parts of the executor ---- */
+
+void say(const struct run *run, const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+/* One of two codes must have come; they may be the same. */
+void expect(const char *call, cl_int code, cl_int one, cl_int other);
+void *run_memory(struct run *run, size_t size);
+/* Bytes of a format that travel unchanged. */
+unsigned char *run_pattern(struct run *run, const struct format *format, size_t size);
+
+/* What a node's event says must be what the model says; waits for it if it is not over. */
+void run_check_event(struct run *run, int node);
+/* All nodes that are over by the model, and whose event is at hand, are over for the program. */
+void run_settle(struct run *run);
+/* Compares what was read by commands that the program knows to be over. */
+void run_compare_reads(struct run *run);
+/* Of a find: `what` is wrong. */
+void run_compare(const char *what, const unsigned char *found, const unsigned char *right, size_t size);
+/* Waits for a queue that nothing holds. */
+void run_finish(struct run *run, int queue);
+
+/* A call that enqueues a command. */
+struct call {
+    struct run *run;
+    const struct op *op;
+    const char *name;
+    struct node *node;
+    int queue;
+    cl_event waits[MOST_WAITS];
+    cl_uint wait_count;
+    bool wait_failed; /* an event of the list has */
+    struct target *shared[4];
+    cl_mem objects[4];
+    unsigned shared_count;
+    bool pending;
+    int slot;
+    cl_event event, *place;
+};
+
+bool call_open(struct call *call, struct run *run, const struct op *op, enum node_kind kind);
+/* After its effects are there: orders the command behind others that use the same memory. False: it can't be, and the call
+ * is dropped. */
+bool call_order(struct call *call);
+/* Finds a place for the event if the program asks for it. */
+void call_want_event(struct call *call);
+const cl_event *call_waits(const struct call *call);
+/* The command is part of the model. */
+int call_succeed(struct call *call);
+void call_drop(struct call *call);
+
+/* ---- operations (run_owner.c, run_commands.c, run_events.c) ---- */
+
+typedef void (*operation)(struct run *run, const struct op *op);
+
+void run_d3d_write(struct run *run, const struct op *op);
+void run_d3d_read(struct run *run, const struct op *op);
+void run_create(struct run *run, const struct op *op);
+void run_retain(struct run *run, const struct op *op);
+void run_drop(struct run *run, const struct op *op);
+void run_acquire(struct run *run, const struct op *op);
+void run_release(struct run *run, const struct op *op);
+
+void run_write(struct run *run, const struct op *op);
+void run_read(struct run *run, const struct op *op);
+void run_fill(struct run *run, const struct op *op);
+void run_copy(struct run *run, const struct op *op);
+void run_kernel(struct run *run, const struct op *op);
+
+void run_marker(struct run *run, const struct op *op);
+void run_barrier(struct run *run, const struct op *op);
+void run_user_event(struct run *run, const struct op *op);
+void run_set_event(struct run *run, const struct op *op);
+void run_wait_event(struct run *run, const struct op *op);
+void run_query_event(struct run *run, const struct op *op);
+void run_drop_event(struct run *run, const struct op *op);
+void run_finish_queue(struct run *run, const struct op *op);
+void run_flush_queue(struct run *run, const struct op *op);
+
+/* Ends all of it, and looks at what Direct3D has then. */
+void run_end(struct run *run);
+void set_event(struct run *run, unsigned slot, bool failed);
+void drop_slot(struct run *run, unsigned slot);
+
+#endif

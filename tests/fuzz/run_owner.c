@@ -1,0 +1,279 @@
+/* Direct3D's writes and reads, objects, acquires and releases. */
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Direct3D ---- */
+
+/* Whether a plane is Direct3D's for certain: else touching it is not defined. */
+static bool is_free(const struct run *run, const struct target *t)
+{
+    return !model_in_motion(&run->model, t->d3d) && (!t->object || model_owner(&run->model, t->shared) == MAY_BE_IDLE);
+}
+
+void run_d3d_write(struct run *run, const struct op *op)
+{
+    struct target *first = world_first(&run->world.targets[op->target % TARGETS]);
+    unsigned char *bytes = run_memory(run, world_bytes(first)), *at = bytes;
+    for (unsigned p = 0; p < first->planes; p++)
+        if (!is_free(run, &first[p]))
+            return;
+    for (unsigned p = 0; p < first->planes; p++) {
+        struct memory *memory = &run->model.memories[first[p].d3d];
+        const struct box all = box_all(memory);
+        unsigned char *pattern = run_pattern(run, first[p].format, memory->size);
+        memcpy(at, pattern, memory->size);
+        box_write(memory, &all, pattern);
+        at += memory->size;
+    }
+    say(run, "    writes surface %u", (unsigned)(first - run->world.targets));
+    world_d3d_write(&run->world, first, bytes);
+}
+
+static void compare_surface(struct run *run, struct target *first)
+{
+    unsigned char *bytes = malloc(world_bytes(first)), *at = bytes;
+    world_d3d_read(&run->world, first, bytes);
+    for (unsigned p = 0; p < first->planes; p++) {
+        const struct memory *memory = &run->model.memories[first[p].d3d];
+        if (is_free(run, &first[p]) && !memory->unknown)
+            run_compare("wrong bytes in Direct3D", at, memory->bytes, memory->size);
+        at += memory->size;
+    }
+    free(bytes);
+}
+
+void run_d3d_read(struct run *run, const struct op *op)
+{
+    struct target *first = world_first(&run->world.targets[op->target % TARGETS]);
+    if (!is_free(run, &run->world.targets[op->target % TARGETS]))
+        return;
+    say(run, "    reads surface %u", (unsigned)(first - run->world.targets));
+    compare_surface(run, first);
+}
+
+/* ---- objects ---- */
+
+void run_create(struct run *run, const struct op *op)
+{
+    static const cl_mem_flags flags[] = {0, CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
+    struct target *t = &run->world.targets[op->target % TARGETS];
+    cl_int status = 1;
+    if (!t->object && model_in_motion(&run->model, t->d3d))
+        return; /* nothing orders a new object's acquire behind an old one's release */
+    cl_mem object = world_create(&run->world, t, flags[op->data % 4], &status);
+    const bool duplicate = t->object && run->world.no_duplicates;
+    say(run, "    creates object %u: %d", op->target % TARGETS, status);
+    expect("clCreateFrom...", status, duplicate ? run->world.invalid_resource : CL_SUCCESS,
+           duplicate ? run->world.invalid_resource : CL_SUCCESS);
+    if ((object == NULL) != duplicate)
+        fuzz_fail("clCreateFrom... gives an object and an error", "object %p with status %d", (void *)object, status);
+    if (duplicate)
+        return;
+    const int shared = t->object ? -1 : model_shared(&run->model, model_memory(&run->model, t->extent, t->texel, NULL), t->d3d);
+    if (shared < 0) {
+        expect("clReleaseMemObject", clReleaseMemObject(object), CL_SUCCESS, CL_SUCCESS);
+        return;
+    }
+    t->object = object;
+    t->refs = 1;
+    t->flags = flags[op->data % 4];
+    t->shared = shared;
+}
+
+void run_retain(struct run *run, const struct op *op)
+{
+    struct target *t = &run->world.targets[op->target % TARGETS];
+    if (!t->object)
+        return;
+    expect("clRetainMemObject", clRetainMemObject(t->object), CL_SUCCESS, CL_SUCCESS);
+    t->refs++;
+}
+
+void run_drop(struct run *run, const struct op *op)
+{
+    struct target *t = &run->world.targets[op->target % TARGETS];
+    if (!t->object)
+        return;
+    say(run, "    drops object %u, %u references", op->target % TARGETS, t->refs);
+    expect("clReleaseMemObject", clReleaseMemObject(t->object), CL_SUCCESS, CL_SUCCESS);
+    if (--t->refs == 0)
+        t->object = NULL;
+}
+
+/* ---- acquire and release ---- */
+
+static bool pick_objects(struct call *call)
+{
+    struct world *w = &call->run->world;
+    const unsigned count = 1 + call->op->more % 3u, step = 1 + call->op->more / 4u % 7u;
+    for (unsigned i = 0; i < count; i++) {
+        struct target *t = &w->targets[(call->op->target + i * step) % TARGETS];
+        bool there = !t->object;
+        for (unsigned k = 0; k < call->shared_count && call->op->more < 240; k++)
+            there = there || call->shared[k] == t;
+        if (there)
+            continue;
+        call->objects[call->shared_count] = t->object;
+        call->shared[call->shared_count++] = t;
+    }
+    return call->shared_count > 0;
+}
+
+/* MAY_BE_...: whether all objects are in a state, the same object twice not being in it the second time. */
+static unsigned all_are(const struct call *call, unsigned owner)
+{
+    unsigned answers = 1; /* 1: all may be; 2: one may not be */
+    for (unsigned i = 0; i < call->shared_count; i++) {
+        const unsigned found = model_owner(&call->run->model, call->shared[i]->shared);
+        for (unsigned k = 0; k < i; k++)
+            if (call->shared[k] == call->shared[i])
+                return 2;
+        if (found == owner)
+            continue;
+        answers = found & owner ? answers | 2 : 2;
+        if (answers == 2)
+            return 2;
+    }
+    return answers;
+}
+
+static void learn_all(const struct call *call, cl_int code, unsigned owner)
+{
+    for (unsigned i = 0; i < call->shared_count; i++) {
+        if (code == CL_SUCCESS)
+            model_learn(&call->run->model, call->shared[i]->shared, owner);
+        else if (call->shared_count == 1)
+            model_learn(&call->run->model, call->shared[i]->shared, owner ^ (MAY_BE_IDLE | MAY_BE_ACQUIRED));
+    }
+}
+
+static void say_objects(const struct call *call, cl_int code)
+{
+    char list[64] = "";
+    for (unsigned i = 0; i < call->shared_count; i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), " %u",
+                 (unsigned)(call->shared[i] - call->run->world.targets));
+    say(call->run, "    objects%s: %d", list, code);
+}
+
+static void add_ownership(struct call *call, enum effect_kind kind)
+{
+    const struct model *m = &call->run->model;
+    for (unsigned i = 0; i < call->shared_count; i++) {
+        const struct shared_object *shared = &m->shared[call->shared[i]->shared];
+        const bool acquire = kind == EFFECT_ACQUIRE;
+        struct effect *effect = node_effect(call->node, kind, acquire ? shared->memory : shared->d3d,
+                                            acquire ? shared->d3d : shared->memory);
+        effect->shared = call->shared[i]->shared;
+    }
+}
+
+/* The event is asked what it is at once. */
+static void check_type(const struct call *call, cl_command_type right)
+{
+    cl_command_type type = 0;
+    if (!call->place)
+        return;
+    expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL), CL_SUCCESS,
+           CL_SUCCESS);
+    if (type != right)
+        fuzz_fail("an event has the wrong type", "the event's type is 0x%x, not 0x%x", type, right);
+}
+
+void run_acquire(struct run *run, const struct op *op)
+{
+    struct call call;
+    if (!call_open(&call, run, op, NODE_ACQUIRE) || !pick_objects(&call))
+        return;
+    add_ownership(&call, EFFECT_ACQUIRE);
+    if (!call_order(&call))
+        return;
+    call_want_event(&call);
+    const unsigned fits = all_are(&call, MAY_BE_IDLE);
+    const cl_int code = run->world.acquire(run->world.queues[call.queue], call.shared_count, call.objects, call.wait_count,
+                                           call_waits(&call), call.place);
+    say_objects(&call, code);
+    expect("acquire", code, fits & 1 ? CL_SUCCESS : run->world.already_acquired,
+           fits & 2 ? run->world.already_acquired : CL_SUCCESS);
+    learn_all(&call, code, MAY_BE_IDLE);
+    if (code != CL_SUCCESS) {
+        call_drop(&call);
+        return;
+    }
+    check_type(&call, run->world.command_acquire);
+    call_succeed(&call);
+}
+
+/* What the call waits for itself is over when it returns. */
+static void release_is_over(struct run *run, int node)
+{
+    if (run->model.nodes[node].fate != PENDING)
+        model_known(&run->model, node);
+    run_compare_reads(run);
+}
+
+void run_release(struct run *run, const struct op *op)
+{
+    struct call call;
+    if (!call_open(&call, run, op, NODE_RELEASE) || !pick_objects(&call))
+        return;
+    add_ownership(&call, EFFECT_RELEASE);
+    if (!call_order(&call))
+        return;
+    call_want_event(&call);
+    const unsigned fits = all_are(&call, MAY_BE_ACQUIRED);
+    const cl_int failed = call.wait_failed ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
+    const cl_int code = run->world.release(run->world.queues[call.queue], call.shared_count, call.objects, call.wait_count,
+                                           call_waits(&call), call.place);
+    say_objects(&call, code);
+    if (fits == 3 && code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+        call_drop(&call); /* the acquire has failed after the call began */
+        return;
+    }
+    expect("release", code, fits & 1 ? failed : run->world.not_acquired, fits & 2 ? run->world.not_acquired : failed);
+    learn_all(&call, code == failed ? CL_SUCCESS : code, MAY_BE_ACQUIRED);
+    if (code != CL_SUCCESS) {
+        call_drop(&call);
+        return;
+    }
+    check_type(&call, run->world.command_release);
+    release_is_over(run, call_succeed(&call));
+}
+
+/* ---- the end ---- */
+
+static void release_rest(struct run *run)
+{
+    for (unsigned i = 0; i < TARGETS; i++) {
+        struct target *t = &run->world.targets[i];
+        if (t->object && model_owner(&run->model, t->shared) & MAY_BE_ACQUIRED)
+            run_release(run, &(struct op){.kind = OP_RELEASE, .target = (uint8_t)i});
+    }
+}
+
+void run_end(struct run *run)
+{
+    const unsigned end = run->sequence->setting.end;
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (run->slots[i].event && run->model.nodes[run->slots[i].node].fate == PENDING &&
+            run->model.nodes[run->slots[i].node].kind == NODE_USER)
+            set_event(run, i, end & 1 << i % 6);
+    run_settle(run);
+    for (int i = 0; i < QUEUES; i++)
+        run_finish(run, i);
+    if (end & 0x80)
+        release_rest(run);
+    for (unsigned i = 0; i < TARGETS; i += run->world.targets[i].planes)
+        compare_surface(run, &run->world.targets[i]);
+    for (unsigned i = 0; i < TARGETS; i++)
+        while (run->world.targets[i].object)
+            run_drop(run, &(struct op){.kind = OP_DROP, .target = (uint8_t)i});
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (run->slots[i].event)
+            drop_slot(run, i);
+    for (int i = 0; i < run->model.node_count; i++)
+        if (run->kept[i])
+            expect("clReleaseEvent", clReleaseEvent(run->kept[i]), CL_SUCCESS, CL_SUCCESS);
+}

@@ -1,0 +1,164 @@
+#include "watch.h"
+
+#include "run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long a child may stand still: on a busy machine, and where it is only one of many trials. */
+enum { PATIENCE_S = 30, PATIENCE_TRIAL_S = 5, STATUS_FIND = 9 };
+
+/* Between the child, which writes it, and its parent. */
+static struct board {
+    struct find find;
+    _Atomic uint64_t beats, ran, seed;
+    atomic_uint op;
+} *board;
+
+double watch_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- in the child ---- */
+
+void fuzz_fail(const char *what, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(board->find.text, sizeof(board->find.text), format, arguments);
+    va_end(arguments);
+    snprintf(board->find.what, sizeof(board->find.what), "%s", what);
+    _exit(STATUS_FIND);
+}
+
+void fuzz_alive(unsigned op)
+{
+    atomic_store(&board->op, op);
+    atomic_fetch_add(&board->beats, 1);
+}
+
+static void run_seeds(uint64_t seed, unsigned ops, double seconds)
+{
+    const double end = watch_now() + seconds;
+    struct sequence *s = malloc(sizeof(*s));
+    for (; watch_now() < end; seed++) {
+        atomic_store(&board->seed, seed);
+        sequence_make(s, seed, ops);
+        run_sequence(s, false);
+        atomic_fetch_add(&board->ran, 1);
+    }
+    run_close();
+    free(s);
+}
+
+static void hush(void)
+{
+    const int null = open("/dev/null", O_WRONLY);
+    if (!getenv("FUZZ_SHOW"))
+        dup2(null, 2);
+    dup2(null, 1);
+    close(null);
+}
+
+/* ---- in the parent ---- */
+
+/* In a file, which POSIX can share. */
+static void make_board(void)
+{
+    FILE *file = tmpfile();
+    void *shared = MAP_FAILED;
+    if (file && ftruncate(fileno(file), sizeof(*board)) == 0)
+        shared = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    if (shared == MAP_FAILED) {
+        perror("a file for the board");
+        exit(2);
+    }
+    board = shared;
+}
+
+static pid_t start(void)
+{
+    if (!board)
+        make_board();
+    memset(board, 0, sizeof(*board));
+    fflush(stdout);
+    return fork();
+}
+
+/* Waits for the child; ends one that no longer moves. True: it hung. */
+static bool await(pid_t child, int *status, int patience, void (*report)(uint64_t))
+{
+    static const struct timespec pause = {0, 20 * 1000 * 1000};
+    uint64_t beats = 0;
+    double moved = watch_now(), told = moved;
+    while (waitpid(child, status, WNOHANG) == 0) {
+        const double now = watch_now();
+        nanosleep(&pause, NULL);
+        if (beats != atomic_load(&board->beats)) {
+            beats = atomic_load(&board->beats);
+            moved = now;
+        }
+        if (report && now - told > 1) {
+            told = now;
+            report(atomic_load(&board->ran));
+        }
+        if (now - moved < patience)
+            continue;
+        kill(child, SIGKILL);
+        waitpid(child, status, 0);
+        return true;
+    }
+    return false;
+}
+
+static struct find judge(pid_t child, int patience, void (*report)(uint64_t))
+{
+    int status;
+    const bool hung = await(child, &status, patience, report);
+    struct find *find = &board->find;
+    find->seed = atomic_load(&board->seed);
+    find->ran = atomic_load(&board->ran);
+    if (!find->what[0] && hung)
+        snprintf(find->what, sizeof(find->what), "hangs");
+    else if (!find->what[0] && WIFSIGNALED(status))
+        snprintf(find->what, sizeof(find->what), "is ended by signal %d", WTERMSIG(status));
+    else if (!find->what[0] && WEXITSTATUS(status))
+        snprintf(find->what, sizeof(find->what), "ends with status %d", WEXITSTATUS(status));
+    if (find->what[0] && !find->text[0])
+        snprintf(find->text, sizeof(find->text), "%s at operation %u", find->what, atomic_load(&board->op));
+    return *find;
+}
+
+struct find watch_seeds(uint64_t seed, unsigned ops, double seconds, void (*report)(uint64_t))
+{
+    const pid_t child = start();
+    if (child)
+        return judge(child, PATIENCE_S, report);
+    hush();
+    run_seeds(seed, ops, seconds);
+    exit(0);
+}
+
+struct find watch_one(const struct sequence *s, unsigned times, bool verbose)
+{
+    const pid_t child = start();
+    if (child)
+        return judge(child, PATIENCE_TRIAL_S, NULL);
+    if (!verbose)
+        hush();
+    for (unsigned i = 0; i < times; i++)
+        run_sequence(s, verbose);
+    run_close();
+    exit(0);
+}

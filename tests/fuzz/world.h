@@ -1,0 +1,84 @@
+/* What a sequence works with: a Direct3D device, a context with interop, queues, surfaces of each kind with a place for an
+ * object of each, and plain objects of the same shapes. */
+#ifndef CLD3D_TESTS_FUZZ_WORLD_H
+#define CLD3D_TESTS_FUZZ_WORLD_H
+
+#include "../common/dx9.h"
+#include "../common/shared.h"
+#include "model.h"
+#include "ops.h"
+
+enum { TARGETS = 8, QUEUES = 3 };
+
+/* Which defects of the OpenCL below have to be gone round (quirks.c). */
+enum driver { DRIVER_OTHER, DRIVER_POCL, DRIVER_RUSTICL };
+
+/* A surface, or a plane of one, and the object that is made of it. */
+struct target {
+    struct rig_desc desc;        /* of Direct3D 10 and 11 */
+    struct dx9_surface surface;  /* of Direct3D 9 */
+    void *resource;              /* one reference; of the first plane only */
+    unsigned plane, planes;      /* which of how many that Direct3D writes and reads together */
+    UINT index, subresource;     /* OpenCL's number of it, and Direct3D's */
+    const struct format *format; /* of a texel; NULL: a buffer */
+    unsigned extent[3], texel;
+    int d3d;                     /* memories of the model */
+
+    cl_mem object; /* NULL: there is none now */
+    unsigned refs;
+    cl_mem_flags flags;
+    int shared;    /* of the model */
+    cl_mem twin;   /* plain; NULL: not made yet */
+    int twin_memory;
+};
+
+/* A device of a family and a context with interop: made once for many sequences, since contexts are slow to make (converters
+ * for carried formats are built anew in each). */
+struct base {
+    bool is_open, dx9;
+    struct rig rig; /* of Direct3D 9 too: platform, device, context */
+    struct dx9 dx9_rig;
+    cl_program program; /* NULL: not built yet */
+    unsigned uses;      /* sequences that ran in it */
+};
+
+struct world {
+    struct base *base;
+    enum driver driver;
+    bool dx9;
+    struct rig rig; /* the base's */
+    rig_enqueue acquire, release;
+    cl_int invalid_resource, already_acquired, not_acquired;
+    cl_command_type command_acquire, command_release;
+    bool no_duplicates; /* of objects of one subresource */
+    cl_command_queue queues[QUEUES];
+    bool out_of_order[QUEUES];
+    struct target targets[TARGETS];
+};
+
+/* Makes it all; false with a failed check. */
+bool world_open(struct world *w, struct model *m, const struct setting *setting);
+/* Gives all back but the objects, which are NULL by now, and the base, which later sequences use. */
+void world_close(struct world *w);
+
+/* The base of a family: FAMILIES of them. A fresh one if `fresh` is set, or if it has served long enough. NULL with a failed
+ * check. */
+enum { FAMILY_D3D11, FAMILY_D3D10, FAMILY_DX9, FAMILY_DX9EX, FAMILIES };
+struct base *base_open(unsigned family, bool fresh);
+/* A failed check if something still holds a device. */
+void base_close_all(void);
+
+cl_mem world_create(struct world *w, const struct target *t, cl_mem_flags flags, cl_int *status);
+/* The twin, made at its first use; NULL: no room in the model. */
+cl_mem world_twin(struct world *w, struct model *m, struct target *t);
+/* A kernel that computes from one object into another of the same format, or NULL: there is none for such objects. */
+cl_kernel world_kernel(struct world *w, const struct target *t);
+
+/* The first of the planes that belong together. */
+struct target *world_first(struct target *t);
+/* All planes of a target's surface, through Direct3D. */
+void world_d3d_write(struct world *w, struct target *first, const unsigned char *bytes);
+void world_d3d_read(struct world *w, struct target *first, unsigned char *bytes);
+size_t world_bytes(const struct target *first);
+
+#endif

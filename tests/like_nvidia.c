@@ -1,0 +1,200 @@
+/* A layer that makes the driver below behave as NVIDIA's for Linux does (580) where that differs from others:
+ *
+ *  - an object's count of references holds what the application and layers hold, and no queued command;
+ *  - a context from a type needs its platform named (CL_INVALID_PLATFORM), and a property that is unknown is CL_INVALID_VALUE;
+ *  - NULL in a wait list is CL_INVALID_EVENT;
+ *  - waiting for a failed event is no error;
+ *  - a marker behind events ends at the time 0;
+ *  - there are no host timers, and no sampler without properties. */
+#include <CL/cl_layer.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Stands for all that the driver does not know. */
+#define UNKNOWN_PROPERTY 0x4711
+
+static const cl_icd_dispatch *below;
+static cl_icd_dispatch table;
+
+/* ---- counts ---- */
+
+enum { MOST = 4096 };
+static struct {
+    cl_mem handle;
+    cl_uint references;
+} counted[MOST];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Adds to an object's count and gives it; an object that is not known begins, one without references ends. */
+static cl_uint count(cl_mem handle, int change, int fresh)
+{
+    cl_uint references = 0;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < MOST; i++) {
+        if (counted[i].handle != (fresh ? NULL : handle))
+            continue;
+        counted[i].handle = handle;
+        references = counted[i].references += (cl_uint)change;
+        if (references == 0)
+            counted[i].handle = NULL;
+        break;
+    }
+    pthread_mutex_unlock(&lock);
+    return references;
+}
+
+static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
+{
+    cl_mem buffer = below->clCreateBuffer(context, flags, size, host, status);
+    if (buffer)
+        count(buffer, 1, 1);
+    return buffer;
+}
+
+static cl_int CL_API_CALL retain(cl_mem object)
+{
+    const cl_int status = below->clRetainMemObject(object);
+    if (status == CL_SUCCESS)
+        count(object, 1, 0);
+    return status;
+}
+
+static cl_int CL_API_CALL release(cl_mem object)
+{
+    if (object)
+        count(object, -1, 0);
+    return below->clReleaseMemObject(object);
+}
+
+static cl_int CL_API_CALL get_mem_info(cl_mem object, cl_mem_info name, size_t room, void *to, size_t *size_ret)
+{
+    const cl_int status = below->clGetMemObjectInfo(object, name, room, to, size_ret);
+    const cl_uint references = status == CL_SUCCESS && name == CL_MEM_REFERENCE_COUNT && to ? count(object, 0, 0) : 0;
+    if (references)
+        memcpy(to, &references, sizeof(references));
+    return status;
+}
+
+/* ---- codes ---- */
+
+static int named(const cl_context_properties *properties, cl_context_properties name)
+{
+    for (const cl_context_properties *p = properties; p && *p; p += 2)
+        if (*p == name)
+            return 1;
+    return 0;
+}
+
+static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint device_count,
+                                             const cl_device_id *devices,
+                                             void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                                             void *data, cl_int *status)
+{
+    if (!named(properties, UNKNOWN_PROPERTY))
+        return below->clCreateContext(properties, device_count, devices, notify, data, status);
+    *status = CL_INVALID_VALUE;
+    return NULL;
+}
+
+static cl_context CL_API_CALL create_context_from_type(const cl_context_properties *properties, cl_device_type type,
+                                                       void(CL_CALLBACK *notify)(const char *, const void *, size_t,
+                                                                                 void *),
+                                                       void *data, cl_int *status)
+{
+    const cl_int code = !named(properties, CL_CONTEXT_PLATFORM)     ? CL_INVALID_PLATFORM
+                        : named(properties, UNKNOWN_PROPERTY) ? CL_INVALID_VALUE
+                                                                     : CL_SUCCESS;
+    if (code == CL_SUCCESS)
+        return below->clCreateContextFromType(properties, type, notify, data, status);
+    *status = code;
+    return NULL;
+}
+
+static int has_null(cl_uint wait_count, const cl_event *wait)
+{
+    for (cl_uint i = 0; wait && i < wait_count; i++)
+        if (!wait[i])
+            return 1;
+    return 0;
+}
+
+static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    return has_null(wait_count, wait) ? CL_INVALID_EVENT
+                                      : below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
+}
+
+static cl_int CL_API_CALL wait_for(cl_uint event_count, const cl_event *events)
+{
+    const cl_int status = below->clWaitForEvents(event_count, events);
+    return status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ? CL_SUCCESS : status;
+}
+
+static cl_int CL_API_CALL get_profile(cl_event event, cl_profiling_info name, size_t room, void *to, size_t *size_ret)
+{
+    cl_command_type type = 0;
+    const cl_int status = below->clGetEventProfilingInfo(event, name, room, to, size_ret);
+    below->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
+    if (status == CL_SUCCESS && name == CL_PROFILING_COMMAND_END && type == CL_COMMAND_MARKER && to)
+        memset(to, 0, sizeof(cl_ulong));
+    return status;
+}
+
+static cl_int CL_API_CALL host_timer(cl_device_id device, cl_ulong *time)
+{
+    (void)device, (void)time;
+    return CL_INVALID_OPERATION;
+}
+
+static cl_int CL_API_CALL both_timers(cl_device_id device, cl_ulong *device_time, cl_ulong *host_time)
+{
+    (void)device, (void)device_time, (void)host_time;
+    return CL_INVALID_OPERATION;
+}
+
+static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sampler_properties *properties, cl_int *status)
+{
+    if (properties)
+        return below->clCreateSamplerWithProperties(context, properties, status);
+    if (status)
+        *status = CL_INVALID_VALUE;
+    return NULL;
+}
+
+/* ---- the layer ---- */
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+{
+    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    if (name != CL_LAYER_API_VERSION || (to && room < sizeof(version)))
+        return CL_INVALID_VALUE;
+    if (to)
+        memcpy(to, &version, sizeof(version));
+    if (size_ret)
+        *size_ret = sizeof(version);
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
+                                            const cl_icd_dispatch **table_ret)
+{
+    (void)entries;
+    below = target;
+    table = *target;
+    table.clCreateBuffer = create_buffer;
+    table.clRetainMemObject = retain;
+    table.clReleaseMemObject = release;
+    table.clGetMemObjectInfo = get_mem_info;
+    table.clCreateContext = create_context;
+    table.clCreateContextFromType = create_context_from_type;
+    table.clEnqueueMarkerWithWaitList = marker;
+    table.clWaitForEvents = wait_for;
+    table.clGetEventProfilingInfo = get_profile;
+    table.clGetHostTimer = host_timer;
+    table.clGetDeviceAndHostTimer = both_timers;
+    table.clCreateSamplerWithProperties = create_sampler;
+    *entries_ret = sizeof(table) / sizeof(void *);
+    *table_ret = &table;
+    return CL_SUCCESS;
+}

@@ -1,0 +1,348 @@
+/* Acquires and releases that wait for a user event, one behind the other, when the user event or Direct3D fails: each
+ * command's event tells whether it took place, and what did not take place changes nothing. */
+#include "sharing.h"
+
+/* ---- chains of commands behind a user event ---- */
+
+enum { CHAIN = 5 };
+
+struct chain {
+    const char *steps; /* R: a release, A: an acquire */
+    cl_event events[CHAIN];
+    cl_int statuses[CHAIN];
+};
+
+static const char *const chains[] = {"R", "RA", "RAR", "RARA", "RARAR"};
+enum { CHAINS = sizeof(chains) / sizeof(chains[0]) };
+
+/* Enqueues the steps; the first waits for `user`. */
+static void chain_enqueue(const struct rig *rig, cl_command_queue queue, cl_mem object, cl_event user, struct chain *chain)
+{
+    for (int i = 0; chain->steps[i]; i++) {
+        const rig_enqueue step = chain->steps[i] == 'R' ? rig->release : rig->acquire;
+        CHECK_INT(step(queue, 1, &object, i == 0, i == 0 ? &user : NULL, &chain->events[i]), CL_SUCCESS);
+    }
+}
+
+/* All are over when the user event is set; each gives its event back. */
+static void chain_end(struct chain *chain)
+{
+    for (int i = 0; chain->steps[i]; i++) {
+        clWaitForEvents(1, &chain->events[i]);
+        chain->statuses[i] = rig_event_status(chain->events[i]);
+        CHECK(chain->statuses[i] <= CL_COMPLETE);
+        CHECK_INT(clReleaseEvent(chain->events[i]), CL_SUCCESS);
+    }
+}
+
+/* Whether OpenCL has the object in the end, by what the events say; each step that took place follows one of the other
+ * kind. */
+static bool chain_leaves_acquired(const struct chain *chain)
+{
+    bool acquired = true;
+    for (int i = 0; chain->steps[i]; i++) {
+        if (chain->statuses[i] != CL_COMPLETE)
+            continue;
+        CHECK_INT(acquired, chain->steps[i] == 'R');
+        acquired = chain->steps[i] == 'A';
+    }
+    return acquired;
+}
+
+/* The object works as ever, and what OpenCL has written before is not lost: with the next release it is Direct3D's. */
+static void check_after(const struct rig *rig, const struct shared *shared, bool acquired, unsigned written)
+{
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    cl_mem object = shared->object;
+    CHECK_INT(rig->acquire(queue, 1, &object, 0, NULL, NULL), acquired ? rig->api->already_acquired : CL_SUCCESS);
+    CHECK(cl_has(queue, shared, written));
+    CHECK_INT(rig->release(queue, 1, &object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(queue, 1, &object, 0, NULL, NULL), rig->api->not_acquired);
+    d3d_has(rig, shared, written);
+    struct rig fresh = *rig;
+    fresh.queue = queue;
+    CHECK(round_trip(&fresh, shared, written, written + 1));
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+}
+
+static bool open_written(const struct rig *rig, enum kind kind, struct shared *shared)
+{
+    unsigned char bytes[SHARED_BYTES];
+    rig_pattern(bytes, sizeof(bytes), 2);
+    if (!shared_open(rig, kind, 1, shared))
+        return false;
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    queue_wait(rig->queue);
+    return true;
+}
+
+static void user_event_fails(const struct rig *rig, enum kind kind, const char *steps, cl_command_queue_properties properties)
+{
+    struct shared shared;
+    struct chain chain = {.steps = steps};
+    if (!open_written(rig, kind, &shared))
+        return;
+    cl_command_queue queue = make_queue(rig, rig->context, properties);
+    cl_event user = user_event(rig->context);
+    chain_enqueue(rig, queue, shared.object, user, &chain);
+    CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
+    chain_end(&chain);
+    CHECK(chain.statuses[0] < 0);
+    check_after(rig, &shared, chain_leaves_acquired(&chain), 2);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+SHARING_CASE(in_order, 0)
+{
+    for (int i = 0; i < CHAINS; i++)
+        for (int kind = 0; kind < KINDS; kind++)
+            user_event_fails(rig, (enum kind)kind, chains[i], 0);
+}
+
+SHARING_CASE(out_of_order, RIG_OUT_OF_ORDER)
+{
+    for (int i = 0; i < CHAINS; i++)
+        for (int kind = 0; kind < KINDS; kind++)
+            user_event_fails(rig, (enum kind)kind, chains[i], CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+/* The first of two user events fails, for which the release waits; the acquire behind it waits for the second. */
+SHARING_CASE(first_of_two, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (int order = 0; order < 2; order++) {
+            struct shared shared;
+            cl_event users[2] = {user_event(rig->context), user_event(rig->context)};
+            cl_command_queue queues[2] = {make_queue(rig, rig->context, 0), make_queue(rig, rig->context, 0)};
+            struct chain chain = {.steps = "RA"};
+            if (!open_written(rig, (enum kind)kind, &shared))
+                continue;
+            CHECK_INT(rig->release(queues[0], 1, &shared.object, 1, &users[0], &chain.events[0]), CL_SUCCESS);
+            CHECK_INT(rig->acquire(queues[1], 1, &shared.object, 1, &users[1], &chain.events[1]), CL_SUCCESS);
+            CHECK_INT(clSetUserEventStatus(users[order], order ? CL_COMPLETE : -5), CL_SUCCESS);
+            CHECK_INT(clSetUserEventStatus(users[!order], order ? -5 : CL_COMPLETE), CL_SUCCESS);
+            chain_end(&chain);
+            CHECK(chain.statuses[0] < 0);
+            check_after(rig, &shared, chain_leaves_acquired(&chain), 2);
+            for (int i = 0; i < 2; i++) {
+                CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+                CHECK_INT(clReleaseEvent(users[i]), CL_SUCCESS);
+            }
+            shared_close(&shared);
+        }
+    }
+}
+
+/* An acquire whose own bytes wait for the user event that fails, with a chain behind it: Direct3D has the object again. */
+SHARING_CASE(acquire_and_chain, 0)
+{
+    for (int i = 0; i < CHAINS; i++) {
+        for (int kind = 0; kind < KINDS; kind++) {
+            struct shared shared;
+            struct chain chain = {.steps = chains[i]};
+            if (!shared_open(rig, (enum kind)kind, 1, &shared))
+                continue;
+            cl_command_queue queue = make_queue(rig, rig->context, 0);
+            cl_event user = user_event(rig->context), first = NULL;
+            CHECK_INT(rig->acquire(queue, 1, &shared.object, 1, &user, &first), CL_SUCCESS);
+            chain_enqueue(rig, queue, shared.object, user, &chain);
+            CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
+            chain_end(&chain);
+            CHECK(rig_event_status(first) < 0);
+            for (int k = 0; chain.steps[k]; k++)
+                CHECK(chain.statuses[k] < 0 || chain.steps[k] == 'A');
+            CHECK_INT(clReleaseEvent(first), CL_SUCCESS);
+            d3d_has(rig, &shared, 1);
+            CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+            CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+            shared_close(&shared);
+        }
+    }
+}
+
+/* ---- new objects join a chain ---- */
+
+/* One object is on its way back, and comes again together with one that was never acquired: its staging copy and rows are
+ * made then, in the size that its format needs. */
+static void joins(const struct rig *rig, const struct rig_desc *desc)
+{
+    void *textures[2];
+    cl_mem objects[2];
+    unsigned char bytes[2][4096], expected[4096];
+    const size_t region[3] = {desc->width, desc->height, 1}, size = rig_bytes(desc, 0);
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    cl_event user = user_event(rig->context), last = NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        cl_int status = 1;
+        textures[i] = rig_make(rig, rig->device, desc, NULL);
+        objects[i] = rig->create_2d(rig->context, 0, textures[i], 0, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        rig_pattern_for(desc->format, bytes[i], size, 5 + i);
+    }
+    CHECK_INT(rig->acquire(queue, 1, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueBarrierWithWaitList(queue, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(queue, 1, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(queue, 2, objects, 0, NULL, NULL), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clEnqueueWriteImage(queue, objects[i], CL_FALSE, no_origin(), region, 0, 0, bytes[i], 0, NULL, NULL),
+                  CL_SUCCESS);
+    CHECK_INT(rig->release(queue, 2, objects, 0, NULL, &last), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &last), CL_SUCCESS);
+    for (unsigned i = 0; i < 2; i++) {
+        rig_read(rig, textures[i], desc, 0, expected);
+        CHECK_MEM(expected, bytes[i], size);
+        CHECK_INT(clReleaseMemObject(objects[i]), CL_SUCCESS);
+        rig_release(textures[i]);
+    }
+    CHECK_INT(clReleaseEvent(last), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+}
+
+SHARING_CASE(new_object, 0)
+{
+    static const DXGI_FORMAT formats[] = {DXGI_FORMAT_R8G8B8A8_UINT, DXGI_FORMAT_R32G32_FLOAT, DXGI_FORMAT_R16G16_UNORM,
+                                          DXGI_FORMAT_R8_UNORM, DXGI_FORMAT_R8G8_SNORM};
+    for (unsigned i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        const struct rig_desc desc = {.format = formats[i], .width = 23, .height = 17};
+        joins(rig, &desc);
+    }
+}
+
+/* ---- between two queues ---- */
+
+/* An object that was never acquired comes with one that is on its way back, and is released in another queue: the release
+ * comes after the acquire's bytes. */
+SHARING_CASE(release_in_another_queue, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared, fresh;
+        cl_event user = user_event(rig->context), ends[2] = {NULL, NULL};
+        cl_command_queue queues[2] = {make_queue(rig, rig->context, 0), make_queue(rig, rig->context, 0)};
+        if (!open_written(rig, (enum kind)kind, &shared) || !shared_open(rig, (enum kind)kind, 4, &fresh))
+            continue;
+        const cl_mem both[2] = {shared.object, fresh.object};
+        CHECK_INT(rig->release(queues[0], 1, both, 1, &user, NULL), CL_SUCCESS);
+        CHECK_INT(rig->acquire(queues[0], 2, both, 0, NULL, NULL), CL_SUCCESS);
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(rig->release(queues[i], 1, &both[i], 0, NULL, &ends[i]), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        for (int i = 0; i < 2; i++) {
+            CHECK_INT(clWaitForEvents(1, &ends[i]), CL_SUCCESS);
+            CHECK_INT(clReleaseEvent(ends[i]), CL_SUCCESS);
+            CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+        }
+        d3d_has(rig, &shared, 2);
+        d3d_has(rig, &fresh, 4);
+        CHECK(round_trip(rig, &fresh, 4, 5));
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        shared_close(&fresh);
+        shared_close(&shared);
+    }
+}
+
+/* Whether a command of an out-of-order queue goes past one that a user event holds. NVIDIA's driver lets none. */
+static bool goes_past_held(const struct rig *rig)
+{
+    static const cl_uint zero = 0;
+    cl_int status = 1;
+    cl_event user = user_event(rig->context), written = NULL;
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, sizeof(zero), NULL, &status);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    for (int i = 0; i < 1000 && rig_event_status(written) > CL_COMPLETE; i++)
+        pause_ms(1);
+    const bool past = rig_event_status(written) == CL_COMPLETE;
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &written), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    return past;
+}
+
+/* A deferred acquire in an out-of-order queue waits for no other command of that queue. */
+SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
+{
+    if (!goes_past_held(rig)) {
+        SKIP("the driver lets no command go past a held one");
+        return;
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        cl_event users[2] = {user_event(rig->context), user_event(rig->context)}, held = NULL, acquired = NULL;
+        cl_command_queue queue = make_queue(rig, rig->context, 0);
+        if (!open_written(rig, (enum kind)kind, &shared))
+            continue;
+        CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &users[0], &held), CL_SUCCESS);
+        CHECK_INT(rig->release(queue, 1, &shared.object, 1, &users[1], NULL), CL_SUCCESS);
+        CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(users[1], CL_COMPLETE), CL_SUCCESS);
+        for (int i = 0; i < 5000 && rig_event_status(acquired) > CL_COMPLETE; i++)
+            pause_ms(1);
+        CHECK_INT(rig_event_status(acquired), CL_COMPLETE);
+        CHECK(rig_event_status(held) > CL_COMPLETE);
+        CHECK_INT(clSetUserEventStatus(users[0], CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &held), CL_SUCCESS);
+        check_after(rig, &shared, true, 2);
+        CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(clReleaseEvent(users[i]), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+        shared_close(&shared);
+    }
+}
+
+#ifndef _WIN32
+/* ---- Direct3D fails in a chain ---- */
+
+/* The n-th map from the moment on at which the user event is set. */
+static void map_fails(const struct rig *rig, enum kind kind, const char *steps, unsigned nth)
+{
+    struct shared shared;
+    struct chain chain = {.steps = steps};
+    if (!open_written(rig, kind, &shared))
+        return;
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    cl_event user = user_event(rig->context);
+    chain_enqueue(rig, queue, shared.object, user, &chain);
+    fake_d3d_fail("Map", nth, E_FAIL);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    chain_end(&chain);
+    fake_d3d_reset();
+    CHECK_INT(chain.statuses[0], CL_COMPLETE);
+    check_after(rig, &shared, chain_leaves_acquired(&chain), 2);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+SHARING_CASE(map, 0)
+{
+    for (int i = 1; i < CHAINS; i++)
+        for (int kind = 0; kind < KINDS; kind++)
+            for (unsigned nth = 1; nth <= 2; nth++)
+                map_fails(rig, (enum kind)kind, chains[i], nth);
+}
+#endif
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("a user event fails", in_order),
+    SHARING_TESTS("a user event fails, out of order", out_of_order),
+    SHARING_TESTS("the first of two user events fails", first_of_two),
+    SHARING_TESTS("the user event of the acquire fails", acquire_and_chain),
+    SHARING_TESTS("a new object joins", new_object),
+    SHARING_TESTS("a release in another queue", release_in_another_queue),
+    SHARING_TESTS("beside a held command", beside_a_held_command),
+#ifndef _WIN32
+    SHARING_TESTS("a map fails", map),
+#endif
+};
+
+TAP_MAIN(tests)

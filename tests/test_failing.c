@@ -1,0 +1,256 @@
+/* Commands that fail since a user event before them has failed, in each way that a program can lose sight of them: drivers
+ * must be kept from ending the process, and what comes after must work. */
+#include "sharing.h"
+
+/* Rounds of each case: what is given back too early shows when its memory serves again. */
+enum { ROUNDS = 20 };
+
+static void fail_event(cl_event event)
+{
+    CHECK_INT(clSetUserEventStatus(event, -5), CL_SUCCESS);
+}
+
+static void set_event(cl_event event)
+{
+    CHECK_INT(clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
+}
+
+static void drop_event(cl_event event)
+{
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+}
+
+static cl_event marker(cl_command_queue queue, cl_uint count, const cl_event *wait)
+{
+    cl_event event = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, count, wait, &event), CL_SUCCESS);
+    return event;
+}
+
+/* The body of a case, for one queue. It leaves nothing in the queue that may still wait. */
+typedef void (*round_fn)(const struct rig *rig, cl_command_queue queue, struct shared *shared);
+
+/* Runs a case in queues of both kinds, as far as the device has them, with a cycle of the object after each round. */
+static void in_queues(struct rig *rig, round_fn body)
+{
+    const cl_command_queue_properties kinds[] = {0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE};
+    cl_command_queue_properties known = 0;
+    struct shared shared;
+    CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(known), &known, NULL), CL_SUCCESS);
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        if ((kinds[kind] & known) != kinds[kind])
+            continue;
+        cl_command_queue queue = make_queue(rig, rig->context, kinds[kind]);
+        unsigned char pixel = 2;
+        for (int i = 0; i < ROUNDS; i++) {
+            body(rig, queue, &shared);
+            d3d_fill(rig, &shared, pixel);
+            CHECK(round_trip(rig, &shared, pixel, pixel + 1u));
+            pixel++;
+        }
+        queue_wait(queue);
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    }
+    shared_close(&shared);
+}
+
+/* ---- the application's own commands ---- */
+
+static void nobody_asks(const struct rig *rig, cl_command_queue queue, struct shared *shared)
+{
+    cl_event user = user_event(rig->context);
+    (void)shared;
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, NULL), CL_SUCCESS);
+    fail_event(user);
+    drop_event(user);
+}
+
+SHARING_CASE(without_events, 0)
+{
+    in_queues(rig, nobody_asks);
+}
+
+static void dropped_at_once(const struct rig *rig, cl_command_queue queue, struct shared *shared)
+{
+    cl_event user = user_event(rig->context);
+    (void)shared;
+    drop_event(marker(queue, 1, &user));
+    drop_event(marker(queue, 0, NULL));
+    fail_event(user);
+    drop_event(user);
+}
+
+SHARING_CASE(events_dropped_at_once, 0)
+{
+    in_queues(rig, dropped_at_once);
+}
+
+/* The event of what has failed goes while another event of its list is pending still. */
+static void behind_two(const struct rig *rig, cl_command_queue queue, struct shared *shared)
+{
+    const cl_event users[] = {user_event(rig->context), user_event(rig->context)};
+    cl_event both = marker(queue, 2, users), next;
+    (void)shared;
+    fail_event(users[0]);
+    /* NVIDIA's driver waits for the second event all the same. */
+    for (int i = 0; i < 20 && rig_event_status(both) > CL_COMPLETE; i++)
+        pause_ms(1);
+    drop_event(both);
+    next = marker(queue, 0, NULL);
+    set_event(users[1]);
+    clWaitForEvents(1, &next); /* with NVIDIA's driver it fails as well: it comes after a failed command */
+    CHECK(rig_event_status(next) <= CL_COMPLETE);
+    drop_event(next);
+    drop_event(users[0]);
+    drop_event(users[1]);
+}
+
+SHARING_CASE(one_of_two_fails, 0)
+{
+    in_queues(rig, behind_two);
+}
+
+/* The same, where the other one is a command before it in its queue. */
+static void later_one(const struct rig *rig, cl_command_queue queue, struct shared *shared)
+{
+    cl_event first = user_event(rig->context), second = user_event(rig->context);
+    cl_event waits = marker(queue, 1, &first), fails = marker(queue, 1, &second), all = marker(queue, 0, NULL);
+    (void)shared;
+    fail_event(second);
+    drop_event(fails);
+    drop_event(all);
+    set_event(first);
+    CHECK_INT(clWaitForEvents(1, &waits), CL_SUCCESS);
+    drop_event(waits);
+    drop_event(first);
+    drop_event(second);
+}
+
+SHARING_CASE(later_one_fails, 0)
+{
+    in_queues(rig, later_one);
+}
+
+/* ---- acquire and release ---- */
+
+/* The object is Direct3D's again, whatever the driver let the commands come to. */
+static void give_back(const struct rig *rig, const struct shared *shared)
+{
+    const cl_int status = release_one(rig, shared->object);
+    CHECK(status == CL_SUCCESS || status == rig->api->not_acquired);
+}
+
+static void acquire_fails(const struct rig *rig, cl_command_queue queue, struct shared *shared)
+{
+    cl_event user = user_event(rig->context), acquired = NULL;
+    CHECK_INT(rig->acquire(queue, 1, &shared->object, 1, &user, &acquired), CL_SUCCESS);
+    fail_event(user);
+    clWaitForEvents(1, &acquired); /* NVIDIA's driver takes a failed event for a complete one */
+    CHECK(rig_event_status(acquired) < 0);
+    drop_event(acquired);
+    drop_event(user);
+    CHECK_INT(release_one(rig, shared->object), rig->api->not_acquired);
+}
+
+SHARING_CASE(acquires, 0)
+{
+    in_queues(rig, acquire_fails);
+}
+
+/* Whole cycles behind an event that fails, and other work that still waits then. */
+static void cycles_fail(const struct rig *rig, cl_command_queue queue, struct shared *shared)
+{
+    cl_event user = user_event(rig->context), other = user_event(rig->context);
+    cl_event waits = marker(queue, 1, &other);
+    unsigned char bytes[SHARED_BYTES] = {0};
+    CHECK_INT(rig->acquire(queue, 1, &shared->object, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(cl_write(queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(queue, 1, &shared->object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(queue, 1, &shared->object, 0, NULL, NULL), CL_SUCCESS);
+    fail_event(user);
+    set_event(other);
+    drop_event(waits);
+    drop_event(user);
+    drop_event(other);
+    give_back(rig, shared);
+}
+
+SHARING_CASE(cycles, 0)
+{
+    in_queues(rig, cycles_fail);
+}
+
+/* A release behind a command that fails, while another waits before it. */
+static void release_fails(const struct rig *rig, cl_command_queue queue, struct shared *shared)
+{
+    cl_event user = user_event(rig->context), other = user_event(rig->context), released = NULL;
+    CHECK_INT(rig->acquire(queue, 1, &shared->object, 0, NULL, NULL), CL_SUCCESS);
+    drop_event(marker(queue, 1, &other));
+    CHECK_INT(rig->release(queue, 1, &shared->object, 1, &user, &released), CL_SUCCESS);
+    fail_event(user);
+    drop_event(released);
+    set_event(other);
+    drop_event(user);
+    drop_event(other);
+    give_back(rig, shared);
+}
+
+SHARING_CASE(releases, 0)
+{
+    in_queues(rig, release_fails);
+}
+
+/* ---- the order of a queue ---- */
+
+/* What was enqueued before a command that has failed still comes before what is enqueued after it. */
+SHARING_CASE(order_is_kept, 0)
+{
+    struct slow_work work;
+    struct shared shared;
+    if (!slow_open(rig, &work))
+        return;
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared)) {
+        slow_close(&work);
+        return;
+    }
+    cl_event begins = user_event(rig->context), fails = user_event(rig->context), released = NULL;
+    cl_event first = marker(rig->queue, 1, &begins), slow, last;
+    unsigned char bytes[SHARED_BYTES];
+    rig_pattern(bytes, sizeof(bytes), 2);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    slow = slow_start(&work, rig->queue);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    last = marker(rig->queue, 1, &fails);
+    fail_event(fails);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+    set_event(begins);
+    /* The bytes are with Direct3D, or the release says that they are not. */
+    CHECK(clWaitForEvents(1, &released) != CL_SUCCESS || d3d_has(rig, &shared, 2));
+    queue_wait(rig->queue);
+    drop_event(first);
+    drop_event(slow);
+    drop_event(last);
+    drop_event(released);
+    drop_event(begins);
+    drop_event(fails);
+    give_back(rig, &shared);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("commands without events", without_events),
+    SHARING_TESTS("events that are given back at once", events_dropped_at_once),
+    SHARING_TESTS("one of two events fails", one_of_two_fails),
+    SHARING_TESTS("a later command fails first", later_one_fails),
+    SHARING_TESTS("acquires", acquires),
+    SHARING_TESTS("cycles", cycles),
+    SHARING_TESTS("releases", releases),
+    SHARING_TESTS("the order of a queue", order_is_kept),
+};
+
+TAP_MAIN(tests)

@@ -1,0 +1,319 @@
+/* Every scenario with every fault, each once, in turn: each allocation of cld3d fails, each call of Direct3D and of the
+ * OpenCL below fails, is slow or is lost, each command's event ends in an error or late. After each the scenario checks
+ * what the specification and docs/behaviour.md promise (world.c), nothing may be left, and the same scenario without a
+ * fault has to pass in the same process.
+ *
+ *     test_faults [TEXT]                           all faults of the scenarios whose names hold the text
+ *     CLD3D_TEST_FAULTS_EVERY=7 test_faults        every seventh
+ *     CLD3D_TEST_FAULTS_ONLY=KIND:N test_faults TEXT    one
+ *
+ * Each scenario runs in a process of its own, which a crash or a hang ends; the next one goes on behind that fault. */
+#define _GNU_SOURCE /* backtrace, gettid */
+#include "faults/scenarios.h"
+
+#include "fake_d3d.h"
+#include "tap.h"
+
+#include <dirent.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct tap_case tap_case;
+
+/* What a child tells its parent, and where it is. Shared memory. */
+static struct progress {
+    atomic_uint kind, n; /* of the run at work */
+    atomic_bool over;
+    atomic_uint beat;    /* grows with each run */
+    atomic_int failures;
+    atomic_uint injected[FAULT_KINDS], failed[FAULT_KINDS];
+} *progress;
+
+static const struct scenario *running;
+static unsigned every = 1, only_kind = FAULT_KINDS, only_n;
+
+/* ---- the watchdog ---- */
+
+enum { HUNG_SECONDS = 20 };
+
+static void say_where(int number)
+{
+    void *frames[40];
+    (void)number;
+    const int count = backtrace(frames, 40);
+    backtrace_symbols_fd(frames, count, STDOUT_FILENO);
+    (void)!write(STDOUT_FILENO, "--\n", 3);
+}
+
+static void show_all_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    const struct timespec while_it_prints = {0, 200000000};
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        if (task->d_name[0] == '.')
+            continue;
+        syscall(SYS_tgkill, getpid(), atoi(task->d_name), SIGUSR2);
+        nanosleep(&while_it_prints, NULL);
+    }
+}
+
+static void *watch(void *data)
+{
+    const struct timespec second = {1, 0};
+    unsigned seen = 0, still = 0;
+    (void)data;
+    while (still < HUNG_SECONDS) {
+        nanosleep(&second, NULL);
+        const unsigned now = atomic_load(&progress->beat);
+        still = now == seen ? still + 1 : 0;
+        seen = now;
+    }
+    printf("# hangs after %s; the threads are here:\n", fault_struck() ? fault_struck() : "no fault");
+    fflush(stdout);
+    show_all_threads();
+    _exit(99);
+}
+
+/* ---- one run ---- */
+
+struct level {
+    int blocks, handles[FAULT_HANDLES];
+    unsigned direct3d;
+};
+
+static struct level level(void)
+{
+    struct level now = {.blocks = fault_live_blocks(), .direct3d = fake_d3d_live()};
+    for (int i = 0; i < FAULT_HANDLES; i++)
+        now.handles[i] = fault_live((enum fault_handle)i);
+    return now;
+}
+
+/* How much more is alive of anything. The record of a context that the driver holds a little longer than the program, two
+ * blocks of memory, stays until its address comes again: so much may stay of each run. */
+enum { CONTEXT_BLOCKS = 2 };
+
+static int growth(const struct level *from, const struct level *to)
+{
+    int most = (to->blocks - from->blocks) / (CONTEXT_BLOCKS + 1);
+    for (int i = 0; i < FAULT_HANDLES; i++)
+        most = to->handles[i] - from->handles[i] > most ? to->handles[i] - from->handles[i] : most;
+    return most > (int)(to->direct3d - from->direct3d) ? most : (int)(to->direct3d - from->direct3d);
+}
+
+/* Threads of the driver, and cld3d's for callbacks, may still give something back. */
+static struct level settled_level(const struct level *wanted)
+{
+    const struct timespec millisecond = {0, 1000000};
+    struct level now = level();
+    for (int i = 0; i < 200 && growth(wanted, &now) > 0; i++) {
+        nanosleep(&millisecond, NULL);
+        now = level();
+    }
+    return now;
+}
+
+static void say_growth(const struct level *from, const struct level *to)
+{
+    printf("# left: %d blocks of memory, %d objects of Direct3D\n", to->blocks - from->blocks,
+           (int)(to->direct3d - from->direct3d));
+    for (int i = 0; i < FAULT_HANDLES; i++)
+        if (to->handles[i] != from->handles[i])
+            printf("# left: %d %s\n", to->handles[i] - from->handles[i], fault_handle_name((enum fault_handle)i));
+    fake_d3d_list_live(stdout, "# alive: ");
+}
+
+static void no_violation(void)
+{
+    if (!CHECK_INT(fake_d3d_violations(), 0))
+        printf("# %s\n", fake_d3d_last_violation());
+    fake_d3d_forget_violations();
+}
+
+/* After how many faults a run without any comes: the drivers' compilers take their time in some scenarios. */
+static unsigned clean_every = 1;
+
+static void clean_run(void)
+{
+    struct timespec from, to;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    scenario_run(running, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    clean_every = 1 + (unsigned)((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000) / 20;
+    no_violation();
+}
+
+/* What one run leaves more than the one before may be kept for the next one, as records and staging copies are; what grows
+ * with each is lost. */
+enum { REPEATS = 4 };
+
+static void nothing_lost(enum fault_kind kind, unsigned n, const struct level *before)
+{
+    struct level first = settled_level(before), now = first;
+    if (growth(before, &first) <= 0)
+        return;
+    for (int i = 0; i < REPEATS && growth(&first, &now) >= i; i++) {
+        fault_arm(kind, n);
+        scenario_run(running, &kind);
+        fault_disarm();
+        now = settled_level(&first);
+    }
+    if (!CHECK(growth(&first, &now) < REPEATS))
+        say_growth(before, &now);
+}
+
+/* False: the scenario has fewer calls. */
+static bool faulty_run(enum fault_kind kind, unsigned n)
+{
+    static unsigned since_clean;
+    char remark[300];
+    const int before = atomic_load(&tap_case.failures);
+    const struct level level_before = level();
+    fault_arm(kind, n);
+    scenario_run(running, &kind);
+    const char *struck = fault_struck();
+    const unsigned long place = fault_place();
+    fault_disarm();
+    no_violation();
+    nothing_lost(kind, n, &level_before);
+    const int after = atomic_load(&tap_case.failures);
+    if (struck && (after != before || ++since_clean >= clean_every)) {
+        since_clean = 0;
+        clean_run();
+    }
+    if (atomic_load(&tap_case.failures) == before)
+        return struck != NULL;
+    snprintf(remark, sizeof(remark), "# the above: %s, %s: %d:%u, %s%s", running->name, fault_name(kind), (int)kind, n,
+             struck ? struck : "nothing struck", after == before ? ", in the run after it" : "");
+    tap_line(remark);
+    if (place)
+        printf("# addr2line -fie build/linux/tests/faults/libcld3d_faults.so 0x%lx\n", place);
+    atomic_fetch_add(&progress->failed[kind], 1);
+    return struck != NULL;
+}
+
+/* How many calls a run has that a kind can strike. */
+static unsigned calls_of(enum fault_kind kind)
+{
+    fault_arm(kind, 0);
+    scenario_run(running, NULL);
+    const unsigned calls = fault_count(kind);
+    fault_disarm();
+    return calls;
+}
+
+static void run_kind(enum fault_kind kind, unsigned n)
+{
+    const unsigned calls = calls_of(kind);
+    for (; n <= calls; n++) {
+        if (only_n ? n != only_n : (n + (unsigned)(running - scenarios) + (unsigned)kind) % every)
+            continue;
+        atomic_store(&progress->kind, (unsigned)kind);
+        atomic_store(&progress->n, n);
+        atomic_fetch_add(&progress->beat, 1);
+        if (faulty_run(kind, n))
+            atomic_fetch_add(&progress->injected[kind], 1);
+    }
+}
+
+/* ---- a process for each scenario ---- */
+
+static int child(unsigned kind, unsigned n)
+{
+    pthread_t watchdog;
+    signal(SIGUSR2, say_where);
+    CHECK_INT(pthread_create(&watchdog, NULL, watch, NULL), 0);
+    /* What is made once in a process is made now. */
+    fault_disarm();
+    scenario_run(running, NULL);
+    clean_run();
+    for (; kind < FAULT_KINDS; kind++, n = 1)
+        if (only_kind == FAULT_KINDS || kind == only_kind)
+            run_kind((enum fault_kind)kind, n);
+    atomic_store(&progress->failures, atomic_load(&tap_case.failures));
+    atomic_store(&progress->over, true);
+    return 0;
+}
+
+/* Runs a child from one fault on. Tells whether it came to its end; else it is noted where it did not. */
+static bool ran_through(unsigned kind, unsigned n)
+{
+    char remark[200];
+    int status = 0;
+    atomic_store(&progress->over, false);
+    atomic_store(&progress->failures, 0);
+    atomic_store(&progress->kind, kind);
+    atomic_store(&progress->n, 0);
+    fflush(stdout);
+    const pid_t process = fork();
+    if (process == 0)
+        exit(child(kind, n));
+    if (!CHECK(process > 0) || !CHECK_INT(waitpid(process, &status, 0), process))
+        return true;
+    atomic_fetch_add(&tap_case.failures, atomic_load(&progress->failures));
+    if (status == 0 && atomic_load(&progress->over))
+        return true;
+    CHECK(!"the process came to its end");
+    snprintf(remark, sizeof(remark), "# it ended with status %x: %s, %s: %u:%u", (unsigned)status, running->name,
+             fault_name((enum fault_kind)atomic_load(&progress->kind)), atomic_load(&progress->kind),
+             atomic_load(&progress->n));
+    tap_line(remark);
+    atomic_fetch_add(&progress->failed[atomic_load(&progress->kind)], 1);
+    return atomic_load(&progress->over) || atomic_load(&progress->n) == 0;
+}
+
+static void run_scenario(void)
+{
+    unsigned kind = 0, n = 1;
+    while (!ran_through(kind, n)) {
+        kind = atomic_load(&progress->kind);
+        n = atomic_load(&progress->n) + 1;
+    }
+}
+
+static void report(void)
+{
+    unsigned injected = 0, failed = 0;
+    for (int kind = 0; kind < FAULT_KINDS; kind++) {
+        const unsigned i = atomic_load(&progress->injected[kind]), f = atomic_load(&progress->failed[kind]);
+        printf("# %-24s %6u injected, %6u survived\n", fault_name((enum fault_kind)kind), i, i - (f < i ? f : i));
+        injected += i;
+        failed += f;
+    }
+    printf("# %-24s %6u injected, %6u survived\n", "all", injected, injected - (failed < injected ? failed : injected));
+}
+
+static void read_settings(void)
+{
+    const char *text = getenv("CLD3D_TEST_FAULTS_EVERY");
+    if (text && atoi(text) > 0)
+        every = (unsigned)atoi(text);
+    text = getenv("CLD3D_TEST_FAULTS_ONLY");
+    if (text)
+        sscanf(text, "%u:%u", &only_kind, &only_n);
+}
+
+int main(int argc, char **argv)
+{
+    int ran = 0;
+    bool fine = true;
+    read_settings();
+    progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    tap_line("TAP version 13");
+    for (unsigned i = 0; i < scenario_count; i++) {
+        const struct tap_test test = {scenarios[i].name, run_scenario};
+        running = &scenarios[i];
+        if (tap_is_wanted(&test, argc, argv) && !tap_run_case(&test, ++ran))
+            fine = false;
+    }
+    report();
+    printf("1..%d\n", ran);
+    return fine ? 0 : 1;
+}

@@ -1,0 +1,126 @@
+/* Where NVIDIA's driver answers otherwise than the specification says, contexts with interop answer as specified. The
+ * driver is a real one under a layer (like_nvidia.c); the first case runs this program again over it. */
+#include "sharing.h"
+
+#define UNKNOWN_PROPERTY 0x4711
+
+static bool over_layer(void)
+{
+    if (getenv("CLD3D_TEST_OVER_LIKE_NVIDIA"))
+        return true;
+    SKIP("only as a part of the first case");
+    return false;
+}
+
+static void again(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_LIKE_NVIDIA");
+    if (getenv("CLD3D_TEST_OVER_LIKE_NVIDIA")) {
+        SKIP("runs the cases below");
+        return;
+    }
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
+        return;
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
+    CHECK_INT(run_again("like NVIDIA:", "OPENCL_LAYERS", layers), 10);
+    test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
+}
+
+/* Both functions with a list. */
+static void make(const struct rig *rig, const cl_context_properties *list, cl_int code)
+{
+    for (int by_type = 0; by_type < 2; by_type++) {
+        cl_int status = 1;
+        cl_context context = by_type ? clCreateContextFromType(list, CL_DEVICE_TYPE_ALL, NULL, NULL, &status)
+                                     : clCreateContext(list, 1, &rig->cl_device, NULL, NULL, &status);
+        CHECK_INT(status, code);
+        if (CHECK_INT(context != NULL, code == CL_SUCCESS) && context)
+            CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    }
+}
+
+SHARING_CASE(unknown_property, RIG_NO_CONTEXT)
+{
+    const cl_context_properties list[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
+                                          rig->api->context_device, (cl_context_properties)rig->device,
+                                          UNKNOWN_PROPERTY, 1, 0};
+    const ULONG refs = rig_refs(rig->device);
+    if (!over_layer())
+        return;
+    make(rig, list, CL_INVALID_PROPERTY);
+    CHECK_INT(rig_refs(rig->device), refs);
+    /* What is wrong with other arguments keeps its code. */
+    cl_int status = 1;
+    CHECK(clCreateContext(list, 0, NULL, NULL, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_VALUE);
+}
+
+SHARING_CASE(no_platform, RIG_NO_CONTEXT)
+{
+    const cl_context_properties list[] = {rig->api->context_device, (cl_context_properties)rig->device, 0};
+    if (over_layer())
+        make(rig, list, CL_SUCCESS);
+}
+
+SHARING_CASE(null_event, 0)
+{
+    const cl_event null = NULL;
+    cl_event event = NULL;
+    if (!over_layer())
+        return;
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &null, &event), CL_INVALID_EVENT_WAIT_LIST);
+    CHECK(event == NULL);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+}
+
+/* An acquire behind an event that fails has failed, though the driver waits without an error. */
+SHARING_CASE(failed_event, 0)
+{
+    struct shared shared;
+    cl_int status = 1;
+    if (!over_layer() || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event gate = clCreateUserEvent(rig->context, &status), acquired = NULL;
+    CHECK_INT(clSetUserEventStatus(gate, -5), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &gate, &acquired), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &acquired), CL_SUCCESS);
+    CHECK_INT(clGetEventInfo(acquired, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL), CL_SUCCESS);
+    CHECK_INT(status, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+SHARING_CASE(times, RIG_PROFILING)
+{
+    struct shared all[KINDS];
+    if (!over_layer() || !shared_open_all(rig, 1, all))
+        return;
+    const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
+    cl_event acquired = NULL;
+    cl_ulong start = 1, end = 0;
+    CHECK_INT(rig->acquire(rig->queue, KINDS, list, 0, NULL, &acquired), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &acquired), CL_SUCCESS);
+    CHECK_INT(clGetEventProfilingInfo(acquired, CL_PROFILING_COMMAND_START, sizeof(start), &start, NULL), CL_SUCCESS);
+    CHECK_INT(clGetEventProfilingInfo(acquired, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL), CL_SUCCESS);
+    CHECK(start <= end);
+    CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, KINDS, list, 0, NULL, NULL), CL_SUCCESS);
+    shared_close_all(all);
+}
+
+static const struct tap_test tests[] = {
+    {"over a driver that answers as NVIDIA's does", again},
+    SHARING_TESTS("like NVIDIA: an unknown property", unknown_property),
+    SHARING_TESTS("like NVIDIA: no platform is named", no_platform),
+    SHARING_TESTS("like NVIDIA: NULL in a wait list", null_event),
+    SHARING_TESTS("like NVIDIA: an acquire behind a failed event", failed_event),
+    SHARING_TESTS("like NVIDIA: an acquire ends after it began", times),
+};
+
+TAP_MAIN(tests)

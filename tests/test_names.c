@@ -1,0 +1,90 @@
+/* Functions that a program asks for by name where a driver gives them: a core function does what it does when it is called
+ * directly, and the setters of pointers take the place of what an argument named before. Run again over a layer that is
+ * such a driver (below.c). */
+#include "sharing.h"
+
+#include <CL/cl_icd.h>
+
+typedef cl_int(CL_API_CALL *set_pointer_fn)(cl_kernel, cl_uint, const void *);
+typedef cl_int(CL_API_CALL *set_address_fn)(cl_kernel, cl_uint, cl_ulong);
+
+static bool over_below(void)
+{
+    if (getenv("CLD3D_TEST_BELOW_NAMES"))
+        return true;
+    SKIP("only as a part of the first case");
+    return false;
+}
+
+static void again(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
+    if (getenv("CLD3D_TEST_BELOW_NAMES")) {
+        SKIP("runs the cases below");
+        return;
+    }
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
+        return;
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv("CLD3D_TEST_BELOW_NAMES", "1");
+    CHECK_INT(run_again("named:", "OPENCL_LAYERS", layers), 4);
+    test_setenv("CLD3D_TEST_BELOW_NAMES", NULL);
+}
+
+SHARING_CASE(core_functions, 0)
+{
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    cl_api_clEnqueueReadBuffer read;
+    if (!over_below() || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clEnqueueReadBuffer");
+    if (CHECK(address != NULL)) {
+        memcpy(&read, &address, sizeof(read));
+        CHECK_INT(read(rig->queue, shared.object, CL_TRUE, 0, SHARED_BYTES, bytes, 0, NULL, NULL), rig->api->not_acquired);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(read(rig->queue, shared.object, CL_TRUE, 0, SHARED_BYTES, bytes, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    }
+    /* What the driver does not give by name, nobody does. */
+    CHECK(clGetExtensionFunctionAddressForPlatform(rig->platform, "clNoSuchFunctionKHR") == NULL);
+    shared_close(&shared);
+}
+
+SHARING_CASE(pointers, 0)
+{
+    static const char *const names[] = {"clSetKernelArgMemPointerINTEL", "clSetKernelArgSVMPointerARM",
+                                        "clSetKernelArgDevicePointerEXT"};
+    const size_t one = 1;
+    struct shared shared;
+    set_pointer_fn set_pointer;
+    set_address_fn set_address;
+    if (!over_below() || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    cl_kernel kernel = rig_kernel(rig, "kernel void use(global uint *to) { to[0] = 1; }", "use");
+    for (unsigned i = 0; i < 3; i++) {
+        void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, names[i]);
+        if (!CHECK(address != NULL))
+            continue;
+        memcpy(&set_pointer, &address, sizeof(address));
+        memcpy(&set_address, &address, sizeof(address));
+        CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &shared.object), CL_SUCCESS);
+        CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), rig->api->not_acquired);
+        CHECK_INT(i < 2 ? set_pointer(kernel, 0, NULL) : set_address(kernel, 0, 0), CL_INVALID_ARG_VALUE);
+        CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), rig->api->not_acquired);
+        CHECK_INT(i < 2 ? set_pointer(kernel, 0, names) : set_address(kernel, 0, 4096), CL_SUCCESS);
+        CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+    }
+    queue_wait(rig->queue);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+static const struct tap_test tests[] = {
+    {"functions that a driver gives by name", again},
+    SHARING_TESTS("named: core functions", core_functions),
+    SHARING_TESTS("named: pointers as arguments", pointers),
+};
+
+TAP_MAIN(tests)

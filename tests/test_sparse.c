@@ -1,0 +1,107 @@
+/* Handles of a driver whose dispatch table has holes, as AMD's has: they are as good as any. The driver is a real one
+ * under a layer (sparse.c); the first case runs this program again over it. */
+#include "sharing.h"
+
+static bool is_sparse(const void *handle)
+{
+    return **(void *const *const *)handle == NULL;
+}
+
+static bool over_sparse(const struct rig *rig)
+{
+    if (getenv("CLD3D_TEST_OVER_SPARSE"))
+        return CHECK(is_sparse(rig->platform));
+    SKIP("only as a part of the first case");
+    return false;
+}
+
+static void again(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_SPARSE");
+    if (getenv("CLD3D_TEST_OVER_SPARSE")) {
+        SKIP("runs the cases below");
+        return;
+    }
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
+        return;
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv("CLD3D_TEST_OVER_SPARSE", "1");
+    CHECK_INT(run_again("sparse:", "OPENCL_LAYERS", layers), 6);
+    test_setenv("CLD3D_TEST_OVER_SPARSE", NULL);
+}
+
+SHARING_CASE(frames, 0)
+{
+    struct shared all[KINDS];
+    unsigned char bytes[SHARED_BYTES];
+    if (!over_sparse(rig) || !shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        cl_event acquired = NULL, written = NULL, released = NULL;
+        rig_pattern(bytes, sizeof(bytes), 9);
+        CHECK_INT(rig->acquire(rig->queue, 1, &all[kind].object, 0, NULL, &acquired), CL_SUCCESS);
+        CHECK(is_sparse(acquired));
+        CHECK_INT(cl_write(rig->queue, &all[kind], bytes, 1, &acquired, &written), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &all[kind].object, 1, &written, &released), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+        CHECK(d3d_has(rig, &all[kind], 9));
+        CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+    }
+    shared_close_all(all);
+}
+
+/* A release in one queue behind a user event of another. */
+SHARING_CASE(pending, 0)
+{
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    cl_event written = NULL, released = NULL;
+    if (!over_sparse(rig) || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 7);
+    cl_command_queue second = make_queue(rig, rig->context, 0);
+    cl_event user = user_event(rig->context);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+    CHECK_INT(cl_write(second, &shared, bytes, 1, &user, &written), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &written, &released), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 7));
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* Of a context without interop each handle is refused for what it is, not as garbage. */
+SHARING_CASE(handles_of_others, 0)
+{
+    struct shared shared;
+    cl_int status;
+    if (!over_sparse(rig) || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_context plain = clCreateContext(NULL, 1, &rig->cl_device, NULL, NULL, &status);
+    cl_command_queue queue = make_queue(rig, plain, 0);
+    cl_event event = user_event(plain);
+    CHECK_INT(rig->acquire(queue, 1, &shared.object, 0, NULL, NULL), CL_INVALID_CONTEXT);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &event, NULL), CL_INVALID_CONTEXT);
+    CHECK(rig->create_2d(plain, CL_MEM_READ_WRITE, shared.resource, 0, &status) == NULL);
+    CHECK_INT(status, rig->api->invalid_resource);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+static const struct tap_test tests[] = {
+    {"a driver's dispatch table may have holes", again},
+    SHARING_TESTS("sparse: frames with events", frames),
+    SHARING_TESTS("sparse: a release behind a user event", pending),
+    SHARING_TESTS("sparse: handles of a plain context", handles_of_others),
+};
+
+TAP_MAIN(tests)
