@@ -1,11 +1,11 @@
 # The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
 
-.PHONY: help build package demo demo-video bench profile check check-quick check-dxvk clean
+.PHONY: help build package demo demo-video bench profile bundle check check-quick check-dxvk fuzz faults soak clean
 .NOTPARALLEL:
 
-# For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, and DEPS=no to leave the packages
-# alone.
-export IMAGE VIDEO OPENCL QUICK DEPS
+# For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, the build of the faults, and DEPS=no
+# to leave the packages alone.
+export IMAGE VIDEO OPENCL QUICK BUILD DEPS
 
 help:
 	@echo "make build         compile all for Windows and Linux; what you use is in out/"
@@ -17,9 +17,16 @@ help:
 	@echo "make bench         compare with sharing by hand: out/bench.md, out/bench.csv, out/bench.png; about ten minutes"
 	@echo "                   (OPENCL=pocl or rusticl for one alone, QUICK=yes for small sizes and few rounds)"
 	@echo "make profile       tell what the time of a frame goes to, by thread and by whose code (SURFACE, PATTERN)"
+	@echo "make bundle        pack the tests and all they need for a machine with a GPU: out/cld3d-gpu-check.tar.xz"
 	@echo "make check         run all tests; the last line tells how many passed and failed"
 	@echo "make check-quick   run the tests that take less than two minutes together"
 	@echo "make check-dxvk    run the tests that use Direct3D over DXVK in place of Wine's own Direct3D"
+	@echo "make fuzz          run random sequences of calls beside a model of the specification for SECONDS (60), natively"
+	@echo "                   (SEED=number to repeat a run, OPENCL=pocl or rusticl for one alone)"
+	@echo "make faults        let each call of what lies below fail in turn, in all scenarios"
+	@echo "                   (OPENCL=pocl or rusticl, BUILD=linux-asan)"
+	@echo "make soak          share frames in eight threads for SECONDS (3600) and look for what is wrong or grows"
+	@echo "                   (OPENCL=pocl or rusticl)"
 	@echo "make clean         remove all that was built"
 	@echo
 	@echo "Each installs the Debian packages that it needs and that are missing (not with DEPS=no)."
@@ -55,6 +62,12 @@ profile:
 	@scripts/build x64
 	@scripts/profile "$(SURFACE)" "$(PATTERN)"
 
+bundle:
+	@scripts/deps bundle
+	@scripts/dxvk-fetch
+	@scripts/build x64 linux
+	@scripts/bundle
+
 check:
 	@scripts/deps check
 	@scripts/check
@@ -66,6 +79,19 @@ check-quick:
 check-dxvk:
 	@scripts/deps check
 	@scripts/check-dxvk
+
+fuzz:
+	@scripts/deps check
+	@scripts/build linux
+	@scripts/fuzz "$(or $(SECONDS),60)" $(SEED)
+
+faults:
+	@scripts/deps check
+	@scripts/faults
+
+soak:
+	@scripts/deps check
+	@scripts/soak "$(or $(SECONDS),3600)"
 
 clean:
 	@scripts/wine-stop --force

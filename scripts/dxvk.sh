@@ -5,11 +5,14 @@ dxvk_files=$dxvk/files
 dxvk_dlls="d3d9 d3d10core d3d11 dxgi"
 
 # Without Vulkan's other drivers and layers, so that it is the same everywhere. The driver's software renderer is the one
-# device that DXVK finds then.
+# device that DXVK finds then. With VULKAN=system it is what the machine has.
 dxvk_environment() {
     export WINEDLLOVERRIDES="$(echo $dxvk_dlls | tr ' ' ,)=n;$WINEDLLOVERRIDES"
-    export VK_DRIVER_FILES="$dxvk_files/lib/lavapipe.json" VK_LOADER_LAYERS_DISABLE='~implicit~'
-    export LD_LIBRARY_PATH="$dxvk_files/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    export VK_LOADER_LAYERS_DISABLE='~implicit~'
+    if [ "${VULKAN:-}" != system ]; then
+        export VK_DRIVER_FILES="$dxvk_files/lib/lavapipe.json"
+        export LD_LIBRARY_PATH="$dxvk_files/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    fi
     export DXVK_LOG_LEVEL="${DXVK_LOG_LEVEL:-none}" DXVK_LOG_PATH="${DXVK_LOG_PATH:-none}" DXVK_STATE_CACHE=disable
 }
 

@@ -73,10 +73,11 @@ drop_lock() {
 }
 
 # Everything that Wine, Mesa and PoCL would write in the user's home goes to build/, and nothing there has an effect.
+# Temporary files go to /tmp, where all look that find no TMPDIR. With any TMPDIR Wine 10 of Debian 13 aborts at its start.
 # Sound, menus, .NET and HTML are of no use here. What the user sets for WINEDLLOVERRIDES comes last, so it wins.
 wine_environment() {
-    export HOME="$root/build/home" TMPDIR=/tmp
-    unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME
+    export HOME="$root/build/home"
+    unset TMPDIR XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME
     export WINEPREFIX="$prefix" WINEARCH=win64 WINEDEBUG="${WINEDEBUG:--all}"
     export WINEDLLOVERRIDES="mscoree,mshtml=;winemenubuilder.exe=d;opencl=n,b${WINEDLLOVERRIDES:+;$WINEDLLOVERRIDES}"
     export LIBGL_ALWAYS_SOFTWARE="${LIBGL_ALWAYS_SOFTWARE:-1}"
