@@ -297,7 +297,7 @@ static void objects(void)
     close_all();
 }
 
-/* Either an answer or an error, and the error where the device promises nothing. */
+/* Either an answer or an error, and the error where the device promises nothing. The host's time needs no device. */
 static void what_the_driver_lacks(void)
 {
     cl_int status = 1;
@@ -316,7 +316,8 @@ static void what_the_driver_lacks(void)
     CHECK(clEnqueueSVMMigrateMem(NULL, 0, NULL, NULL, 0, 0, NULL, NULL) < 0);
     status = clGetDeviceAndHostTimer(device, &both[0], &both[1]);
     CHECK(status == CL_SUCCESS ? both[0] && both[1] : status == CL_INVALID_OPERATION);
-    CHECK(clGetHostTimer(device, &both[1]) == status);
+    CHECK_INT(clGetHostTimer(device, &both[1]), CL_SUCCESS);
+    CHECK(both[1] != 0);
     close_all();
 }
 

@@ -332,7 +332,7 @@ static void platforms_fail(void)
         memcpy(&ask, &table->clGetDeviceIDsFromD3D11KHR, sizeof(ask));
         CHECK_INT(table->clGetPlatformIDs(0, NULL, &count), CL_OUT_OF_HOST_MEMORY);
         CHECK_INT(ask((cl_platform_id)&a_platform, CL_D3D11_DEVICE, &a_device, CL_ALL_DEVICES, 0, NULL, &count),
-                  CL_INVALID_PLATFORM);
+                  CL_OUT_OF_HOST_MEMORY);
     }
     close_layer(&layer);
 }

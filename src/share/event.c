@@ -185,13 +185,15 @@ static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info p
                                              void *param_value, size_t *param_value_size_ret)
 {
     struct event_record *record = registry_get(RECORD_EVENT, event);
+    if (!record)
+        return below()->clGetEventProfilingInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
     const bool beginning = param_name == CL_PROFILING_COMMAND_QUEUED || param_name == CL_PROFILING_COMMAND_SUBMIT ||
                            param_name == CL_PROFILING_COMMAND_START;
     /* Times are there when the command is complete, which the first event can't tell. */
-    const bool early = record && record->first && beginning && event_status(event) == CL_COMPLETE;
+    const bool early = record->first && beginning && event_status(event) == CL_COMPLETE;
     const cl_int status = below()->clGetEventProfilingInfo(early ? record->first : event, param_name, param_value_size,
                                                            param_value, param_value_size_ret);
-    if (status == CL_SUCCESS && record && record->first && param_name == CL_PROFILING_COMMAND_END && param_value)
+    if (status == CL_SUCCESS && record->first && param_name == CL_PROFILING_COMMAND_END && param_value)
         end_after_beginning(record, param_value);
     record_put(record);
     return status;
