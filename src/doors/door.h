@@ -32,6 +32,9 @@ static inline void door_open(void)
         door_open_now();
 }
 
+/* Builds the tiers over `next`, which must be set. Called once. */
+void tiers_install(void);
+
 /* Each door has its own. Whether what is below has no OpenCL to offer, and another must take its place. Called without
  * a lock, maybe by several threads: a loader starts its drivers now, and they may call us. */
 bool door_needs_another(void);

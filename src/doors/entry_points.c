@@ -4,6 +4,7 @@
 #include "doors/door.h"
 
 #include <CL/cl_dx9_media_sharing.h>
+#include <string.h>
 
 #ifndef _WIN32
 /* cl_icd.h declares them for Windows only. */
@@ -35,7 +36,10 @@ cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_queue, cl_uint
 #define ENTRY(function) {#function, (next_function)function}
 /* A function of the Khronos extension and its twin of the NVIDIA one, which differ in the name alone. */
 #define TWINS(stem) {#stem "KHR", (next_function)stem##KHR}, {#stem "NV", (next_function)stem##KHR}
-const struct entry_point entry_points[] = {
+static const struct {
+    const char *name;
+    next_function function;
+} entry_points[] = {
     TWINS(clGetDeviceIDsFromD3D11),
     TWINS(clCreateFromD3D11Buffer),
     TWINS(clCreateFromD3D11Texture2D),
@@ -64,4 +68,11 @@ const struct entry_point entry_points[] = {
 };
 #undef ENTRY
 #undef TWINS
-const unsigned entry_point_count = sizeof(entry_points) / sizeof(entry_points[0]);
+
+next_function entry_point(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof(entry_points) / sizeof(entry_points[0]); i++)
+        if (strcmp(entry_points[i].name, name) == 0)
+            return entry_points[i].function;
+    return NULL;
+}

@@ -4,12 +4,7 @@
 
 #include "next/next.h"
 
-struct entry_point {
-    const char *name;
-    next_function function;
-};
-
-extern const struct entry_point entry_points[];
-extern const unsigned entry_point_count;
+/* NULL for any other name; NULL is allowed. */
+next_function entry_point(const char *name);
 
 #endif

@@ -5,6 +5,7 @@
  * below may be called: it would wait for itself. So the door opens with the program's first call. */
 #include "doors/cl_d3d.h"
 #include "doors/door.h"
+#include "doors/entry_points.h"
 #ifndef _WIN32
 #include "host/companion.h"
 #endif
@@ -57,7 +58,7 @@ static void fill_table(void)
 {
     layer_table = door_boot_table;
     for (size_t i = 0; i < sizeof(own_slots) / sizeof(own_slots[0]); i++) {
-        const next_function function = share_function(own_slots[i].name);
+        const next_function function = entry_point(own_slots[i].name);
         memcpy((char *)&layer_table + own_slots[i].offset, &function, sizeof(function));
     }
 }

@@ -18,7 +18,7 @@ static bool with_interop(cl_program program)
         next.clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof(handle), &handle, NULL) != CL_SUCCESS)
         return false;
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
-    const bool with = context && context->interop_count > 0;
+    const bool with = context && context->interop;
     record_put(context);
     return with;
 }

@@ -60,7 +60,7 @@ static cl_image_format shared_format(unsigned i)
 static bool sharable(const struct context_record *context, cl_image_format format, cl_mem_object_type type)
 {
     if (cl_order_packed_yuv(format.image_channel_order) &&
-        (type != CL_MEM_OBJECT_IMAGE2D || !context_serves(context, &d3d9_api)))
+        (type != CL_MEM_OBJECT_IMAGE2D || !context->video))
         return false;
     for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++)
         if (equal(shared_format(i), format))
@@ -93,7 +93,7 @@ static bool choose(const struct context_record *context, const struct format_lis
 
 static bool carries(const struct context_record *context, cl_mem_object_type type)
 {
-    return context->interop_count > 0 && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER;
+    return context->interop && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER;
 }
 
 /* A type that the driver does not know has no formats; where the driver is short of something that is not known. */

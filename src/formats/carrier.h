@@ -7,7 +7,7 @@
 #ifndef CLD3D_FORMATS_CARRIER_H
 #define CLD3D_FORMATS_CARRIER_H
 
-#include "share/share.h"
+#include "track/track.h"
 
 /* Kernels that no thread is setting the arguments of: as many as threads usually convert at once. */
 enum { IDLE_KERNELS = 4 };

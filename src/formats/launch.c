@@ -6,7 +6,7 @@
 #include "formats/image.h"
 
 #include "log.h"
-#include "share/kernel.h"
+#include "track/kernel.h"
 
 static cl_kernel_arg_access_qualifier access_of(cl_kernel kernel, cl_uint index)
 {

@@ -22,7 +22,7 @@ static cl_int find_queue(struct command *c, cl_command_queue handle)
                       below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) !=
                           CL_SUCCESS))
         return log_refuse(c->call, CL_INVALID_COMMAND_QUEUE, "%p is no command queue", (void *)handle);
-    if (!c->queue || !context_serves(c->queue->context, c->api))
+    if (!c->queue || !context_serves(sharing(c->queue->context), c->api))
         return log_refuse(c->call, CL_INVALID_CONTEXT, "the queue's context was not made with a %s device", c->api->name);
     return CL_SUCCESS;
 }
@@ -40,7 +40,7 @@ static cl_int check_object(const struct command *c, const struct object_record *
     if (!object || object->parent || object->transfer->surface.api->family != c->api->family)
         return log_refuse(c->call, CL_INVALID_MEM_OBJECT, "object %u of the list, %p, was not made of a resource of %s",
                           c->count, (void *)handle, c->api->extension);
-    if (object->context != c->queue->context)
+    if (&object->context->base != c->queue->context)
         return log_refuse(c->call, CL_INVALID_CONTEXT, "object %u of the list, %p, belongs to another context than the "
                           "queue", c->count, (void *)handle);
     return CL_SUCCESS;

@@ -17,7 +17,7 @@ static const cl_icd_dispatch *below(void)
 
 /* The Direct3D devices go when the application's count reaches zero, though queues and objects may keep the context
  * and this record for longer: that is the moment which the specification names. */
-static void drop_devices(struct context_record *context)
+static void drop_devices(struct sharing_context *context)
 {
     os_lock(&registry_lock);
     const bool held = context->devices_held;
@@ -28,7 +28,7 @@ static void drop_devices(struct context_record *context)
         context->interop[i].api->ops->release(context->interop[i].device);
 }
 
-void *context_device(const struct context_record *context, unsigned n, void *resource)
+void *context_device(const struct sharing_context *context, unsigned n, void *resource)
 {
     const struct d3d_ops *ops = context->interop[n].api->ops;
     os_lock(&registry_lock);
@@ -46,13 +46,13 @@ void *context_device(const struct context_record *context, unsigned n, void *res
  * driver gives the address to another context. */
 static void destroy(struct record *record)
 {
-    struct context_record *context = (struct context_record *)record;
+    struct sharing_context *context = (struct sharing_context *)record;
     os_lock(&registry_lock);
     const bool unused = atomic_load_explicit(&record->holds, memory_order_relaxed) == 0;
-    struct converter *converters = unused ? context->converters : NULL;
+    struct converter *converters = unused ? context->base.converters : NULL;
     struct claim *claims = unused ? context->claims : NULL;
     if (unused) {
-        context->converters = NULL;
+        context->base.converters = NULL;
         context->claims = NULL;
     }
     os_unlock(&registry_lock);
@@ -64,10 +64,10 @@ static void destroy(struct record *record)
     }
 }
 
-static void destroy_all(struct context_record *context)
+static void destroy_all(struct sharing_context *context)
 {
     drop_devices(context);
-    destroy(&context->head);
+    destroy(&context->base.head);
     free(context->properties);
     free(context);
 }
@@ -81,10 +81,10 @@ static void forget_former(cl_context handle)
         former && atomic_load_explicit(&former->holds, memory_order_relaxed) == (former->resting ? 0 : 1);
     os_unlock(&registry_lock);
     if (unused)
-        destroy_all((struct context_record *)former);
+        destroy_all((struct sharing_context *)former);
 }
 
-bool context_serves(const struct context_record *context, const struct d3d_api *api)
+bool context_serves(const struct sharing_context *context, const struct d3d_api *api)
 {
     for (unsigned i = 0; i < context->interop_count; i++)
         if (context->interop[i].api->family == api->family)
@@ -92,17 +92,17 @@ bool context_serves(const struct context_record *context, const struct d3d_api *
     return false;
 }
 
-static cl_int not_a_context(const char *call, cl_context handle, struct context_record **context)
+static cl_int not_a_context(const char *call, cl_context handle, struct sharing_context **context)
 {
     record_put(*context);
     *context = NULL;
     return log_refuse(call, CL_INVALID_CONTEXT, "%p is no OpenCL context", (void *)handle);
 }
 
-cl_int context_get(const char *call, cl_context handle, struct context_record **context)
+cl_int context_get(const char *call, cl_context handle, struct sharing_context **context)
 {
     *context = registry_get(RECORD_CONTEXT, handle);
-    if (*context && !(*context)->head.resting)
+    if (*context && !(*context)->base.head.resting)
         return CL_SUCCESS;
     cl_uint refs;
     if (!handle_may_be_context(handle) ||
@@ -137,7 +137,7 @@ static bool concerns_us(const cl_context_properties *properties)
 }
 
 /* Whether the context shares with an API that wants to be alone. */
-static bool exclusive(const struct context_record *context)
+static bool exclusive(const struct sharing_context *context)
 {
     for (unsigned i = 0; i < context->interop_count; i++)
         if (context->interop[i].api->exclusive)
@@ -145,7 +145,7 @@ static bool exclusive(const struct context_record *context)
     return false;
 }
 
-static cl_int add_interop(const char *call, struct context_record *context, const struct d3d_api *api, void *object)
+static cl_int add_interop(const char *call, struct sharing_context *context, const struct d3d_api *api, void *object)
 {
     void *device = object ? api->ops->open_device(object) : NULL;
     if (!object)
@@ -162,10 +162,12 @@ static cl_int add_interop(const char *call, struct context_record *context, cons
     context->interop[context->interop_count].api = api;
     context->interop[context->interop_count].identity = api->ops->identity(device);
     context->interop[context->interop_count++].device = device;
+    context->base.interop = true;
+    context->base.video = context->base.video || api->family == FAMILY_DX9;
     return CL_SUCCESS;
 }
 
-static cl_int read_property(const char *call, struct context_record *context, const cl_context_properties *p)
+static cl_int read_property(const char *call, struct sharing_context *context, const cl_context_properties *p)
 {
     for (const cl_context_properties *other = p + 2; *other; other += 2)
         if (*other == *p)
@@ -182,7 +184,7 @@ static cl_int read_property(const char *call, struct context_record *context, co
 }
 
 /* Fills the record from the list and `driver`, of the same room, with what the driver shall see. */
-static cl_int read_properties(const char *call, struct context_record *context, cl_context_properties *driver)
+static cl_int read_properties(const char *call, struct sharing_context *context, cl_context_properties *driver)
 {
     bool graphics = false;
     size_t kept = 0;
@@ -203,12 +205,12 @@ static cl_int read_properties(const char *call, struct context_record *context, 
     return CL_SUCCESS;
 }
 
-static struct context_record *record_from(const cl_context_properties *properties)
+static struct sharing_context *record_from(const cl_context_properties *properties)
 {
     size_t count = 1;
     for (const cl_context_properties *p = properties; *p; p += 2)
         count += 2;
-    struct context_record *context = calloc(1, sizeof(*context));
+    struct sharing_context *context = calloc(1, sizeof(*context));
     cl_context_properties *copy = malloc(count * sizeof(*copy));
     if (!context || !copy) {
         free(context);
@@ -216,7 +218,7 @@ static struct context_record *record_from(const cl_context_properties *propertie
         return NULL;
     }
     memcpy(copy, properties, count * sizeof(*copy));
-    context->head = (struct record){.kind = RECORD_CONTEXT, .destroy = destroy};
+    context->base.head = (struct record){.kind = RECORD_CONTEXT, .destroy = destroy};
     context->properties = copy;
     context->property_count = count;
     context->devices_held = true;
@@ -306,7 +308,7 @@ static bool is_pocl(cl_context handle)
 }
 
 /* Asked of the finished context: only the driver knows which devices a type stands for. */
-static cl_context create_sharing(const struct creation *c, const struct context_record *context,
+static cl_context create_sharing(const struct creation *c, const struct sharing_context *context,
                                  const cl_context_properties *properties, cl_int *status)
 {
     cl_context handle = create_below(c, properties, status);
@@ -322,7 +324,7 @@ static cl_context create_sharing(const struct creation *c, const struct context_
 
 /* With what is left of the list, which may be nothing. Without a platform OpenCL takes one that it likes, but NVIDIA's
  * driver none for a type of device. */
-static cl_context create_on(const struct creation *c, const struct context_record *context,
+static cl_context create_on(const struct creation *c, const struct sharing_context *context,
                             cl_context_properties *driver, cl_int *status)
 {
     cl_context handle = create_sharing(c, context, driver[0] ? driver : NULL, status);
@@ -337,7 +339,7 @@ static cl_context create_on(const struct creation *c, const struct context_recor
 
 static cl_context create_recorded(const struct creation *c, const cl_context_properties *properties, cl_int *status)
 {
-    struct context_record *context = record_from(properties);
+    struct sharing_context *context = record_from(properties);
     cl_context_properties *driver = context ? malloc(context->property_count * sizeof(*driver)) : NULL;
     cl_context handle = NULL;
     if (!driver)
@@ -348,11 +350,11 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
         handle = create_on(c, context, driver, status);
     free(driver);
     if (handle) {
-        context->head.handle = handle;
-        context->pocl = is_pocl(handle);
-        if (context->pocl)
+        context->base.head.handle = handle;
+        context->base.pocl = is_pocl(handle);
+        if (context->base.pocl)
             event_keep_pocl();
-        if (registry_add(&context->head)) {
+        if (registry_add(&context->base.head)) {
             if (context->interop_count)
                 log_write(LOG_INFO, "%s: context %p shares with %s device %p, transport: %s%s", c->call, (void *)handle,
                           context->interop[0].api->name, context->interop[0].device, host_transport.name,
@@ -421,12 +423,12 @@ static void forget_last(cl_context handle)
         registry_remove_locked(RECORD_CONTEXT, handle);
     os_unlock(&registry_lock);
     if (unused)
-        destroy_all((struct context_record *)record);
+        destroy_all((struct sharing_context *)record);
 }
 
 static cl_int CL_API_CALL release_context(cl_context context)
 {
-    struct context_record *record = registry_get(RECORD_CONTEXT, context);
+    struct sharing_context *record = registry_get(RECORD_CONTEXT, context);
     const bool last = record && registry_app_rest(RECORD_CONTEXT, context);
     if (last) {
         drop_devices(record);
@@ -439,7 +441,7 @@ static cl_int CL_API_CALL release_context(cl_context context)
     return below()->clReleaseContext(context);
 }
 
-static cl_int query(const struct context_record *context, cl_context_info name, size_t room, void *value,
+static cl_int query(const struct sharing_context *context, cl_context_info name, size_t room, void *value,
                     size_t *size_ret)
 {
     if (name == CL_CONTEXT_PROPERTIES)
@@ -461,7 +463,7 @@ static cl_int query(const struct context_record *context, cl_context_info name, 
 static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info param_name, size_t param_value_size,
                                            void *param_value, size_t *param_value_size_ret)
 {
-    struct context_record *record = registry_get(RECORD_CONTEXT, context);
+    struct sharing_context *record = registry_get(RECORD_CONTEXT, context);
     cl_int status = CL_INVALID_OPERATION;
     if (record)
         status = query(record, param_name, param_value_size, param_value, param_value_size_ret);

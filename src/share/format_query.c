@@ -56,7 +56,7 @@ static cl_int check_question(const char *call, cl_mem_flags flags, cl_mem_object
 cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context handle, cl_mem_flags flags,
                          cl_mem_object_type type, cl_uint plane, cl_uint room, cl_uint *codes, cl_uint *found)
 {
-    struct context_record *context = NULL;
+    struct sharing_context *context = NULL;
     cl_image_format *images = NULL;
     cl_uint image_count = 0, count = 0;
     cl_int status = context_get(call, handle, &context);

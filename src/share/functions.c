@@ -1,9 +1,8 @@
 /* Functions by their names: the extensions' own from us, everything else from the OpenCL below. */
 #include "share/share.h"
 
-#include "doors/entry_points.h"
 #include "log.h"
-#include "share/kernel.h"
+#include "track/kernel.h"
 
 #include <string.h>
 
@@ -12,13 +11,7 @@ static const cl_icd_dispatch *below(void)
     return tier_formats();
 }
 
-next_function share_function(const char *name)
-{
-    for (unsigned i = 0; name && i < entry_point_count; i++)
-        if (strcmp(entry_points[i].name, name) == 0)
-            return entry_points[i].function;
-    return NULL;
-}
+static next_function (*own_function)(const char *name);
 
 /* The extension's name for a function of OpenCL 2.0. Ours follows the queue, which else could not acquire. */
 static bool makes_queues(const char *name)
@@ -62,7 +55,7 @@ static void *from_below(cl_platform_id platform, const char *name, void *address
 
 static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const char *func_name)
 {
-    const next_function own = share_function(func_name);
+    const next_function own = own_function(func_name);
     if (own && platform_valid(platform))
         return as_object(own);
     if (own) {
@@ -75,12 +68,13 @@ static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const
 
 static void *CL_API_CALL get_address(const char *func_name)
 {
-    const next_function own = share_function(func_name);
+    const next_function own = own_function(func_name);
     return own ? as_object(own) : from_below(NULL, func_name, below()->clGetExtensionFunctionAddress(func_name));
 }
 
-void functions_install(cl_icd_dispatch *table)
+void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name))
 {
+    own_function = own;
     table->clGetExtensionFunctionAddressForPlatform = get_address_for_platform;
     table->clGetExtensionFunctionAddress = get_address;
 }

@@ -5,7 +5,7 @@
 #include "d3d/formats.h"
 #include "log.h"
 #include "share/aside.h"
-#include "share/spare.h"
+#include "track/spare.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const cl_icd_dispatch *below(void)
 
 /* ---- claims: one object per subresource, function and context ---- */
 
-static struct claim *claim_subresource(struct context_record *context, const void *identity, enum surface_kind kind,
+static struct claim *claim_subresource(struct sharing_context *context, const void *identity, enum surface_kind kind,
                                        cl_uint index, bool *taken)
 {
     struct claim *claim = malloc(sizeof(*claim));
@@ -41,7 +41,7 @@ static struct claim *claim_subresource(struct context_record *context, const voi
     return NULL;
 }
 
-static void give_up_claim(struct context_record *context, struct claim *claim)
+static void give_up_claim(struct sharing_context *context, struct claim *claim)
 {
     if (!claim)
         return;
@@ -241,7 +241,7 @@ void object_settle(struct object_record *object)
 
 struct creation {
     const struct object_request *asked;
-    struct context_record *context; /* held; NULL if the context has no record */
+    struct sharing_context *context; /* held; NULL if the context has no record */
     void *device;                   /* the context's that the resource belongs to */
 };
 
@@ -321,7 +321,7 @@ static cl_int make_transfer(struct object_record *object, const struct creation 
 {
     const struct object_request *asked = c->asked;
     const struct transfer_request request = {
-        .call = asked->call, .context = c->context->head.handle, .flags = asked->flags, .pool = &c->context->pool,
+        .call = asked->call, .context = c->context->base.head.handle, .flags = asked->flags, .pool = &c->context->pool,
         .surface = {.api = asked->api, .device = c->device, .resource = asked->resource, .desc = *desc}};
     const cl_int status = host_transport.create(&request, &object->transfer);
     if (status != CL_SUCCESS)
@@ -375,7 +375,7 @@ static cl_int create_object(const struct creation *c, const struct surface_desc 
 
 static bool context_known(cl_context handle)
 {
-    struct context_record *context = registry_get(RECORD_CONTEXT, handle);
+    struct sharing_context *context = registry_get(RECORD_CONTEXT, handle);
     record_put(context);
     return context != NULL;
 }

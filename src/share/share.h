@@ -6,11 +6,7 @@
 #define CLD3D_SHARE_SHARE_H
 
 #include "d3d/d3d.h"
-#include "next/query.h"
-#include "share/event_list.h"
-#include "share/hold.h"
-#include "share/registry.h"
-#include "share/tiers.h"
+#include "track/track.h"
 #include "transport/pool.h"
 #include "transport/transport.h"
 
@@ -28,127 +24,36 @@ struct claim {
     struct claim *after;
 };
 
-/* A context with properties that the driver need not know of. */
-struct context_record {
-    struct record head;
+/* A context with properties that the driver need not know of. All records of contexts are of this kind. */
+struct sharing_context {
+    struct context_record base;
     cl_context_properties *properties; /* as the application gave them, with the 0 at the end */
     size_t property_count;             /* entries, the 0 included */
     bool user_sync;
-    bool pocl;                         /* of PoCL's platform: its workarounds are on */
     unsigned interop_count;            /* 0: no interop was asked for */
     struct {
         const struct d3d_api *api;
         void *device; /* one reference until the application's last reference to the context goes, then none */
         const void *identity;
     } interop[INTEROP_MAX];
-    bool devices_held;            /* guarded by registry_lock */
-    struct claim *claims;         /* guarded by registry_lock */
-    struct converter *converters; /* of formats/carrier.c; guarded by registry_lock */
-    struct staging_pool pool;     /* closed when the devices go */
+    bool devices_held;        /* guarded by registry_lock */
+    struct claim *claims;     /* guarded by registry_lock */
+    struct staging_pool pool; /* closed when the devices go */
 };
+
+static inline struct sharing_context *sharing(struct context_record *context)
+{
+    return (struct sharing_context *)context;
+}
 
 /* The device of a context's n-th interop if it is alive, for a use of `resource`: that keeps the device of a context alive
  * that the application has given back. NULL else. */
-void *context_device(const struct context_record *context, unsigned n, void *resource);
+void *context_device(const struct sharing_context *context, unsigned n, void *resource);
 /* Whether a context was made for the family of an API, even if its device references are gone by now. */
-bool context_serves(const struct context_record *context, const struct d3d_api *api);
+bool context_serves(const struct sharing_context *context, const struct d3d_api *api);
 /* The record of a live context with its handle checked: CL_INVALID_CONTEXT for what is no context. A context without
  * record is valid and gives CL_SUCCESS and NULL. */
-cl_int context_get(const char *call, cl_context handle, struct context_record **context);
-
-/* ---- queues and what holds them (queue.c) ---- */
-
-/* A set of OpenCL handles, to compare and to look up. */
-struct handles {
-    void **list;
-    unsigned count, capacity;
-};
-
-struct queue_record {
-    struct record head; /* while it rests the driver's queue is ours to release, with the record */
-    struct context_record *context; /* held */
-    cl_command_queue_properties properties;
-
-    /* Guarded by registry_lock. */
-    struct handles awaits;  /* other queues, not flushed, with commands that those of this one wait for */
-    unsigned held, held_barriers;   /* commands that are held (hold.c), and those of them that all later ones come after */
-    unsigned stuck, stuck_barriers; /* the same in one look through them */
-
-    atomic_uint failures_seen; /* failed user events as of the last time that the order was restored */
-};
-
-bool queue_out_of_order(const struct queue_record *queue);
-bool queue_profiles(const struct queue_record *queue);
-/* Flushes a queue, and before it those that its commands wait for, so that a wait for them can't starve. */
-void queue_flush(struct queue_record *queue);
-/* The same for the queue of an event's command. */
-void queue_flush_for(cl_event event);
-
-/* Notes that commands of `queue` wait for events: which queues have to be flushed with it. */
-void queue_waits(cl_command_queue queue, cl_uint count, const cl_event *events);
-
-/* PoCL, up to 6.0, forgets what the next command of an in-order queue has to follow when the last one fails. For such queues:
- * waits until the queue is empty if a user event has failed since the last time. Nothing may hold the queue. */
-void queue_restore_order(struct queue_record *queue);
-bool queue_loses_order(const struct queue_record *queue);
-/* Sets the gate of a deferred command. A driver that refuses is asked again: commands wait for it. */
-void gate_open(const char *call, cl_event gate, bool done);
-
-/* ---- events (event.c) ---- */
-
-/* A millisecond passes. */
-void sleep_shortly(void);
-
-/* What an event of ours answers differently from the driver's. */
-struct event_record {
-    struct record head;
-    cl_command_type type;
-    cl_command_queue queue;
-    cl_context context;
-    cl_event first; /* owned; the command began with this event's. NULL: with the event itself */
-    cl_int failure; /* the status to report if the command failed: negative */
-};
-
-/* Makes `event` answer as a command of `type` in `queue`. Takes over `first`. */
-void event_track(cl_event event, cl_command_type type, const struct queue_record *queue, cl_event first);
-/* Makes the event of a command that has failed already with the negative status `failure`. */
-cl_int event_make_failed(const char *call, cl_command_type type, const struct queue_record *queue, cl_int failure,
-                         cl_event *event);
-/* The driver's execution status, or its error about the event, which is negative too. CL_QUEUED where the driver is short of
- * something: such a query tells nothing of the command. */
-cl_int event_status(cl_event event);
-/* Waits until the event is over, even where the driver's own wait fails. False: the event failed. */
-bool event_await(cl_event event);
-/* CL_INVALID_EVENT_WAIT_LIST or CL_INVALID_CONTEXT for a list that breaks the rules. */
-cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events);
-/* Whether an event of the list has failed. */
-bool event_list_failed(cl_uint count, const cl_event *events);
-/* ---- references to events (event_release.c) ---- */
-
-/* Drops a reference of ours to a driver's event, NULL is allowed; postponed where PoCL needs the event for longer. */
-void event_put(cl_event event);
-/* The same for the event of an acquire, which PoCL may need for longer though it is complete. */
-void event_put_late(cl_event event);
-/* Takes over a reference of the application that PoCL needs for longer. False: the event can go. */
-bool event_keep(cl_event event);
-/* A context of PoCL with interop was made: from now on its events may have to be kept. */
-void event_keep_pocl(void);
-/* Drops what is not needed any more: after a user event was set. And what is kept of a context that goes. */
-void event_sweep(void);
-void event_drop_kept(cl_context context);
-
-/* ---- callbacks (callback.c) ---- */
-
-/* A callback that runs now, of the application or of ours. */
-struct callback_entry {
-    uintptr_t thread;
-    struct callback_entry *after;
-};
-
-void callback_enter(struct callback_entry *entry);
-void callback_leave(struct callback_entry *entry);
-/* Whether the calling thread is in a callback, where it must not wait for any command. */
-bool callback_runs_here(void);
+cl_int context_get(const char *call, cl_context handle, struct sharing_context **context);
 
 /* ---- shared objects (object.c) ---- */
 
@@ -167,7 +72,7 @@ enum object_state {
 
 struct object_record {
     struct record head; /* while it rests the driver's object is ours to release, with the record */
-    struct context_record *context; /* held */
+    struct sharing_context *context; /* held */
     struct object_record *parent;   /* held; set for sub-buffers and images made of a shared buffer, which are shared
                                        objects only in so far as their use needs the parent acquired */
     struct transfer *transfer; /* owned; NULL of a child */
@@ -274,24 +179,14 @@ cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t room, voi
 cl_device_type device_type_shown(cl_device_type type);
 cl_device_type device_type_meant(cl_device_type type);
 
-/* Something may write to objects in ways that the guard does not see: what has been written to is not known any more. */
-void writes_hidden(const char *why);
-bool writes_known(void);
-
-/* An own function by its name, or NULL. */
-next_function share_function(const char *name);
-
 /* ---- the parts of the tier: each replaces its functions in the table ---- */
 
 void context_install(cl_icd_dispatch *table);
-void queue_install(cl_icd_dispatch *table);
-void event_install(cl_icd_dispatch *table);
-void callback_install(cl_icd_dispatch *table);
 void object_install(cl_icd_dispatch *table);
-void kernel_install(cl_icd_dispatch *table);
 void strings_install(cl_icd_dispatch *table);
 void device_type_install(cl_icd_dispatch *table);
-void functions_install(cl_icd_dispatch *table);
+/* `own` gives the extensions' own functions by name, NULL for others. */
+void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name));
 void guard_install(cl_icd_dispatch *table);
 
 #endif

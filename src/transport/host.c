@@ -3,7 +3,6 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "log.h"
-#include "share/share.h"
 #include "transport/pool.h"
 
 #include <stdlib.h>

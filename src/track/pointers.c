@@ -1,6 +1,6 @@
 /* Functions of extensions that set a pointer as a kernel's argument: it takes the place of the memory object that the
  * argument named before. Programs ask for them by name, of each platform. */
-#include "share/kernel.h"
+#include "track/kernel.h"
 
 #include "log.h"
 

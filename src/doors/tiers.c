@@ -1,12 +1,13 @@
-#include "share/tiers.h"
+#include "doors/door.h"
 
+#include "doors/entry_points.h"
 #include "formats/image.h"
 #include "share/share.h"
 
-cl_icd_dispatch tier_share_table, tier_formats_table;
-
 void tiers_install(void)
 {
+    deferral = (struct deferral){deferred_run, deferred_sweep, object_sweep};
+
     tier_formats_table = next;
     image_install(&tier_formats_table);
     transfer_install(&tier_formats_table);
@@ -23,6 +24,6 @@ void tiers_install(void)
     kernel_install(&tier_share_table);
     strings_install(&tier_share_table);
     device_type_install(&tier_share_table);
-    functions_install(&tier_share_table);
+    functions_install(&tier_share_table, entry_point);
     guard_install(&tier_share_table); /* above everything: it calls the tier below */
 }

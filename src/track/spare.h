@@ -1,7 +1,7 @@
 /* Memory of one size that is given back and taken again with every frame: kept, so that a program in its steady state
  * allocates nothing here. Any thread may call. */
-#ifndef CLD3D_SHARE_SPARE_H
-#define CLD3D_SHARE_SPARE_H
+#ifndef CLD3D_TRACK_SPARE_H
+#define CLD3D_TRACK_SPARE_H
 
 #include "os/os.h"
 

@@ -1,11 +1,11 @@
 /* Events of acquire and release: events of the driver that answer as commands of the extension. */
-#include "share/share.h"
+#include "track/track.h"
 
 #include "log.h"
 
 #include <string.h>
 #include "next/handle.h"
-#include "share/spare.h"
+#include "track/spare.h"
 
 #include <stdlib.h>
 
@@ -213,7 +213,7 @@ static cl_int CL_API_CALL release_event(cl_event event)
 {
     registry_app_release(RECORD_EVENT, event);
     holds_release(event);
-    deferred_sweep();
+    deferral.sweep();
     return event_keep(event) ? CL_SUCCESS : below()->clReleaseEvent(event);
 }
 

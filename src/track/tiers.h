@@ -5,15 +5,12 @@
  *
  * `share` is the extensions themselves: contexts, objects, ownership. `formats` carries image formats that a device lacks
  * in wider ones. `next` is the OpenCL below (next/next.h). A tier calls the tier below, never its own. */
-#ifndef CLD3D_SHARE_TIERS_H
-#define CLD3D_SHARE_TIERS_H
+#ifndef CLD3D_TRACK_TIERS_H
+#define CLD3D_TRACK_TIERS_H
 
 #include "next/next.h"
 
-/* Builds the tiers over `next`, which must be set. Called once by the door. */
-void tiers_install(void);
-
-/* The tables of the tiers: filled by tiers_install and read through these functions alone, which every call runs. */
+/* The tables of the tiers: filled by the door and read through these functions alone, which every call runs. */
 extern cl_icd_dispatch tier_share_table, tier_formats_table;
 
 static inline const cl_icd_dispatch *tier_share(void)

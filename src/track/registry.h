@@ -11,8 +11,8 @@
  * One lock guards the table, the counts and the lists between records; no driver or Direct3D function and no destructor
  * runs under it. Handles are looked up only while `registry_hot()`: a process that never shares anything pays for one
  * load and one branch. */
-#ifndef CLD3D_SHARE_REGISTRY_H
-#define CLD3D_SHARE_REGISTRY_H
+#ifndef CLD3D_TRACK_REGISTRY_H
+#define CLD3D_TRACK_REGISTRY_H
 
 #include "os/os.h"
 

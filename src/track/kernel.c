@@ -1,8 +1,7 @@
 /* Which shared objects and carried images a kernel's arguments name: followed from clSetKernelArg on, while there are any. */
-#include "share/kernel.h"
+#include "track/kernel.h"
 
 #include "log.h"
-#include "share/guard.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +93,7 @@ static void note_argument(cl_kernel handle, cl_uint index, cl_mem value)
 static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, size_t arg_size, const void *arg_value)
 {
     const cl_int status = below()->clSetKernelArg(kernel, arg_index, arg_size, arg_value);
-    if (status != CL_SUCCESS || !guard_needed())
+    if (status != CL_SUCCESS || !registry_hot())
         return status;
     cl_mem value = NULL;
     if (arg_value && arg_size == sizeof(value))
@@ -105,7 +104,7 @@ static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, si
 
 void kernel_forget_argument(cl_kernel kernel, cl_uint index)
 {
-    if (guard_needed())
+    if (registry_hot())
         note_argument(kernel, index, NULL);
 }
 

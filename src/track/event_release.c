@@ -7,7 +7,7 @@
  * moment after the event is complete: what is over is kept until some others have followed.
  *
  * For PoCL alone: events of rusticl 22.3 keep the memory objects of their commands. */
-#include "share/share.h"
+#include "track/track.h"
 
 #include "log.h"
 

@@ -1,6 +1,6 @@
-#include "share/event_list.h"
+#include "track/event_list.h"
 
-#include "share/share.h"
+#include "track/track.h"
 
 #include <stdlib.h>
 #include <string.h>

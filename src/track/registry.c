@@ -1,4 +1,4 @@
-#include "share/registry.h"
+#include "track/registry.h"
 
 #include <stdint.h>
 #include <stdlib.h>

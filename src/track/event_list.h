@@ -2,8 +2,8 @@
  *
  * Room is reserved before a command is enqueued, so that no event is lost once the driver has taken the command. Not safe
  * for several threads, and not to be copied: short lists are stored in the structure itself. */
-#ifndef CLD3D_SHARE_EVENT_LIST_H
-#define CLD3D_SHARE_EVENT_LIST_H
+#ifndef CLD3D_TRACK_EVENT_LIST_H
+#define CLD3D_TRACK_EVENT_LIST_H
 
 #include <CL/cl.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * another queue that nobody has flushed. Each queue knows those others. No more than they are flushed: the batches of a
  * queue are its owner's business, and rusticl 22.3 lets a blocking command return before its bytes are there if another
  * thread flushes its queue at that moment. */
-#include "share/share.h"
+#include "track/track.h"
 
 #include "log.h"
 #include "next/handle.h"
@@ -337,9 +337,9 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     const cl_int status = set_status(event, execution_status);
     if (status == CL_SUCCESS && holds_possible()) {
         holds_over(event, execution_status < 0);
-        deferred_run(true);
-        deferred_sweep();
-        object_sweep();
+        deferral.run(true);
+        deferral.sweep();
+        deferral.release_objects();
         event_sweep();
     }
     return status;

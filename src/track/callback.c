@@ -1,6 +1,6 @@
 /* Callbacks of events: which threads are in one now. Drivers call back in the threads that run their commands (PoCL), so
  * whoever waits for a command there may wait for himself. */
-#include "share/share.h"
+#include "track/track.h"
 
 #include "log.h"
 

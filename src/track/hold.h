@@ -4,11 +4,11 @@
  * other commands: in its wait list, or before it in its queue. So it is known at any time whether a command can end by
  * itself, as of the moment when it was enqueued: what its queue was given later does not matter. Nothing is followed, and
  * nothing costs more than a look at a number, while no user event is pending. */
-#ifndef CLD3D_SHARE_HOLD_H
-#define CLD3D_SHARE_HOLD_H
+#ifndef CLD3D_TRACK_HOLD_H
+#define CLD3D_TRACK_HOLD_H
 
-#include "share/event_list.h"
-#include "share/registry.h"
+#include "track/event_list.h"
+#include "track/registry.h"
 
 #include <CL/cl.h>
 

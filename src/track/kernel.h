@@ -1,8 +1,8 @@
 /* Which memory objects with a record a kernel's arguments name. */
-#ifndef CLD3D_SHARE_KERNEL_H
-#define CLD3D_SHARE_KERNEL_H
+#ifndef CLD3D_TRACK_KERNEL_H
+#define CLD3D_TRACK_KERNEL_H
 
-#include "share/share.h"
+#include "track/track.h"
 
 /* Writes the records of `kind` that the arguments of `kernel` name to `records`, held, and the arguments' indexes to
  * `indexes` (may be NULL); returns their number, at most `room`. */

@@ -1,4 +1,4 @@
-#include "share/spare.h"
+#include "track/spare.h"
 
 #include <stdlib.h>
 #include <string.h>

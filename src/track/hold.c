@@ -1,7 +1,7 @@
-#include "share/hold.h"
+#include "track/hold.h"
 
 #include "log.h"
-#include "share/share.h"
+#include "track/track.h"
 
 #include <stdlib.h>
 
@@ -263,7 +263,7 @@ static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
     atomic_store_explicit(&any_spent, true, memory_order_relaxed);
     os_unlock(&registry_lock);
     settle();
-    deferred_run(false);
+    deferral.run(false);
     callback_leave(&entry);
 }
 
@@ -390,7 +390,7 @@ void hold_end(struct hold *hold, cl_int status, cl_event event)
     if (status == CL_SUCCESS)
         return;
     settle();
-    deferred_run(false); /* what another thread put behind it meanwhile */
+    deferral.run(false); /* what another thread put behind it meanwhile */
 }
 
 bool hold_list_events(const struct queue_record *queue, struct event_list *events)

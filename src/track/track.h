@@ -1,0 +1,149 @@
+/* The ground floor of the extension and of the emulated formats: records of contexts, queues, events and kernels' arguments,
+ * and the functions of src/track/ for one another and for what stands above.
+ *
+ * Nothing here knows Direct3D. Unless said otherwise a function may be called from any thread with no lock held, and a cl_int
+ * result is an OpenCL error code that has been logged already. */
+#ifndef CLD3D_TRACK_TRACK_H
+#define CLD3D_TRACK_TRACK_H
+
+#include "next/query.h"
+#include "track/event_list.h"
+#include "track/hold.h"
+#include "track/registry.h"
+#include "track/tiers.h"
+
+#include <stdint.h>
+
+/* ---- contexts ---- */
+
+/* A context with properties that the driver need not know of. Made and destroyed by share/context.c. */
+struct context_record {
+    struct record head;
+    bool interop; /* with Direct3D */
+    bool video;   /* with Direct3D 9, whose video formats are images there */
+    bool pocl;    /* of PoCL's platform: its workarounds are on */
+    struct converter *converters; /* of formats/carrier.c; guarded by registry_lock */
+};
+
+/* ---- what stands above ---- */
+
+/* Commands that the extension has deferred until nothing holds them. */
+struct deferral {
+    /* Runs those that nothing holds any longer, and waits for those that other threads run if `all` is set. In a callback
+     * they are begun, and end when their OpenCL part has. */
+    void (*run)(bool all);
+    /* Gives back what ended in callbacks: with every event and object that the application gives back outside of them. */
+    void (*sweep)(void);
+    /* Lets objects go that were kept for bytes on their way out of them: after a user event was set. */
+    void (*release_objects)(void);
+};
+
+/* Set before the first call of the application. */
+extern struct deferral deferral;
+
+/* Something may write to objects in ways that are not seen: what has been written to is not known any more (writes.c). */
+void writes_hidden(const char *why);
+bool writes_known(void);
+
+/* ---- queues and what holds them (queue.c) ---- */
+
+/* A set of OpenCL handles, to compare and to look up. */
+struct handles {
+    void **list;
+    unsigned count, capacity;
+};
+
+struct queue_record {
+    struct record head; /* while it rests the driver's queue is ours to release, with the record */
+    struct context_record *context; /* held */
+    cl_command_queue_properties properties;
+
+    /* Guarded by registry_lock. */
+    struct handles awaits;  /* other queues, not flushed, with commands that those of this one wait for */
+    unsigned held, held_barriers;   /* commands that are held (hold.c), and those of them that all later ones come after */
+    unsigned stuck, stuck_barriers; /* the same in one look through them */
+
+    atomic_uint failures_seen; /* failed user events as of the last time that the order was restored */
+};
+
+bool queue_out_of_order(const struct queue_record *queue);
+bool queue_profiles(const struct queue_record *queue);
+/* Flushes a queue, and before it those that its commands wait for, so that a wait for them can't starve. */
+void queue_flush(struct queue_record *queue);
+/* The same for the queue of an event's command. */
+void queue_flush_for(cl_event event);
+
+/* Notes that commands of `queue` wait for events: which queues have to be flushed with it. */
+void queue_waits(cl_command_queue queue, cl_uint count, const cl_event *events);
+
+/* PoCL, up to 6.0, forgets what the next command of an in-order queue has to follow when the last one fails. For such queues:
+ * waits until the queue is empty if a user event has failed since the last time. Nothing may hold the queue. */
+void queue_restore_order(struct queue_record *queue);
+bool queue_loses_order(const struct queue_record *queue);
+/* Sets the gate of a deferred command. A driver that refuses is asked again: commands wait for it. */
+void gate_open(const char *call, cl_event gate, bool done);
+
+/* ---- events (event.c) ---- */
+
+/* A millisecond passes. */
+void sleep_shortly(void);
+
+/* What an event of ours answers differently from the driver's. */
+struct event_record {
+    struct record head;
+    cl_command_type type;
+    cl_command_queue queue;
+    cl_context context;
+    cl_event first; /* owned; the command began with this event's. NULL: with the event itself */
+    cl_int failure; /* the status to report if the command failed: negative */
+};
+
+/* Makes `event` answer as a command of `type` in `queue`. Takes over `first`. */
+void event_track(cl_event event, cl_command_type type, const struct queue_record *queue, cl_event first);
+/* Makes the event of a command that has failed already with the negative status `failure`. */
+cl_int event_make_failed(const char *call, cl_command_type type, const struct queue_record *queue, cl_int failure,
+                         cl_event *event);
+/* The driver's execution status, or its error about the event, which is negative too. CL_QUEUED where the driver is short of
+ * something: such a query tells nothing of the command. */
+cl_int event_status(cl_event event);
+/* Waits until the event is over, even where the driver's own wait fails. False: the event failed. */
+bool event_await(cl_event event);
+/* CL_INVALID_EVENT_WAIT_LIST or CL_INVALID_CONTEXT for a list that breaks the rules. */
+cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events);
+/* Whether an event of the list has failed. */
+bool event_list_failed(cl_uint count, const cl_event *events);
+/* ---- references to events (event_release.c) ---- */
+
+/* Drops a reference of ours to a driver's event, NULL is allowed; postponed where PoCL needs the event for longer. */
+void event_put(cl_event event);
+/* The same for the event of an acquire, which PoCL may need for longer though it is complete. */
+void event_put_late(cl_event event);
+/* Takes over a reference of the application that PoCL needs for longer. False: the event can go. */
+bool event_keep(cl_event event);
+/* A context of PoCL with interop was made: from now on its events may have to be kept. */
+void event_keep_pocl(void);
+/* Drops what is not needed any more: after a user event was set. And what is kept of a context that goes. */
+void event_sweep(void);
+void event_drop_kept(cl_context context);
+
+/* ---- callbacks (callback.c) ---- */
+
+/* A callback that runs now, of the application or of ours. */
+struct callback_entry {
+    uintptr_t thread;
+    struct callback_entry *after;
+};
+
+void callback_enter(struct callback_entry *entry);
+void callback_leave(struct callback_entry *entry);
+/* Whether the calling thread is in a callback, where it must not wait for any command. */
+bool callback_runs_here(void);
+
+/* ---- the parts of the tier: each replaces its functions in the table ---- */
+
+void queue_install(cl_icd_dispatch *table);
+void event_install(cl_icd_dispatch *table);
+void callback_install(cl_icd_dispatch *table);
+void kernel_install(cl_icd_dispatch *table);
+
+#endif

@@ -1,0 +1,18 @@
+/* Whether it is known which commands may write to objects. */
+#include "track/track.h"
+
+#include "log.h"
+
+static atomic_bool hidden;
+
+void writes_hidden(const char *why)
+{
+    if (!atomic_exchange_explicit(&hidden, true, memory_order_relaxed))
+        log_write(LOG_DEBUG, "what writes to shared objects can't be followed: %s; every release brings all bytes back", why);
+}
+
+bool writes_known(void)
+{
+    return setting_on(SETTING_STRICT) && !setting_on(SETTING_COPY_BACK) &&
+           !atomic_load_explicit(&hidden, memory_order_relaxed);
+}
