@@ -27,7 +27,8 @@ enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
     X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")                \
     X(SETTING_CALLBACKS, "CLD3D_CALLBACKS", "0", "1 calls the program's callbacks itself, which it does under Wine anyway") \
     X(SETTING_COPY_BACK, "CLD3D_COPY_BACK", "0", "1 brings all bytes back in each release, whatever was written")        \
-    X(SETTING_CPU_AS_GPU, "CLD3D_CPU_AS_GPU", "0", "1 shows CPU devices as GPUs, for programs that take no other")
+    X(SETTING_CPU_AS_GPU, "CLD3D_CPU_AS_GPU", "0", "1 shows CPU devices as GPUs, for programs that take no other")        \
+    X(SETTING_TRANSPORT, "CLD3D_TRANSPORT", "", "names of the transports that may be used, with commas; else all: `host`")
 
 enum setting {
 #define X(constant, variable, value, meaning) constant,

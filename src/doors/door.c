@@ -95,7 +95,7 @@ const char *CL_API_CALL cld3d_report(const char *topic)
     if (topic && strcmp(topic, "match") == 0)
         return match_reason();
     if (topic && strcmp(topic, "transport") == 0)
-        return host_transport.name;
+        return transports_report();
     if (topic && strcmp(topic, "passes") == 0)
         return passes[0] ? passes : NULL;
     return NULL;

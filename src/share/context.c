@@ -23,7 +23,7 @@ static void drop_devices(struct sharing_context *context)
     const bool held = context->devices_held;
     context->devices_held = false;
     os_unlock(&registry_lock);
-    pool_close(&context->pool);
+    transports_close(context->transports);
     for (unsigned i = 0; i < context->interop_count && held; i++)
         context->interop[i].api->ops->release(context->interop[i].device);
 }
@@ -68,6 +68,7 @@ static void destroy_all(struct sharing_context *context)
 {
     drop_devices(context);
     destroy(&context->base.head);
+    transports_free(context->transports);
     free(context->properties);
     free(context);
 }
@@ -222,7 +223,6 @@ static struct sharing_context *record_from(const cl_context_properties *properti
     context->properties = copy;
     context->property_count = count;
     context->devices_held = true;
-    context->pool.lock = (os_mutex)OS_MUTEX_INIT;
     return context;
 }
 
@@ -354,10 +354,11 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
         context->base.pocl = is_pocl(handle);
         if (context->base.pocl)
             event_keep_pocl();
-        if (registry_add(&context->base.head)) {
+        context->transports = transports_open(handle);
+        if (context->transports && registry_add(&context->base.head)) {
             if (context->interop_count)
-                log_write(LOG_INFO, "%s: context %p shares with %s device %p, transport: %s%s", c->call, (void *)handle,
-                          context->interop[0].api->name, context->interop[0].device, host_transport.name,
+                log_write(LOG_INFO, "%s: context %p shares with %s device %p%s", c->call, (void *)handle,
+                          context->interop[0].api->name, context->interop[0].device,
                           context->user_sync ? ", the application synchronises" : "");
             return handle;
         }
@@ -450,8 +451,7 @@ static cl_int query(const struct sharing_context *context, cl_context_info name,
     for (unsigned i = 0; i < context->interop_count; i++) {
         const struct d3d_api *api = context->interop[i].api;
         if (name == api->context_prefer_shared) {
-            /* Through the host it makes no difference whether a resource is shareable. */
-            const cl_bool prefer = CL_FALSE;
+            const cl_bool prefer = transports_prefer_shared(context->transports, api);
             return answer("clGetContextInfo", &prefer, sizeof(prefer), room, value, size_ret);
         }
         if (name == (cl_context_info)api->context_device)

@@ -321,9 +321,9 @@ static cl_int make_transfer(struct object_record *object, const struct creation 
 {
     const struct object_request *asked = c->asked;
     const struct transfer_request request = {
-        .call = asked->call, .context = c->context->base.head.handle, .flags = asked->flags, .pool = &c->context->pool,
+        .call = asked->call, .context = c->context->base.head.handle, .flags = asked->flags,
         .surface = {.api = asked->api, .device = c->device, .resource = asked->resource, .desc = *desc}};
-    const cl_int status = host_transport.create(&request, &object->transfer);
+    const cl_int status = transports_create(c->context->transports, &request, &object->transfer);
     if (status != CL_SUCCESS)
         return status;
     asked->api->ops->add_ref(asked->resource);

@@ -7,8 +7,7 @@
 
 #include "d3d/d3d.h"
 #include "track/track.h"
-#include "transport/pool.h"
-#include "transport/transport.h"
+#include "transport/transports.h"
 
 #include <stdint.h>
 
@@ -36,9 +35,9 @@ struct sharing_context {
         void *device; /* one reference until the application's last reference to the context goes, then none */
         const void *identity;
     } interop[INTEROP_MAX];
-    bool devices_held;        /* guarded by registry_lock */
-    struct claim *claims;     /* guarded by registry_lock */
-    struct staging_pool pool; /* closed when the devices go */
+    bool devices_held;             /* guarded by registry_lock */
+    struct claim *claims;          /* guarded by registry_lock */
+    struct transports *transports; /* owned; closed when the devices go */
 };
 
 static inline struct sharing_context *sharing(struct context_record *context)

@@ -1,10 +1,11 @@
-#include "transport/transport.h"
+#include "transport/host.h"
 
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "log.h"
 #include "transport/pool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,22 @@ static bool converts(const struct host_transfer *transfer)
     return transfer->converter && !transfer->base.surface.change;
 }
 
+/* ---- what a context keeps: the staging copies for its next objects ---- */
+
+static void *open_pool(cl_context context)
+{
+    (void)context;
+    struct staging_pool *pool = calloc(1, sizeof(*pool));
+    if (pool)
+        pool->lock = (os_mutex)OS_MUTEX_INIT;
+    return pool;
+}
+
+static void close_pool(void *state)
+{
+    pool_close(state);
+}
+
 /* ---- creation ---- */
 
 static void widen(const void *converter, void *to, const void *from, size_t texels)
@@ -100,21 +117,24 @@ static cl_mem create_memory(const struct transfer_request *request, cl_int *stat
     return memory;
 }
 
-static cl_int create(const struct transfer_request *request, struct transfer **made)
+static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
 {
     const struct surface_desc *desc = &request->surface.desc;
     struct host_transfer *transfer = calloc(1, sizeof(*transfer));
     cl_int status = CL_OUT_OF_HOST_MEMORY;
-    if (!transfer)
-        return log_refuse(request->call, status, "no memory for the object's record");
+    if (!transfer) {
+        snprintf(why, TRANSPORT_WHY, "no memory for the object's record");
+        return status;
+    }
     transfer->base = (struct transfer){.transport = &host_transport, .surface = request->surface};
     transfer->base.memory = create_memory(request, &status);
     if (!transfer->base.memory) {
         free(transfer);
-        return log_refuse(request->call, status, "the OpenCL below can't make an object of %ux%ux%u texels, format %s",
-                          desc->width, desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
+        snprintf(why, TRANSPORT_WHY, "the OpenCL below can't make an object of %ux%ux%u texels, format %s", desc->width,
+                 desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
+        return status;
     }
-    transfer->pool = request->pool;
+    transfer->pool = request->state;
     plan_conversion(transfer);
     *made = &transfer->base;
     return CL_SUCCESS;
@@ -397,8 +417,12 @@ static bool d3d_take(const struct handover *handover)
 }
 
 const struct transport host_transport = {
-    .name = "host (staging copy)",
+    .name = "host",
+    .title = "host (staging copy)",
     .leaves_out_unwritten = true,
+    .open = open_pool,
+    .close = close_pool,
+    .free_state = free,
     .create = create,
     .destroy = destroy,
     .d3d_give = d3d_give,

@@ -11,8 +11,12 @@
 
 #include <CL/cl.h>
 
-struct staging_pool;
 struct transport;
+
+enum {
+    TRANSPORTS_MAX = 8,  /* entries of the list */
+    TRANSPORT_WHY = 256, /* bytes for a reason in words */
+};
 
 /* One shared object. The record of a transport begins with it; what else is in that record is the transport's own. */
 struct transfer {
@@ -33,19 +37,32 @@ struct transfer_request {
     const char *call;          /* of the application, for messages */
     cl_context context;
     cl_mem_flags flags;
-    struct staging_pool *pool; /* the context's, which outlives the transfer */
+    void *state;               /* what this transport keeps for the context; it outlives the transfer */
     struct surface surface;
 };
 
 struct transport {
-    const char *name; /* for people: "host (staging copy)" */
+    const char *name;  /* for settings and messages, without blanks: "host" */
+    const char *title; /* for people: "host (staging copy)" */
 
     /* Whether objects that no command has changed since the acquire may be left out of a release: `undo` takes the place of
      * both of its steps then. */
     bool leaves_out_unwritten;
 
-    /* Makes the transfer and its memory object. On failure an OpenCL error code, logged. */
-    cl_int (*create)(const struct transfer_request *request, struct transfer **made);
+    /* What the transport keeps for a context; the three are NULL if that is nothing. `open`: NULL if memory is short.
+     * `close`: the application has given the context back. From now on the state holds neither a Direct3D device nor an
+     * OpenCL object, which would hold the context; objects that there are still live and move. May be called again.
+     * `free_state`: the last object is gone. */
+    void *(*open)(cl_context context);
+    void (*close)(void *state);
+    void (*free_state)(void *state);
+    /* Whether resources that were made shareable are better for objects of the context. NULL: no. */
+    bool (*prefers_shared)(void *state, const struct d3d_api *api);
+
+    /* Makes the transfer and its memory object, or imports it. If the transport can't share the surface, an OpenCL error code,
+     * and what the matter is in words for `why`, of TRANSPORT_WHY bytes; not logged, and nothing has happened. The next
+     * transport of the list is asked then. The code of the last one is the application's. */
+    cl_int (*create)(const struct transfer_request *request, struct transfer **made, char *why);
     /* Frees the transfer, in whatever step it is, but not its memory object. No command uses it any more. */
     void (*destroy)(struct transfer *transfer);
 
@@ -66,7 +83,8 @@ struct transport {
     void (*undo)(const struct handover *handover);
 };
 
-/* Through the host's memory: a staging copy, mapped from acquire to release. Works with every Direct3D and OpenCL. */
-extern const struct transport host_transport;
+/* All transports, in the order in which they are asked for a surface (list.c). The last one can share any. */
+extern const struct transport *const transport_list[];
+extern const unsigned transport_list_count;
 
 #endif

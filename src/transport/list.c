@@ -1,0 +1,10 @@
+/* The transports of this library. A file of its own, which is linked with the doors: tests build libraries with others. */
+#include "transport/transport.h"
+
+#include "transport/host.h"
+
+const struct transport *const transport_list[] = {
+    &host_transport,
+};
+
+const unsigned transport_list_count = sizeof(transport_list) / sizeof(transport_list[0]);

@@ -1,0 +1,166 @@
+#include "transport/transports.h"
+
+#include "log.h"
+#include "os/os.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct transports {
+    const struct transport *_Atomic told; /* the log has said that objects go this way */
+    unsigned count;
+    struct opened {
+        const struct transport *transport;
+        void *state; /* NULL if it keeps nothing */
+    } opened[];      /* in the order of the list */
+};
+
+/* ---- which may be used ---- */
+
+/* The next name of a list with commas. Returns what is behind it. */
+static const char *next_name(const char *list, const char **name, size_t *length)
+{
+    list += strspn(list, ", ");
+    *name = list;
+    *length = strcspn(list, ", ");
+    return list + *length;
+}
+
+static bool is_named(const struct transport *transport, const char *name, size_t length)
+{
+    return strlen(transport->name) == length && memcmp(transport->name, name, length) == 0;
+}
+
+static bool in_list(const struct transport *transport, const char *list)
+{
+    const char *name;
+    size_t length;
+    bool found = false;
+    for (list = next_name(list, &name, &length); length && !found; list = next_name(list, &name, &length))
+        found = is_named(transport, name, length);
+    return found;
+}
+
+/* Says once which names of the setting are those of no transport, and tells whether any is one's. */
+static bool setting_names_any(const char *list)
+{
+    static atomic_bool said;
+    const bool again = atomic_exchange_explicit(&said, true, memory_order_relaxed);
+    const char *name;
+    size_t length;
+    bool any = false;
+    for (list = next_name(list, &name, &length); length; list = next_name(list, &name, &length)) {
+        bool known = false;
+        for (unsigned i = 0; i < transport_list_count; i++)
+            known = known || is_named(transport_list[i], name, length);
+        if (!known && !again)
+            log_write(LOG_WARN, "%s: there is no transport '%.*s'", setting_variable(SETTING_TRANSPORT), (int)length, name);
+        any = any || known;
+    }
+    return any;
+}
+
+/* Fills `used` with those that the setting allows, which are all if it names none; tells how many they are. */
+static unsigned choose_used(const struct transport **used)
+{
+    const char *list = setting_text(SETTING_TRANSPORT);
+    const bool all = !setting_names_any(list);
+    unsigned count = 0;
+    for (unsigned i = 0; i < transport_list_count; i++)
+        if (all || in_list(transport_list[i], list))
+            used[count++] = transport_list[i];
+    return count;
+}
+
+const char *transports_report(void)
+{
+    static os_mutex lock = OS_MUTEX_INIT;
+    static char text[256];
+    const struct transport *used[TRANSPORTS_MAX];
+    size_t length = 0;
+    os_lock(&lock);
+    const unsigned count = text[0] ? 0 : choose_used(used);
+    for (unsigned i = 0; i < count && length < sizeof(text); i++)
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", i ? ", " : "", used[i]->title);
+    os_unlock(&lock);
+    return text;
+}
+
+/* ---- what a context keeps ---- */
+
+struct transports *transports_open(cl_context context)
+{
+    const struct transport *used[TRANSPORTS_MAX];
+    const unsigned count = choose_used(used);
+    struct transports *transports = calloc(1, sizeof(*transports) + count * sizeof(transports->opened[0]));
+    if (!transports)
+        return NULL;
+    for (; transports->count < count; transports->count++) {
+        struct opened *opened = &transports->opened[transports->count];
+        opened->transport = used[transports->count];
+        opened->state = opened->transport->open ? opened->transport->open(context) : NULL;
+        if (opened->transport->open && !opened->state) {
+            transports_free(transports);
+            return NULL;
+        }
+    }
+    return transports;
+}
+
+void transports_close(struct transports *transports)
+{
+    for (unsigned i = 0; transports && i < transports->count; i++)
+        if (transports->opened[i].state)
+            transports->opened[i].transport->close(transports->opened[i].state);
+}
+
+void transports_free(struct transports *transports)
+{
+    transports_close(transports);
+    for (unsigned i = 0; transports && i < transports->count; i++)
+        if (transports->opened[i].state)
+            transports->opened[i].transport->free_state(transports->opened[i].state);
+    free(transports);
+}
+
+bool transports_prefer_shared(const struct transports *transports, const struct d3d_api *api)
+{
+    bool prefer = false;
+    for (unsigned i = 0; i < transports->count && !prefer; i++) {
+        const struct opened *opened = &transports->opened[i];
+        prefer = opened->transport->prefers_shared && opened->transport->prefers_shared(opened->state, api);
+    }
+    return prefer;
+}
+
+/* ---- the choice ---- */
+
+/* Programs that make objects for each frame would fill the log: it tells the way of the first, and each change. */
+static void tell_way(struct transports *transports, const struct transfer_request *request,
+                     const struct transport *chosen, const char *reasons)
+{
+    const struct transport *before = atomic_exchange_explicit(&transports->told, chosen, memory_order_relaxed);
+    log_write(before == chosen ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s%s", request->call, chosen->title,
+              reasons);
+}
+
+cl_int transports_create(struct transports *transports, const struct transfer_request *request, struct transfer **made)
+{
+    struct transfer_request own = *request;
+    char why[TRANSPORT_WHY] = "", reasons[TRANSPORTS_MAX * (TRANSPORT_WHY + 32)] = "";
+    cl_int status = CL_INVALID_OPERATION;
+    size_t length = 0;
+    for (unsigned i = 0; i < transports->count; i++) {
+        const struct opened *opened = &transports->opened[i];
+        own.state = opened->state;
+        status = opened->transport->create(&own, made, why);
+        if (status == CL_SUCCESS) {
+            tell_way(transports, request, opened->transport, reasons);
+            return CL_SUCCESS;
+        }
+        length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "; not %s: %s", opened->transport->name, why);
+    }
+    return log_refuse(request->call, status, "%s", why);
+}
