@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 struct format_row;
+struct row_change;
+struct staging_ops;
 
 enum surface_kind { SURFACE_BUFFER, SURFACE_IMAGE_2D, SURFACE_IMAGE_3D };
 
@@ -27,29 +29,15 @@ struct surface_desc {
                                         has of the others must be fresh */
 };
 
-/* How a plane's texels change on their way to a staging copy that is memory of ours, and back. */
-struct row_change {
-    size_t texel_bytes; /* in the staging copy */
-    const void *how;    /* for the two functions */
-    void (*to_staging)(const void *how, void *to, const void *from, size_t texels);
-    void (*to_surface)(const void *how, void *to, const void *from, size_t texels);
-};
-
-/* A surface while it is shared: the resource and our staging copy of it. The pointers are COM interfaces of the API. */
+/* A surface while it is shared. The pointers are COM interfaces of the API. The staging copy is that of a transport that needs
+ * one (staging.h). */
 struct surface {
     const struct d3d_api *api;
     void *device;   /* not owned: the resource keeps it alive */
     void *resource; /* one reference */
-    void *staging;  /* what `stage` made; NULL before */
+    void *staging;  /* what `stage` made; NULL before, and where no transport made one */
     const struct row_change *change; /* set before `stage`, and only for operations that change rows; NULL: nothing changes */
     struct surface_desc desc;
-};
-
-/* Where the CPU finds a mapped plane. */
-struct mapped_surface {
-    void *data;
-    size_t row_pitch;   /* bytes from row to row */
-    size_t slice_pitch; /* bytes from slice to slice of a 3D image, else 0 */
 };
 
 /* A Direct3D adapter as far as it helps to find the OpenCL device that is the same. */
@@ -95,30 +83,6 @@ struct d3d_ops {
 
     /* Whether Direct3D opens `handle` as a resource like this one. For APIs whose objects come with a shared handle. */
     bool (*opens_handle)(void *resource, void *handle);
-
-    /* Makes the staging copy, of the subresource's size, readable and writable by the CPU; and frees it. */
-    bool (*stage)(struct surface *surface);
-    void (*unstage)(struct surface *surface);
-    /* Whether the staging copy can serve any resource of the device with the same description. */
-    bool (*staging_serves_alike)(const struct surface *surface);
-    bool changes_rows;         /* the staging copy is memory of ours, and its texels can be others than the surface's */
-    /* Around the fetches and maps of one command, or around its stores: what planes of one surface have in common is done
-     * once meanwhile. `end` returns false if Direct3D failed at it, and then nothing in between counts. NULL: there is
-     * nothing of the kind. */
-    void (*begin)(void);
-    bool (*end)(void);
-    /* Queues the copy from the resource to the staging copy. */
-    bool (*fetch)(struct surface *surface);
-    /* Around calls for one surface that no other thread's calls to its device may come between: by the device's own
-     * critical section, which a thread of the application that calls us may hold already. Needed only where surfaces are
-     * `whole_level`. */
-    void (*enter)(const struct surface *surface);
-    void (*leave)(const struct surface *surface);
-    /* Waits for queued copies and maps the staging copy for reading and writing. */
-    bool (*map)(struct surface *surface, struct mapped_surface *mapped);
-    void (*unmap)(struct surface *surface);
-    /* Unmaps the staging copy and queues the copy back to the resource, so that later Direct3D work sees it. */
-    bool (*store)(struct surface *surface);
 };
 
 enum d3d_family { FAMILY_D3D11, FAMILY_D3D10, FAMILY_DX9 };
@@ -129,6 +93,7 @@ struct d3d_api {
     const char *name;      /* "Direct3D 11" */
     const char *extension; /* "cl_khr_d3d11_sharing" */
     const struct d3d_ops *ops;
+    const struct staging_ops *staging; /* for transports that go through the host's memory (staging.h) */
     enum d3d_family family; /* APIs of one family have their functions, errors and tokens in common */
     cl_uint adapter_type;   /* of Khronos's DX9; else 0 */
     bool exclusive;         /* no API of another family beside it in a context */

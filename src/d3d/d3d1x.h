@@ -6,6 +6,7 @@
 
 #include "d3d/d3d.h"
 #include "d3d/d3d_types.h"
+#include "d3d/staging.h"
 
 /* A mapped subresource. A buffer is one row. */
 struct d3d1x_level {
@@ -38,7 +39,7 @@ struct d3d1x_calls {
     void (*flush)(void *device);
 };
 
-/* The operations of struct d3d_ops, with the calls to use. */
+/* The operations of struct d3d_ops and struct staging_ops, with the calls to use. */
 void *d3d1x_open_device(const struct d3d1x_calls *calls, void *object);
 void *d3d1x_owner(const struct d3d1x_calls *calls, void *resource);
 enum describe_status d3d1x_describe(const struct d3d1x_calls *calls, void *device, void *resource,

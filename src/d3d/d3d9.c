@@ -7,6 +7,7 @@
 #include "d3d/dxgi.h"
 #include "d3d/dxvahd.h"
 #include "d3d/formats.h"
+#include "d3d/staging.h"
 
 #include <CL/cl_dx9_media_sharing.h>
 #include <stdio.h>
@@ -584,18 +585,30 @@ static bool store(struct surface *surface)
 #define OPS(open, find_adapter)                                                                                        \
     {                                                                                                                  \
         .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release,                 \
-        .owner = owner, .adapter = find_adapter, .describe = describe, .opens_handle = opens_handle, .stage = stage,                   \
-        .unstage = unstage, .staging_serves_alike = staging_serves_alike, .changes_rows = true, .begin = begin,        \
-        .end = end, .fetch = fetch, .map = map, .unmap = unmap, .store = store,                                        \
+        .owner = owner, .adapter = find_adapter, .describe = describe, .opens_handle = opens_handle,                   \
     }
 static const struct d3d_ops device_ops = OPS(open_device, device_adapter), dxva_ops = OPS(open_dxva_device, dxva_adapter);
 #undef OPS
 
+static const struct staging_ops staging_ops = {
+    .stage = stage,
+    .unstage = unstage,
+    .staging_serves_alike = staging_serves_alike,
+    .changes_rows = true,
+    .begin = begin,
+    .end = end,
+    .fetch = fetch,
+    .map = map,
+    .unmap = unmap,
+    .store = store,
+};
+
 /* The three kinds of adapters differ in two tokens and their operations. */
 #define API(title, type, property, operations)                                                                         \
     {                                                                                                                  \
-        .name = title, .extension = "cl_khr_dx9_media_sharing", .ops = &operations, .family = FAMILY_DX9,              \
-        .adapter_type = type, .no_interop = CL_INVALID_OPERATION, .invalid_device = CL_INVALID_DX9_MEDIA_ADAPTER_KHR,  \
+        .name = title, .extension = "cl_khr_dx9_media_sharing", .ops = &operations, .staging = &staging_ops,           \
+        .family = FAMILY_DX9, .adapter_type = type, .no_interop = CL_INVALID_OPERATION,                                \
+        .invalid_device = CL_INVALID_DX9_MEDIA_ADAPTER_KHR,                                                            \
         .invalid_resource = CL_INVALID_DX9_MEDIA_SURFACE_KHR,                                                          \
         .already_acquired = CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR,                                                 \
         .not_acquired = CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR,                                                         \
@@ -616,8 +629,9 @@ const struct d3d_api dxva_api = API("DXVA-HD", CL_ADAPTER_DXVA_KHR, CL_CONTEXT_A
 /* The same by Intel's older names, with the rules that differ. Its objects are of one kind, whatever the device. */
 #define API(title, source, property, operations)                                                                       \
     {                                                                                                                  \
-        .name = title, .extension = "cl_intel_dx9_media_sharing", .ops = &operations, .family = FAMILY_DX9,            \
-        .exclusive = true, .no_duplicates = true, .no_interop = CL_INVALID_DX9_RESOURCE_INTEL,                         \
+        .name = title, .extension = "cl_intel_dx9_media_sharing", .ops = &operations, .staging = &staging_ops,         \
+        .family = FAMILY_DX9, .exclusive = true, .no_duplicates = true,                                                \
+        .no_interop = CL_INVALID_DX9_RESOURCE_INTEL,                                                                   \
         .invalid_device = CL_INVALID_DX9_DEVICE_INTEL, .invalid_resource = CL_INVALID_DX9_RESOURCE_INTEL,              \
         .already_acquired = CL_DX9_RESOURCE_ALREADY_ACQUIRED_INTEL,                                                    \
         .not_acquired = CL_DX9_RESOURCE_NOT_ACQUIRED_INTEL, .device_source = source,                                   \

@@ -4,6 +4,7 @@
 
 #include "d3d/d3d.h"
 #include "d3d/d3d_types.h"
+#include "d3d/staging.h"
 
 /* The one funnel for Direct3D's errors: says which call on which API failed and how. Returns whether it succeeded. */
 bool d3d_check(const char *call, HRESULT result);
@@ -27,7 +28,7 @@ bool dxgi_software(const struct d3d_adapter *adapter);
 /* Switches on protection against use from several threads, where the device has that. */
 void dxgi_protect(void *device);
 
-/* d3d_ops.enter and leave for both. Where protection is off, the application lets one thread at a time use the device. */
+/* staging_ops.enter and leave for both. Where protection is off, the application lets one thread at a time use the device. */
 void dxgi_enter(const struct surface *surface);
 void dxgi_leave(const struct surface *surface);
 
@@ -58,7 +59,7 @@ enum describe_status dxgi_describe_texture(const struct texture_facts *facts, en
 enum describe_status dxgi_describe_buffer(uint32_t bytes, bool immutable, bool dynamic, struct surface_desc *desc,
                                           char *why, size_t why_size);
 
-/* d3d_ops.unstage and staging_serves_alike for both: the staging copy is one COM object, of which the description tells
+/* staging_ops.unstage and staging_serves_alike for both: the staging copy is one COM object, of which the description tells
  * all. */
 void dxgi_unstage(struct surface *surface);
 bool dxgi_staging_serves_alike(const struct surface *surface);

@@ -1,8 +1,8 @@
 #include "transport/host.h"
 
 #include "d3d/formats.h"
+#include "d3d/staging.h"
 #include "formats/image.h"
-#include "log.h"
 #include "transport/pool.h"
 
 #include <stdio.h>
@@ -91,7 +91,7 @@ static void plan_conversion(struct host_transfer *transfer)
     if (surface->desc.kind == SURFACE_BUFFER)
         return;
     transfer->converter = image_host_converter(transfer->base.memory);
-    if (!transfer->converter || !surface->api->ops->changes_rows)
+    if (!transfer->converter || !surface->api->staging->changes_rows)
         return;
     transfer->change = (struct row_change){transfer->converter->wide_texel, transfer->converter, widen, narrow};
     surface->change = &transfer->change;
@@ -145,28 +145,28 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
 static bool need_staging(struct host_transfer *transfer)
 {
     struct surface *surface = &transfer->base.surface;
-    return surface->staging || pool_take(transfer->pool, surface) || surface->api->ops->stage(surface);
+    return surface->staging || pool_take(transfer->pool, surface) || surface->api->staging->stage(surface);
 }
 
 static void drop_staging(struct host_transfer *transfer)
 {
     struct surface *surface = &transfer->base.surface;
-    if (!transfer->failed && surface->api->ops->staging_serves_alike(surface))
+    if (!transfer->failed && surface->api->staging->staging_serves_alike(surface))
         pool_give(transfer->pool, surface);
     else
-        surface->api->ops->unstage(surface);
+        surface->api->staging->unstage(surface);
 }
 
 static bool fetch(struct host_transfer *transfer)
 {
-    const bool done = need_staging(transfer) && transfer->base.surface.api->ops->fetch(&transfer->base.surface);
+    const bool done = need_staging(transfer) && transfer->base.surface.api->staging->fetch(&transfer->base.surface);
     transfer->failed = transfer->failed || !done;
     return done;
 }
 
 static bool map(struct host_transfer *transfer)
 {
-    transfer->is_mapped = transfer->base.surface.api->ops->map(&transfer->base.surface, &transfer->mapped);
+    transfer->is_mapped = transfer->base.surface.api->staging->map(&transfer->base.surface, &transfer->mapped);
     transfer->failed = transfer->failed || !transfer->is_mapped;
     return transfer->is_mapped;
 }
@@ -174,7 +174,7 @@ static bool map(struct host_transfer *transfer)
 static void unmap(struct host_transfer *transfer)
 {
     if (transfer->is_mapped)
-        transfer->base.surface.api->ops->unmap(&transfer->base.surface);
+        transfer->base.surface.api->staging->unmap(&transfer->base.surface);
     transfer->is_mapped = false;
 }
 
@@ -191,13 +191,13 @@ static void destroy(struct transfer *transfer)
 
 static void begin(const struct d3d_api *api)
 {
-    if (api->ops->begin)
-        api->ops->begin();
+    if (api->staging->begin)
+        api->staging->begin();
 }
 
 static bool end(const struct d3d_api *api)
 {
-    return !api->ops->end || api->ops->end();
+    return !api->staging->end || api->staging->end();
 }
 
 static void undo(const struct handover *handover)
@@ -378,21 +378,21 @@ static cl_int cl_give(const struct handover *handover, cl_command_queue queue, c
 static bool store(struct host_transfer *transfer)
 {
     transfer->is_mapped = false;
-    return transfer->base.surface.api->ops->store(&transfer->base.surface);
+    return transfer->base.surface.api->staging->store(&transfer->base.surface);
 }
 
 /* Two planes of one slice may be stored by two threads. Each store reads the other plane and writes both, since
  * Direct3D 10 and 11 copy no single plane: one at a time. */
 static bool store_plane(struct host_transfer *transfer)
 {
-    const struct d3d_ops *ops = transfer->base.surface.api->ops;
-    ops->enter(&transfer->base.surface);
+    const struct staging_ops *staging = transfer->base.surface.api->staging;
+    staging->enter(&transfer->base.surface);
     unmap(transfer);
     const bool mapped = fetch(transfer) && map(transfer);
     if (mapped)
         copy_rows(transfer, true);
     const bool done = mapped && store(transfer);
-    ops->leave(&transfer->base.surface);
+    staging->leave(&transfer->base.surface);
     return done;
 }
 

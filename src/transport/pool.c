@@ -1,5 +1,7 @@
 #include "transport/pool.h"
 
+#include "d3d/staging.h"
+
 static bool same_shape(const struct surface_desc *a, const struct surface_desc *b)
 {
     return a->kind == b->kind && a->format == b->format && a->width == b->width && a->height == b->height &&
@@ -43,7 +45,7 @@ void pool_give(struct staging_pool *pool, struct surface *surface)
         pool->kept[pool->count++] = given;
     os_unlock(&pool->lock);
     if (leaves.staging)
-        leaves.api->ops->unstage(&leaves);
+        leaves.api->staging->unstage(&leaves);
 }
 
 void pool_close(struct staging_pool *pool)
@@ -55,5 +57,5 @@ void pool_close(struct staging_pool *pool)
     os_unlock(&pool->lock);
     /* Nobody else comes to what was kept. */
     for (unsigned i = 0; i < count; i++)
-        pool->kept[i].api->ops->unstage(&pool->kept[i]);
+        pool->kept[i].api->staging->unstage(&pool->kept[i]);
 }

@@ -1,0 +1,52 @@
+/* Staging copies of Direct3D's surfaces, which the CPU reads and writes: operations for transports that go through the host's
+ * memory. The core and other transports need none of it.
+ *
+ * The rules of d3d.h hold: the operations check nothing, any thread that the application lets use the device may call, and no
+ * lock of ours is held. */
+#ifndef CLD3D_D3D_STAGING_H
+#define CLD3D_D3D_STAGING_H
+
+#include "d3d/d3d.h"
+
+/* How a plane's texels change on their way to a staging copy that is memory of ours, and back. */
+struct row_change {
+    size_t texel_bytes; /* in the staging copy */
+    const void *how;    /* for the two functions */
+    void (*to_staging)(const void *how, void *to, const void *from, size_t texels);
+    void (*to_surface)(const void *how, void *to, const void *from, size_t texels);
+};
+
+/* Where the CPU finds a mapped plane. */
+struct mapped_surface {
+    void *data;
+    size_t row_pitch;   /* bytes from row to row */
+    size_t slice_pitch; /* bytes from slice to slice of a 3D image, else 0 */
+};
+
+struct staging_ops {
+    /* Makes the staging copy, of the subresource's size, readable and writable by the CPU; and frees it. */
+    bool (*stage)(struct surface *surface);
+    void (*unstage)(struct surface *surface);
+    /* Whether the staging copy can serve any resource of the device with the same description. */
+    bool (*staging_serves_alike)(const struct surface *surface);
+    bool changes_rows;         /* the staging copy is memory of ours, and its texels can be others than the surface's */
+    /* Around the fetches and maps of one command, or around its stores: what planes of one surface have in common is done
+     * once meanwhile. `end` returns false if Direct3D failed at it, and then nothing in between counts. NULL: there is
+     * nothing of the kind. */
+    void (*begin)(void);
+    bool (*end)(void);
+    /* Queues the copy from the resource to the staging copy. */
+    bool (*fetch)(struct surface *surface);
+    /* Around calls for one surface that no other thread's calls to its device may come between: by the device's own
+     * critical section, which a thread of the application that calls us may hold already. Needed only where surfaces are
+     * `whole_level`. */
+    void (*enter)(const struct surface *surface);
+    void (*leave)(const struct surface *surface);
+    /* Waits for queued copies and maps the staging copy for reading and writing. */
+    bool (*map)(struct surface *surface, struct mapped_surface *mapped);
+    void (*unmap)(struct surface *surface);
+    /* Unmaps the staging copy and queues the copy back to the resource, so that later Direct3D work sees it. */
+    bool (*store)(struct surface *surface);
+};
+
+#endif
