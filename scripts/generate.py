@@ -168,13 +168,8 @@ def exports_file(functions):
     mine = [f for f in functions if f.exported and not f.own]
     for f in mine:
         out += [signature(f, f.name, "CL_API_ENTRY "), "{", call(f, f"door_table()->{f.name}"), "}", ""]
-    out += ["/* The table before the first call: each entry opens the door and goes on through the real table. Loaders that copy a",
-            " * layer's table keep these. */", ""]
-    for f in mine:
-        out += [signature(f, f"boot_{f.name}"), "{", "    door_open();",
-                call(f, f"door_table()->{f.name}"), "}", ""]
-    out += ["const cl_icd_dispatch door_boot_table = {"]
-    out += [f"    .{f.name} = boot_{f.name}," for f in mine]
+    out += ["const cl_icd_dispatch door_exports = {"]
+    out += [f"    .{f.name} = {f.name}," for f in mine]
     out += ["};"]
     return c_file(out)
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-_Atomic(const cl_icd_dispatch *) door_current = &door_boot_table;
+_Atomic(const cl_icd_dispatch *) door_current;
 
 /* Guards the opening. */
 static os_mutex opening = OS_MUTEX_INIT;
@@ -70,15 +70,19 @@ static const cl_icd_dispatch *act(bool there)
     return tier_share();
 }
 
-void door_open_now(void)
+const cl_icd_dispatch *door_open_now(void)
 {
     bool there;
     set_next_once(&there);
     const next_function other = there ? find_other() : NULL;
     os_lock(&opening);
-    if (door_table() == &door_boot_table)
-        atomic_store_explicit(&door_current, other ? pass_on(other) : act(there), memory_order_release);
+    const cl_icd_dispatch *table = atomic_load_explicit(&door_current, memory_order_relaxed);
+    if (!table) {
+        table = other ? pass_on(other) : act(there);
+        atomic_store_explicit(&door_current, table, memory_order_release);
+    }
     os_unlock(&opening);
+    return table;
 }
 
 const char *CL_API_CALL cld3d_report(const char *topic)

@@ -1,8 +1,8 @@
 /* What both doors have: the drop-in OpenCL.dll and the Khronos layer.
  *
- * A program's call goes through a table. Until the first call that is `door_boot_table`, whose entries open the door: they
- * ask the OpenCL below and build the tiers. That can't be done earlier: a DLL that is being loaded must not load another,
- * and a loader that is setting up its layers does not answer yet. Afterwards a call costs one load and one jump.
+ * A program's call goes through a table. The first call opens the door: it asks the OpenCL below and builds the tiers. That
+ * can't be done earlier: a DLL that is being loaded must not load another, and a loader that is setting up its layers does
+ * not answer yet. Afterwards a call costs one load, one branch and one jump.
  *
  * An open door stands in one of two ways. If there is another cld3d anywhere below, that one does all, and this one passes
  * everything on as it is: whoever is lowest acts. It is found by asking the OpenCL below for the function `cld3d_report`,
@@ -15,21 +15,24 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-extern const cl_icd_dispatch door_boot_table;
-extern _Atomic(const cl_icd_dispatch *) door_current;
+/* The exported functions as a table. A layer gives it to its loader. */
+extern const cl_icd_dispatch door_exports;
+
+extern _Atomic(const cl_icd_dispatch *) door_current; /* NULL until the door is open */
+
+/* Opens the door unless another thread has, and gives the table. */
+const cl_icd_dispatch *door_open_now(void);
 
 static inline const cl_icd_dispatch *door_table(void)
 {
-    return atomic_load_explicit(&door_current, memory_order_acquire);
+    const cl_icd_dispatch *table = atomic_load_explicit(&door_current, memory_order_acquire);
+    return table ? table : door_open_now();
 }
 
-void door_open_now(void);
-
-/* Makes sure that the door is open. An extension's own functions need it too: a program may call them first. */
+/* Makes sure that the door is open, for the extensions' own functions: a program may call them first. */
 static inline void door_open(void)
 {
-    if (door_table() == &door_boot_table)
-        door_open_now();
+    door_table();
 }
 
 /* Builds the tiers over `next`, which must be set. Called once. */

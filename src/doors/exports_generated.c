@@ -791,1042 +791,128 @@ CL_API_ENTRY cl_int CL_API_CALL clSetContextDestructorCallback(cl_context contex
     return door_table()->clSetContextDestructorCallback(context, pfn_notify, user_data);
 }
 
-/* The table before the first call: each entry opens the door and goes on through the real table. Loaders that copy a
- * layer's table keep these. */
-
-static cl_int CL_API_CALL boot_clGetPlatformIDs(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)
-{
-    door_open();
-    return door_table()->clGetPlatformIDs(num_entries, platforms, num_platforms);
-}
-
-static cl_int CL_API_CALL boot_clGetPlatformInfo(cl_platform_id platform, cl_platform_info param_name,
-    size_t param_value_size, void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetPlatformInfo(platform, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clGetDeviceIDs(cl_platform_id platform, cl_device_type device_type, cl_uint num_entries,
-    cl_device_id *devices, cl_uint *num_devices)
-{
-    door_open();
-    return door_table()->clGetDeviceIDs(platform, device_type, num_entries, devices, num_devices);
-}
-
-static cl_int CL_API_CALL boot_clGetDeviceInfo(cl_device_id device, cl_device_info param_name, size_t param_value_size,
-    void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_context CL_API_CALL boot_clCreateContext(const cl_context_properties *properties, cl_uint num_devices,
-    const cl_device_id *devices, void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t, void *),
-    void *user_data, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateContext(properties, num_devices, devices, pfn_notify, user_data, errcode_ret);
-}
-
-static cl_context CL_API_CALL boot_clCreateContextFromType(const cl_context_properties *properties,
-    cl_device_type device_type, void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t, void *),
-    void *user_data, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateContextFromType(properties, device_type, pfn_notify, user_data, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clRetainContext(cl_context context)
-{
-    door_open();
-    return door_table()->clRetainContext(context);
-}
-
-static cl_int CL_API_CALL boot_clReleaseContext(cl_context context)
-{
-    door_open();
-    return door_table()->clReleaseContext(context);
-}
-
-static cl_int CL_API_CALL boot_clGetContextInfo(cl_context context, cl_context_info param_name, size_t param_value_size,
-    void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetContextInfo(context, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_command_queue CL_API_CALL boot_clCreateCommandQueue(cl_context context, cl_device_id device,
-    cl_command_queue_properties properties, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateCommandQueue(context, device, properties, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clRetainCommandQueue(cl_command_queue command_queue)
-{
-    door_open();
-    return door_table()->clRetainCommandQueue(command_queue);
-}
-
-static cl_int CL_API_CALL boot_clReleaseCommandQueue(cl_command_queue command_queue)
-{
-    door_open();
-    return door_table()->clReleaseCommandQueue(command_queue);
-}
-
-static cl_int CL_API_CALL boot_clGetCommandQueueInfo(cl_command_queue command_queue, cl_command_queue_info param_name,
-    size_t param_value_size, void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetCommandQueueInfo(command_queue, param_name, param_value_size, param_value,
-        param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clSetCommandQueueProperty(cl_command_queue command_queue,
-    cl_command_queue_properties properties, cl_bool enable, cl_command_queue_properties *old_properties)
-{
-    door_open();
-    return door_table()->clSetCommandQueueProperty(command_queue, properties, enable, old_properties);
-}
-
-static cl_mem CL_API_CALL boot_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_ptr,
-    cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateBuffer(context, flags, size, host_ptr, errcode_ret);
-}
-
-static cl_mem CL_API_CALL boot_clCreateImage2D(cl_context context, cl_mem_flags flags,
-    const cl_image_format *image_format, size_t image_width, size_t image_height, size_t image_row_pitch,
-    void *host_ptr, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateImage2D(context, flags, image_format, image_width, image_height, image_row_pitch,
-        host_ptr, errcode_ret);
-}
-
-static cl_mem CL_API_CALL boot_clCreateImage3D(cl_context context, cl_mem_flags flags,
-    const cl_image_format *image_format, size_t image_width, size_t image_height, size_t image_depth,
-    size_t image_row_pitch, size_t image_slice_pitch, void *host_ptr, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateImage3D(context, flags, image_format, image_width, image_height, image_depth,
-        image_row_pitch, image_slice_pitch, host_ptr, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clRetainMemObject(cl_mem memobj)
-{
-    door_open();
-    return door_table()->clRetainMemObject(memobj);
-}
-
-static cl_int CL_API_CALL boot_clReleaseMemObject(cl_mem memobj)
-{
-    door_open();
-    return door_table()->clReleaseMemObject(memobj);
-}
-
-static cl_int CL_API_CALL boot_clGetSupportedImageFormats(cl_context context, cl_mem_flags flags,
-    cl_mem_object_type image_type, cl_uint num_entries, cl_image_format *image_formats, cl_uint *num_image_formats)
-{
-    door_open();
-    return door_table()->clGetSupportedImageFormats(context, flags, image_type, num_entries, image_formats,
-        num_image_formats);
-}
-
-static cl_int CL_API_CALL boot_clGetMemObjectInfo(cl_mem memobj, cl_mem_info param_name, size_t param_value_size,
-    void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetMemObjectInfo(memobj, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clGetImageInfo(cl_mem image, cl_image_info param_name, size_t param_value_size,
-    void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetImageInfo(image, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_sampler CL_API_CALL boot_clCreateSampler(cl_context context, cl_bool normalized_coords,
-    cl_addressing_mode addressing_mode, cl_filter_mode filter_mode, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateSampler(context, normalized_coords, addressing_mode, filter_mode, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clRetainSampler(cl_sampler sampler)
-{
-    door_open();
-    return door_table()->clRetainSampler(sampler);
-}
-
-static cl_int CL_API_CALL boot_clReleaseSampler(cl_sampler sampler)
-{
-    door_open();
-    return door_table()->clReleaseSampler(sampler);
-}
-
-static cl_int CL_API_CALL boot_clGetSamplerInfo(cl_sampler sampler, cl_sampler_info param_name, size_t param_value_size,
-    void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetSamplerInfo(sampler, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_program CL_API_CALL boot_clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings,
-    const size_t *lengths, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateProgramWithSource(context, count, strings, lengths, errcode_ret);
-}
-
-static cl_program CL_API_CALL boot_clCreateProgramWithBinary(cl_context context, cl_uint num_devices,
-    const cl_device_id *device_list, const size_t *lengths, const unsigned char **binaries, cl_int *binary_status,
-    cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateProgramWithBinary(context, num_devices, device_list, lengths, binaries, binary_status,
-        errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clRetainProgram(cl_program program)
-{
-    door_open();
-    return door_table()->clRetainProgram(program);
-}
-
-static cl_int CL_API_CALL boot_clReleaseProgram(cl_program program)
-{
-    door_open();
-    return door_table()->clReleaseProgram(program);
-}
-
-static cl_int CL_API_CALL boot_clBuildProgram(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
-    const char *options, void(CL_CALLBACK *pfn_notify)(cl_program program, void *user_data), void *user_data)
-{
-    door_open();
-    return door_table()->clBuildProgram(program, num_devices, device_list, options, pfn_notify, user_data);
-}
-
-static cl_int CL_API_CALL boot_clUnloadCompiler(void)
-{
-    door_open();
-    return door_table()->clUnloadCompiler();
-}
-
-static cl_int CL_API_CALL boot_clGetProgramInfo(cl_program program, cl_program_info param_name, size_t param_value_size,
-    void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetProgramInfo(program, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clGetProgramBuildInfo(cl_program program, cl_device_id device,
-    cl_program_build_info param_name, size_t param_value_size, void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetProgramBuildInfo(program, device, param_name, param_value_size, param_value,
-        param_value_size_ret);
-}
-
-static cl_kernel CL_API_CALL boot_clCreateKernel(cl_program program, const char *kernel_name, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateKernel(program, kernel_name, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clCreateKernelsInProgram(cl_program program, cl_uint num_kernels, cl_kernel *kernels,
-    cl_uint *num_kernels_ret)
-{
-    door_open();
-    return door_table()->clCreateKernelsInProgram(program, num_kernels, kernels, num_kernels_ret);
-}
-
-static cl_int CL_API_CALL boot_clRetainKernel(cl_kernel kernel)
-{
-    door_open();
-    return door_table()->clRetainKernel(kernel);
-}
-
-static cl_int CL_API_CALL boot_clReleaseKernel(cl_kernel kernel)
-{
-    door_open();
-    return door_table()->clReleaseKernel(kernel);
-}
-
-static cl_int CL_API_CALL boot_clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t arg_size,
-    const void *arg_value)
-{
-    door_open();
-    return door_table()->clSetKernelArg(kernel, arg_index, arg_size, arg_value);
-}
-
-static cl_int CL_API_CALL boot_clGetKernelInfo(cl_kernel kernel, cl_kernel_info param_name, size_t param_value_size,
-    void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetKernelInfo(kernel, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
-    cl_kernel_work_group_info param_name, size_t param_value_size, void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetKernelWorkGroupInfo(kernel, device, param_name, param_value_size, param_value,
-        param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clWaitForEvents(cl_uint num_events, const cl_event *event_list)
-{
-    door_open();
-    return door_table()->clWaitForEvents(num_events, event_list);
-}
-
-static cl_int CL_API_CALL boot_clGetEventInfo(cl_event event, cl_event_info param_name, size_t param_value_size,
-    void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetEventInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clRetainEvent(cl_event event)
-{
-    door_open();
-    return door_table()->clRetainEvent(event);
-}
-
-static cl_int CL_API_CALL boot_clReleaseEvent(cl_event event)
-{
-    door_open();
-    return door_table()->clReleaseEvent(event);
-}
-
-static cl_int CL_API_CALL boot_clGetEventProfilingInfo(cl_event event, cl_profiling_info param_name,
-    size_t param_value_size, void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetEventProfilingInfo(event, param_name, param_value_size, param_value,
-        param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clFlush(cl_command_queue command_queue)
-{
-    door_open();
-    return door_table()->clFlush(command_queue);
-}
-
-static cl_int CL_API_CALL boot_clFinish(cl_command_queue command_queue)
-{
-    door_open();
-    return door_table()->clFinish(command_queue);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueReadBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_read,
-    size_t offset, size_t cb, void *ptr, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
-    cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
-        num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem buffer,
-    cl_bool blocking_write, size_t offset, size_t cb, const void *ptr, cl_uint num_events_in_wait_list,
-    const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
-        num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueCopyBuffer(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_buffer,
-    size_t src_offset, size_t dst_offset, size_t cb, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
-    cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
-        num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueReadImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_read,
-    const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch, slice_pitch,
-        ptr, num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueWriteImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_write,
-    const size_t *origin, const size_t *region, size_t input_row_pitch, size_t input_slice_pitch, const void *ptr,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
-        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueCopyImage(cl_command_queue command_queue, cl_mem src_image, cl_mem dst_image,
-    const size_t *src_origin, const size_t *dst_origin, const size_t *region, cl_uint num_events_in_wait_list,
-    const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
-        num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueCopyImageToBuffer(cl_command_queue command_queue, cl_mem src_image,
-    cl_mem dst_buffer, const size_t *src_origin, const size_t *region, size_t dst_offset,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region,
-        dst_offset, num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueCopyBufferToImage(cl_command_queue command_queue, cl_mem src_buffer,
-    cl_mem dst_image, size_t src_offset, const size_t *dst_origin, const size_t *region,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin,
-        region, num_events_in_wait_list, event_wait_list, event);
-}
-
-static void *CL_API_CALL boot_clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_map,
-    cl_map_flags map_flags, size_t offset, size_t cb, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
-    cl_event *event, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
-        num_events_in_wait_list, event_wait_list, event, errcode_ret);
-}
-
-static void *CL_API_CALL boot_clEnqueueMapImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_map,
-    cl_map_flags map_flags, const size_t *origin, const size_t *region, size_t *image_row_pitch,
-    size_t *image_slice_pitch, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event,
-    cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
-        image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueUnmapMemObject(cl_command_queue command_queue, cl_mem memobj, void *mapped_ptr,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
-        event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueNDRangeKernel(cl_command_queue command_queue, cl_kernel kernel,
-    cl_uint work_dim, const size_t *global_work_offset, const size_t *global_work_size, const size_t *local_work_size,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
-        local_work_size, num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueTask(cl_command_queue command_queue, cl_kernel kernel,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueNativeKernel(cl_command_queue command_queue,
-    void(CL_CALLBACK *user_func)(void *), void *args, size_t cb_args, cl_uint num_mem_objects, const cl_mem *mem_list,
-    const void **args_mem_loc, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
-        args_mem_loc, num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueMarker(cl_command_queue command_queue, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueMarker(command_queue, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueWaitForEvents(cl_command_queue command_queue, cl_uint num_events,
-    const cl_event *event_list)
-{
-    door_open();
-    return door_table()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueBarrier(cl_command_queue command_queue)
-{
-    door_open();
-    return door_table()->clEnqueueBarrier(command_queue);
-}
-
-static void *CL_API_CALL boot_clGetExtensionFunctionAddress(const char *function_name)
-{
-    door_open();
-    return door_table()->clGetExtensionFunctionAddress(function_name);
-}
-
-static cl_mem CL_API_CALL boot_clCreateFromGLBuffer(cl_context context, cl_mem_flags flags, cl_GLuint bufobj,
-    int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateFromGLBuffer(context, flags, bufobj, errcode_ret);
-}
-
-static cl_mem CL_API_CALL boot_clCreateFromGLTexture2D(cl_context context, cl_mem_flags flags, cl_GLenum target,
-    cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateFromGLTexture2D(context, flags, target, miplevel, texture, errcode_ret);
-}
-
-static cl_mem CL_API_CALL boot_clCreateFromGLTexture3D(cl_context context, cl_mem_flags flags, cl_GLenum target,
-    cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateFromGLTexture3D(context, flags, target, miplevel, texture, errcode_ret);
-}
-
-static cl_mem CL_API_CALL boot_clCreateFromGLRenderbuffer(cl_context context, cl_mem_flags flags,
-    cl_GLuint renderbuffer, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateFromGLRenderbuffer(context, flags, renderbuffer, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clGetGLObjectInfo(cl_mem memobj, cl_gl_object_type *gl_object_type,
-    cl_GLuint *gl_object_name)
-{
-    door_open();
-    return door_table()->clGetGLObjectInfo(memobj, gl_object_type, gl_object_name);
-}
-
-static cl_int CL_API_CALL boot_clGetGLTextureInfo(cl_mem memobj, cl_gl_texture_info param_name, size_t param_value_size,
-    void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetGLTextureInfo(memobj, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueAcquireGLObjects(cl_command_queue command_queue, cl_uint num_objects,
-    const cl_mem *mem_objects, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
-        event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueReleaseGLObjects(cl_command_queue command_queue, cl_uint num_objects,
-    const cl_mem *mem_objects, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
-        event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clSetEventCallback(cl_event event, cl_int command_exec_callback_type,
-    void(CL_CALLBACK * pfn_notify)(cl_event, cl_int, void *), void * user_data)
-{
-    door_open();
-    return door_table()->clSetEventCallback(event, command_exec_callback_type, pfn_notify, user_data);
-}
-
-static cl_mem CL_API_CALL boot_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
-    cl_buffer_create_type buffer_create_type, const void * buffer_create_info, cl_int * errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateSubBuffer(buffer, flags, buffer_create_type, buffer_create_info, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clSetMemObjectDestructorCallback(cl_mem memobj,
-    void(CL_CALLBACK * pfn_notify)(cl_mem memobj, void * user_data), void * user_data)
-{
-    door_open();
-    return door_table()->clSetMemObjectDestructorCallback(memobj, pfn_notify, user_data);
-}
-
-static cl_event CL_API_CALL boot_clCreateUserEvent(cl_context context, cl_int * errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateUserEvent(context, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clSetUserEventStatus(cl_event event, cl_int execution_status)
-{
-    door_open();
-    return door_table()->clSetUserEventStatus(event, execution_status);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueReadBufferRect(cl_command_queue command_queue, cl_mem buffer,
-    cl_bool blocking_read, const size_t *buffer_origin, const size_t *host_origin, const size_t *region,
-    size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch, size_t host_slice_pitch, void *ptr,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
-        region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
-        event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueWriteBufferRect(cl_command_queue command_queue, cl_mem buffer,
-    cl_bool blocking_read, const size_t *buffer_origin, const size_t *host_origin, const size_t *region,
-    size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch, size_t host_slice_pitch, const void *ptr,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
-        region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
-        event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_mem src_buffer,
-    cl_mem dst_buffer, const size_t *src_origin, const size_t *dst_origin, const size_t *region, size_t src_row_pitch,
-    size_t src_slice_pitch, size_t dst_row_pitch, size_t dst_slice_pitch, cl_uint num_events_in_wait_list,
-    const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin, region,
-        src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list, event_wait_list,
-        event);
-}
-
-static cl_int CL_API_CALL boot_clCreateSubDevices(cl_device_id in_device,
-    const cl_device_partition_property *partition_properties, cl_uint num_entries, cl_device_id *out_devices,
-    cl_uint *num_devices)
-{
-    door_open();
-    return door_table()->clCreateSubDevices(in_device, partition_properties, num_entries, out_devices, num_devices);
-}
-
-static cl_int CL_API_CALL boot_clRetainDevice(cl_device_id device)
-{
-    door_open();
-    return door_table()->clRetainDevice(device);
-}
-
-static cl_int CL_API_CALL boot_clReleaseDevice(cl_device_id device)
-{
-    door_open();
-    return door_table()->clReleaseDevice(device);
-}
-
-static cl_mem CL_API_CALL boot_clCreateImage(cl_context context, cl_mem_flags flags,
-    const cl_image_format *image_format, const cl_image_desc *image_desc, void *host_ptr, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
-}
-
-static cl_program CL_API_CALL boot_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint num_devices,
-    const cl_device_id *device_list, const char *kernel_names, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateProgramWithBuiltInKernels(context, num_devices, device_list, kernel_names,
-        errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clCompileProgram(cl_program program, cl_uint num_devices,
-    const cl_device_id *device_list, const char *options, cl_uint num_input_headers, const cl_program *input_headers,
-    const char **header_include_names, void(CL_CALLBACK *pfn_notify)(cl_program program, void *user_data),
-    void *user_data)
-{
-    door_open();
-    return door_table()->clCompileProgram(program, num_devices, device_list, options, num_input_headers, input_headers,
-        header_include_names, pfn_notify, user_data);
-}
-
-static cl_program CL_API_CALL boot_clLinkProgram(cl_context context, cl_uint num_devices,
-    const cl_device_id *device_list, const char *options, cl_uint num_input_programs, const cl_program *input_programs,
-    void(CL_CALLBACK *pfn_notify)(cl_program program, void *user_data), void *user_data, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clLinkProgram(context, num_devices, device_list, options, num_input_programs, input_programs,
-        pfn_notify, user_data, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clUnloadPlatformCompiler(cl_platform_id platform)
-{
-    door_open();
-    return door_table()->clUnloadPlatformCompiler(platform);
-}
-
-static cl_int CL_API_CALL boot_clGetKernelArgInfo(cl_kernel kernel, cl_uint arg_indx, cl_kernel_arg_info param_name,
-    size_t param_value_size, void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetKernelArgInfo(kernel, arg_indx, param_name, param_value_size, param_value,
-        param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueFillBuffer(cl_command_queue command_queue, cl_mem buffer, const void *pattern,
-    size_t pattern_size, size_t offset, size_t cb, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
-    cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
-        num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueFillImage(cl_command_queue command_queue, cl_mem image, const void *fill_color,
-    const size_t *origin, const size_t *region, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
-    cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueFillImage(command_queue, image, fill_color, origin, region, num_events_in_wait_list,
-        event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueMigrateMemObjects(cl_command_queue command_queue, cl_uint num_mem_objects,
-    const cl_mem *mem_objects, cl_mem_migration_flags flags, cl_uint num_events_in_wait_list,
-    const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
-        num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueMarkerWithWaitList(cl_command_queue command_queue,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueBarrierWithWaitList(cl_command_queue command_queue,
-    cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
-}
-
-static void *CL_API_CALL boot_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
-    const char *function_name)
-{
-    door_open();
-    return door_table()->clGetExtensionFunctionAddressForPlatform(platform, function_name);
-}
-
-static cl_mem CL_API_CALL boot_clCreateFromGLTexture(cl_context context, cl_mem_flags flags, cl_GLenum target,
-    cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateFromGLTexture(context, flags, target, miplevel, texture, errcode_ret);
-}
-
-static cl_command_queue CL_API_CALL boot_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
-    const cl_queue_properties * properties, cl_int * errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateCommandQueueWithProperties(context, device, properties, errcode_ret);
-}
-
-static cl_mem CL_API_CALL boot_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint pipe_packet_size,
-    cl_uint pipe_max_packets, const cl_pipe_properties * properties, cl_int * errcode_ret)
-{
-    door_open();
-    return door_table()->clCreatePipe(context, flags, pipe_packet_size, pipe_max_packets, properties, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clGetPipeInfo(cl_mem pipe, cl_pipe_info param_name, size_t param_value_size,
-    void * param_value, size_t * param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetPipeInfo(pipe, param_name, param_value_size, param_value, param_value_size_ret);
-}
-
-static void *CL_API_CALL boot_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
-    unsigned int alignment)
-{
-    door_open();
-    return door_table()->clSVMAlloc(context, flags, size, alignment);
-}
-
-static void CL_API_CALL boot_clSVMFree(cl_context context, void * svm_pointer)
-{
-    door_open();
-    door_table()->clSVMFree(context, svm_pointer);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueSVMFree(cl_command_queue command_queue, cl_uint num_svm_pointers,
-    void ** svm_pointers, void(CL_CALLBACK *pfn_free_func)(cl_command_queue queue, cl_uint num_svm_pointers,
-    void ** svm_pointers, void * user_data), void * user_data, cl_uint num_events_in_wait_list,
-    const cl_event * event_wait_list, cl_event * event)
-{
-    door_open();
-    return door_table()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
-        num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueSVMMemcpy(cl_command_queue command_queue, cl_bool blocking_copy, void * dst_ptr,
-    const void * src_ptr, size_t size, cl_uint num_events_in_wait_list, const cl_event * event_wait_list,
-    cl_event * event)
-{
-    door_open();
-    return door_table()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
-        num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueSVMMemFill(cl_command_queue command_queue, void * svm_ptr, const void * pattern,
-    size_t pattern_size, size_t size, cl_uint num_events_in_wait_list, const cl_event * event_wait_list,
-    cl_event * event)
-{
-    door_open();
-    return door_table()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size,
-        num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueSVMMap(cl_command_queue command_queue, cl_bool blocking_map,
-    cl_map_flags map_flags, void * svm_ptr, size_t size, cl_uint num_events_in_wait_list,
-    const cl_event * event_wait_list, cl_event * event)
-{
-    door_open();
-    return door_table()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size, num_events_in_wait_list,
-        event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueSVMUnmap(cl_command_queue command_queue, void * svm_ptr,
-    cl_uint num_events_in_wait_list, const cl_event * event_wait_list, cl_event * event)
-{
-    door_open();
-    return door_table()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_sampler CL_API_CALL boot_clCreateSamplerWithProperties(cl_context context,
-    const cl_sampler_properties * sampler_properties, cl_int * errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateSamplerWithProperties(context, sampler_properties, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index, const void * arg_value)
-{
-    door_open();
-    return door_table()->clSetKernelArgSVMPointer(kernel, arg_index, arg_value);
-}
-
-static cl_int CL_API_CALL boot_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name,
-    size_t param_value_size, const void * param_value)
-{
-    door_open();
-    return door_table()->clSetKernelExecInfo(kernel, param_name, param_value_size, param_value);
-}
-
-static cl_kernel CL_API_CALL boot_clCloneKernel(cl_kernel source_kernel, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCloneKernel(source_kernel, errcode_ret);
-}
-
-static cl_program CL_API_CALL boot_clCreateProgramWithIL(cl_context context, const void *il, size_t length,
-    cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateProgramWithIL(context, il, length, errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clEnqueueSVMMigrateMem(cl_command_queue command_queue, cl_uint num_svm_pointers,
-    const void **svm_pointers, const size_t *sizes, cl_mem_migration_flags flags, cl_uint num_events_in_wait_list,
-    const cl_event *event_wait_list, cl_event *event)
-{
-    door_open();
-    return door_table()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
-        num_events_in_wait_list, event_wait_list, event);
-}
-
-static cl_int CL_API_CALL boot_clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *device_timestamp,
-    cl_ulong *host_timestamp)
-{
-    door_open();
-    return door_table()->clGetDeviceAndHostTimer(device, device_timestamp, host_timestamp);
-}
-
-static cl_int CL_API_CALL boot_clGetHostTimer(cl_device_id device, cl_ulong *host_timestamp)
-{
-    door_open();
-    return door_table()->clGetHostTimer(device, host_timestamp);
-}
-
-static cl_int CL_API_CALL boot_clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device,
-    cl_kernel_sub_group_info param_name, size_t input_value_size, const void *input_value, size_t param_value_size,
-    void *param_value, size_t *param_value_size_ret)
-{
-    door_open();
-    return door_table()->clGetKernelSubGroupInfo(kernel, device, param_name, input_value_size, input_value,
-        param_value_size, param_value, param_value_size_ret);
-}
-
-static cl_int CL_API_CALL boot_clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id device,
-    cl_command_queue command_queue)
-{
-    door_open();
-    return door_table()->clSetDefaultDeviceCommandQueue(context, device, command_queue);
-}
-
-static cl_int CL_API_CALL boot_clSetProgramReleaseCallback(cl_program program,
-    void(CL_CALLBACK *pfn_notify)(cl_program program, void *user_data), void *user_data)
-{
-    door_open();
-    return door_table()->clSetProgramReleaseCallback(program, pfn_notify, user_data);
-}
-
-static cl_int CL_API_CALL boot_clSetProgramSpecializationConstant(cl_program program, cl_uint spec_id, size_t spec_size,
-    const void *spec_value)
-{
-    door_open();
-    return door_table()->clSetProgramSpecializationConstant(program, spec_id, spec_size, spec_value);
-}
-
-static cl_mem CL_API_CALL boot_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
-    cl_mem_flags flags, size_t size, void *host_ptr, cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateBufferWithProperties(context, properties, flags, size, host_ptr, errcode_ret);
-}
-
-static cl_mem CL_API_CALL boot_clCreateImageWithProperties(cl_context context, const cl_mem_properties *properties,
-    cl_mem_flags flags, const cl_image_format *image_format, const cl_image_desc *image_desc, void *host_ptr,
-    cl_int *errcode_ret)
-{
-    door_open();
-    return door_table()->clCreateImageWithProperties(context, properties, flags, image_format, image_desc, host_ptr,
-        errcode_ret);
-}
-
-static cl_int CL_API_CALL boot_clSetContextDestructorCallback(cl_context context,
-    void(CL_CALLBACK* pfn_notify)(cl_context context, void* user_data), void* user_data)
-{
-    door_open();
-    return door_table()->clSetContextDestructorCallback(context, pfn_notify, user_data);
-}
-
-const cl_icd_dispatch door_boot_table = {
-    .clGetPlatformIDs = boot_clGetPlatformIDs,
-    .clGetPlatformInfo = boot_clGetPlatformInfo,
-    .clGetDeviceIDs = boot_clGetDeviceIDs,
-    .clGetDeviceInfo = boot_clGetDeviceInfo,
-    .clCreateContext = boot_clCreateContext,
-    .clCreateContextFromType = boot_clCreateContextFromType,
-    .clRetainContext = boot_clRetainContext,
-    .clReleaseContext = boot_clReleaseContext,
-    .clGetContextInfo = boot_clGetContextInfo,
-    .clCreateCommandQueue = boot_clCreateCommandQueue,
-    .clRetainCommandQueue = boot_clRetainCommandQueue,
-    .clReleaseCommandQueue = boot_clReleaseCommandQueue,
-    .clGetCommandQueueInfo = boot_clGetCommandQueueInfo,
-    .clSetCommandQueueProperty = boot_clSetCommandQueueProperty,
-    .clCreateBuffer = boot_clCreateBuffer,
-    .clCreateImage2D = boot_clCreateImage2D,
-    .clCreateImage3D = boot_clCreateImage3D,
-    .clRetainMemObject = boot_clRetainMemObject,
-    .clReleaseMemObject = boot_clReleaseMemObject,
-    .clGetSupportedImageFormats = boot_clGetSupportedImageFormats,
-    .clGetMemObjectInfo = boot_clGetMemObjectInfo,
-    .clGetImageInfo = boot_clGetImageInfo,
-    .clCreateSampler = boot_clCreateSampler,
-    .clRetainSampler = boot_clRetainSampler,
-    .clReleaseSampler = boot_clReleaseSampler,
-    .clGetSamplerInfo = boot_clGetSamplerInfo,
-    .clCreateProgramWithSource = boot_clCreateProgramWithSource,
-    .clCreateProgramWithBinary = boot_clCreateProgramWithBinary,
-    .clRetainProgram = boot_clRetainProgram,
-    .clReleaseProgram = boot_clReleaseProgram,
-    .clBuildProgram = boot_clBuildProgram,
-    .clUnloadCompiler = boot_clUnloadCompiler,
-    .clGetProgramInfo = boot_clGetProgramInfo,
-    .clGetProgramBuildInfo = boot_clGetProgramBuildInfo,
-    .clCreateKernel = boot_clCreateKernel,
-    .clCreateKernelsInProgram = boot_clCreateKernelsInProgram,
-    .clRetainKernel = boot_clRetainKernel,
-    .clReleaseKernel = boot_clReleaseKernel,
-    .clSetKernelArg = boot_clSetKernelArg,
-    .clGetKernelInfo = boot_clGetKernelInfo,
-    .clGetKernelWorkGroupInfo = boot_clGetKernelWorkGroupInfo,
-    .clWaitForEvents = boot_clWaitForEvents,
-    .clGetEventInfo = boot_clGetEventInfo,
-    .clRetainEvent = boot_clRetainEvent,
-    .clReleaseEvent = boot_clReleaseEvent,
-    .clGetEventProfilingInfo = boot_clGetEventProfilingInfo,
-    .clFlush = boot_clFlush,
-    .clFinish = boot_clFinish,
-    .clEnqueueReadBuffer = boot_clEnqueueReadBuffer,
-    .clEnqueueWriteBuffer = boot_clEnqueueWriteBuffer,
-    .clEnqueueCopyBuffer = boot_clEnqueueCopyBuffer,
-    .clEnqueueReadImage = boot_clEnqueueReadImage,
-    .clEnqueueWriteImage = boot_clEnqueueWriteImage,
-    .clEnqueueCopyImage = boot_clEnqueueCopyImage,
-    .clEnqueueCopyImageToBuffer = boot_clEnqueueCopyImageToBuffer,
-    .clEnqueueCopyBufferToImage = boot_clEnqueueCopyBufferToImage,
-    .clEnqueueMapBuffer = boot_clEnqueueMapBuffer,
-    .clEnqueueMapImage = boot_clEnqueueMapImage,
-    .clEnqueueUnmapMemObject = boot_clEnqueueUnmapMemObject,
-    .clEnqueueNDRangeKernel = boot_clEnqueueNDRangeKernel,
-    .clEnqueueTask = boot_clEnqueueTask,
-    .clEnqueueNativeKernel = boot_clEnqueueNativeKernel,
-    .clEnqueueMarker = boot_clEnqueueMarker,
-    .clEnqueueWaitForEvents = boot_clEnqueueWaitForEvents,
-    .clEnqueueBarrier = boot_clEnqueueBarrier,
-    .clGetExtensionFunctionAddress = boot_clGetExtensionFunctionAddress,
-    .clCreateFromGLBuffer = boot_clCreateFromGLBuffer,
-    .clCreateFromGLTexture2D = boot_clCreateFromGLTexture2D,
-    .clCreateFromGLTexture3D = boot_clCreateFromGLTexture3D,
-    .clCreateFromGLRenderbuffer = boot_clCreateFromGLRenderbuffer,
-    .clGetGLObjectInfo = boot_clGetGLObjectInfo,
-    .clGetGLTextureInfo = boot_clGetGLTextureInfo,
-    .clEnqueueAcquireGLObjects = boot_clEnqueueAcquireGLObjects,
-    .clEnqueueReleaseGLObjects = boot_clEnqueueReleaseGLObjects,
-    .clSetEventCallback = boot_clSetEventCallback,
-    .clCreateSubBuffer = boot_clCreateSubBuffer,
-    .clSetMemObjectDestructorCallback = boot_clSetMemObjectDestructorCallback,
-    .clCreateUserEvent = boot_clCreateUserEvent,
-    .clSetUserEventStatus = boot_clSetUserEventStatus,
-    .clEnqueueReadBufferRect = boot_clEnqueueReadBufferRect,
-    .clEnqueueWriteBufferRect = boot_clEnqueueWriteBufferRect,
-    .clEnqueueCopyBufferRect = boot_clEnqueueCopyBufferRect,
-    .clCreateSubDevices = boot_clCreateSubDevices,
-    .clRetainDevice = boot_clRetainDevice,
-    .clReleaseDevice = boot_clReleaseDevice,
-    .clCreateImage = boot_clCreateImage,
-    .clCreateProgramWithBuiltInKernels = boot_clCreateProgramWithBuiltInKernels,
-    .clCompileProgram = boot_clCompileProgram,
-    .clLinkProgram = boot_clLinkProgram,
-    .clUnloadPlatformCompiler = boot_clUnloadPlatformCompiler,
-    .clGetKernelArgInfo = boot_clGetKernelArgInfo,
-    .clEnqueueFillBuffer = boot_clEnqueueFillBuffer,
-    .clEnqueueFillImage = boot_clEnqueueFillImage,
-    .clEnqueueMigrateMemObjects = boot_clEnqueueMigrateMemObjects,
-    .clEnqueueMarkerWithWaitList = boot_clEnqueueMarkerWithWaitList,
-    .clEnqueueBarrierWithWaitList = boot_clEnqueueBarrierWithWaitList,
-    .clGetExtensionFunctionAddressForPlatform = boot_clGetExtensionFunctionAddressForPlatform,
-    .clCreateFromGLTexture = boot_clCreateFromGLTexture,
-    .clCreateCommandQueueWithProperties = boot_clCreateCommandQueueWithProperties,
-    .clCreatePipe = boot_clCreatePipe,
-    .clGetPipeInfo = boot_clGetPipeInfo,
-    .clSVMAlloc = boot_clSVMAlloc,
-    .clSVMFree = boot_clSVMFree,
-    .clEnqueueSVMFree = boot_clEnqueueSVMFree,
-    .clEnqueueSVMMemcpy = boot_clEnqueueSVMMemcpy,
-    .clEnqueueSVMMemFill = boot_clEnqueueSVMMemFill,
-    .clEnqueueSVMMap = boot_clEnqueueSVMMap,
-    .clEnqueueSVMUnmap = boot_clEnqueueSVMUnmap,
-    .clCreateSamplerWithProperties = boot_clCreateSamplerWithProperties,
-    .clSetKernelArgSVMPointer = boot_clSetKernelArgSVMPointer,
-    .clSetKernelExecInfo = boot_clSetKernelExecInfo,
-    .clCloneKernel = boot_clCloneKernel,
-    .clCreateProgramWithIL = boot_clCreateProgramWithIL,
-    .clEnqueueSVMMigrateMem = boot_clEnqueueSVMMigrateMem,
-    .clGetDeviceAndHostTimer = boot_clGetDeviceAndHostTimer,
-    .clGetHostTimer = boot_clGetHostTimer,
-    .clGetKernelSubGroupInfo = boot_clGetKernelSubGroupInfo,
-    .clSetDefaultDeviceCommandQueue = boot_clSetDefaultDeviceCommandQueue,
-    .clSetProgramReleaseCallback = boot_clSetProgramReleaseCallback,
-    .clSetProgramSpecializationConstant = boot_clSetProgramSpecializationConstant,
-    .clCreateBufferWithProperties = boot_clCreateBufferWithProperties,
-    .clCreateImageWithProperties = boot_clCreateImageWithProperties,
-    .clSetContextDestructorCallback = boot_clSetContextDestructorCallback,
+const cl_icd_dispatch door_exports = {
+    .clGetPlatformIDs = clGetPlatformIDs,
+    .clGetPlatformInfo = clGetPlatformInfo,
+    .clGetDeviceIDs = clGetDeviceIDs,
+    .clGetDeviceInfo = clGetDeviceInfo,
+    .clCreateContext = clCreateContext,
+    .clCreateContextFromType = clCreateContextFromType,
+    .clRetainContext = clRetainContext,
+    .clReleaseContext = clReleaseContext,
+    .clGetContextInfo = clGetContextInfo,
+    .clCreateCommandQueue = clCreateCommandQueue,
+    .clRetainCommandQueue = clRetainCommandQueue,
+    .clReleaseCommandQueue = clReleaseCommandQueue,
+    .clGetCommandQueueInfo = clGetCommandQueueInfo,
+    .clSetCommandQueueProperty = clSetCommandQueueProperty,
+    .clCreateBuffer = clCreateBuffer,
+    .clCreateImage2D = clCreateImage2D,
+    .clCreateImage3D = clCreateImage3D,
+    .clRetainMemObject = clRetainMemObject,
+    .clReleaseMemObject = clReleaseMemObject,
+    .clGetSupportedImageFormats = clGetSupportedImageFormats,
+    .clGetMemObjectInfo = clGetMemObjectInfo,
+    .clGetImageInfo = clGetImageInfo,
+    .clCreateSampler = clCreateSampler,
+    .clRetainSampler = clRetainSampler,
+    .clReleaseSampler = clReleaseSampler,
+    .clGetSamplerInfo = clGetSamplerInfo,
+    .clCreateProgramWithSource = clCreateProgramWithSource,
+    .clCreateProgramWithBinary = clCreateProgramWithBinary,
+    .clRetainProgram = clRetainProgram,
+    .clReleaseProgram = clReleaseProgram,
+    .clBuildProgram = clBuildProgram,
+    .clUnloadCompiler = clUnloadCompiler,
+    .clGetProgramInfo = clGetProgramInfo,
+    .clGetProgramBuildInfo = clGetProgramBuildInfo,
+    .clCreateKernel = clCreateKernel,
+    .clCreateKernelsInProgram = clCreateKernelsInProgram,
+    .clRetainKernel = clRetainKernel,
+    .clReleaseKernel = clReleaseKernel,
+    .clSetKernelArg = clSetKernelArg,
+    .clGetKernelInfo = clGetKernelInfo,
+    .clGetKernelWorkGroupInfo = clGetKernelWorkGroupInfo,
+    .clWaitForEvents = clWaitForEvents,
+    .clGetEventInfo = clGetEventInfo,
+    .clRetainEvent = clRetainEvent,
+    .clReleaseEvent = clReleaseEvent,
+    .clGetEventProfilingInfo = clGetEventProfilingInfo,
+    .clFlush = clFlush,
+    .clFinish = clFinish,
+    .clEnqueueReadBuffer = clEnqueueReadBuffer,
+    .clEnqueueWriteBuffer = clEnqueueWriteBuffer,
+    .clEnqueueCopyBuffer = clEnqueueCopyBuffer,
+    .clEnqueueReadImage = clEnqueueReadImage,
+    .clEnqueueWriteImage = clEnqueueWriteImage,
+    .clEnqueueCopyImage = clEnqueueCopyImage,
+    .clEnqueueCopyImageToBuffer = clEnqueueCopyImageToBuffer,
+    .clEnqueueCopyBufferToImage = clEnqueueCopyBufferToImage,
+    .clEnqueueMapBuffer = clEnqueueMapBuffer,
+    .clEnqueueMapImage = clEnqueueMapImage,
+    .clEnqueueUnmapMemObject = clEnqueueUnmapMemObject,
+    .clEnqueueNDRangeKernel = clEnqueueNDRangeKernel,
+    .clEnqueueTask = clEnqueueTask,
+    .clEnqueueNativeKernel = clEnqueueNativeKernel,
+    .clEnqueueMarker = clEnqueueMarker,
+    .clEnqueueWaitForEvents = clEnqueueWaitForEvents,
+    .clEnqueueBarrier = clEnqueueBarrier,
+    .clGetExtensionFunctionAddress = clGetExtensionFunctionAddress,
+    .clCreateFromGLBuffer = clCreateFromGLBuffer,
+    .clCreateFromGLTexture2D = clCreateFromGLTexture2D,
+    .clCreateFromGLTexture3D = clCreateFromGLTexture3D,
+    .clCreateFromGLRenderbuffer = clCreateFromGLRenderbuffer,
+    .clGetGLObjectInfo = clGetGLObjectInfo,
+    .clGetGLTextureInfo = clGetGLTextureInfo,
+    .clEnqueueAcquireGLObjects = clEnqueueAcquireGLObjects,
+    .clEnqueueReleaseGLObjects = clEnqueueReleaseGLObjects,
+    .clSetEventCallback = clSetEventCallback,
+    .clCreateSubBuffer = clCreateSubBuffer,
+    .clSetMemObjectDestructorCallback = clSetMemObjectDestructorCallback,
+    .clCreateUserEvent = clCreateUserEvent,
+    .clSetUserEventStatus = clSetUserEventStatus,
+    .clEnqueueReadBufferRect = clEnqueueReadBufferRect,
+    .clEnqueueWriteBufferRect = clEnqueueWriteBufferRect,
+    .clEnqueueCopyBufferRect = clEnqueueCopyBufferRect,
+    .clCreateSubDevices = clCreateSubDevices,
+    .clRetainDevice = clRetainDevice,
+    .clReleaseDevice = clReleaseDevice,
+    .clCreateImage = clCreateImage,
+    .clCreateProgramWithBuiltInKernels = clCreateProgramWithBuiltInKernels,
+    .clCompileProgram = clCompileProgram,
+    .clLinkProgram = clLinkProgram,
+    .clUnloadPlatformCompiler = clUnloadPlatformCompiler,
+    .clGetKernelArgInfo = clGetKernelArgInfo,
+    .clEnqueueFillBuffer = clEnqueueFillBuffer,
+    .clEnqueueFillImage = clEnqueueFillImage,
+    .clEnqueueMigrateMemObjects = clEnqueueMigrateMemObjects,
+    .clEnqueueMarkerWithWaitList = clEnqueueMarkerWithWaitList,
+    .clEnqueueBarrierWithWaitList = clEnqueueBarrierWithWaitList,
+    .clGetExtensionFunctionAddressForPlatform = clGetExtensionFunctionAddressForPlatform,
+    .clCreateFromGLTexture = clCreateFromGLTexture,
+    .clCreateCommandQueueWithProperties = clCreateCommandQueueWithProperties,
+    .clCreatePipe = clCreatePipe,
+    .clGetPipeInfo = clGetPipeInfo,
+    .clSVMAlloc = clSVMAlloc,
+    .clSVMFree = clSVMFree,
+    .clEnqueueSVMFree = clEnqueueSVMFree,
+    .clEnqueueSVMMemcpy = clEnqueueSVMMemcpy,
+    .clEnqueueSVMMemFill = clEnqueueSVMMemFill,
+    .clEnqueueSVMMap = clEnqueueSVMMap,
+    .clEnqueueSVMUnmap = clEnqueueSVMUnmap,
+    .clCreateSamplerWithProperties = clCreateSamplerWithProperties,
+    .clSetKernelArgSVMPointer = clSetKernelArgSVMPointer,
+    .clSetKernelExecInfo = clSetKernelExecInfo,
+    .clCloneKernel = clCloneKernel,
+    .clCreateProgramWithIL = clCreateProgramWithIL,
+    .clEnqueueSVMMigrateMem = clEnqueueSVMMigrateMem,
+    .clGetDeviceAndHostTimer = clGetDeviceAndHostTimer,
+    .clGetHostTimer = clGetHostTimer,
+    .clGetKernelSubGroupInfo = clGetKernelSubGroupInfo,
+    .clSetDefaultDeviceCommandQueue = clSetDefaultDeviceCommandQueue,
+    .clSetProgramReleaseCallback = clSetProgramReleaseCallback,
+    .clSetProgramSpecializationConstant = clSetProgramSpecializationConstant,
+    .clCreateBufferWithProperties = clCreateBufferWithProperties,
+    .clCreateImageWithProperties = clCreateImageWithProperties,
+    .clSetContextDestructorCallback = clSetContextDestructorCallback,
 };

@@ -56,7 +56,7 @@ static const struct {
 
 static void fill_table(void)
 {
-    layer_table = door_boot_table;
+    layer_table = door_exports;
     for (size_t i = 0; i < sizeof(own_slots) / sizeof(own_slots[0]); i++) {
         const next_function function = entry_point(own_slots[i].name);
         memcpy((char *)&layer_table + own_slots[i].offset, &function, sizeof(function));

@@ -14,7 +14,7 @@ enum { SLOTS = sizeof(cl_icd_dispatch) / sizeof(next_function), LAYERS_MAX = 8, 
 typedef cl_int(CL_API_CALL *init_with_properties)(cl_uint, const cl_icd_dispatch *, cl_uint *, const cl_icd_dispatch **,
                                                   const cl_properties *);
 
-_Atomic(const cl_icd_dispatch *) door_current = &door_boot_table;
+_Atomic(const cl_icd_dispatch *) door_current;
 static cl_icd_dispatch tables[LAYERS_MAX + 1]; /* the OpenCL below, and each layer's with its gaps filled */
 static struct small_loader_state state;
 static bool initialising;
@@ -185,11 +185,12 @@ static void add_layers(void)
     RegCloseKey(key);
 }
 
-void door_open_now(void)
+const cl_icd_dispatch *door_open_now(void)
 {
     load_below(&tables[0]);
     add_layers();
     atomic_store(&door_current, &tables[state.layers]);
+    return &tables[state.layers];
 }
 
 /* ---- the extension's own functions, which the real loader exports too ---- */
