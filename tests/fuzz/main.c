@@ -4,6 +4,7 @@
  *     fuzz_api --seconds N              so long, from a seed of the clock
  *     fuzz_api --seed S [--seconds N]   from this seed on
  *     fuzz_api --ops N                  about so many operations in a sequence
+ *     fuzz_api --shrink N               at most so many seconds to make a find shorter (300)
  *     fuzz_api --show S                 the sequence of a seed, call by call
  *     fuzz_api --replay FILE            the same for the sequence of a file
  *
@@ -25,6 +26,7 @@ struct options {
     double seconds;
     uint64_t seed;
     unsigned ops;
+    double shrink;
     const char *show, *replay;
 };
 
@@ -77,14 +79,14 @@ static unsigned times_of(const struct sequence *s, const struct find *find)
     return 0;
 }
 
-static void report(const struct find *find, unsigned ops)
+static void report(const struct find *find, unsigned ops, double seconds)
 {
     static struct sequence s;
     printf("# seed %" PRIu64 ": %s\n", find->seed, find->text);
     sequence_make(&s, find->seed, ops);
     const unsigned times = times_of(&s, find);
     if (times)
-        shrink(&s, find, times, 300);
+        shrink(&s, find, times, seconds);
     else
         printf("# it did not do so again\n");
     printf("# the shortest sequence, as --replay reads it:\n");
@@ -105,7 +107,7 @@ static bool fuzz(const struct options *options)
         ran_before += find.ran;
         seed += find.ran;
         if (find.what[0]) {
-            report(&find, options->ops);
+            report(&find, options->ops, options->shrink);
             return false;
         }
     }
@@ -122,6 +124,8 @@ static bool read_options(struct options *options, int argc, char **argv)
             options->seed = strtoull(argv[i + 1], NULL, 0);
         else if (strcmp(argv[i], "--ops") == 0)
             options->ops = (unsigned)atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--shrink") == 0)
+            options->shrink = atof(argv[i + 1]);
         else if (strcmp(argv[i], "--show") == 0)
             options->show = argv[i + 1];
         else if (strcmp(argv[i], "--replay") == 0)
@@ -134,9 +138,9 @@ static bool read_options(struct options *options, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.seconds = 30, .seed = argc > 1 ? (uint64_t)time(NULL) * 1000003u : 1, .ops = 60};
+    struct options options = {.seconds = 30, .seed = argc > 1 ? (uint64_t)time(NULL) * 1000003u : 1, .ops = 60, .shrink = 300};
     if (!read_options(&options, argc, argv)) {
-        fprintf(stderr, "usage: fuzz_api [--seconds N] [--seed S] [--ops N] [--show S] [--replay FILE]\n");
+        fprintf(stderr, "usage: fuzz_api [--seconds N] [--seed S] [--ops N] [--shrink N] [--show S] [--replay FILE]\n");
         return 2;
     }
     if (options.replay)

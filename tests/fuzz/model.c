@@ -148,19 +148,20 @@ static void released(struct model *m, const struct effect *effect, enum fate fat
         copy_memory(d3d, &m->memories[shared->memory]);
     else if (shared->owner & MAY_BE_ACQUIRED)
         d3d->unknown = true;
+    d3d->unknown = d3d->unknown || effect->spoils;
     shared->owner = fate == DONE ? MAY_BE_IDLE : shared->owner | MAY_BE_IDLE;
 }
 
 static void change_memory(struct model *m, const struct effect *effect, enum fate fate)
 {
     struct memory *to = &m->memories[effect->to];
-    if (fate == FAILED)
+    if (fate == FAILED && effect->kind != EFFECT_UNMAP)
         return;
-    if (fate == OPEN) {
+    if (fate != DONE || effect->spoils) {
         to->unknown = true;
         return;
     }
-    if (effect->kind == EFFECT_WRITE) {
+    if (effect->kind == EFFECT_WRITE || effect->kind == EFFECT_UNMAP) {
         box_write(to, &effect->box, effect->bytes);
         return;
     }
@@ -184,6 +185,7 @@ static void take_effect(struct model *m, struct node *node)
         switch (effect->kind) {
         case EFFECT_ACQUIRE: acquired(m, effect, node->fate); break;
         case EFFECT_RELEASE: released(m, effect, node->fate); break;
+        case EFFECT_MAP:
         case EFFECT_READ: read_memory(m, effect, node->fate); break;
         default: change_memory(m, effect, node->fate); break;
         }
@@ -216,6 +218,19 @@ static bool is_doomed(const struct model *m, const struct node *node)
     return false;
 }
 
+/* A release that fails itself, and not since what it waits for has, gives its objects back all the same. */
+static void take_fault(struct model *m, struct node *node, enum fate by_waits)
+{
+    node->struck = true;
+    for (unsigned i = 0; i < node->effect_count && node->kind == NODE_RELEASE && node->fate == FAILED; i++) {
+        const struct effect *effect = &node->effects[i];
+        const unsigned before = m->shared[effect->shared].owner;
+        model_lost(m, effect->shared);
+        if (by_waits == OPEN)
+            m->shared[effect->shared].owner |= before;
+    }
+}
+
 /* What waits for a node has a higher number. */
 static void advance(struct model *m)
 {
@@ -223,9 +238,13 @@ static void advance(struct model *m)
         struct node *node = &m->nodes[i];
         if (node->kind == NODE_USER || node->fate != PENDING)
             continue;
-        node->fate = fate_of(m, node);
-        if (node->fate == OPEN)
+        const enum fate by_waits = node->fate = fate_of(m, node);
+        const bool may_be_struck = m->faults && (node->kind == NODE_ACQUIRE || node->kind == NODE_RELEASE) &&
+                                   (by_waits == DONE || by_waits == OPEN);
+        if (node->fate == OPEN || may_be_struck)
             node->fate = m->observe(m->context, i);
+        if (may_be_struck)
+            take_fault(m, node, by_waits);
         if (node->fate == PENDING)
             node->doomed = is_doomed(m, node);
         else
@@ -304,7 +323,8 @@ static bool waits_for_queue(const struct model *m, const struct node *node)
     bool list = false;
     for (int i = 0; i < m->node_count; i++)
         list = list || set_has(&node->waits, i);
-    return node->kind == NODE_RELEASE || ((node->kind == NODE_BARRIER || node->kind == NODE_MARKER) && !list);
+    return node->kind == NODE_RELEASE ||
+           ((node->kind == NODE_BARRIER || node->kind == NODE_MARKER || node->kind == NODE_NOTHING) && !list);
 }
 
 static void order_in_queue(const struct model *m, struct node *node)
@@ -415,6 +435,12 @@ unsigned model_owner(const struct model *m, int shared)
             owner = node->kind == NODE_ACQUIRE ? MAY_BE_ACQUIRED : MAY_BE_IDLE;
     }
     return failing ? MAY_BE_IDLE | MAY_BE_ACQUIRED : owner;
+}
+
+void model_lost(struct model *m, int shared)
+{
+    m->shared[shared].owner = MAY_BE_IDLE;
+    m->memories[m->shared[shared].d3d].unknown = true;
 }
 
 static bool is_moving(const struct model *m, int shared)

@@ -40,7 +40,16 @@ struct box {
     unsigned at[3], size[3];
 };
 
-enum effect_kind { EFFECT_WRITE, EFFECT_READ, EFFECT_COPY, EFFECT_COMPUTE, EFFECT_ACQUIRE, EFFECT_RELEASE };
+enum effect_kind {
+    EFFECT_WRITE,
+    EFFECT_READ,
+    EFFECT_COPY,
+    EFFECT_COMPUTE,
+    EFFECT_MAP,   /* as a read; `to` is set too if the program will write */
+    EFFECT_UNMAP, /* as a write, but what was written may be there though the command fails */
+    EFFECT_ACQUIRE,
+    EFFECT_RELEASE
+};
 
 /* What a node does when it is done. */
 struct effect {
@@ -52,12 +61,14 @@ struct effect {
     const unsigned char *seen; /* of a read: what it found; the executor's */
     bool certain;              /* of a read that is over: `bytes` are known */
     const struct format *format; /* of EFFECT_COMPUTE */
+    bool spoils;                 /* what it writes is not defined */
 };
 
 /* What is over is DONE, FAILED, or OPEN: nobody knows which of them. */
 enum fate { PENDING, DONE, FAILED, OPEN };
 
-enum node_kind { NODE_USER, NODE_COMMAND, NODE_MARKER, NODE_BARRIER, NODE_ACQUIRE, NODE_RELEASE };
+/* NODE_NOTHING: an acquire or release without objects, which is a marker. */
+enum node_kind { NODE_USER, NODE_COMMAND, NODE_MARKER, NODE_BARRIER, NODE_ACQUIRE, NODE_RELEASE, NODE_NOTHING };
 
 struct node {
     enum node_kind kind;
@@ -65,6 +76,7 @@ struct node {
     enum fate fate;
     bool doomed;        /* pending, but sure to fail; it may be over before the model says so */
     bool checked;       /* the executor has compared its reads */
+    bool struck;        /* an acquire or release that has met a fault of Direct3D, or may have */
     struct set waits;   /* its wait list */
     struct set after;   /* what else it comes after: by its queue, or as an object's acquires and releases do */
     struct set behind;  /* those of them that were not over when it was enqueued */
@@ -92,6 +104,7 @@ struct model {
         bool out_of_order;
     } queues[MOST_QUEUES];
     struct set known; /* the program knows that they are over */
+    bool faults;      /* Direct3D may fail: acquires and releases that end now are asked what came of them */
     /* Asks what came of a node that is over: DONE, FAILED or OPEN. */
     enum fate (*observe)(void *context, int node);
     void *context;
@@ -129,6 +142,8 @@ bool model_held(const struct model *m, int queue);
 
 /* MAY_BE_...: what a call finds now. */
 unsigned model_owner(const struct model *m, int shared);
+/* A release of an object has failed in the call itself: the object is Direct3D's, with whatever bytes. */
+void model_lost(struct model *m, int shared);
 /* A call has told. */
 void model_learn(struct model *m, int shared, unsigned owner);
 /* Whether acquires or releases of a Direct3D memory are pending. */

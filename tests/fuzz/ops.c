@@ -28,6 +28,13 @@ static const struct kind {
     [OP_DROP_EVENT] = {"drop-event", 3},
     [OP_FINISH] = {"finish", 2},
     [OP_FLUSH] = {"flush", 1},
+    [OP_MAP] = {"map", 4},
+    [OP_UNMAP] = {"unmap", 4},
+    [OP_PART] = {"part", 2},
+    [OP_CALLBACK] = {"callback", 3},
+    [OP_NOTHING] = {"nothing", 1},
+    [OP_BAD] = {"bad", 3},
+    [OP_FAULT] = {"fault", 2},
 };
 
 const char *op_name(enum op_kind kind)

@@ -32,6 +32,13 @@ enum op_kind {
     OP_DROP_EVENT,
     OP_FINISH,
     OP_FLUSH,
+    OP_MAP,
+    OP_UNMAP,
+    OP_PART,
+    OP_CALLBACK,
+    OP_NOTHING,
+    OP_BAD,
+    OP_FAULT,
     OP_KINDS
 };
 
@@ -41,7 +48,8 @@ enum {
     FLAG_BLOCKING = 2, /* where a call can block */
     FLAG_TWIN = 4,     /* the plain object of the same shape in place of the shared one */
     FLAG_PART = 8,     /* a part of the memory, not all of it */
-    FLAG_FAIL = 16     /* of a user event: it fails */
+    FLAG_FAIL = 16,    /* of a user event: it fails */
+    FLAG_CHILD = 32    /* what is made of a shared buffer in its place */
 };
 
 struct op {
@@ -50,8 +58,14 @@ struct op {
 
 /* What a sequence runs in. */
 struct setting {
-    uint8_t family, queues[3], end, spare[3];
+    uint8_t family, queues[3];
+    uint8_t end;    /* what becomes of user events and objects that are left */
+    uint8_t fresh;  /* a multiple of 32: with a new device and context */
+    uint8_t second; /* a second context beside the first (SECOND_...); an operation chooses by the highest bit of `queue` */
+    uint8_t late;   /* a multiple of 8: user events are set at the end only */
 };
+
+enum { SECOND_SAME_DEVICE = 4, SECOND_OTHER_DEVICE, SECOND_OTHER_FAMILY, SECONDS = 8 };
 
 enum { MOST_OPS = 400 };
 

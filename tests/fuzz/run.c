@@ -85,13 +85,14 @@ static enum fate observe(void *context, int node)
 void run_check_event(struct run *run, int node)
 {
     const struct node *n = &run->model.nodes[node];
-    const char *kinds[] = {"user event", "command", "marker", "barrier", "acquire", "release"};
-    const bool ours = n->kind == NODE_ACQUIRE || n->kind == NODE_RELEASE;
+    const char *kinds[] = {"user event", "command", "marker", "barrier", "acquire", "release", "nothing"};
+    const bool ours = n->kind >= NODE_ACQUIRE;
     char what[128];
     const cl_int status = wait_for(event_of(run, node));
     model_known(&run->model, node);
     if (n->fate == OPEN || (status < 0) == (n->fate == FAILED)) {
-        if (!ours || status >= 0 || status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+        if (!ours || status >= 0 || status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ||
+            (n->struck && status == CL_OUT_OF_RESOURCES))
             return;
     }
     snprintf(what, sizeof(what), "the event of a%s %s has status %d", n->kind == NODE_ACQUIRE ? "n" : "", kinds[n->kind],
@@ -149,7 +150,7 @@ void run_compare_reads(struct run *run)
         node->checked = true;
         for (unsigned e = 0; e < node->effect_count; e++) {
             const struct effect *effect = &node->effects[e];
-            if (effect->kind == EFFECT_READ && effect->certain)
+            if (effect->kind == EFFECT_READ && effect->seen && effect->certain)
                 run_compare("wrong bytes in OpenCL", effect->seen, effect->bytes,
                             box_bytes(&run->model.memories[effect->from], &effect->box));
         }
@@ -223,6 +224,10 @@ bool call_order(struct call *call)
 {
     struct run *run = call->run;
     struct set others;
+    if (!mappings_allow(run, call->node)) {
+        call_drop(call);
+        return false;
+    }
     model_order(&run->model, call->node);
     if (model_unordered(&run->model, call->node, &others)) {
         for (unsigned i = 0; i < SLOTS; i++)
@@ -308,6 +313,13 @@ static const operation operations[OP_KINDS] = {
     [OP_DROP_EVENT] = run_drop_event,
     [OP_FINISH] = run_finish_queue,
     [OP_FLUSH] = run_flush_queue,
+    [OP_MAP] = run_map,
+    [OP_UNMAP] = run_unmap,
+    [OP_PART] = run_part,
+    [OP_CALLBACK] = run_callback,
+    [OP_NOTHING] = run_nothing,
+    [OP_BAD] = run_bad,
+    [OP_FAULT] = run_fault,
 };
 
 static void check_helpers(void)
@@ -318,30 +330,71 @@ static void check_helpers(void)
         fuzz_fail("a rule of Direct3D is broken", "Direct3D: %s", fake_d3d_last_violation());
 }
 
-void run_sequence(const struct sequence *s, bool verbose)
+static struct run *open_run(const struct sequence *s, bool verbose, struct run *other)
 {
     struct run *run = calloc(1, sizeof(*run));
     run->sequence = s;
     run->verbose = verbose;
-    fuzz_alive(0);
     model_open(&run->model, observe, run);
-    if (!world_open(&run->world, &run->model, &s->setting))
+    if (!world_open(&run->world, &run->model, &s->setting, other ? &other->world : NULL))
         fuzz_fail("no world", "what a sequence runs in can't be made");
-    for (unsigned i = 0; i < s->count; i++) {
-        fuzz_alive(i);
-        say(run, "%u %s", i, op_name((enum op_kind)(s->ops[i].kind % OP_KINDS)));
-        operations[s->ops[i].kind % OP_KINDS](run, &s->ops[i]);
-        check_helpers();
-    }
-    fuzz_alive(s->count);
-    run_end(run);
+    run->other = other;
+    if (other)
+        other->other = run;
+    return run;
+}
+
+static void close_run(struct run *run)
+{
     world_close(&run->world);
+    notices_end(run);
     check_helpers();
     model_close(&run->model);
     for (unsigned i = 0; i < run->memory_count; i++)
         free(run->memory[i]);
     free(run->memory);
     free(run);
+}
+
+/* Several threads run sequences. */
+static bool shared;
+
+void run_share(void)
+{
+    shared = true;
+    base_share();
+}
+
+static void run_op(struct run *run, const struct op *op)
+{
+    const enum op_kind kind = (enum op_kind)(op->kind % OP_KINDS);
+    if (kind == OP_SET_EVENT && run->sequence->setting.late % 8 == 0)
+        return;
+    if (kind == OP_FAULT && shared)
+        return; /* it would strike another thread */
+    operations[kind](run, op);
+    check_helpers();
+}
+
+void run_sequence(const struct sequence *s, bool verbose)
+{
+    struct run *runs[2];
+    fuzz_alive(0);
+    runs[0] = open_run(s, verbose, NULL);
+    const bool two = s->setting.second % SECONDS >= SECOND_SAME_DEVICE && !shared;
+    runs[1] = two ? open_run(s, verbose, runs[0]) : NULL;
+    for (unsigned i = 0; i < s->count; i++) {
+        const unsigned which = two ? s->ops[i].queue >> 7 : 0;
+        fuzz_alive(i);
+        say(runs[0], "%u %s%s", i, op_name((enum op_kind)(s->ops[i].kind % OP_KINDS)), which ? " in the second context" : "");
+        run_op(runs[which], &s->ops[i]);
+    }
+    for (unsigned i = 0; i <= two; i++) {
+        fuzz_alive(s->count + i);
+        run_end(runs[i]);
+    }
+    for (unsigned i = 0; i <= two; i++)
+        close_run(runs[i]);
 }
 
 void run_close(void)

@@ -6,7 +6,9 @@
 #include "ops.h"
 #include "world.h"
 
-enum { SLOTS = 12, MOST_WAITS = 8 };
+#include <stdatomic.h>
+
+enum { SLOTS = 12, MOST_WAITS = 8, MAPPINGS = 4 };
 
 /* An event that the program holds. */
 struct slot {
@@ -14,9 +16,38 @@ struct slot {
     int node;
 };
 
+/* What the program has mapped. */
+struct mapping {
+    void *pointer; /* NULL: it is free */
+    cl_mem object;
+    struct target *target;
+    int memory, shared; /* of the model; -1: of no shared object */
+    int node;           /* the map's */
+    struct box box;
+    size_t row, slice;
+    bool writes;
+    bool discards; /* what is there is not defined */
+    bool stale;    /* the object was acquired anew meanwhile */
+};
+
+/* A callback of an event. It outlives the event. */
+struct notice {
+    struct notice *next;
+    int node;
+    bool user; /* of a user event */
+    cl_int type;
+    enum fate fate; /* at the end */
+    atomic_uint calls;
+    atomic_int status;
+};
+
 struct run {
     const struct sequence *sequence;
     bool verbose; /* tells each call on standard output */
+    struct run *other; /* the sequence's other context; NULL: there is none */
+    struct mapping mappings[MAPPINGS];
+    struct notice *notices;
+    bool faults; /* a fault of Direct3D is armed */
     struct model model;
     struct world world;
     struct slot slots[SLOTS];
@@ -38,6 +69,8 @@ void fuzz_alive(unsigned op);
 
 /* Runs it from new queues and surfaces to their last references; comes back only if all was right. */
 void run_sequence(const struct sequence *s, bool verbose);
+/* Sequences run in several threads from here on. */
+void run_share(void);
 /* After the last sequence of a process: the devices and contexts go, and nothing may be left. */
 void run_close(void);
 
@@ -75,9 +108,11 @@ struct call {
     cl_event waits[MOST_WAITS];
     cl_uint wait_count;
     bool wait_failed; /* an event of the list has */
-    struct target *shared[4];
+    struct target *shared[4]; /* of an acquire or release */
     cl_mem objects[4];
     unsigned shared_count;
+    int owners[4]; /* of other commands: the shared objects, of the model, whose state counts */
+    unsigned owner_count;
     bool pending;
     int slot;
     cl_event event, *place;
@@ -94,7 +129,45 @@ const cl_event *call_waits(const struct call *call);
 int call_succeed(struct call *call);
 void call_drop(struct call *call);
 
-/* ---- operations (run_owner.c, run_commands.c, run_events.c) ---- */
+/* A memory object of a command. */
+struct place {
+    struct target *target;
+    const struct child *child; /* or NULL */
+    cl_mem object;
+    int memory;
+    bool shared;
+};
+
+bool call_pick(struct call *call, unsigned number, bool twin, struct place *place);
+struct box call_box(const struct call *call, const struct place *place);
+bool call_blocks(const struct call *call);
+/* The answer must be that of the objects' owner. Drops the call if it was refused. */
+bool call_accepted(struct call *call, cl_int code);
+void box_sizes(const struct box *box, size_t at[3], size_t size[3]);
+unsigned char *copy_of(const void *bytes, size_t size);
+
+/* Makes an effect spoil what it writes, or tells that the command can't be (false), where memory is mapped. */
+bool mappings_allow(const struct run *run, struct node *node);
+/* A shared object has been acquired anew. */
+void mappings_acquired(struct run *run, int shared);
+bool is_mapped(const struct run *run, cl_mem object);
+/* Unmaps all, behind everything else. */
+void mappings_end(struct run *run);
+
+/* The parts of a target's buffer. */
+void children_end(struct run *run);
+
+/* What the callbacks must tell is known now. */
+void notices_settle(struct run *run);
+/* Waits for all callbacks and compares what they told. */
+void notices_end(struct run *run);
+
+/* With a fault of Direct3D armed: whether it has struck since. */
+bool fault_struck(const struct run *run);
+/* An acquire or release whose call or event a fault made fail: puts the model right. False: nothing failed. */
+bool fault_failed(struct call *call, cl_int code, bool release);
+
+/* ---- operations (run_owner.c, run_commands.c, run_events.c, ...) ---- */
 
 typedef void (*operation)(struct run *run, const struct op *op);
 
@@ -121,6 +194,14 @@ void run_query_event(struct run *run, const struct op *op);
 void run_drop_event(struct run *run, const struct op *op);
 void run_finish_queue(struct run *run, const struct op *op);
 void run_flush_queue(struct run *run, const struct op *op);
+
+void run_map(struct run *run, const struct op *op);
+void run_unmap(struct run *run, const struct op *op);
+void run_part(struct run *run, const struct op *op);
+void run_callback(struct run *run, const struct op *op);
+void run_nothing(struct run *run, const struct op *op);
+void run_bad(struct run *run, const struct op *op);
+void run_fault(struct run *run, const struct op *op);
 
 /* Ends all of it, and looks at what Direct3D has then. */
 void run_end(struct run *run);

@@ -6,41 +6,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A memory object of a command. */
-struct place {
-    struct target *target;
-    cl_mem object;
-    int memory;
-    bool shared;
-};
-
-static bool pick(struct call *call, unsigned number, bool twin, struct place *place)
+bool call_pick(struct call *call, unsigned number, bool twin, struct place *place)
 {
     struct run *run = call->run;
     struct target *t = &run->world.targets[number % TARGETS];
     *place = (struct place){.target = t, .shared = !twin};
+    const struct child *child = &t->children[call->op->extra / 2 % CHILDREN];
     if (twin) {
         place->object = world_twin(&run->world, &run->model, t);
         place->memory = t->twin_memory;
-    } else if (t->object) {
-        place->object = t->object;
-        place->memory = run->model.shared[t->shared].memory;
-        call->shared[call->shared_count++] = t;
+        return place->object != NULL;
     }
-    return place->object != NULL;
+    place->child = call->op->flags & FLAG_CHILD && child->object ? child : NULL;
+    if (!place->child && !t->object)
+        return false;
+    place->object = place->child ? child->object : t->object;
+    const int shared = place->child ? child->shared : t->shared;
+    place->memory = run->model.shared[shared].memory;
+    call->owners[call->owner_count++] = shared;
+    return true;
 }
 
-static struct box pick_box(const struct call *call, const struct memory *memory)
+struct box call_box(const struct call *call, const struct place *place)
 {
-    struct box box = box_all(memory);
+    struct box box = box_all(&call->run->model.memories[place->memory]);
+    if (place->child) {
+        box.at[0] = place->child->at;
+        box.size[0] = place->child->size;
+    }
     for (unsigned i = 0; i < 3 && call->op->flags & FLAG_PART; i++) {
-        box.at[i] = (call->op->extra >> i) % box.size[i];
-        box.size[i] = 1 + (call->op->data >> i) % (box.size[i] - box.at[i]);
+        const unsigned unit = place->child && place->child->image && i == 0 ? 4 : 1; /* a texel */
+        const unsigned skip = (call->op->extra >> i) % (box.size[i] / unit);
+        box.at[i] += skip * unit;
+        box.size[i] = (1 + (call->op->data >> i) % (box.size[i] / unit - skip)) * unit;
     }
     return box;
 }
 
-static void box_sizes(const struct box *box, size_t at[3], size_t size[3])
+void box_sizes(const struct box *box, size_t at[3], size_t size[3])
 {
     for (unsigned i = 0; i < 3; i++) {
         at[i] = box->at[i];
@@ -49,7 +52,7 @@ static void box_sizes(const struct box *box, size_t at[3], size_t size[3])
 }
 
 /* Whether a call can block: not for what only this program ends. */
-static bool blocks(const struct call *call)
+bool call_blocks(const struct call *call)
 {
     const struct run *run = call->run;
     if (quirk(run->world.driver, QUIRK_BLOCKING_FINISHES) && model_held(&run->model, call->queue))
@@ -58,22 +61,22 @@ static bool blocks(const struct call *call)
 }
 
 /* The answer must be that of the objects' owner. */
-static bool accepted(struct call *call, cl_int code)
+bool call_accepted(struct call *call, cl_int code)
 {
     const struct world *w = &call->run->world;
     bool may_be = true, may_not_be = false;
-    for (unsigned i = 0; i < call->shared_count; i++) {
-        const unsigned owner = model_owner(&call->run->model, call->shared[i]->shared);
+    for (unsigned i = 0; i < call->owner_count; i++) {
+        const unsigned owner = model_owner(&call->run->model, call->owners[i]);
         may_be = may_be && owner & MAY_BE_ACQUIRED;
         may_not_be = may_not_be || owner & MAY_BE_IDLE;
     }
     say(call->run, "    %s: %d", call->name, code);
     expect(call->name, code, may_be ? CL_SUCCESS : w->not_acquired, may_not_be ? w->not_acquired : CL_SUCCESS);
-    for (unsigned i = 0; i < call->shared_count; i++) {
+    for (unsigned i = 0; i < call->owner_count; i++) {
         if (code == CL_SUCCESS)
-            model_learn(&call->run->model, call->shared[i]->shared, MAY_BE_ACQUIRED);
-        else if (call->shared_count == 1)
-            model_learn(&call->run->model, call->shared[i]->shared, MAY_BE_IDLE);
+            model_learn(&call->run->model, call->owners[i], MAY_BE_ACQUIRED);
+        else if (call->owner_count == 1)
+            model_learn(&call->run->model, call->owners[i], MAY_BE_IDLE);
     }
     if (code != CL_SUCCESS)
         call_drop(call);
@@ -91,13 +94,22 @@ static void finish(struct call *call, bool blocking)
 
 /* ---- writes and reads ---- */
 
+/* As the command counts them: from the beginning of a part, and in texels of an image of one. */
+static void place_sizes(const struct place *place, const struct box *box, size_t at[3], size_t size[3])
+{
+    const unsigned unit = place->child && place->child->image ? 4 : 1;
+    box_sizes(box, at, size);
+    at[0] = (at[0] - (place->child ? place->child->at : 0)) / unit;
+    size[0] /= unit;
+}
+
 static cl_int transfer(struct call *call, const struct place *place, const struct box *box, bool write, bool blocking,
                        unsigned char *bytes)
 {
     size_t at[3], size[3];
     cl_command_queue queue = call->run->world.queues[call->queue];
-    box_sizes(box, at, size);
-    if (place->target->format)
+    place_sizes(place, box, at, size);
+    if (place->target->format || (place->child && place->child->image))
         return write ? clEnqueueWriteImage(queue, place->object, blocking, at, size, 0, 0, bytes, call->wait_count,
                                            call_waits(call), call->place)
                      : clEnqueueReadImage(queue, place->object, blocking, at, size, 0, 0, bytes, call->wait_count,
@@ -108,7 +120,7 @@ static cl_int transfer(struct call *call, const struct place *place, const struc
                                        call_waits(call), call->place);
 }
 
-static unsigned char *copy_of(const void *bytes, size_t size)
+unsigned char *copy_of(const void *bytes, size_t size)
 {
     unsigned char *copy = malloc(size);
     memcpy(copy, bytes, size);
@@ -119,10 +131,10 @@ static void write_or_read(struct run *run, const struct op *op, bool write)
 {
     struct call call;
     struct place place;
-    if (!call_open(&call, run, op, NODE_COMMAND) || !pick(&call, op->target, op->flags & FLAG_TWIN, &place))
+    if (!call_open(&call, run, op, NODE_COMMAND) || !call_pick(&call, op->target, op->flags & FLAG_TWIN, &place))
         return;
     const struct memory *memory = &run->model.memories[place.memory];
-    const struct box box = pick_box(&call, memory);
+    const struct box box = call_box(&call, &place);
     const size_t size = box_bytes(memory, &box);
     unsigned char *bytes = write ? run_pattern(run, place.target->format, size) : run_memory(run, size);
     struct effect *effect = node_effect(call.node, write ? EFFECT_WRITE : EFFECT_READ, write ? place.memory : -1,
@@ -134,8 +146,8 @@ static void write_or_read(struct run *run, const struct op *op, bool write)
     if (!call_order(&call))
         return;
     call_want_event(&call);
-    const bool blocking = blocks(&call);
-    if (accepted(&call, transfer(&call, &place, &box, write, blocking, bytes)))
+    const bool blocking = call_blocks(&call);
+    if (call_accepted(&call, transfer(&call, &place, &box, write, blocking, bytes)))
         finish(&call, blocking);
 }
 
@@ -180,7 +192,7 @@ static cl_int enqueue_fill(struct call *call, const struct place *place, const s
     size_t at[3], size[3];
     union colour colour;
     cl_command_queue queue = call->run->world.queues[call->queue];
-    box_sizes(box, at, size);
+    place_sizes(place, box, at, size);
     if (!place->target->format) {
         texel[0] = call->op->data;
         return clEnqueueFillBuffer(queue, place->object, texel, 1, at[0], size[0], call->wait_count, call_waits(call),
@@ -195,11 +207,12 @@ void run_fill(struct run *run, const struct op *op)
     struct call call;
     struct place place;
     unsigned char texel[16] = {0};
-    if (!call_open(&call, run, op, NODE_COMMAND) || !pick(&call, op->target, op->flags & FLAG_TWIN, &place))
+    if (!call_open(&call, run, op, NODE_COMMAND) || !call_pick(&call, op->target, op->flags & FLAG_TWIN, &place) ||
+        (place.child && place.child->image))
         return;
     const struct memory *memory = &run->model.memories[place.memory];
     struct effect *effect = node_effect(call.node, EFFECT_WRITE, place.memory, -1);
-    effect->box = pick_box(&call, memory);
+    effect->box = call_box(&call, &place);
     const size_t size = box_bytes(memory, &effect->box);
     effect->bytes = malloc(size);
     if (!call_order(&call))
@@ -208,7 +221,7 @@ void run_fill(struct run *run, const struct op *op)
     const cl_int code = enqueue_fill(&call, &place, &effect->box, texel);
     for (size_t i = 0; i < size; i++)
         effect->bytes[i] = texel[i % memory->texel];
-    if (accepted(&call, code))
+    if (call_accepted(&call, code))
         finish(&call, false);
 }
 
@@ -218,8 +231,10 @@ static bool open_pair(struct call *call, struct run *run, const struct op *op, e
                       struct place *to)
 {
     const bool twin_first = op->flags & FLAG_TWIN;
-    if (!call_open(call, run, op, NODE_COMMAND) || !pick(call, op->target, twin_first, from) ||
-        !pick(call, op->target, !twin_first, to))
+    if (op->flags & FLAG_CHILD && !run->world.targets[op->target % TARGETS].format)
+        return false; /* parts have no twins */
+    if (!call_open(call, run, op, NODE_COMMAND) || !call_pick(call, op->target, twin_first, from) ||
+        !call_pick(call, op->target, !twin_first, to))
         return false;
     struct effect *effect = node_effect(call->node, kind, to->memory, from->memory);
     effect->format = from->target->format ? from->target->format : format_named(DXGI_FORMAT_R8_UINT);
@@ -243,7 +258,7 @@ void run_copy(struct run *run, const struct op *op)
                                                                  call.wait_count, call_waits(&call), call.place)
                                             : clEnqueueCopyBuffer(queue, from.object, to.object, 0, 0, size[0],
                                                                   call.wait_count, call_waits(&call), call.place);
-    if (accepted(&call, code))
+    if (call_accepted(&call, code))
         finish(&call, false);
 }
 
@@ -266,7 +281,7 @@ void run_kernel(struct run *run, const struct op *op)
         const size_t size[2] = {extent[0], extent[1]};
         expect("clSetKernelArg", clSetKernelArg(kernel, 0, sizeof(cl_mem), &from.object), CL_SUCCESS, CL_SUCCESS);
         expect("clSetKernelArg", clSetKernelArg(kernel, 1, sizeof(cl_mem), &to.object), CL_SUCCESS, CL_SUCCESS);
-        if (accepted(&call, clEnqueueNDRangeKernel(run->world.queues[call.queue], kernel, from.target->format ? 2 : 1, NULL,
+        if (call_accepted(&call, clEnqueueNDRangeKernel(run->world.queues[call.queue], kernel, from.target->format ? 2 : 1, NULL,
                                                    size, NULL, call.wait_count, call_waits(&call), call.place)))
             finish(&call, false);
     }

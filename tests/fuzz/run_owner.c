@@ -63,13 +63,19 @@ void run_create(struct run *run, const struct op *op)
     if (!t->object && model_in_motion(&run->model, t->d3d))
         return; /* nothing orders a new object's acquire behind an old one's release */
     cl_mem object = world_create(&run->world, t, flags[op->data % 4], &status);
+    if (fault_struck(run) && status != CL_SUCCESS) {
+        say(run, "    fails: %d", status);
+        if (object)
+            fuzz_fail("clCreateFrom... gives an object and an error", "object %p with status %d", (void *)object, status);
+        return;
+    }
     const bool duplicate = t->object && run->world.no_duplicates;
     say(run, "    creates object %u: %d", op->target % TARGETS, status);
     expect("clCreateFrom...", status, duplicate ? run->world.invalid_resource : CL_SUCCESS,
-           duplicate ? run->world.invalid_resource : CL_SUCCESS);
-    if ((object == NULL) != duplicate)
+           duplicate && !fault_struck(run) ? run->world.invalid_resource : CL_SUCCESS);
+    if ((object == NULL) != (status != CL_SUCCESS))
         fuzz_fail("clCreateFrom... gives an object and an error", "object %p with status %d", (void *)object, status);
-    if (duplicate)
+    if (!object)
         return;
     const int shared = t->object ? -1 : model_shared(&run->model, model_memory(&run->model, t->extent, t->texel, NULL), t->d3d);
     if (shared < 0) {
@@ -94,7 +100,7 @@ void run_retain(struct run *run, const struct op *op)
 void run_drop(struct run *run, const struct op *op)
 {
     struct target *t = &run->world.targets[op->target % TARGETS];
-    if (!t->object)
+    if (!t->object || (t->refs == 1 && is_mapped(run, t->object)))
         return;
     say(run, "    drops object %u, %u references", op->target % TARGETS, t->refs);
     expect("clReleaseMemObject", clReleaseMemObject(t->object), CL_SUCCESS, CL_SUCCESS);
@@ -195,6 +201,8 @@ void run_acquire(struct run *run, const struct op *op)
     const cl_int code = run->world.acquire(run->world.queues[call.queue], call.shared_count, call.objects, call.wait_count,
                                            call_waits(&call), call.place);
     say_objects(&call, code);
+    if (fault_failed(&call, code, false))
+        return;
     expect("acquire", code, fits & 1 ? CL_SUCCESS : run->world.already_acquired,
            fits & 2 ? run->world.already_acquired : CL_SUCCESS);
     learn_all(&call, code, MAY_BE_IDLE);
@@ -204,6 +212,8 @@ void run_acquire(struct run *run, const struct op *op)
     }
     check_type(&call, run->world.command_acquire);
     call_succeed(&call);
+    for (unsigned i = 0; i < call.shared_count; i++)
+        mappings_acquired(run, call.shared[i]->shared);
 }
 
 /* What the call waits for itself is over when it returns. */
@@ -228,6 +238,8 @@ void run_release(struct run *run, const struct op *op)
     const cl_int code = run->world.release(run->world.queues[call.queue], call.shared_count, call.objects, call.wait_count,
                                            call_waits(&call), call.place);
     say_objects(&call, code);
+    if (fault_failed(&call, code, true))
+        return;
     if (fits == 3 && code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
         call_drop(&call); /* the acquire has failed after the call began */
         return;
@@ -263,6 +275,7 @@ void run_end(struct run *run)
     run_settle(run);
     for (int i = 0; i < QUEUES; i++)
         run_finish(run, i);
+    mappings_end(run);
     if (end & 0x80)
         release_rest(run);
     for (unsigned i = 0; i < TARGETS; i += run->world.targets[i].planes)
@@ -270,6 +283,8 @@ void run_end(struct run *run)
     for (unsigned i = 0; i < TARGETS; i++)
         while (run->world.targets[i].object)
             run_drop(run, &(struct op){.kind = OP_DROP, .target = (uint8_t)i});
+    children_end(run);
+    notices_settle(run);
     for (unsigned i = 0; i < SLOTS; i++)
         if (run->slots[i].event)
             drop_slot(run, i);

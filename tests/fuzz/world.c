@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static const struct {
     {{.format = DXGI_FORMAT_R32G32_FLOAT, .width = 6, .height = 5}, 0, 0, 0},
     {{.format = DXGI_FORMAT_R8G8_UINT, .width = 9, .height = 6, .levels = 2, .slices = 2}, 0, 0, 0},
     {{.format = DXGI_FORMAT_B8G8R8A8_UNORM, .width = 9, .height = 6, .levels = 2, .slices = 2}, 3, 3, 0},
-    {{.width = 260}, 0, 0, 0},
+    {{.width = 640}, 0, 0, 0},
     {{.format = DXGI_FORMAT_R16G16_SINT, .width = 5, .height = 4, .depth = 3}, 0, 0, 0},
     {{.format = DXGI_FORMAT_NV12, .width = 8, .height = 6, .slices = 2}, 2, 1, 0},
     {{.format = DXGI_FORMAT_NV12, .width = 8, .height = 6, .slices = 2}, 3, 1, 1},
@@ -171,15 +172,20 @@ static bool open_targets(struct world *w, struct model *m)
 
 /* ---- objects ---- */
 
+cl_mem world_create_of(struct world *w, const struct target *t, cl_context context, cl_mem_flags flags, void *resource,
+                       UINT index, cl_int *status)
+{
+    if (w->dx9)
+        return dx9_create(&w->base->dx9_rig, context, flags, resource, index, status);
+    if (!t->format)
+        return w->rig.create_buffer(context, flags, resource, status);
+    return t->desc.depth ? w->rig.create_3d(context, flags, resource, index, status)
+                         : w->rig.create_2d(context, flags, resource, index, status);
+}
+
 cl_mem world_create(struct world *w, const struct target *t, cl_mem_flags flags, cl_int *status)
 {
-    void *resource = t[-(int)t->plane].resource;
-    if (w->dx9)
-        return dx9_create(&w->base->dx9_rig, w->rig.context, flags, resource, t->index, status);
-    if (!t->format)
-        return w->rig.create_buffer(w->rig.context, flags, resource, status);
-    return t->desc.depth ? w->rig.create_3d(w->rig.context, flags, resource, t->index, status)
-                         : w->rig.create_2d(w->rig.context, flags, resource, t->index, status);
+    return world_create_of(w, t, w->rig.context, flags, t[-(int)t->plane].resource, t->index, status);
 }
 
 cl_mem world_twin(struct world *w, struct model *m, struct target *t)
@@ -230,17 +236,21 @@ static const char *kernel_name(const struct target *t)
     }
 }
 
+static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
+
 cl_kernel world_kernel(struct world *w, const struct target *t)
 {
     const char *name = kernel_name(t), *text = source;
     cl_int status = CL_SUCCESS;
     if (!name)
         return NULL;
+    pthread_mutex_lock(&building);
     if (!w->base->program) {
         w->base->program = clCreateProgramWithSource(w->rig.context, 1, &text, NULL, &status);
         CHECK_INT(status, CL_SUCCESS);
         CHECK_INT(clBuildProgram(w->base->program, 1, &w->rig.cl_device, "", NULL, NULL), CL_SUCCESS);
     }
+    pthread_mutex_unlock(&building);
     cl_kernel kernel = clCreateKernel(w->base->program, name, &status);
     CHECK_INT(status, CL_SUCCESS);
     return kernel;
@@ -294,11 +304,23 @@ static bool open_queue(struct world *w, struct model *m, unsigned number, unsign
     return CHECK_INT(status, CL_SUCCESS);
 }
 
-bool world_open(struct world *w, struct model *m, const struct setting *setting)
+static struct base *choose_base(const struct setting *setting, const struct world *beside)
 {
     static const unsigned char families[] = {FAMILY_D3D11, FAMILY_D3D11, FAMILY_D3D10, FAMILY_DX9, FAMILY_DX9EX};
+    if (!beside)
+        return base_open(families[setting->family % sizeof(families)], PLACE_FIRST, setting->fresh % 32 == 0);
+    const unsigned family = beside->base->family;
+    switch (setting->second % SECONDS) {
+    case SECOND_SAME_DEVICE: return base_open(family, PLACE_SAME_DEVICE, false);
+    case SECOND_OTHER_DEVICE: return base_open(family, PLACE_OTHER_DEVICE, false);
+    default: return base_open((family + 1 + setting->second / SECONDS % (FAMILIES - 1)) % FAMILIES, PLACE_FIRST, false);
+    }
+}
+
+bool world_open(struct world *w, struct model *m, const struct setting *setting, const struct world *beside)
+{
     memset(w, 0, sizeof(*w));
-    w->base = base_open(families[setting->family % sizeof(families)], setting->spare[0] % 32 == 0);
+    w->base = choose_base(setting, beside);
     if (!w->base)
         return false;
     w->rig = w->base->rig;

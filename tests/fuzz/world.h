@@ -8,10 +8,18 @@
 #include "model.h"
 #include "ops.h"
 
-enum { TARGETS = 8, QUEUES = 3 };
+enum { TARGETS = 8, QUEUES = 3, CHILDREN = 2 };
 
 /* Which defects of the OpenCL below have to be gone round (quirks.c). */
 enum driver { DRIVER_OTHER, DRIVER_POCL, DRIVER_RUSTICL };
+
+/* A sub-buffer of a shared buffer, or an image of one. It keeps what it was made of. */
+struct child {
+    cl_mem object;     /* NULL: there is none now */
+    bool image;        /* of RGBA texels of four bytes */
+    unsigned at, size; /* in the buffer, in bytes */
+    int shared;        /* of the model: what it was made of */
+};
 
 /* A surface, or a plane of one, and the object that is made of it. */
 struct target {
@@ -28,6 +36,7 @@ struct target {
     unsigned refs;
     cl_mem_flags flags;
     int shared;    /* of the model */
+    struct child children[CHILDREN]; /* of a buffer */
     cl_mem twin;   /* plain; NULL: not made yet */
     int twin_memory;
 };
@@ -36,9 +45,13 @@ struct target {
  * for carried formats are built anew in each). */
 struct base {
     bool is_open, dx9;
+    unsigned family;
+    struct base *first; /* whose device this one's context is on; NULL: it has its own */
     struct rig rig; /* of Direct3D 9 too: platform, device, context */
     struct dx9 dx9_rig;
     cl_program program; /* NULL: not built yet */
+    cl_context plain;   /* without interop; NULL: not made yet */
+    cl_command_queue plain_queue;
     unsigned uses;      /* sequences that ran in it */
 };
 
@@ -56,19 +69,28 @@ struct world {
     struct target targets[TARGETS];
 };
 
-/* Makes it all; false with a failed check. */
-bool world_open(struct world *w, struct model *m, const struct setting *setting);
+/* Makes it all; false with a failed check. `beside`: a world that is open already (SECOND_...), or NULL. */
+bool world_open(struct world *w, struct model *m, const struct setting *setting, const struct world *beside);
 /* Gives all back but the objects, which are NULL by now, and the base, which later sequences use. */
 void world_close(struct world *w);
 
-/* The base of a family: FAMILIES of them. A fresh one if `fresh` is set, or if it has served long enough. NULL with a failed
- * check. */
 enum { FAMILY_D3D11, FAMILY_D3D10, FAMILY_DX9, FAMILY_DX9EX, FAMILIES };
-struct base *base_open(unsigned family, bool fresh);
+/* The first of a family; one on its device; one on a device of its own. */
+enum base_place { PLACE_FIRST, PLACE_SAME_DEVICE, PLACE_OTHER_DEVICE, PLACES };
+
+/* A fresh one if `fresh` is set, or if it has served long enough. NULL with a failed check. */
+struct base *base_open(unsigned family, enum base_place place, bool fresh);
+/* Sequences run in several threads from here on: bases are shared and stay, and their devices protect themselves. */
+void base_share(void);
 /* A failed check if something still holds a device. */
 void base_close_all(void);
+/* A context of the base's device without interop, with a queue; NULL with a failed check. */
+cl_context base_plain(struct base *base);
 
 cl_mem world_create(struct world *w, const struct target *t, cl_mem_flags flags, cl_int *status);
+/* In any context, of any resource. */
+cl_mem world_create_of(struct world *w, const struct target *t, cl_context context, cl_mem_flags flags, void *resource,
+                       UINT index, cl_int *status);
 /* The twin, made at its first use; NULL: no room in the model. */
 cl_mem world_twin(struct world *w, struct model *m, struct target *t);
 /* A kernel that computes from one object into another of the same format, or NULL: there is none for such objects. */

@@ -1,0 +1,96 @@
+/* Callbacks of events: each comes once, with what the event has come to, and not before. */
+#include "run.h"
+
+#include "quirks.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static void CL_CALLBACK called(cl_event event, cl_int status, void *data)
+{
+    struct notice *notice = data;
+    (void)event;
+    atomic_store(&notice->status, status);
+    atomic_fetch_add(&notice->calls, 1);
+}
+
+/* Of a command that waits for a user event. */
+static void check_early(const struct run *run, const struct notice *notice)
+{
+    const struct node *node = &run->model.nodes[notice->node];
+    if (notice->type == CL_COMPLETE && node->fate == PENDING && !node->doomed && atomic_load(&notice->calls))
+        fuzz_fail("a callback comes too early", "a callback of n%d came with %d, but it waits for a user event", notice->node,
+                  atomic_load(&notice->status));
+}
+
+void run_callback(struct run *run, const struct op *op)
+{
+    static const cl_int types[] = {CL_COMPLETE, CL_COMPLETE, CL_RUNNING, CL_SUBMITTED};
+    const struct slot *slot = &run->slots[op->extra % SLOTS];
+    for (const struct notice *notice = run->notices; notice; notice = notice->next)
+        check_early(run, notice);
+    if (!slot->event)
+        return;
+    struct notice *notice = calloc(1, sizeof(*notice));
+    notice->node = slot->node;
+    notice->user = run->model.nodes[slot->node].kind == NODE_USER;
+    notice->type = types[op->data % 4];
+    notice->next = run->notices;
+    run->notices = notice;
+    say(run, "    a callback of n%d for %d", notice->node, notice->type);
+    expect("clSetEventCallback", clSetEventCallback(slot->event, notice->type, called, notice), CL_SUCCESS, CL_SUCCESS);
+}
+
+void notices_settle(struct run *run)
+{
+    for (struct notice *notice = run->notices; notice; notice = notice->next)
+        notice->fate = run->model.nodes[notice->node].fate;
+}
+
+static void await_call(const struct notice *notice)
+{
+    static const struct timespec pause = {0, 1000 * 1000};
+    for (unsigned i = 0; i < 20000 && !atomic_load(&notice->calls); i++) {
+        nanosleep(&pause, NULL);
+        fuzz_alive(MOST_OPS);
+    }
+}
+
+/* A command that fails need not have been submitted or have begun, and a user event never is. */
+static bool is_sure(const struct run *run, const struct notice *notice)
+{
+    const char *own = getenv("CLD3D_CALLBACKS");
+    if (quirk(run->world.driver, QUIRK_FAILS_SILENTLY) && notice->fate != DONE && !(own && own[0] == '1'))
+        return false;
+    return notice->type == CL_COMPLETE || (notice->fate == DONE && !notice->user);
+}
+
+static void check_notice(const struct run *run, const struct notice *notice)
+{
+    const bool sure = is_sure(run, notice);
+    if (sure)
+        await_call(notice);
+    if (!sure && notice->fate != DONE)
+        return;
+    const unsigned calls = atomic_load(&notice->calls);
+    const cl_int status = atomic_load(&notice->status);
+    if (calls > 1 || (calls == 0 && sure))
+        fuzz_fail("a callback does not come once", "the callback of n%d for %d came %u times", notice->node, notice->type, calls);
+    if (!calls)
+        return;
+    if (notice->type != CL_COMPLETE ? status > notice->type
+                                    : (notice->fate == DONE && status) || (notice->fate == FAILED && status >= 0))
+        fuzz_fail("a callback has the wrong status", "the callback of n%d for %d, which has %s, came with %d", notice->node,
+                  notice->type, notice->fate == DONE ? "ended well" : "failed", status);
+}
+
+void notices_end(struct run *run)
+{
+    while (run->notices) {
+        struct notice *notice = run->notices;
+        check_notice(run, notice);
+        run->notices = notice->next;
+        if (is_sure(run, notice)) /* else it may still come */
+            free(notice);
+    }
+}
