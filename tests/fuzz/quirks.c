@@ -12,7 +12,7 @@ static const struct {
     [QUIRK_BLOCKING_FINISHES] = {POCL, "in PoCL 3.1 a blocking command waits for all of its queue, whatever the order of "
                                        "execution"},
     [QUIRK_MARKER_WAITS_FOR_ALL] = {POCL, "in PoCL 3.1 a marker with a wait list waits for all of an out-of-order queue, too"},
-    [QUIRK_FAILS_SILENTLY] = {POCL, "PoCL 3.1 calls no callback of an event that fails; "
+    [QUIRK_FAILS_SILENTLY] = {POCL | RUSTICL, "PoCL 3.1 and rusticl 22.3 call no callback of an event that fails; "
                                     "CLD3D_CALLBACKS=1 does"},
 };
 
