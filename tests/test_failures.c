@@ -33,8 +33,12 @@ static cl_int make_an_object(const struct rig *rig, struct shared *shared)
     cl_int status = 1;
     cl_mem object = kind_create(rig, rig->context, 0, shared->kind, shared->resource, 0, &status);
     CHECK_INT(object != NULL, status == CL_SUCCESS);
-    if (object)
+    if (object) {
+        cl_int again = 1;
+        CHECK(kind_create(rig, rig->context, 0, shared->kind, shared->resource, 0, &again) == NULL);
+        CHECK(again != CL_SUCCESS);
         CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+    }
     return status;
 }
 

@@ -340,8 +340,11 @@ static cl_int claim(struct object_record *object, const struct creation *c)
     bool taken;
     if (!asked->api->no_duplicates)
         return CL_SUCCESS;
-    object->claim = claim_subresource(c->context, asked->api->ops->identity(asked->resource), asked->kind, asked->index,
-                                      &taken);
+    const void *identity = asked->api->ops->identity(asked->resource);
+    if (!identity)
+        return log_refuse(asked->call, asked->api->invalid_resource, "resource %p does not tell its identity",
+                          asked->resource);
+    object->claim = claim_subresource(c->context, identity, asked->kind, asked->index, &taken);
     if (object->claim)
         return CL_SUCCESS;
     if (!taken)

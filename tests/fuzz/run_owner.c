@@ -72,7 +72,7 @@ void run_create(struct run *run, const struct op *op)
     const bool duplicate = t->object && run->world.no_duplicates;
     say(run, "    creates object %u: %d", op->target % TARGETS, status);
     expect("clCreateFrom...", status, duplicate ? run->world.invalid_resource : CL_SUCCESS,
-           duplicate && !fault_struck(run) ? run->world.invalid_resource : CL_SUCCESS);
+           duplicate ? run->world.invalid_resource : CL_SUCCESS);
     if ((object == NULL) != (status != CL_SUCCESS))
         fuzz_fail("clCreateFrom... gives an object and an error", "object %p with status %d", (void *)object, status);
     if (!object)
