@@ -109,7 +109,8 @@ static void append(struct deferred *d, enum object_state state)
     deferred_run(false);
 }
 
-/* Puts the gate into the queue and gives the application its event. */
+/* Puts the gate into the queue and gives the application its event. What the command waits for is flushed before: rusticl 22.3
+ * tells of the end of a flushed batch's commands when all of them are over, and the gate may be opened by who is told. */
 static cl_int close_gate(struct command *c, struct deferred *d)
 {
     cl_event end = NULL;
@@ -117,6 +118,7 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     cl_int status = hold_begin(c->call, c->queue->head.handle, HOLD_BEFORE_ALL, 1, &d->gate, true, &hold);
     if (status != CL_SUCCESS)
         return status;
+    below()->clFlush(c->queue->head.handle);
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
     hold_end(hold, status, end);
@@ -431,12 +433,23 @@ static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
 {
     struct callback_entry entry;
     struct deferred *d = data;
-    (void)event;
     if (status < 0)
         atomic_store(&d->failed, true);
-    callback_enter(&entry);
+    callback_enter(&entry, event, status);
     run_later(d);
     callback_leave(&entry);
+}
+
+/* False: nobody will tell, or the event is over already, as the callback that runs here has told. */
+static bool ask_to_tell(struct deferred *d, cl_event event)
+{
+    cl_int status;
+    if (callback_tells(event, &status))
+        return false;
+    os_lock(&registry_lock);
+    d->told_by = event;
+    os_unlock(&registry_lock);
+    return below()->clSetEventCallback(event, CL_COMPLETE, part_over, d) == CL_SUCCESS;
 }
 
 /* Whoever ends what is awaited goes on with the command, one event after the other. */
@@ -445,10 +458,7 @@ static void run_later(struct deferred *d)
     do {
         while (!waited(d)) {
             cl_event event = awaited(d)->events[d->at++];
-            os_lock(&registry_lock);
-            d->told_by = event;
-            os_unlock(&registry_lock);
-            if (below()->clSetEventCallback(event, CL_COMPLETE, part_over, d) == CL_SUCCESS)
+            if (ask_to_tell(d, event))
                 return; /* to part_over, which may be through already */
             await_here(d, event);
         }

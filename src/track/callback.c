@@ -11,12 +11,15 @@ static const cl_icd_dispatch *below(void)
     return tier_formats();
 }
 
-/* One entry for each callback that runs, on the stack of its thread. Guarded by registry_lock. */
+/* One entry for each callback that runs, on the stack of its thread. Guarded by registry_lock. How many there are may be read
+ * without it: a thread knows of its own. */
 static struct callback_entry *entries;
+static atomic_uint entry_count;
 
-void callback_enter(struct callback_entry *entry)
+void callback_enter(struct callback_entry *entry, cl_event event, cl_int status)
 {
-    entry->thread = os_thread();
+    *entry = (struct callback_entry){.thread = os_thread(), .event = event, .status = status};
+    atomic_fetch_add_explicit(&entry_count, 1, memory_order_relaxed);
     os_lock(&registry_lock);
     entry->after = entries;
     entries = entry;
@@ -31,15 +34,34 @@ void callback_leave(struct callback_entry *entry)
         place = &(*place)->after;
     *place = entry->after;
     os_unlock(&registry_lock);
+    atomic_fetch_sub_explicit(&entry_count, 1, memory_order_relaxed);
 }
 
 bool callback_runs_here(void)
 {
+    if (!atomic_load_explicit(&entry_count, memory_order_relaxed))
+        return false;
     const uintptr_t thread = os_thread();
     bool found = false;
     os_lock(&registry_lock);
     for (const struct callback_entry *entry = entries; entry; entry = entry->after)
         found = found || entry->thread == thread;
+    os_unlock(&registry_lock);
+    return found;
+}
+
+bool callback_tells(cl_event event, cl_int *status)
+{
+    if (!atomic_load_explicit(&entry_count, memory_order_relaxed))
+        return false;
+    const uintptr_t thread = os_thread();
+    bool found = false;
+    os_lock(&registry_lock);
+    for (const struct callback_entry *entry = entries; entry && !found; entry = entry->after) {
+        found = entry->thread == thread && entry->event == event && entry->status <= CL_COMPLETE;
+        if (found)
+            *status = entry->status;
+    }
     os_unlock(&registry_lock);
     return found;
 }
@@ -54,7 +76,7 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 {
     struct notice *notice = data;
     struct callback_entry entry;
-    callback_enter(&entry);
+    callback_enter(&entry, event, status);
     notice->notify(event, status, notice->data);
     callback_leave(&entry);
     free(notice);

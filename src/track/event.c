@@ -68,6 +68,8 @@ cl_int event_make_failed(const char *call, cl_command_type type, const struct qu
 /* False: the driver is short of something and does not say. An error about the event itself is an end of it, too. */
 static bool ask_status(cl_event event, cl_int *status)
 {
+    if (callback_tells(event, status))
+        return true;
     const cl_int asked =
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(*status), status, NULL);
     if (asked == CL_OUT_OF_RESOURCES || asked == CL_OUT_OF_HOST_MEMORY)
@@ -98,6 +100,8 @@ bool event_await(cl_event event)
     enum { MOST_SILENT = 1000 }; /* milliseconds at least: then the driver is taken for dead */
     unsigned silent = 0;
     cl_int status;
+    if (callback_tells(event, &status))
+        return status == CL_COMPLETE;
     while (silent < MOST_SILENT) {
         const bool failed = below()->clWaitForEvents(1, &event) != CL_SUCCESS;
         const bool answered = ask_status(event, &status);

@@ -15,7 +15,7 @@ struct hold {
     cl_event event;             /* of a command: one reference, as soon as the driver has taken it, or NULL */
     bool active;                /* a user event is pending; a command is held, and in the list */
     bool over;                  /* the command is over, though something of it seems to be held: an error ended it */
-    bool watched;               /* its end will be told */
+    bool watched;               /* the driver has been asked to tell its end */
     bool comes;                 /* see hold_comes_locked */
     bool stuck;                 /* of one look through the list */
     struct hold *after;         /* in the order of their calls: nothing waits for what comes later */
@@ -117,15 +117,6 @@ static struct hold *remove_locked(void)
 static struct hold *spent;
 static atomic_bool any_spent;
 
-/* Some drivers see the error later, in threads of their own (rusticl 22.3): then the end of the command tells. */
-struct watch {
-    struct hold *hold; /* kept */
-    struct watch *after;
-};
-
-/* Those that have been told. In a callback nothing can be given back. Guarded by registry_lock. */
-static struct watch *told;
-
 /* What each waited for goes first: so no chain of them is destroyed in one another. */
 static void put_removed(struct hold *removed)
 {
@@ -159,18 +150,10 @@ void holds_sweep(void)
         return;
     os_lock(&registry_lock);
     struct hold *removed = spent;
-    struct watch *watch = told;
     spent = NULL;
-    told = NULL;
     atomic_store_explicit(&any_spent, false, memory_order_relaxed);
     os_unlock(&registry_lock);
     put_removed(removed);
-    while (watch) {
-        struct watch *after = watch->after;
-        hold_put(watch->hold);
-        free(watch);
-        watch = after;
-    }
 }
 
 static bool pending(const struct hold *user)
@@ -248,55 +231,43 @@ static void ask_driver(struct hold *hold)
     os_unlock(&registry_lock);
 }
 
+static struct hold *find_active_locked(cl_event event)
+{
+    struct hold *hold = event ? registry_find_locked(RECORD_HOLD, event) : NULL;
+    return hold && hold->active ? hold : NULL;
+}
+
 /* ---- the end of commands after an error ---- */
 
+/* Some drivers see the error later, in threads of their own (rusticl 22.3): then the end of the command tells. The event
+ * finds its hold, if that is still there: rusticl 22.3 never calls back for a command that fails after it was asked to. */
 static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
 {
     struct callback_entry entry;
-    struct watch *watch = data;
-    (void)event, (void)status;
-    callback_enter(&entry);
+    (void)data;
+    callback_enter(&entry, event, status);
     os_lock(&registry_lock);
-    watch->hold->over = true;
-    watch->after = told;
-    told = watch;
-    atomic_store_explicit(&any_spent, true, memory_order_relaxed);
+    struct hold *hold = find_active_locked(event);
+    if (hold)
+        hold->over = true;
     os_unlock(&registry_lock);
     settle();
     deferral.run(false);
     callback_leave(&entry);
 }
 
-/* Without memory, or where the driver can't call back, the command counts as held until all is set that it waits for. */
+/* Where the driver can't call back, the command counts as held until all is set that it waits for. */
 static void watch_end(struct hold *hold)
 {
     os_lock(&registry_lock);
     const bool needed = hold->active && !hold->over && !hold->watched;
     hold->watched = true;
     os_unlock(&registry_lock);
-    struct watch *watch = needed ? malloc(sizeof(*watch)) : NULL;
-    if (!watch)
-        return;
-    watch->hold = hold_keep(hold);
-    if (below()->clSetEventCallback(hold->event, CL_COMPLETE, on_end, watch) == CL_SUCCESS)
-        return;
-    hold_put(hold);
-    free(watch);
-}
-
-static void ask_and_watch(struct hold *hold)
-{
-    ask_driver(hold);
-    watch_end(hold);
+    if (needed)
+        below()->clSetEventCallback(hold->event, CL_COMPLETE, on_end, NULL);
 }
 
 /* ---- commands ---- */
-
-static struct hold *find_active_locked(cl_event event)
-{
-    struct hold *hold = event ? registry_find_locked(RECORD_HOLD, event) : NULL;
-    return hold && hold->active ? hold : NULL;
-}
 
 static unsigned count_active_locked(cl_uint count, const cl_event *wait)
 {
@@ -467,9 +438,11 @@ void holds_over(cl_event event, bool failed)
     if (!user)
         return;
     record_put(user);
-    if (failed)
-        each_with_event(callback_runs_here() ? watch_end : ask_and_watch);
+    if (failed && !callback_runs_here())
+        each_with_event(ask_driver);
     settle();
+    if (failed)
+        each_with_event(watch_end); /* what other user events hold besides */
 }
 
 void holds_retain(cl_event event)

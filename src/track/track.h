@@ -131,13 +131,19 @@ void event_drop_kept(cl_context context);
 /* A callback that runs now, of the application or of ours. */
 struct callback_entry {
     uintptr_t thread;
+    cl_event event;
+    cl_int status;
     struct callback_entry *after;
 };
 
-void callback_enter(struct callback_entry *entry);
+/* A callback begins that tells of an event. */
+void callback_enter(struct callback_entry *entry, cl_event event, cl_int status);
 void callback_leave(struct callback_entry *entry);
 /* Whether the calling thread is in a callback, where it must not wait for any command. */
 bool callback_runs_here(void);
+/* Whether the calling thread is in a callback that tells of the end of `event`, and with which status. The driver is not to be
+ * asked about that event: rusticl 22.3 calls back with it locked. */
+bool callback_tells(cl_event event, cl_int *status);
 
 /* ---- the parts of the tier: each replaces its functions in the table ---- */
 

@@ -559,6 +559,23 @@ static bool share_all(struct world *w, unsigned shapes)
     return true;
 }
 
+bool scenario_possible(const struct scenario *scenario)
+{
+    struct world *w = malloc(sizeof(*w));
+    cl_command_queue_properties offered = 0;
+    bool possible = true;
+    if (world_open(w, scenario->family)) {
+        const bool before = fault_own(true);
+        CHECK_INT(clGetDeviceInfo(w->rig.cl_device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(offered), &offered, NULL),
+                  CL_SUCCESS);
+        fault_own(before);
+        possible = (scenario->properties & ~offered) == 0;
+        world_end(w);
+    }
+    free(w);
+    return possible;
+}
+
 void scenario_run(const struct scenario *scenario, const enum fault_kind *armed)
 {
     struct world *w = malloc(sizeof(*w));

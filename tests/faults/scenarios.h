@@ -15,6 +15,9 @@ struct scenario {
 extern const struct scenario scenarios[];
 extern const unsigned scenario_count;
 
+/* Whether the device has the queues that a scenario needs. */
+bool scenario_possible(const struct scenario *scenario);
+
 /* Runs one from its device to its end. */
 void scenario_run(const struct scenario *scenario, const enum fault_kind *armed);
 
