@@ -97,13 +97,10 @@ static struct level level(void)
     return now;
 }
 
-/* How much more is alive of anything. The record of a context that the driver holds a little longer than the program, two
- * blocks of memory, stays until its address comes again: so much may stay of each run. */
-enum { CONTEXT_BLOCKS = 2 };
-
+/* How much more is alive of anything. */
 static int growth(const struct level *from, const struct level *to)
 {
-    int most = (to->blocks - from->blocks) / (CONTEXT_BLOCKS + 1);
+    int most = to->blocks - from->blocks;
     for (int i = 0; i < FAULT_HANDLES; i++)
         most = to->handles[i] - from->handles[i] > most ? to->handles[i] - from->handles[i] : most;
     return most > (int)(to->direct3d - from->direct3d) ? most : (int)(to->direct3d - from->direct3d);

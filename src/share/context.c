@@ -43,7 +43,7 @@ void *context_device(const struct sharing_context *context, unsigned n, void *re
 }
 
 /* All that holds something else. Programs of the application may still lead it to the context, so the rest stays until the
- * driver gives the address to another context. */
+ * driver destroys the context, or gives its address to another one where it does not tell. */
 static void destroy(struct record *record)
 {
     struct sharing_context *context = (struct sharing_context *)record;
@@ -71,6 +71,37 @@ static void destroy_all(struct sharing_context *context)
     transports_free(context->transports);
     free(context->properties);
     free(context);
+}
+
+static void forget_resting(cl_context handle)
+{
+    os_lock(&registry_lock);
+    struct record *record = registry_find_locked(RECORD_CONTEXT, handle);
+    const bool unused =
+        record && record->resting && atomic_load_explicit(&record->holds, memory_order_relaxed) == 0;
+    if (unused)
+        registry_remove_locked(RECORD_CONTEXT, handle);
+    os_unlock(&registry_lock);
+    if (unused)
+        destroy_all((struct sharing_context *)record);
+}
+
+static void CL_CALLBACK on_destroyed(cl_context handle, void *data)
+{
+    (void)data;
+    forget_resting(handle);
+}
+
+/* False: the driver is short of memory. Drivers before OpenCL 3.0 do not tell of a context's end, and where the callbacks are ours
+ * one would cost a thread and a reference. */
+static bool follow_end(const char *call, cl_context handle)
+{
+    if (os_is_wine() || setting_on(SETTING_CALLBACKS))
+        return true;
+    const cl_int status = below()->clSetContextDestructorCallback(handle, on_destroyed, NULL);
+    if (status != CL_OUT_OF_HOST_MEMORY && status != CL_OUT_OF_RESOURCES)
+        return true;
+    return log_next(call, "clSetContextDestructorCallback", status) == CL_SUCCESS;
 }
 
 /* The driver has made a context: what had its address is gone, and nobody else can have a hold of its record. */
@@ -355,7 +386,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
         if (context->base.pocl)
             event_keep_pocl();
         context->transports = transports_open(handle);
-        if (context->transports && registry_add(&context->base.head)) {
+        if (context->transports && follow_end(c->call, handle) && registry_add(&context->base.head)) {
             if (context->interop_count)
                 log_write(LOG_INFO, "%s: context %p shares with %s device %p%s", c->call, (void *)handle,
                           context->interop[0].api->name, context->interop[0].device,
@@ -416,15 +447,7 @@ static void forget_last(cl_context handle)
     cl_uint refs = 0;
     if (below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS || refs != 1)
         return;
-    os_lock(&registry_lock);
-    struct record *record = registry_find_locked(RECORD_CONTEXT, handle);
-    const bool unused =
-        record && record->resting && atomic_load_explicit(&record->holds, memory_order_relaxed) == 0;
-    if (unused)
-        registry_remove_locked(RECORD_CONTEXT, handle);
-    os_unlock(&registry_lock);
-    if (unused)
-        destroy_all((struct sharing_context *)record);
+    forget_resting(handle);
 }
 
 static cl_int CL_API_CALL release_context(cl_context context)
