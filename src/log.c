@@ -46,6 +46,14 @@ const char *setting_variable(enum setting setting)
     return settings[setting].variable;
 }
 
+const char *setting_next_name(const char *list, const char **name, size_t *length)
+{
+    list += strspn(list, ", ");
+    *name = list;
+    *length = strcspn(list, ", ");
+    return list + *length;
+}
+
 static const char *const level_names[] = {"none", "error", "warn", "info", "debug"};
 
 bool log_wants(enum log_level level)

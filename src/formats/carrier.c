@@ -20,7 +20,7 @@ static bool equal(cl_image_format a, cl_image_format b)
  * with one channel for whole numbers. */
 static bool broken(const struct context_record *context, cl_image_format format)
 {
-    return context->pocl && format.image_channel_data_type == CL_HALF_FLOAT &&
+    return context_has(context, QUIRK_POCL_HALF) && format.image_channel_data_type == CL_HALF_FLOAT &&
            cl_order_channels(format.image_channel_order) == 1;
 }
 

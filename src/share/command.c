@@ -322,7 +322,7 @@ cl_int command_barrier(const struct command *c)
                                    below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, &passed));
     if (status != CL_SUCCESS)
         return status;
-    if (c->queue->context->pocl && holds_possible())
+    if (context_has(c->queue->context, QUIRK_POCL_ENDS) && holds_possible())
         let_barrier_end(passed);
     event_put(passed);
     return CL_SUCCESS;

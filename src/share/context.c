@@ -325,17 +325,17 @@ static cl_int check_devices(const char *call, const struct d3d_api *api, cl_cont
     return CL_SUCCESS;
 }
 
-static bool is_pocl(cl_context handle)
+/* Those of the platform of the context's devices. */
+static unsigned find_quirks(cl_context handle)
 {
     cl_device_id devices[64];
     cl_platform_id platform;
-    char name[64] = "";
     size_t size = 0;
-    if (below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
-        size >= sizeof(devices[0]) &&
-        below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS)
-        below()->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
-    return strcmp(name, "Portable Computing Language") == 0;
+    if (below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS ||
+        size < sizeof(devices[0]) ||
+        below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
+        return 0;
+    return quirks_of(platform);
 }
 
 /* Asked of the finished context: only the driver knows which devices a type stands for. */
@@ -382,9 +382,9 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
     free(driver);
     if (handle) {
         context->base.head.handle = handle;
-        context->base.pocl = is_pocl(handle);
-        if (context->base.pocl)
-            event_keep_pocl();
+        context->base.quirks = find_quirks(handle);
+        if (context_has(&context->base, QUIRK_POCL_EVENTS))
+            event_keep_begin();
         context->transports = transports_open(handle);
         if (context->transports && follow_end(c->call, handle) && registry_add(&context->base.head)) {
             if (context->interop_count)

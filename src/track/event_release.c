@@ -20,7 +20,7 @@ static const cl_icd_dispatch *below(void)
 }
 
 /* Set once, and read without a lock. */
-static atomic_bool pocl_present;
+static atomic_bool needed;
 
 /* Events of commands that are pending or have failed. Guarded by registry_lock. */
 static struct {
@@ -39,9 +39,9 @@ enum { RECENT = 64, SWEEP_FIRST = 256 };
 static cl_event recent[RECENT];
 static unsigned recent_place;
 
-void event_keep_pocl(void)
+void event_keep_begin(void)
 {
-    atomic_store_explicit(&pocl_present, true, memory_order_relaxed);
+    atomic_store_explicit(&needed, true, memory_order_relaxed);
 }
 
 /* Whether the event is of a command in a context of PoCL. User events wait for nothing. An event of ours may outlive the
@@ -50,13 +50,13 @@ static bool needs_care(cl_event event, bool ours)
 {
     cl_command_type type = CL_COMMAND_USER;
     cl_context handle = NULL;
-    if (!atomic_load_explicit(&pocl_present, memory_order_relaxed) ||
+    if (!atomic_load_explicit(&needed, memory_order_relaxed) ||
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL) != CL_SUCCESS ||
         type == CL_COMMAND_USER ||
         below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(handle), &handle, NULL) != CL_SUCCESS)
         return false;
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
-    const bool pocl = context ? context->pocl : ours;
+    const bool pocl = context ? context_has(context, QUIRK_POCL_EVENTS) : ours;
     record_put(context);
     return pocl;
 }
@@ -115,7 +115,7 @@ static void keep(cl_event event, cl_int status)
 
 static bool keep_if_needed(cl_event event, bool ours)
 {
-    if (!atomic_load_explicit(&pocl_present, memory_order_relaxed))
+    if (!atomic_load_explicit(&needed, memory_order_relaxed))
         return false;
     const cl_int status = event_status(event);
     if (status == CL_COMPLETE || (status > CL_COMPLETE && !holds_possible()) || !needs_care(event, ours))
@@ -198,7 +198,7 @@ void event_sweep(void)
 
 void event_drop_kept(cl_context context)
 {
-    if (!atomic_load_explicit(&pocl_present, memory_order_relaxed))
+    if (!atomic_load_explicit(&needed, memory_order_relaxed))
         return;
     if (queues_end())
         sweep(true, context);

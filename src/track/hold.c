@@ -282,7 +282,7 @@ static unsigned count_active_locked(cl_uint count, const cl_event *wait)
  * fails whose event nobody has. */
 static bool needed_locked(const struct queue_record *queue, unsigned order, unsigned active, bool named)
 {
-    named = named || queue->context->pocl;
+    named = named || context_has(queue->context, QUIRK_POCL_EVENTS);
     const bool behind = (order & HOLD_AFTER_ALL ? queue->held : queue->held_barriers) != 0;
     return active || (behind && (named || (queue_out_of_order(queue) && (order & HOLD_BEFORE_ALL))));
 }

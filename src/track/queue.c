@@ -309,7 +309,7 @@ static cl_int set_status(cl_event event, cl_int execution_status)
 
 bool queue_loses_order(const struct queue_record *queue)
 {
-    return queue->context->pocl && !queue_out_of_order(queue);
+    return context_has(queue->context, QUIRK_POCL_ORDER) && !queue_out_of_order(queue);
 }
 
 void queue_restore_order(struct queue_record *queue)

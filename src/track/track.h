@@ -9,6 +9,7 @@
 #include "next/query.h"
 #include "track/event_list.h"
 #include "track/hold.h"
+#include "track/quirks.h"
 #include "track/registry.h"
 #include "track/tiers.h"
 
@@ -21,9 +22,14 @@ struct context_record {
     struct record head;
     bool interop; /* with Direct3D */
     bool video;   /* with Direct3D 9, whose video formats are images there */
-    bool pocl;    /* of PoCL's platform: its workarounds are on */
+    unsigned quirks; /* that are on in it, a bit for each (quirks.h) */
     struct converter *converters; /* of formats/carrier.c; guarded by registry_lock */
 };
+
+static inline bool context_has(const struct context_record *context, enum quirk quirk)
+{
+    return (context->quirks >> quirk & 1) != 0;
+}
 
 /* ---- what stands above ---- */
 
@@ -120,8 +126,8 @@ void event_put(cl_event event);
 void event_put_late(cl_event event);
 /* Takes over a reference of the application that PoCL needs for longer. False: the event can go. */
 bool event_keep(cl_event event);
-/* A context of PoCL with interop was made: from now on its events may have to be kept. */
-void event_keep_pocl(void);
+/* A context with QUIRK_POCL_EVENTS was made: from now on its events may have to be kept. */
+void event_keep_begin(void);
 /* Drops what is not needed any more: after a user event was set. And what is kept of a context that goes. */
 void event_sweep(void);
 void event_drop_kept(cl_context context);

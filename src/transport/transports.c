@@ -19,15 +19,6 @@ struct transports {
 
 /* ---- which may be used ---- */
 
-/* The next name of a list with commas. Returns what is behind it. */
-static const char *next_name(const char *list, const char **name, size_t *length)
-{
-    list += strspn(list, ", ");
-    *name = list;
-    *length = strcspn(list, ", ");
-    return list + *length;
-}
-
 static bool is_named(const struct transport *transport, const char *name, size_t length)
 {
     return strlen(transport->name) == length && memcmp(transport->name, name, length) == 0;
@@ -38,7 +29,7 @@ static bool in_list(const struct transport *transport, const char *list)
     const char *name;
     size_t length;
     bool found = false;
-    for (list = next_name(list, &name, &length); length && !found; list = next_name(list, &name, &length))
+    for (list = setting_next_name(list, &name, &length); length && !found; list = setting_next_name(list, &name, &length))
         found = is_named(transport, name, length);
     return found;
 }
@@ -51,7 +42,7 @@ static bool setting_names_any(const char *list)
     const char *name;
     size_t length;
     bool any = false;
-    for (list = next_name(list, &name, &length); length; list = next_name(list, &name, &length)) {
+    for (list = setting_next_name(list, &name, &length); length; list = setting_next_name(list, &name, &length)) {
         bool known = false;
         for (unsigned i = 0; i < transport_list_count; i++)
             known = known || is_named(transport_list[i], name, length);

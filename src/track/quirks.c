@@ -1,0 +1,84 @@
+#include "track/quirks.h"
+
+#include "log.h"
+#include "track/tiers.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POCL "Portable Computing Language"
+
+/* `last` is the last version that is known to need it; {0, 0}: no version is known that does not. */
+static const struct {
+    const char *name, *platform;
+    struct version {
+        int major, minor;
+    } last;
+    const char *why;
+} quirks[QUIRKS] = {
+    [QUIRK_POCL_EVENTS] = {"pocl-events", POCL, {0, 0},
+                           "commands that fail, or that wait for one which does, are freed while they are in use: their events are "
+                           "kept (event_release.c)"},
+    [QUIRK_POCL_ORDER] = {"pocl-order", POCL, {6, 0},
+                          "an in-order queue forgets what its next command has to follow when the last one fails: such a queue is "
+                          "waited for once (queue.c)"},
+    [QUIRK_POCL_ENDS] = {"pocl-ends", POCL, {0, 0},
+                         "a command that fails at the moment at which another one ends that it waits for ends the process: that "
+                         "moment is waited for (share/command.c)"},
+    [QUIRK_POCL_HALF] = {"pocl-half", POCL, {0, 0},
+                         "half floats of images with one channel are taken for whole numbers: such images are emulated "
+                         "(formats/carrier.c)"},
+};
+
+/* "OpenCL 3.0 PoCL 3.1+debian ...": the driver's own version stands behind its name. {0, 0} if there is none. */
+static struct version version_of(cl_platform_id platform)
+{
+    char text[256] = "";
+    struct version version = {0, 0};
+    if (tier_formats()->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(text) - 1, text, NULL) != CL_SUCCESS)
+        return version;
+    const char *own = strncmp(text, "OpenCL ", 7) == 0 ? strchr(text + 7, ' ') : NULL;
+    const char *number = own ? own + strcspn(own, "0123456789") : "";
+    if (sscanf(number, "%d.%d", &version.major, &version.minor) != 2)
+        version = (struct version){0, 0};
+    return version;
+}
+
+static bool later(struct version a, struct version b)
+{
+    return a.major != b.major ? a.major > b.major : a.minor > b.minor;
+}
+
+static bool is_name(const char *expected, const char *name, size_t length)
+{
+    return strlen(expected) == length && memcmp(expected, name, length) == 0;
+}
+
+static bool turned_off(const char *quirk)
+{
+    const char *list = setting_text(SETTING_NO_QUIRKS), *name;
+    size_t length;
+    bool found = false;
+    for (list = setting_next_name(list, &name, &length); length && !found; list = setting_next_name(list, &name, &length))
+        found = is_name(quirk, name, length) || is_name("all", name, length);
+    return found;
+}
+
+unsigned quirks_of(cl_platform_id platform)
+{
+    char name[256] = "";
+    unsigned on = 0;
+    if (tier_formats()->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) != CL_SUCCESS)
+        return 0;
+    const struct version version = version_of(platform);
+    for (int i = 0; i < QUIRKS; i++) {
+        const bool needed = strcmp(quirks[i].platform, name) == 0 && !(quirks[i].last.major && later(version, quirks[i].last));
+        if (!needed)
+            continue;
+        const bool off = turned_off(quirks[i].name);
+        on |= off ? 0 : 1u << i;
+        log_write(LOG_DEBUG, "quirk %s is %s: %s", quirks[i].name, off ? "turned off" : "on", quirks[i].why);
+    }
+    return on;
+}

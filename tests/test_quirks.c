@@ -1,0 +1,61 @@
+/* Which workarounds are on for which driver, in which version. */
+#include "log.h"
+#include "tap.h"
+#include "track/quirks.h"
+#include "track/tiers.h"
+
+#include <stdlib.h>
+
+static const char *platform_name, *platform_version;
+
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size, void *value,
+                                            size_t *size_ret)
+{
+    const char *text = name == CL_PLATFORM_NAME ? platform_name : name == CL_PLATFORM_VERSION ? platform_version : NULL;
+    (void)platform;
+    if (!text || !value || size <= strlen(text))
+        return CL_INVALID_VALUE;
+    memcpy(value, text, strlen(text) + 1);
+    if (size_ret)
+        *size_ret = strlen(text) + 1;
+    return CL_SUCCESS;
+}
+
+static unsigned quirks_in(const char *name, const char *version)
+{
+    platform_name = name;
+    platform_version = version;
+    tier_formats_table.clGetPlatformInfo = get_platform_info;
+    return quirks_of(NULL);
+}
+
+enum { ALL = (1u << QUIRKS) - 1, ENDS = 1u << QUIRK_POCL_ENDS, ORDER = 1u << QUIRK_POCL_ORDER };
+
+/* The setting is read once in a process: first what all else has to do with. */
+static void by_driver(void)
+{
+    const char pocl[] = "Portable Computing Language";
+    CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL 3.1+debian  Linux, None+Asserts, RELOC, SPIR, LLVM 14.0.6, SLEEF"), ALL & ~ENDS);
+    CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL 6.0  Linux, Release"), ALL & ~ENDS);
+    CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL 6.1  Linux, Release"), ALL & ~ENDS & ~ORDER);
+    CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL 12.0"), ALL & ~ENDS & ~ORDER);
+    /* What does not tell its version may be any. */
+    CHECK_INT(quirks_in(pocl, "OpenCL 3.0"), ALL & ~ENDS);
+    CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL"), ALL & ~ENDS);
+    CHECK_INT(quirks_in("rusticl", "OpenCL 3.0 "), 0);
+    CHECK_INT(quirks_in("Portable", "OpenCL 3.0 PoCL 3.1"), 0);
+    platform_name = NULL;
+    CHECK_INT(quirks_of(NULL), 0);
+}
+
+static const struct tap_test tests[] = {
+    {"by driver, version and setting", by_driver},
+};
+
+struct tap_case tap_case;
+
+int main(int argc, char **argv)
+{
+    setenv("CLD3D_NO_QUIRKS", "pocl-end, pocl-ends,unknown", 1);
+    return tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
