@@ -18,7 +18,8 @@
  *         return;
  *
  * Checks may run in any thread, and in other files of the program than the one with TAP_MAIN, as long as the case waits
- * for them. `test_NAME --list` lists the cases, `test_NAME TEXT...` runs those whose names hold one of the texts.
+ * for them. `test_NAME --list` lists the cases, `test_NAME TEXT...` runs those whose names hold one of the texts,
+ * `test_NAME -TEXT` all but those.
  */
 #ifndef TAP_H
 #define TAP_H
@@ -175,10 +176,15 @@ static inline bool tap_run_case(const struct tap_test *test, int number)
 
 static inline bool tap_is_wanted(const struct tap_test *test, int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++)
-        if (strstr(test->name, argv[i]))
-            return true;
-    return argc < 2;
+    bool wanted = false, named = false;
+    for (int i = 1; i < argc; i++) {
+        const bool without = argv[i][0] == '-', found = strstr(test->name, argv[i] + without);
+        if (without && found)
+            return false;
+        named = named || !without;
+        wanted = wanted || (!without && found);
+    }
+    return wanted || !named;
 }
 
 /* The whole program: returns its exit status, 0 if all cases that ran are fine. */
