@@ -101,6 +101,42 @@ SHARING_CASE(map_over_a_release, 0)
     scene_close(&scene);
 }
 
+/* What an unmap that is refused leaves mapped can be written to, and unmapped. Of formats that devices have and lack. */
+static void unmap_refused(const struct rig *rig, DXGI_FORMAT format)
+{
+    enum { SIDE = 8, MOST = SIDE * SIDE * 4 };
+    const struct rig_desc desc = {.format = format, .width = SIDE, .height = SIDE};
+    const size_t region[3] = {SIDE, SIDE, 1}, row = SIDE * rig_texel_bytes(format);
+    unsigned char bytes[MOST], seen[MOST];
+    size_t pitch = 0;
+    cl_int status = 1;
+    void *texture = rig_make(rig, rig->device, &desc, NULL);
+    cl_mem object = rig->create_2d(rig->context, 0, texture, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    rig_pattern(bytes, sizeof(bytes), 3);
+    CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+    unsigned char *mapped = clEnqueueMapImage(rig->queue, object, CL_TRUE, CL_MAP_WRITE, no_origin(), region, &pitch, NULL, 0,
+                                              NULL, NULL, &status);
+    if (CHECK_INT(status, CL_SUCCESS)) {
+        CHECK_INT(clEnqueueUnmapMemObject(rig->queue, object, mapped, 1, NULL, NULL), CL_INVALID_EVENT_WAIT_LIST);
+        for (size_t y = 0; y < SIDE; y++)
+            memcpy(mapped + y * pitch, bytes + y * row, row);
+        CHECK_INT(clEnqueueUnmapMemObject(rig->queue, object, mapped, 0, NULL, NULL), CL_SUCCESS);
+    }
+    CHECK_INT(release_one(rig, object), CL_SUCCESS);
+    rig_read(rig, texture, &desc, 0, seen);
+    CHECK_MEM(seen, bytes, SIDE * row);
+    CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+    rig_release(texture);
+}
+
+SHARING_CASE(unmaps_refused, 0)
+{
+    unmap_refused(rig, DXGI_FORMAT_R8G8B8A8_UNORM);
+    unmap_refused(rig, DXGI_FORMAT_R8G8_UNORM);
+    unmap_refused(rig, DXGI_FORMAT_R8_UNORM);
+}
+
 /* Another queue of the context makes no difference, in either direction. */
 SHARING_CASE(another_queue, 0)
 {
@@ -569,6 +605,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("every command", every_command),
     SHARING_TESTS("source and destination", both_sides),
     SHARING_TESTS("mapped over a release", map_over_a_release),
+    SHARING_TESTS("an unmap that is refused", unmaps_refused),
     SHARING_TESTS("another queue", another_queue),
     SHARING_TESTS("sub-buffers", sub_buffers),
     SHARING_TESTS("plain objects", plain_objects),

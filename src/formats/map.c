@@ -56,15 +56,20 @@ static void *map_host(const struct map_call *m, cl_mem narrow, const cl_event *f
     return *status == CL_SUCCESS ? pointer : NULL;
 }
 
+static void add_mapping(struct image_record *image, struct image_mapping *mapping)
+{
+    os_lock(&registry_lock);
+    mapping->after = image->mappings;
+    image->mappings = mapping;
+    os_unlock(&registry_lock);
+}
+
 static void remember(const struct map_call *m, struct image_mapping *mapping)
 {
     mapping->writes = writes(m->flags);
     memcpy(mapping->origin, m->origin, sizeof(mapping->origin));
     memcpy(mapping->region, m->region, sizeof(mapping->region));
-    os_lock(&registry_lock);
-    mapping->after = m->image->mappings;
-    m->image->mappings = mapping;
-    os_unlock(&registry_lock);
+    add_mapping(m->image, mapping);
 }
 
 static void *map_carried(const struct map_call *m, cl_event *event, cl_int *status)
@@ -181,18 +186,35 @@ static cl_int collect(const struct image_record *image, struct image_mapping *ma
                                          first);
 }
 
+/* An unmap that is refused leaves the memory mapped, and the application may try again. */
+static cl_int collect_or_keep(struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
+                              cl_uint wait_count, const cl_event *wait, cl_event *first)
+{
+    cl_mem before = mapping->narrow;
+    const cl_int status = collect(image, mapping, queue, wait_count, wait, first);
+    if (status == CL_SUCCESS)
+        return CL_SUCCESS;
+    if (mapping->narrow != before)
+        next.clReleaseMemObject(mapping->narrow);
+    mapping->narrow = before;
+    add_mapping(image, mapping);
+    return status;
+}
+
 static cl_int unmap_carried(struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
                             cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     cl_event first = NULL, done = NULL;
-    cl_int status = collect(image, mapping, queue, wait_count, wait, &first);
-    if (status == CL_SUCCESS && mapping->writes) {
+    cl_int status = collect_or_keep(image, mapping, queue, wait_count, wait, &first);
+    if (status != CL_SUCCESS)
+        return status;
+    if (mapping->writes) {
         status = image_from_narrow(image, queue, mapping->origin, mapping->region, mapping->narrow, 1, &first, NULL, &done);
         if (status == CL_SUCCESS)
             image_publish(queue, CL_COMMAND_UNMAP_MEM_OBJECT, first, done, event);
         else
             event_put(first);
-    } else if (status == CL_SUCCESS) {
+    } else {
         image_publish(queue, CL_COMMAND_UNMAP_MEM_OBJECT, NULL, first, event);
     }
     if (mapping->narrow)
