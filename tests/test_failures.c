@@ -400,11 +400,37 @@ SHARING_CASE(lost_before, 0)
     rig_release(doomed.device);
 }
 
+/* ---- the event of a failed command, which the driver knows as no command's ---- */
+
+/* It outlives the application's references to everything else, and still leads to its queue. */
+SHARING_CASE(event_of_a_failure, 0)
+{
+    struct shared shared;
+    cl_event event = NULL;
+    cl_command_queue of = NULL;
+    cl_context context = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    fake_d3d_fail("Map", 1, E_FAIL);
+    CHECK_INT(rig->acquire(queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
+    fake_d3d_reset();
+    CHECK(rig_event_status(event) < 0);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL), CL_SUCCESS);
+    CHECK(of == queue);
+    CHECK_INT(clGetCommandQueueInfo(of, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);
+    CHECK(context == rig->context);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    shared_close(&shared);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("failures: contexts", failing_contexts),
     SHARING_TESTS("failures: objects", failing_objects),
     SHARING_TESTS("failures: acquires", failing_acquires),
     SHARING_TESTS("failures: releases", failing_releases),
+    SHARING_TESTS("failures: the event comes last", event_of_a_failure),
     SHARING_TESTS("lost: in each call", lost_in_each_call),
     SHARING_TESTS("lost: while acquired", lost_while_acquired),
     SHARING_TESTS("lost: while an acquire waits", lost_while_waiting),

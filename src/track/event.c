@@ -21,13 +21,18 @@ static void destroy(struct record *record)
     struct event_record *event = (struct event_record *)record;
     if (event->first)
         event_put(event->first);
+    record_put(event->kept);
     spare_give(&records, event);
 }
 
-static void track(cl_event event, cl_command_type type, const struct queue_record *queue, cl_event first, cl_int failure)
+static void track(cl_event event, cl_command_type type, const struct queue_record *queue, struct queue_record *kept,
+                  cl_event first, cl_int failure)
 {
     struct event_record *record = spare_take(&records);
     if (record) {
+        if (kept)
+            record_hold(kept);
+        record->kept = kept;
         record->head = (struct record){.kind = RECORD_EVENT, .handle = event, .destroy = destroy};
         record->type = type;
         record->queue = queue->head.handle;
@@ -36,6 +41,7 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
         record->failure = failure;
         if (registry_add(&record->head))
             return;
+        record_put(kept);
         spare_give(&records, record);
     }
     log_write(LOG_ERROR, "no memory to follow an event: it will show the driver's command type");
@@ -45,10 +51,10 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
 
 void event_track(cl_event event, cl_command_type type, const struct queue_record *queue, cl_event first)
 {
-    track(event, type, queue, first, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    track(event, type, queue, NULL, first, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 }
 
-cl_int event_make_failed(const char *call, cl_command_type type, const struct queue_record *queue, cl_int failure,
+cl_int event_make_failed(const char *call, cl_command_type type, struct queue_record *queue, cl_int failure,
                          cl_event *event)
 {
     cl_int status;
@@ -60,7 +66,7 @@ cl_int event_make_failed(const char *call, cl_command_type type, const struct qu
         below()->clReleaseEvent(made);
         return status;
     }
-    track(made, type, queue, NULL, failure);
+    track(made, type, queue, queue, NULL, failure);
     *event = made;
     return CL_SUCCESS;
 }

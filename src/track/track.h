@@ -99,6 +99,7 @@ struct event_record {
     struct record head;
     cl_command_type type;
     cl_command_queue queue;
+    struct queue_record *kept; /* held; the queue, where the driver's event is none of its events. Else NULL */
     cl_context context;
     cl_event first; /* owned; the command began with this event's. NULL: with the event itself */
     cl_int failure; /* the status to report if the command failed: negative */
@@ -107,7 +108,7 @@ struct event_record {
 /* Makes `event` answer as a command of `type` in `queue`. Takes over `first`. */
 void event_track(cl_event event, cl_command_type type, const struct queue_record *queue, cl_event first);
 /* Makes the event of a command that has failed already with the negative status `failure`. */
-cl_int event_make_failed(const char *call, cl_command_type type, const struct queue_record *queue, cl_int failure,
+cl_int event_make_failed(const char *call, cl_command_type type, struct queue_record *queue, cl_int failure,
                          cl_event *event);
 /* The driver's execution status, or its error about the event, which is negative too. CL_QUEUED where the driver is short of
  * something: such a query tells nothing of the command. */
