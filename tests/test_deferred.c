@@ -245,6 +245,43 @@ SHARING_CASE(release_in_another_queue, 0)
     }
 }
 
+/* ---- a surface has two objects, one after the other ---- */
+
+/* The object goes while its release waits for a user event; a new one of the same surface is acquired behind that release, in
+ * its queue or by its event, and has what the first one wrote. */
+static void made_anew_behind(const struct rig *rig, enum kind kind, bool by_event)
+{
+    struct shared shared;
+    cl_event user = user_event(rig->context), released = NULL;
+    cl_command_queue queues[2] = {make_queue(rig, rig->context, 0), make_queue(rig, rig->context, 0)};
+    cl_command_queue later = queues[by_event];
+    cl_int status = 1;
+    if (!open_written(rig, kind, &shared))
+        return;
+    CHECK_INT(rig->release(queues[0], 1, &shared.object, 1, &user, &released), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+    shared.object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, kind, shared.resource, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(rig->acquire(later, 1, &shared.object, by_event, by_event ? &released : NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK(cl_has(later, &shared, 2));
+    CHECK_INT(rig->release(later, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 2));
+    CHECK(round_trip(rig, &shared, 2, 3));
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+SHARING_CASE(anew, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int by_event = 0; by_event < 2; by_event++)
+            made_anew_behind(rig, (enum kind)kind, by_event);
+}
+
 /* Whether a command of an out-of-order queue goes past one that a user event holds. NVIDIA's driver lets none. */
 static bool goes_past_held(const struct rig *rig)
 {
@@ -339,6 +376,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("the user event of the acquire fails", acquire_and_chain),
     SHARING_TESTS("a new object joins", new_object),
     SHARING_TESTS("a release in another queue", release_in_another_queue),
+    SHARING_TESTS("an object made anew behind the release", anew),
     SHARING_TESTS("beside a held command", beside_a_held_command),
 #ifndef _WIN32
     SHARING_TESTS("a map fails", map),

@@ -171,7 +171,8 @@ static cl_int acquire_objects(struct command *c)
         return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     }
     cl_int status = begin_hold(c, HOLD_BEFORE_ALL);
-    if (status == CL_SUCCESS && !behind)
+    /* What Direct3D did before the call is what counts, and what releases do that the command comes after. */
+    if (status == CL_SUCCESS && !behind && !(c->hold && deferred_writes_to(c)))
         return acquire_now(c);
     if (status == CL_SUCCESS)
         status = deferred_acquire(c);

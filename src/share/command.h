@@ -83,6 +83,10 @@ struct deferred;
 cl_int deferred_release(struct command *command);
 cl_int deferred_acquire(struct command *command);
 
+/* Whether a deferred release is still to bring bytes to a surface of the command's objects: perhaps from another object, which
+ * the application has given back or which stands beside this one. */
+bool deferred_writes_to(const struct command *command);
+
 /* For an acquire that fails after some of its commands were enqueued: they use the staging copies, and may wait for a user
  * event that the caller sets later. Made before, since memory may be short then: NULL if it is. */
 struct deferred *deferred_undo_prepare(const struct command *command);

@@ -232,6 +232,33 @@ cl_int deferred_acquire(struct command *c)
     return defer(c, DEFERRED_ACQUIRE, OBJECT_ACQUIRED);
 }
 
+static bool same_surface(const struct object_record *a, const struct object_record *b)
+{
+    const struct surface *of = &a->transfer->surface, *other = &b->transfer->surface;
+    return a->context == b->context && of->resource == other->resource &&
+           of->desc.subresource == other->desc.subresource && of->desc.format == other->desc.format;
+}
+
+/* Whether a deferred release will write to what one of the objects of `c` shares. */
+static bool writes_locked(const struct deferred *d, const struct command *c)
+{
+    for (cl_uint i = 0; i < d->command.count && d->kind == DEFERRED_RELEASE; i++)
+        for (cl_uint k = 0; k < c->count; k++)
+            if (same_surface(d->command.objects[i], c->objects[k]))
+                return true;
+    return false;
+}
+
+bool deferred_writes_to(const struct command *c)
+{
+    bool writes = false;
+    os_lock(&registry_lock);
+    for (const struct deferred *d = list; d && !writes; d = d->after)
+        writes = writes_locked(d, c);
+    os_unlock(&registry_lock);
+    return writes;
+}
+
 struct deferred *deferred_undo_prepare(const struct command *c)
 {
     struct deferred *undo = make(c, DEFERRED_UNDO);
