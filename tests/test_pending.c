@@ -329,6 +329,51 @@ SHARING_CASE(events_last, 0)
     shared_close(&shared);
 }
 
+/* ---- given back in a callback ---- */
+
+struct gift {
+    cl_mem object;
+    atomic_int given;
+};
+
+static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
+{
+    struct gift *gift = data;
+    (void)event, (void)status;
+    CHECK_INT(clReleaseMemObject(gift->object), CL_SUCCESS);
+    atomic_store(&gift->given, 1);
+}
+
+/* The bytes of its acquire are on their way, which a callback must not wait for: it goes later, and nothing else has to be a
+ * memory object for that. */
+SHARING_CASE(given_back_in_a_callback, 0)
+{
+    struct shared shared;
+    struct slow_work work;
+    struct gift gift = {.given = 0};
+    if (!shared_open(rig, KIND_2D, 1, &shared) || !slow_open(rig, &work))
+        return;
+    const ULONG refs = rig_refs(shared.resource);
+    cl_event ends[2] = {slow_start(&work, rig->queue), slow_start(&work, rig->queue)};
+    gift.object = shared.object;
+    shared.object = NULL;
+    CHECK_INT(acquire_one(rig, gift.object), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(ends[0], CL_COMPLETE, on_end, &gift), CL_SUCCESS);
+    queue_wait(rig->queue);
+    while (!atomic_load(&gift.given))
+        pause_ms(1);
+    for (int i = 0; i < 5000 && rig_refs(shared.resource) == refs; i++) {
+        pause_ms(1);
+        CHECK_INT(clRetainEvent(ends[0]), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(ends[0]), CL_SUCCESS);
+    }
+    CHECK_INT(rig_refs(shared.resource), refs - 1);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseEvent(ends[i]), CL_SUCCESS);
+    slow_close(&work);
+    shared_close(&shared);
+}
+
 #ifndef _WIN32
 /* ---- callbacks when an object is deleted ---- */
 
@@ -391,6 +436,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("used: made anew", used_and_made_anew),
     SHARING_TESTS("events: never set", user_events_never_set),
     SHARING_TESTS("events: last of all", events_last),
+    SHARING_TESTS("given back in a callback", given_back_in_a_callback),
 #ifndef _WIN32
     SHARING_TESTS("callbacks when an object is deleted", destructor_callbacks),
 #endif

@@ -4,9 +4,14 @@
 #include "formats/image.h"
 #include "share/share.h"
 
+static void release_objects(void)
+{
+    object_sweep(true);
+}
+
 void tiers_install(void)
 {
-    deferral = (struct deferral){deferred_run, deferred_sweep, object_sweep};
+    deferral = (struct deferral){deferred_run, deferred_sweep, release_objects};
 
     tier_formats_table = next;
     image_install(&tier_formats_table);

@@ -459,6 +459,7 @@ static cl_int CL_API_CALL release_context(cl_context context)
         event_drop_kept(context);
     }
     record_put(record);
+    object_sweep(last);
     deferred_sweep();
     if (last)
         forget_last(context);

@@ -562,6 +562,7 @@ static void run_all(void)
 void deferred_sweep(void)
 {
     holds_sweep();
+    object_sweep(false);
     if (!atomic_load_explicit(&any_spent, memory_order_relaxed) || callback_runs_here())
         return;
     os_lock(&registry_lock);

@@ -58,8 +58,16 @@ static void give_up_claim(struct sharing_context *context, struct claim *claim)
 /* ---- records ---- */
 
 /* Objects that nobody needs any more, but whose bytes are still on their way out of the staging copy. Guarded by
- * registry_lock. */
+ * registry_lock; whether there are any may be read without it. */
 static struct object_record *leaving;
+static atomic_bool any_leaving;
+
+static void put_into_locked(struct object_record *object)
+{
+    object->after = leaving;
+    leaving = object;
+    atomic_store_explicit(&any_leaving, true, memory_order_relaxed);
+}
 
 /* The end of an acquire whose bytes are on their way. What holds its queue may be the caller's to set, or the caller be in
  * a callback: then the object is put aside for later, and true returned. */
@@ -75,8 +83,7 @@ static bool put_aside(struct object_record *object)
     }
     atomic_store_explicit(&object->head.holds, 1, memory_order_relaxed);
     os_lock(&registry_lock);
-    object->after = leaving;
-    leaving = object;
+    put_into_locked(object);
     os_unlock(&registry_lock);
     return true;
 }
@@ -102,18 +109,26 @@ static void destroy(struct record *record)
     atomic_fetch_sub_explicit(&object_count, 1, memory_order_relaxed);
 }
 
-void object_sweep(void)
+void object_sweep(bool wait)
 {
-    if (callback_runs_here())
+    if (!atomic_load_explicit(&any_leaving, memory_order_relaxed) || callback_runs_here())
         return;
     os_lock(&registry_lock);
     struct object_record *list = leaving;
     leaving = NULL;
+    atomic_store_explicit(&any_leaving, false, memory_order_relaxed);
     os_unlock(&registry_lock);
     /* Those that are still held go back into the list. */
     while (list) {
         struct object_record *after = list->after;
-        record_put(list);
+        const bool stays = !wait && event_status(list->pending->event) > CL_COMPLETE;
+        if (stays) {
+            os_lock(&registry_lock);
+            put_into_locked(list);
+            os_unlock(&registry_lock);
+        } else {
+            record_put(list);
+        }
         list = after;
     }
 }
@@ -440,7 +455,6 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     /* The driver's goes with the record: a deferred command may still need it. */
     record_put(object);
     deferred_sweep();
-    object_sweep();
     return CL_SUCCESS;
 }
 

@@ -118,8 +118,9 @@ void object_expect(struct object_record *object, struct upload *upload);
 /* What is still on its way to an object, held, or NULL. */
 struct upload *object_upload(struct object_record *object);
 void upload_put(struct upload *upload);
-/* Lets the objects go that were kept for bytes on their way out of them, as far as nothing holds those any longer. */
-void object_sweep(void);
+/* Lets the objects go that were kept for bytes on their way out of them: those whose bytes are through, and with `wait` all
+ * whose bytes nothing holds any longer. */
+void object_sweep(bool wait);
 
 /* ---- acquire and release (acquire.c, deferred.c) ---- */
 
@@ -131,7 +132,8 @@ cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 /* Runs the deferred commands that nothing holds any longer, and waits for those that other threads run if `all` is set.
  * In a callback they are begun, and end when their OpenCL part has. */
 void deferred_run(bool all);
-/* Gives back what ended in callbacks: with every event and object that the application gives back outside of them. */
+/* Gives back what ended in callbacks, and objects given back there: with every event and object that the application gives
+ * back outside of them. */
 void deferred_sweep(void);
 
 /* ---- device queries (device.c) and the functions by name (functions.c) ---- */
