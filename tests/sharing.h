@@ -54,6 +54,22 @@ static inline void sharing_run(const struct rig_api *api, unsigned flags, void (
 #endif
 }
 
+/* Whether OpenCL works in Direct3D's own memory (tests/import): each side sees at once what the other writes, and there are no
+ * staging copies. */
+static inline bool over_import(void)
+{
+    const char *transport = getenv("CLD3D_TEST_TRANSPORT");
+    return transport && strcmp(transport, "import") == 0;
+}
+
+/* Skips the running case there. */
+static inline bool skip_without_staging(void)
+{
+    if (over_import())
+        SKIP("looks at staging copies, which an import has not");
+    return over_import();
+}
+
 #define SHARING_CASE(name, flags)                                                                                      \
     static void name(struct rig *rig);                                                                                 \
     static void name##_d3d11(void)                                                                                     \

@@ -362,6 +362,8 @@ static void map_fails(const struct rig *rig, enum kind kind, const char *steps, 
 
 SHARING_CASE(map, 0)
 {
+    if (skip_without_staging())
+        return;
     for (int i = 1; i < CHAINS; i++)
         for (int kind = 0; kind < KINDS; kind++)
             for (unsigned nth = 1; nth <= 2; nth++)

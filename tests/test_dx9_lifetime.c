@@ -543,6 +543,10 @@ DX9_CASE(two_devices, DX9_MULTITHREADED)
     struct passer passer = {.passed = false};
     test_thread threads[2];
     struct test_job jobs[2] = {{acquire_held, &held}, {pass, &passer}};
+    if (over_import()) {
+        SKIP("a held GPU holds all devices, and an import waits for its device even if that has nothing to do");
+        return;
+    }
     if (!dx9_open(&other, dx9->extended, DX9_MULTITHREADED))
         return;
     if (dx9_open_surface(&held, dx9, BGRA8, DX9_PLAIN, WIDTH, HEIGHT)) {

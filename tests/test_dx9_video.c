@@ -382,7 +382,9 @@ static void planes_apart(struct dx9_surface *s)
     for (UINT p = 0; p < planes; p++)
         dx9_release_plane(s, p);
     dx9_expect(s, 5);
-    /* A plane that is not acquired may change meanwhile. */
+    /* A plane that is not acquired may change meanwhile; an import shows Direct3D's bytes of both. */
+    if (over_import())
+        return;
     unsigned char *expected = dx9_pattern(s, 7), *new = dx9_pattern(s, 8);
     dx9_fill(s, 6);
     dx9_acquire_plane(s, 0);

@@ -294,12 +294,14 @@ static void give_back(struct set *set, enum thing thing)
     }
 }
 
-/* What is made of a buffer keeps it. The staging copy, a child of the device, lives as long as the object or the context. */
+/* What is made of a buffer keeps it. The staging copy, a child of the device, lives as long as the object or the context;
+ * an import has none. */
 static bool set_counts(const struct rig *rig, const struct set *set)
 {
     const unsigned object = set->has[THE_OBJECT] || set->has[THE_PART];
     const unsigned context = set->has[THE_CONTEXT];
-    return counts_are(rig, &set->shared, set->before, context + (object || context), object);
+    const unsigned staging = !over_import() && (object || context);
+    return counts_are(rig, &set->shared, set->before, context + staging, object);
 }
 
 /* The next order of the numbers, false behind the last one. */

@@ -121,6 +121,10 @@ static void dx9_formatless(void)
 
 static void memoryless(void)
 {
+    if (over_import()) {
+        SKIP("an import moves no bytes, so that no command of it is short of memory");
+        return;
+    }
     run_with("cards: no memory", "1002:0:gfx1030;1002:0:gfx1036");
 }
 

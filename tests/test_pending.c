@@ -14,7 +14,7 @@ static void finish_event(cl_event event)
 static void check_still_mapped(bool mapped)
 {
 #ifndef _WIN32
-    CHECK_INT(fake_d3d_calls("Unmap") == 0, mapped);
+    CHECK(over_import() || (fake_d3d_calls("Unmap") == 0) == mapped);
 #else
     (void)mapped;
 #endif
@@ -231,6 +231,8 @@ SHARING_CASE(mapped_and_made_anew, 0)
 /* A command that waits holds the object in the driver, and its subresource is free all the same. */
 SHARING_CASE(used_and_made_anew, 0)
 {
+    if (skip_without_staging())
+        return;
     struct shared all[KINDS];
     unsigned char seen[KINDS][SHARED_BYTES], expected[SHARED_BYTES];
     if (!shared_open_all(rig, 1, all))

@@ -4,14 +4,14 @@
 /* ---- counting ---- */
 
 #ifndef _WIN32
-/* How many ways back to Direct3D there are in one release. */
+/* How many ways back to Direct3D there are in one release. An import has none; there the bytes are looked at. */
 static unsigned ways_back(const struct rig *rig, cl_mem object)
 {
     const unsigned before = fake_d3d_calls("CopySubresourceRegion");
     CHECK_INT(release_one(rig, object), CL_SUCCESS);
     return fake_d3d_calls("CopySubresourceRegion") - before;
 }
-#define CHECK_WAYS(rig, object, expected) CHECK_INT(ways_back((rig), (object)), (expected))
+#define CHECK_WAYS(rig, object, expected) CHECK_INT(ways_back((rig), (object)), over_import() ? 0 : (expected))
 #else
 /* Wine's Direct3D does not count; the bytes are looked at. */
 #define CHECK_WAYS(rig, object, expected) ((void)(expected), CHECK_INT(release_one((rig), (object)), CL_SUCCESS))
@@ -101,7 +101,7 @@ SHARING_CASE(one_of_a_list, 0)
 #endif
         CHECK_INT(rig->release(rig->queue, KINDS, all, 0, NULL, NULL), CL_SUCCESS);
 #ifndef _WIN32
-        CHECK_INT(fake_d3d_calls("CopySubresourceRegion") - before, 1);
+        CHECK_INT(fake_d3d_calls("CopySubresourceRegion") - before, !over_import());
 #endif
         for (int i = 0; i < KINDS; i++)
             CHECK(d3d_has(rig, &scene.shared[i], i <= written ? 50 + (unsigned)i : 1 + (unsigned)i));

@@ -540,9 +540,26 @@ static bool made_by(const struct object_record *object, const struct d3d_api *ap
     return object && !object->parent && object->transfer->surface.api == api;
 }
 
-/* Answers that are ours for a shared object; CL_INVALID_OPERATION: the driver's is right. */
+/* The flags of a part of an object: the driver's, but for what it has from the transport's way to make the object. */
+static cl_int query_part_flags(const struct object_record *object, size_t room, void *to, size_t *size_ret)
+{
+    cl_mem_flags flags;
+    const cl_int status = below()->clGetMemObjectInfo(object->head.handle, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
+    if (status != CL_SUCCESS)
+        return status;
+    flags &= ~(cl_mem_flags)CL_MEM_USE_HOST_PTR;
+    return answer("clGetMemObjectInfo", &flags, sizeof(flags), room, to, size_ret);
+}
+
+/* Answers that are ours for a shared object; CL_INVALID_OPERATION: the driver's is right. A transport may have made the object
+ * over memory of its own, which is no business of the application. */
 static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t room, void *to, size_t *size_ret)
 {
+    static const void *const no_memory = NULL;
+    if (name == CL_MEM_HOST_PTR)
+        return answer("clGetMemObjectInfo", &no_memory, sizeof(no_memory), room, to, size_ret);
+    if (object->parent)
+        return name == CL_MEM_FLAGS ? query_part_flags(object, room, to, size_ret) : CL_INVALID_OPERATION;
     os_lock(&registry_lock);
     const cl_uint refs = object->head.app_refs;
     os_unlock(&registry_lock);
@@ -586,7 +603,7 @@ static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_n
         status = log_refuse("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, "the object is NULL");
     else if (api)
         status = query_extension(object, api, param_name, param_value_size, param_value, param_value_size_ret);
-    else if (object && !object->parent)
+    else if (object)
         status = query_mem(object, param_name, param_value_size, param_value, param_value_size_ret);
     record_put(object);
     if (status != CL_INVALID_OPERATION)

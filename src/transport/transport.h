@@ -1,4 +1,4 @@
-/* How ownership of a shared object changes between Direct3D and OpenCL.
+/* How ownership of a shared object changes between Direct3D and OpenCL; docs/architecture.md says how a transport is added.
  *
  * A transport validates nothing: the core has checked every argument, and one object is never in two handovers at once. The
  * core hands a transport lists, so that one flush, one submission and one wait serve all objects of a command. A step may
@@ -63,13 +63,15 @@ struct transport {
      * and what the matter is in words for `why`, of TRANSPORT_WHY bytes; not logged, and nothing has happened. The next
      * transport of the list is asked then. The code of the last one is the application's. */
     cl_int (*create)(const struct transfer_request *request, struct transfer **made, char *why);
-    /* Frees the transfer, in whatever step it is, but not its memory object. No command uses it any more. */
+    /* Frees the transfer, in whatever step it is, but not its memory object, which commands of the application may use for
+     * longer: memory under it lives until its destructor callback. The commands of `cl_take` and `cl_give` are over. */
     void (*destroy)(struct transfer *transfer);
 
     /* Acquire. Direct3D gives the objects: false if it fails, and then it still has all of them. */
     bool (*d3d_give)(const struct handover *handover);
-    /* OpenCL takes them, by commands behind the wait list. `done` gets their events, also those of the commands that were
-     * enqueued before one failed: until they are over no step may follow. */
+    /* OpenCL takes them, by commands behind the wait list, at least one. `done` gets their events, also those of the commands
+     * that were enqueued before one failed: until they are over no step may follow. The queue is the application's, or one
+     * of ours while that is held with later commands on the objects in it. */
     cl_int (*cl_take)(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done);
 
@@ -79,7 +81,8 @@ struct transport {
     /* Direct3D takes them when all of those commands are over. False if Direct3D fails; it has all objects even so. */
     bool (*d3d_take)(const struct handover *handover);
 
-    /* Gives the objects back to Direct3D as it gave them. */
+    /* Gives the objects back to Direct3D as it gave them, whatever step they are in, without the application's queue. Its own
+     * commands are over. */
     void (*undo)(const struct handover *handover);
 };
 

@@ -149,4 +149,35 @@ void fake_d3d_set_adapters(unsigned count, const struct fake_d3d_adapter *adapte
  * and nothing is copied. For a Direct3D 9 surface `subresource` is 0. */
 size_t fake_d3d_peek(void *resource, unsigned subresource, void *bytes, size_t size);
 
+/* ---- Import ---- */
+
+/* Where an OpenCL that imports the memory finds a plane of a subresource. */
+struct fake_d3d_memory {
+    unsigned char *bytes;
+    size_t row_pitch, slice_pitch;
+};
+
+/* What stands for a driver's import of Direct3D's memory. The program exports this table; the library
+ * of tests/import looks it up. Such memory has no staging copy: what one side writes is the other's at
+ * once. */
+struct fake_d3d_imports {
+    /* The memory of a plane, with a reference until `close`; NULL: it can't be had. `subresource` is
+     * 0 for a Direct3D 9 surface. */
+    void *(*open)(void *resource, unsigned subresource, unsigned plane,
+                  struct fake_d3d_memory *memory);
+    void (*close)(void *import);
+    /* Waits for Direct3D's work on it before OpenCL begins; tells Direct3D that OpenCL is done.
+     * False: the device is lost, or a test wanted it. */
+    bool (*give)(void *import, void *resource);
+    bool (*take)(void *import, void *resource);
+};
+extern const struct fake_d3d_imports fake_d3d_imports;
+
+/* Imports that are open. */
+unsigned fake_d3d_import_count(void);
+/* While on, no memory can be had. */
+void fake_d3d_import_refuse(bool on);
+/* The nth next give or take fails, once; 0: none. */
+void fake_d3d_import_fail(unsigned nth);
+
 #endif

@@ -332,6 +332,8 @@ void fake_queue_advance(struct fake_device *device);
  * S_OK, DXGI_ERROR_WAS_STILL_DRAWING where it may not wait, or what a lost device answers. */
 HRESULT fake_queue_wait(struct fake_device *device, struct fake_store *store, bool reads,
                         bool may_wait);
+/* The same until a mark has passed. */
+HRESULT fake_queue_wait_for(struct fake_device *device, uint64_t mark, bool may_wait);
 /* As if the store got new memory: pending work has its effect now, but completes in its time. */
 void fake_queue_detach(struct fake_device *device, struct fake_store *store);
 void fake_queue_drop(struct fake_device *device);
@@ -401,6 +403,10 @@ void fake_resource10_get_type(struct fake_object *object, enum fake_method metho
                               D3D10_RESOURCE_DIMENSION *type);
 HRESULT fake_child9_get_device(struct fake_object *object, enum fake_method method,
                                IDirect3DDevice9 **out);
+
+/* resource.c: what a Direct3D 9 surface or a resource of the later versions keeps its texels in; NULL
+ * if it is neither. Of a surface `subresource` becomes its level. */
+struct fake_store *fake_object_store(struct fake_object *object, unsigned *subresource);
 
 /* surface9.c: what a surface or level of Direct3D 9 keeps its texels in; NULL if it is none. */
 struct fake_store *fake_surface9_store(struct fake_object *object, unsigned *subresource);

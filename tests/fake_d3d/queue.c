@@ -182,8 +182,11 @@ HRESULT fake_queue_wait(struct fake_device *device, struct fake_store *store, bo
 {
     uint64_t last = last_use(device, store, reads);
 
-    if (!last)
-        return S_OK;
+    return last ? fake_queue_wait_for(device, last, may_wait) : S_OK;
+}
+
+HRESULT fake_queue_wait_for(struct fake_device *device, uint64_t last, bool may_wait)
+{
     fake_queue_submit(device);
     fake_queue_advance(device);
     while (device->completed < last) {

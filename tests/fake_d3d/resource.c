@@ -127,8 +127,7 @@ UINT fake_resource_get_priority(struct fake_object *object, enum fake_method met
     return atomic_load(&((struct fake_resource *)object)->priority);
 }
 
-/* What a Direct3D 9 surface or a resource of the later versions keeps its texels in. */
-static struct fake_store *store_of(struct fake_object *object, unsigned *subresource)
+struct fake_store *fake_object_store(struct fake_object *object, unsigned *subresource)
 {
     if (object->class->destroy == fake_resource_destroy)
         return ((struct fake_resource *)object)->store;
@@ -138,7 +137,7 @@ static struct fake_store *store_of(struct fake_object *object, unsigned *subreso
 size_t fake_d3d_peek(void *iface, unsigned subresource, void *bytes, size_t size)
 {
     struct fake_object *object = fake_object_find(iface);
-    struct fake_store *store = object ? store_of(object, &subresource) : NULL;
+    struct fake_store *store = object ? fake_object_store(object, &subresource) : NULL;
     size_t needed = 0;
 
     if (store && subresource < store->count) {

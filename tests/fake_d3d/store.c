@@ -9,6 +9,14 @@ static unsigned mip_size(unsigned size, unsigned mip)
     return size >> mip ? size >> mip : 1;
 }
 
+/* Subresources begin where any texel may, for those who import their memory. */
+enum { ALIGNMENT = 128 };
+
+static size_t span(const struct fake_subresource *sub)
+{
+    return (sub->view.slice * sub->depth + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
 /* Lays the subresources out in mip order within each array slice; returns the size of all. */
 static size_t lay_out(struct fake_store *store)
 {
@@ -25,7 +33,7 @@ static size_t lay_out(struct fake_store *store)
         sub->depth = mip_size(desc->depth, mip);
         sub->view.pitch = fake_format_row_bytes(desc->format, sub->width);
         sub->view.slice = sub->view.pitch * fake_format_rows(desc->format, sub->height);
-        total += sub->view.slice * sub->depth;
+        total += span(sub);
     }
     return total;
 }
@@ -62,15 +70,16 @@ struct fake_store *fake_store_create(const struct fake_desc *desc,
     if (!store->subresources)
         goto error;
     size = lay_out(store);
-    store->bytes = malloc(size);
-    if (!store->bytes)
+    if (posix_memalign((void **)&store->bytes, ALIGNMENT, size)) {
+        store->bytes = NULL;
         goto error;
+    }
     memset(store->bytes, FAKE_D3D_UNDEFINED, size);
     for (at = store->bytes, i = 0; i < store->count; i++) {
         struct fake_subresource *sub = &store->subresources[i];
 
         sub->view.base = at;
-        at += sub->view.slice * sub->depth;
+        at += span(sub);
     }
     if (data)
         fill(store, data);
