@@ -334,7 +334,7 @@ static unsigned find_quirks(cl_context handle)
     if (below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS ||
         size < sizeof(devices[0]) ||
         below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
-        return 0;
+        return quirks_of(NULL);
     return quirks_of(platform);
 }
 

@@ -71,6 +71,11 @@ cl_int event_make_failed(const char *call, cl_command_type type, struct queue_re
     return CL_SUCCESS;
 }
 
+bool event_driver_short(cl_int status)
+{
+    return status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY;
+}
+
 /* False: the driver is short of something and does not say. An error about the event itself is an end of it, too. */
 static bool ask_status(cl_event event, cl_int *status)
 {
@@ -78,7 +83,7 @@ static bool ask_status(cl_event event, cl_int *status)
         return true;
     const cl_int asked =
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(*status), status, NULL);
-    if (asked == CL_OUT_OF_RESOURCES || asked == CL_OUT_OF_HOST_MEMORY)
+    if (event_driver_short(asked))
         return false;
     if (asked != CL_SUCCESS)
         *status = asked;
@@ -127,8 +132,12 @@ cl_int event_check_list(const char *call, cl_context context, cl_uint count, con
                           count);
     for (cl_uint i = 0; i < count; i++) {
         cl_context of = NULL;
-        if (!handle_may_be_event(events[i]) ||
-            below()->clGetEventInfo(events[i], CL_EVENT_CONTEXT, sizeof(of), &of, NULL) != CL_SUCCESS)
+        const cl_int asked = handle_may_be_event(events[i]) ? below()->clGetEventInfo(events[i], CL_EVENT_CONTEXT, sizeof(of),
+                                                                                      &of, NULL)
+                                                            : CL_INVALID_EVENT;
+        if (event_driver_short(asked))
+            return log_next(call, "clGetEventInfo", asked);
+        if (asked != CL_SUCCESS)
             return log_refuse(call, CL_INVALID_EVENT_WAIT_LIST, "event %u of the wait list, %p, is no event", i,
                               (void *)events[i]);
         if (of != context)

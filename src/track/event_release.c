@@ -27,12 +27,12 @@ static struct {
     cl_event *events;
     unsigned count, capacity;
     unsigned sweep_at; /* the count at which it is worth looking which of them can go */
+    bool sweeping;     /* somebody looks: nobody else takes any out */
 } kept;
 
 /* Room for some of them, so that memory that is short for a moment loses none. Guarded by registry_lock. */
 enum { FEW = 32 };
 static cl_event few[FEW];
-static bool few_taken;
 
 /* The last events that were over when they were dropped. Guarded by registry_lock. */
 enum { RECENT = 64, SWEEP_FIRST = 256 };
@@ -44,17 +44,21 @@ void event_keep_begin(void)
     atomic_store_explicit(&needed, true, memory_order_relaxed);
 }
 
-/* Whether the event is of a command in a context of PoCL. User events wait for nothing. An event of ours may outlive the
- * record of its context. */
+/* Whether the event is of a command in a context of PoCL, as one is taken for of which the driver does not tell. User events wait
+ * for nothing. An event of ours may outlive the record of its context. */
 static bool needs_care(cl_event event, bool ours)
 {
     cl_command_type type = CL_COMMAND_USER;
     cl_context handle = NULL;
-    if (!atomic_load_explicit(&needed, memory_order_relaxed) ||
-        below()->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL) != CL_SUCCESS ||
-        type == CL_COMMAND_USER ||
-        below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(handle), &handle, NULL) != CL_SUCCESS)
+    if (!atomic_load_explicit(&needed, memory_order_relaxed))
         return false;
+    cl_int asked = below()->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
+    if (asked == CL_SUCCESS && type == CL_COMMAND_USER)
+        return false;
+    if (!event_driver_short(asked))
+        asked = below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(handle), &handle, NULL);
+    if (asked != CL_SUCCESS)
+        return event_driver_short(asked);
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
     const bool pocl = context ? context_has(context, QUIRK_POCL_EVENTS) : ours;
     record_put(context);
@@ -78,13 +82,12 @@ static bool queues_end(void);
 static void grow_locked(void)
 {
     const unsigned wider = kept.capacity ? kept.capacity * 2 : FEW;
-    const bool in_few = kept.events == few, into_few = !kept.capacity && !few_taken;
+    const bool in_few = kept.events == few, into_few = !kept.capacity;
     cl_event *grown = into_few ? few : realloc(in_few ? NULL : kept.events, wider * sizeof(*grown));
     if (!grown)
         return;
     if (in_few)
         memcpy(grown, few, sizeof(few));
-    few_taken = into_few || (few_taken && !in_few);
     kept.events = grown;
     kept.capacity = wider;
 }
@@ -97,7 +100,7 @@ static bool add(cl_event event)
     const bool added = kept.count < kept.capacity;
     if (added)
         kept.events[kept.count++] = event;
-    const bool full = kept.count >= SWEEP_FIRST && kept.count >= kept.sweep_at;
+    const bool full = !kept.sweeping && kept.count >= SWEEP_FIRST && kept.count >= kept.sweep_at;
     os_unlock(&registry_lock);
     if (full)
         sweep(queues_end(), NULL);
@@ -154,35 +157,62 @@ static void drop_failed(cl_event event)
     below()->clReleaseEvent(event);
 }
 
-static bool belongs_to(cl_event event, cl_context context)
+/* Whether it is of a context, or of one that the application has given back. */
+static bool goes_with(cl_event event, cl_context context)
 {
     cl_context of = NULL;
-    return !context ||
-           (below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(of), &of, NULL) == CL_SUCCESS && of == context);
+    if (!context)
+        return true;
+    if (below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(of), &of, NULL) != CL_SUCCESS)
+        return false;
+    os_lock(&registry_lock);
+    const struct record *live = registry_find_locked(RECORD_CONTEXT, of);
+    const bool gone = !live || live->resting;
+    os_unlock(&registry_lock);
+    return of == context || gone;
 }
 
-/* Drops what is over. Failed ones too where `finish` is set, those of one context or of all. */
-static void sweep(bool finish, cl_context context)
+/* Drops one that nobody else takes out, or not. The last of the list then has its place. */
+static void sweep_one(unsigned place, bool finish, cl_context context)
 {
     os_lock(&registry_lock);
-    cl_event *events = kept.events;
-    const unsigned count = kept.count;
-    memset(&kept, 0, sizeof(kept));
-    kept.sweep_at = ~0u; /* one sweep at a time */
+    cl_event event = kept.events[place];
     os_unlock(&registry_lock);
-    for (unsigned i = 0; i < count; i++) {
-        const cl_int status = event_status(events[i]);
-        if (finish && status < 0 && belongs_to(events[i], context))
-            drop_failed(events[i]);
-        else
-            keep(events[i], status);
-    }
-    if (events != few)
-        free(events);
+    const cl_int status = event_status(event);
+    const bool failed = finish && status < 0 && goes_with(event, context);
+    if (status != CL_COMPLETE && !failed)
+        return;
     os_lock(&registry_lock);
-    few_taken = few_taken && events != few;
-    kept.sweep_at = kept.count * 2;
+    kept.events[place] = kept.events[--kept.count];
     os_unlock(&registry_lock);
+    if (failed)
+        drop_failed(event);
+    else
+        drop_late(event);
+}
+
+/* Drops what is over. Failed ones too where `finish` is set: those of all contexts, or of one and of those that are gone. */
+static void sweep(bool finish, cl_context context)
+{
+    cl_event *unused = NULL;
+    os_lock(&registry_lock);
+    const bool busy = kept.sweeping;
+    const unsigned count = busy ? 0 : kept.count;
+    kept.sweeping = true;
+    os_unlock(&registry_lock);
+    if (busy)
+        return;
+    for (unsigned i = count; i > 0; i--)
+        sweep_one(i - 1, finish, context);
+    os_lock(&registry_lock);
+    if (!kept.count) {
+        unused = kept.events != few ? kept.events : NULL;
+        memset(&kept, 0, sizeof(kept));
+    }
+    kept.sweep_at = kept.count * 2;
+    kept.sweeping = false;
+    os_unlock(&registry_lock);
+    free(unused);
 }
 
 /* A queue can be waited for while no user event is pending, unless a driver's thread calls back. */

@@ -69,11 +69,12 @@ unsigned quirks_of(cl_platform_id platform)
 {
     char name[256] = "";
     unsigned on = 0;
-    if (tier_formats()->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) != CL_SUCCESS)
-        return 0;
-    const struct version version = version_of(platform);
+    const bool known = platform && tier_formats()->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name,
+                                                                     NULL) == CL_SUCCESS;
+    const struct version version = known ? version_of(platform) : (struct version){0};
     for (int i = 0; i < QUIRKS; i++) {
-        const bool needed = strcmp(quirks[i].platform, name) == 0 && !(quirks[i].last.major && later(version, quirks[i].last));
+        const bool needed = !known || (strcmp(quirks[i].platform, name) == 0 &&
+                                       !(quirks[i].last.major && later(version, quirks[i].last)));
         if (!needed)
             continue;
         const bool off = turned_off(quirks[i].name);

@@ -15,7 +15,8 @@ enum quirk {
     QUIRKS
 };
 
-/* The quirks of a platform that are on, a bit for each: 1u << quirk. Says which they are at level debug. */
+/* The quirks of a platform that are on, a bit for each: 1u << quirk. Says which they are at level debug. NULL, or one that does
+ * not tell its name, is taken for any of those in the table: a workaround ends no program, but a lack of it does. */
 unsigned quirks_of(cl_platform_id platform);
 
 #endif

@@ -157,9 +157,19 @@ static void deferred_cycle(struct world *w)
     deferred(w, 3, CL_COMPLETE);
 }
 
+static void deferred_pair(struct world *w)
+{
+    deferred(w, 2, CL_COMPLETE);
+}
+
 static void deferred_failed(struct world *w)
 {
     deferred(w, 1, -7);
+}
+
+static void deferred_pair_failed(struct world *w)
+{
+    deferred(w, 2, -7);
 }
 
 /* The user event is set in a callback of another event. */
@@ -540,7 +550,12 @@ const struct scenario scenarios[] = {
     {"a deferred release, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(LEVEL), deferred_release},
     {"a deferred release, Direct3D 9Ex", D3D9EX, 0, BIT(NV12), deferred_release},
     {"deferred commands, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(LEVEL), deferred_cycle},
+    {"deferred commands out of order, Direct3D 11", D3D11, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, BIT(FLAT),
+     deferred_pair},
     {"a deferred release that fails, Direct3D 11", D3D11, 0, BIT(FLAT), deferred_failed},
+    {"deferred commands that fail, Direct3D 11", D3D11, 0, BIT(FLAT), deferred_pair_failed},
+    {"deferred commands that fail out of order, Direct3D 11", D3D11, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, BIT(FLAT),
+     deferred_pair_failed},
     {"a deferred release in a callback, Direct3D 11", D3D11, 0, BIT(FLAT), deferred_in_callback},
     {"callbacks, Direct3D 11", D3D11, 0, BIT(FLAT), callbacks},
     {"maps, Direct3D 11", D3D11, 0, BIT(BUFFER) | BIT(FLAT) | BIT(CARRIED_DEEP), maps},
