@@ -43,6 +43,7 @@ struct deferred {
     cl_event told_by;         /* whose callback goes on with a command that was begun in one */
     unsigned number;          /* in the order of their calls */
     bool begun;               /* somebody runs it */
+    bool over;                /* Direct3D has what it was to bring; the gate may be open */
     bool coming;              /* see coming_locked */
     struct deferred *after;
 };
@@ -242,7 +243,7 @@ static bool same_surface(const struct object_record *a, const struct object_reco
 /* Whether a deferred release will write to what one of the objects of `c` shares. */
 static bool writes_locked(const struct deferred *d, const struct command *c)
 {
-    for (cl_uint i = 0; i < d->command.count && d->kind == DEFERRED_RELEASE; i++)
+    for (cl_uint i = 0; i < d->command.count && d->kind == DEFERRED_RELEASE && !d->over; i++)
         for (cl_uint k = 0; k < c->count; k++)
             if (same_surface(d->command.objects[i], c->objects[k]))
                 return true;
@@ -372,6 +373,9 @@ static void finish(struct deferred *d)
     const bool later = callback_runs_here();
     keep_written(d);
     command_finish(&d->command, false, OBJECT_IDLE);
+    os_lock(&registry_lock);
+    d->over = true;
+    os_unlock(&registry_lock);
     if (d->gate) {
         gate_open(d->command.call, d->gate, d->done);
         holds_over(d->gate, !d->done);
