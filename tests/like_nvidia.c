@@ -4,6 +4,7 @@
  *  - a context from a type needs its platform named (CL_INVALID_PLATFORM), and a property that is unknown is CL_INVALID_VALUE;
  *  - NULL in a wait list is CL_INVALID_EVENT;
  *  - waiting for a failed event is no error;
+ *  - a marker behind a failed command of its queue is complete (with the driver now and then), though later barriers fail;
  *  - a marker behind events ends at the time 0;
  *  - there are no host timers, and no sampler without properties. */
 #include <CL/cl_layer.h>
@@ -119,10 +120,54 @@ static int has_null(cl_uint wait_count, const cl_event *wait)
     return 0;
 }
 
+/* The last markers that wait for their queue alone. */
+static cl_event plain_markers[MOST];
+static unsigned plain_count;
+
+static void note_marker(cl_event event, int plain)
+{
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < MOST; i++)
+        if (plain_markers[i] == event)
+            plain_markers[i] = NULL; /* the address has come again */
+    if (plain)
+        plain_markers[plain_count++ % MOST] = event;
+    pthread_mutex_unlock(&lock);
+}
+
+static int is_plain_marker(cl_event event)
+{
+    int found = 0;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < MOST; i++)
+        found = found || (event && plain_markers[i] == event);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    return has_null(wait_count, wait) ? CL_INVALID_EVENT
-                                      : below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
+    if (has_null(wait_count, wait))
+        return CL_INVALID_EVENT;
+    const cl_int status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
+    if (status == CL_SUCCESS && event)
+        note_marker(*event, wait_count == 0);
+    return status;
+}
+
+static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *to, size_t *size_ret)
+{
+    const cl_int complete = CL_COMPLETE;
+    cl_int seen = CL_COMPLETE;
+    cl_command_type type = 0;
+    const cl_int status = below->clGetEventInfo(event, name, room, to, size_ret);
+    if (status != CL_SUCCESS || name != CL_EVENT_COMMAND_EXECUTION_STATUS || !to)
+        return status;
+    memcpy(&seen, to, sizeof(seen));
+    below->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
+    if (seen < 0 && type == CL_COMMAND_MARKER && is_plain_marker(event))
+        memcpy(to, &complete, sizeof(complete));
+    return status;
 }
 
 static cl_int CL_API_CALL wait_for(cl_uint event_count, const cl_event *events)
@@ -190,6 +235,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
     table.clCreateContextFromType = create_context_from_type;
     table.clEnqueueMarkerWithWaitList = marker;
     table.clWaitForEvents = wait_for;
+    table.clGetEventInfo = get_event_info;
     table.clGetEventProfilingInfo = get_profile;
     table.clGetHostTimer = host_timer;
     table.clGetDeviceAndHostTimer = both_timers;

@@ -367,11 +367,26 @@ static void keep_written(const struct deferred *d)
     os_unlock(&registry_lock);
 }
 
+/* What comes behind a command that failed fails too in an in-order queue, before its gate tells the driver. The events of the
+ * later ones are behind that gate and get an error from drivers that hand errors on, though NVIDIA's may show the markers
+ * between them as complete. */
+static void fail_later(const struct deferred *d)
+{
+    if (d->done || d->kind == DEFERRED_UNDO || queue_out_of_order(d->command.queue))
+        return;
+    os_lock(&registry_lock);
+    for (struct deferred *other = d->after; other; other = other->after)
+        if (other->kind != DEFERRED_UNDO && other->command.queue == d->command.queue)
+            atomic_store(&other->failed, true);
+    os_unlock(&registry_lock);
+}
+
 /* Its gate opens for all that wait for it, and with that it leaves the list. */
 static void finish(struct deferred *d)
 {
     const bool later = callback_runs_here();
     keep_written(d);
+    fail_later(d);
     command_finish(&d->command, false, OBJECT_IDLE);
     os_lock(&registry_lock);
     d->over = true;
