@@ -779,6 +779,77 @@ static void lock_around_a_release_d3d11(void)
     sharing_run(&rig_d3d11, 0, lock_around_a_release);
 }
 
+#ifndef _WIN32
+/* ---- a release in a callback ---- */
+
+struct release_call {
+    const struct rig *rig;
+    cl_mem object;
+    cl_command_queue queue;
+    cl_event end;
+    cl_int status;
+    atomic_uint went;
+};
+
+static void CL_CALLBACK on_event_release(cl_event event, cl_int status, void *data)
+{
+    struct release_call *call = data;
+    (void)event;
+    (void)status;
+    call->status = call->rig->release(call->queue, 1, &call->object, 0, NULL, &call->end);
+    atomic_fetch_add(&call->went, 1);
+}
+
+/* With the queue empty, with a command behind the one that ends, which a driver may not begin before its callback has
+ * returned, and in another queue. */
+enum release_place { RELEASE_LAST, RELEASE_BEFORE_ANOTHER, RELEASE_ELSEWHERE, RELEASE_PLACES };
+
+static void release_from_callback(const struct rig *rig, enum kind kind, enum release_place place)
+{
+    struct slow_work work;
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    if (!slow_open(rig, &work) || !shared_open(rig, kind, 1, &shared))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    struct release_call call = {.rig = rig, .object = shared.object, .status = 1,
+                                .queue = place == RELEASE_ELSEWHERE ? other : rig->queue};
+    rig_pattern(bytes, sizeof(bytes), 2);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    cl_event ends[2] = {slow_start(&work, rig->queue), NULL};
+    if (place == RELEASE_BEFORE_ANOTHER)
+        ends[1] = slow_start(&work, rig->queue);
+    CHECK_INT(clSetEventCallback(ends[0], CL_COMPLETE, on_event_release, &call), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    if (wait_until(&call.went, 1) && CHECK_INT(call.status, CL_SUCCESS)) {
+        CHECK_INT(clWaitForEvents(1, &call.end), CL_SUCCESS);
+        CHECK_INT(rig_event_status(call.end), CL_COMPLETE);
+        CHECK(d3d_has(rig, &shared, 2));
+        CHECK(round_trip(rig, &shared, 2, 3));
+        CHECK_INT(clReleaseEvent(call.end), CL_SUCCESS);
+    }
+    for (int i = 0; i < 2; i++)
+        if (ends[i])
+            CHECK_INT(clReleaseEvent(ends[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
+static void releases_from_callbacks(struct rig *rig)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int place = 0; place < RELEASE_PLACES; place++)
+            release_from_callback(rig, (enum kind)kind, (enum release_place)place);
+}
+
+static void releases_from_callbacks_d3d11(void)
+{
+    sharing_run(&rig_d3d11, 0, releases_from_callbacks);
+}
+#endif
+
 /* The application gives the queue away before its commands have ended. */
 static void memory_ends_after_queue(void)
 {
@@ -859,7 +930,7 @@ static void ours(void)
         SKIP("these are cld3d's own");
         return;
     }
-    CHECK(run_again("callbacks: ", "CLD3D_CALLBACKS", "1") >= 14);
+    CHECK(run_again("callbacks: ", "CLD3D_CALLBACKS", "1") >= 15);
 }
 
 /* Over a driver that leaves queued commands out of an object's count. */
@@ -901,6 +972,7 @@ static const struct tap_test tests[] = {
     {"callbacks: the end of a context", contexts_end},
     {"callbacks: the end of a program", programs_end},
 #else
+    {"callbacks: a release in one", releases_from_callbacks_d3d11},
     {"cld3d's callbacks where the driver has its own", ours},
     {"cld3d's callbacks where the driver counts no queued commands", uncounted},
 #endif

@@ -5,6 +5,12 @@
 
 cl_icd_dispatch lacking;
 
+bool complete_calls_back(void)
+{
+    /* Wine 8's opencl.dll takes callbacks and never calls them, or refuses them. */
+    return os_is_wine() || setting_on(SETTING_CALLBACKS);
+}
+
 void complete_install(void)
 {
     /* First of all, so that what is wrong is seen nowhere. */
@@ -12,8 +18,7 @@ void complete_install(void)
         wine_queries_install(&next);
     lacking = next;
     newer_install(&next);
-    /* Wine 8's opencl.dll takes callbacks and never calls them, or refuses them. */
-    if (!os_is_wine() && !setting_on(SETTING_CALLBACKS))
+    if (!complete_calls_back())
         return;
     event_callback_install(&next);
     blocking_install(&next);

@@ -15,6 +15,9 @@
 /* Called once by a door, after `next` is filled and before anything else runs. */
 void complete_install(void);
 
+/* Whether callbacks run on our thread. Else drivers may call them on the threads that run their commands. */
+bool complete_calls_back(void);
+
 /* The functions of `next` as they were before. */
 extern cl_icd_dispatch lacking;
 

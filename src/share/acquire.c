@@ -2,8 +2,8 @@
  *
  * Ownership changes in the call, for the whole list or for nothing of it. Direct3D's part of an acquire runs in the call;
  * OpenCL's part is an ordinary command behind the wait list. A release waits in the call until OpenCL is done, so that
- * Direct3D calls right after it see the result; only where that could wait for the caller itself it is deferred
- * (deferred.c). */
+ * Direct3D calls right after it see the result; only where that could wait for the caller itself, or in a thread that runs
+ * OpenCL's commands, it is deferred (deferred.c). */
 #include "share/command.h"
 
 #include "log.h"
@@ -305,7 +305,7 @@ static cl_int release_objects(struct command *c)
     cl_int status = follow_acquires(c);
     if (status == CL_SUCCESS)
         status = begin_hold(c, HOLD_AFTER_ALL | HOLD_BEFORE_ALL);
-    if (status == CL_SUCCESS && !behind && !queue_held(c->queue))
+    if (status == CL_SUCCESS && !behind && !queue_held(c->queue) && !callback_runs_commands())
         return release_now(c);
     if (status == CL_SUCCESS)
         status = deferred_release(c);

@@ -460,6 +460,8 @@ static cl_int CL_API_CALL release_context(cl_context context)
     }
     record_put(record);
     object_sweep(last);
+    if (last)
+        deferred_await_ends();
     deferred_sweep();
     if (last)
         forget_last(context);

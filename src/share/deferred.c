@@ -55,6 +55,8 @@ static unsigned numbers;
  * registry_lock; whether there are any may be read without it. */
 static struct deferred *spent;
 static atomic_bool any_spent;
+/* How many are about to be among them, though their gates may be open. */
+static atomic_uint ending;
 
 static const cl_icd_dispatch *below(void)
 {
@@ -385,6 +387,7 @@ static void fail_later(const struct deferred *d)
 static void finish(struct deferred *d)
 {
     const bool later = callback_runs_here();
+    atomic_fetch_add_explicit(&ending, later, memory_order_relaxed);
     keep_written(d);
     fail_later(d);
     command_finish(&d->command, false, OBJECT_IDLE);
@@ -406,6 +409,7 @@ static void finish(struct deferred *d)
         atomic_store_explicit(&any_spent, true, memory_order_relaxed);
     }
     os_unlock(&registry_lock);
+    atomic_fetch_sub_explicit(&ending, later, memory_order_release);
     if (!later)
         put(d);
 }
@@ -594,6 +598,13 @@ void deferred_sweep(void)
         put(d);
         d = after;
     }
+}
+
+void deferred_await_ends(void)
+{
+    enum { MOST = 1000 }; /* milliseconds at least: a callback of the application's may be what takes so long */
+    for (int i = 0; i < MOST && atomic_load_explicit(&ending, memory_order_acquire) && !callback_runs_here(); i++)
+        sleep_shortly();
 }
 
 void deferred_run(bool all)

@@ -135,6 +135,8 @@ void deferred_run(bool all);
 /* Gives back what ended in callbacks, and objects given back there: with every event and object that the application gives
  * back outside of them. */
 void deferred_sweep(void);
+/* Waits until what ends in callbacks at this moment can be given back. */
+void deferred_await_ends(void);
 
 /* ---- device queries (device.c) and the functions by name (functions.c) ---- */
 

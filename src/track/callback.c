@@ -2,6 +2,7 @@
  * whoever waits for a command there may wait for himself. */
 #include "track/track.h"
 
+#include "complete/complete.h"
 #include "log.h"
 
 #include <stdlib.h>
@@ -64,6 +65,11 @@ bool callback_tells(cl_event event, cl_int *status)
     }
     os_unlock(&registry_lock);
     return found;
+}
+
+bool callback_runs_commands(void)
+{
+    return callback_runs_here() && !complete_calls_back();
 }
 
 /* The application's callback, until it has been called. */

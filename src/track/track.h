@@ -150,6 +150,8 @@ void callback_enter(struct callback_entry *entry, cl_event event, cl_int status)
 void callback_leave(struct callback_entry *entry);
 /* Whether the calling thread is in a callback, where it must not wait for any command. */
 bool callback_runs_here(void);
+/* The same, where the thread may be one of the driver's, which runs the commands that the program's call would wait for. */
+bool callback_runs_commands(void);
 /* Whether the calling thread is in a callback that tells of the end of `event`, and with which status. The driver is not to be
  * asked about that event: rusticl 22.3 calls back with it locked. */
 bool callback_tells(cl_event event, cl_int *status);
