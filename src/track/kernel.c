@@ -123,10 +123,9 @@ cl_uint kernel_records(cl_kernel handle, enum record_kind kind, struct record **
     os_lock(&registry_lock);
     const struct kernel_record *kernel = registry_find_locked(RECORD_KERNEL, handle);
     for (cl_uint i = 0; kernel && i < kernel->count && found < room; i++) {
-        struct record *record = kernel->arguments[i] ? registry_find_locked(kind, kernel->arguments[i]) : NULL;
+        struct record *record = kernel->arguments[i] ? registry_get_locked(kind, kernel->arguments[i]) : NULL;
         if (!record)
             continue;
-        record_hold(record);
         records[found] = record;
         if (indexes)
             indexes[found] = i;

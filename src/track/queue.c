@@ -189,11 +189,8 @@ static struct queue_record *take_awaited(struct queue_record *queue)
 {
     struct queue_record *other = NULL;
     os_lock(&registry_lock);
-    while (queue->awaits.count && !other) {
-        other = registry_find_locked(RECORD_QUEUE, queue->awaits.list[--queue->awaits.count]);
-        if (other)
-            record_hold(other);
-    }
+    while (queue->awaits.count && !other)
+        other = registry_get_locked(RECORD_QUEUE, queue->awaits.list[--queue->awaits.count]);
     os_unlock(&registry_lock);
     return other;
 }
@@ -247,15 +244,12 @@ static void wait_for(struct queue_record *queue, cl_event event)
     if (status <= CL_COMPLETE)
         return;
     os_lock(&registry_lock);
-    struct queue_record *other = registry_find_locked(RECORD_QUEUE, of);
+    struct queue_record *other = registry_get_locked(RECORD_QUEUE, of);
     const bool noted = !other || await_locked(queue, other, status < CL_QUEUED);
-    if (!noted)
-        record_hold(other);
     os_unlock(&registry_lock);
-    if (!noted) {
+    if (!noted)
         queue_flush(other); /* now, since later nobody would know */
-        record_put(other);
-    }
+    record_put(other);
 }
 
 void queue_waits(cl_command_queue handle, cl_uint count, const cl_event *events)

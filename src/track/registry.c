@@ -111,14 +111,18 @@ static bool hold_locked(struct record *record)
     return false;
 }
 
+void *registry_get_locked(enum record_kind kind, const void *handle)
+{
+    struct record *record = registry_find_locked(kind, handle);
+    return record && hold_locked(record) ? record : NULL;
+}
+
 void *registry_get(enum record_kind kind, const void *handle)
 {
     if (!any_of(kind))
         return NULL;
     os_lock(&registry_lock);
-    struct record *record = registry_find_locked(kind, handle);
-    if (record && !hold_locked(record))
-        record = NULL;
+    struct record *record = registry_get_locked(kind, handle);
     os_unlock(&registry_lock);
     return record;
 }

@@ -50,8 +50,10 @@ bool registry_add_locked(struct record *record, struct record **stale);
 
 /* The record of a handle, held, or NULL. */
 void *registry_get(enum record_kind kind, const void *handle);
+/* The same while the lock is held. */
+void *registry_get_locked(enum record_kind kind, const void *handle);
 
-/* The record of a handle for use while the lock is held. */
+/* The record of a handle for use while the lock is held, and no longer: its destructor may be at work, so it can't be held. */
 void *registry_find_locked(enum record_kind kind, const void *handle);
 
 void record_hold(void *record);
