@@ -163,7 +163,66 @@ SHARING_CASE(two_at_once, 0)
         CHECK_INT(clReleaseMemObject(writers[i].image), CL_SUCCESS);
 }
 
+/* ---- maps beside what is held ---- */
+
+/* A command that nobody orders behind those that a user event holds comes to its end. It is flushed, and has time. */
+static void ends(const struct rig *rig, cl_event *event, const char *what)
+{
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    for (int i = 0; i < 20000 && rig_event_status(*event) > CL_COMPLETE; i++)
+        pause_ms(1);
+    if (!CHECK_INT(rig_event_status(*event), CL_COMPLETE))
+        printf("# %s\n", what);
+    CHECK_INT(clReleaseEvent(*event), CL_SUCCESS);
+}
+
+static void map_both_ways(const struct rig *rig, cl_mem image, cl_map_flags flags)
+{
+    static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    cl_event event = NULL;
+    cl_int status = 1;
+    size_t pitch;
+    void *mapped = clEnqueueMapImage(rig->queue, image, CL_FALSE, flags, no_origin(), region, &pitch, NULL, 0, NULL, &event,
+                                     &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    ends(rig, &event, "the map");
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, &event), CL_SUCCESS);
+    ends(rig, &event, "the unmap");
+}
+
+static cl_mem make_host_image(const struct rig *rig, unsigned char *host)
+{
+    const cl_image_format format = {CL_RG, CL_UNORM_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT};
+    cl_int status = 1;
+    cl_mem image = clCreateImage(rig->context, CL_MEM_USE_HOST_PTR, &format, &desc, host, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return image;
+}
+
+SHARING_CASE(maps_alone, RIG_OUT_OF_ORDER)
+{
+    static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
+    static unsigned char host[2 * TEXELS];
+    cl_mem images[2] = {make_image(rig), make_host_image(rig, host)}, other = make_image(rig);
+    cl_event held = user_event(rig->context);
+    const cl_uint zero[4] = {0};
+    const size_t region[3] = {WIDTH, HEIGHT, 1};
+    CHECK_INT(clEnqueueFillImage(rig->queue, other, zero, no_origin(), region, 1, &held, NULL), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++)
+            map_both_ways(rig, images[i], flags[f]);
+    CHECK_INT(clSetUserEventStatus(held, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseMemObject(images[i]), CL_SUCCESS);
+}
+
 static const struct tap_test tests[] = {
+    SHARING_TESTS("out of order: maps wait for no command that they are not told to wait for", maps_alone),
     {"over a layer that fails and waits", again},
     SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right", no_memory),
     SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),

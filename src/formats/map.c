@@ -23,36 +23,53 @@ static bool writes(cl_map_flags flags)
     return (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0;
 }
 
-/* The bytes of the region before the map, in `narrow`: nothing to do if the application will overwrite them all. */
+/* A command that does nothing behind a wait list. A marker without one would wait for all of its queue. */
+static cl_int enqueue_nothing(const struct image_record *image, cl_command_queue queue, cl_uint wait_count,
+                              const cl_event *wait, cl_event *done)
+{
+    static const cl_uchar zero;
+    cl_int status;
+    cl_mem byte = image_buffer(image, CL_MEM_READ_WRITE, sizeof(zero), &status);
+    if (!byte)
+        return status;
+    status = next.clEnqueueFillBuffer(queue, byte, &zero, sizeof(zero), 0, sizeof(zero), wait_count, wait, done);
+    next.clReleaseMemObject(byte);
+    return status;
+}
+
+/* The bytes of the region before the map, in `narrow`: nothing to do if the application will overwrite them all, and then
+ * there are no events. */
 static cl_int fill_narrow(const struct map_call *m, cl_mem narrow, cl_event *first, cl_event *filled)
 {
-    if (m->flags & CL_MAP_WRITE_INVALIDATE_REGION) {
-        *first = NULL;
-        return next.clEnqueueMarkerWithWaitList(m->queue, m->wait_count, m->wait, filled);
-    }
+    if (m->flags & CL_MAP_WRITE_INVALIDATE_REGION)
+        return CL_SUCCESS;
     return image_to_narrow(m->image, m->queue, m->origin, m->region, narrow, m->wait_count, m->wait, first, filled);
 }
 
-static void *map_buffer(const struct map_call *m, cl_mem narrow, const cl_event *filled, cl_event *done, cl_int *status)
+static void *map_buffer(const struct map_call *m, cl_mem narrow, cl_event *done, cl_int *status)
 {
     const cl_map_flags flags = m->flags & CL_MAP_WRITE_INVALIDATE_REGION ? m->flags : m->flags | CL_MAP_READ;
-    return next.clEnqueueMapBuffer(m->queue, narrow, m->blocking, flags, 0, image_region_bytes(m->image, m->region), 1,
-                                   filled, done, status);
+    return next.clEnqueueMapBuffer(m->queue, narrow, m->blocking, flags, 0, image_region_bytes(m->image, m->region),
+                                   m->wait_count, m->wait, done, status);
 }
 
 /* The application's own memory: the texels go where the image has them there. */
-static void *map_host(const struct map_call *m, cl_mem narrow, const cl_event *filled, cl_event *done, cl_int *status)
+static void *map_host(const struct map_call *m, cl_mem narrow, cl_event *done, cl_int *status)
 {
     static const size_t zero[3] = {0, 0, 0};
     const size_t texel = m->image->converter->narrow_texel;
     const size_t rows[3] = {m->region[0] * texel, m->region[1], m->region[2]};
     char *pointer = (char *)m->image->host + m->origin[0] * texel + m->origin[1] * m->image->host_row +
                     m->origin[2] * m->image->host_slice;
-    if (m->flags & CL_MAP_WRITE_INVALIDATE_REGION)
-        *status = next.clEnqueueMarkerWithWaitList(m->queue, 1, filled, done);
-    else
+    if (m->flags & CL_MAP_WRITE_INVALIDATE_REGION) {
+        *status = enqueue_nothing(m->image, m->queue, m->wait_count, m->wait, done);
+        if (*status == CL_SUCCESS && m->blocking)
+            next.clWaitForEvents(1, done);
+    } else {
         *status = next.clEnqueueReadBufferRect(m->queue, narrow, m->blocking, zero, zero, rows, 0, 0, m->image->host_row,
-                                               m->region[2] > 1 ? m->image->host_slice : 0, pointer, 1, filled, done);
+                                               m->region[2] > 1 ? m->image->host_slice : 0, pointer, m->wait_count,
+                                               m->wait, done);
+    }
     return *status == CL_SUCCESS ? pointer : NULL;
 }
 
@@ -85,9 +102,15 @@ static void *map_carried(const struct map_call *m, cl_event *event, cl_int *stat
     if (narrow)
         *status = fill_narrow(m, narrow, &first, &filled);
     if (narrow && *status == CL_SUCCESS) {
-        mapping->pointer = m->image->host ? map_host(m, narrow, &filled, &done, status)
-                                          : map_buffer(m, narrow, &filled, &done, status);
-        event_put(filled);
+        struct map_call behind = *m;
+        if (filled) {
+            behind.wait_count = 1;
+            behind.wait = &filled;
+        }
+        mapping->pointer = m->image->host ? map_host(&behind, narrow, &done, status)
+                                          : map_buffer(&behind, narrow, &done, status);
+        if (filled)
+            event_put(filled);
     }
     if (narrow && (m->image->host || *status != CL_SUCCESS))
         next.clReleaseMemObject(narrow);
@@ -176,12 +199,12 @@ static cl_int collect(const struct image_record *image, struct image_mapping *ma
     if (mapping->narrow)
         return next.clEnqueueUnmapMemObject(queue, mapping->narrow, mapping->pointer, wait_count, wait, first);
     if (!mapping->writes)
-        return next.clEnqueueMarkerWithWaitList(queue, wait_count, wait, first);
+        return enqueue_nothing(image, queue, wait_count, wait, first);
     mapping->narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, mapping->region), &status);
     if (!mapping->narrow)
         return status;
-    /* Blocking: after the call the memory is the application's again. */
-    return next.clEnqueueWriteBufferRect(queue, mapping->narrow, CL_TRUE, zero, zero, rows, 0, 0, image->host_row,
+    /* Not blocking: until it is mapped again the memory is not the application's. */
+    return next.clEnqueueWriteBufferRect(queue, mapping->narrow, CL_FALSE, zero, zero, rows, 0, 0, image->host_row,
                                          mapping->region[2] > 1 ? image->host_slice : 0, mapping->pointer, wait_count, wait,
                                          first);
 }

@@ -7,6 +7,9 @@
  *     fuzz_api --shrink N               at most so many seconds to make a find shorter (300)
  *     fuzz_api --show S                 the sequence of a seed, call by call
  *     fuzz_api --replay FILE            the same for the sequence of a file
+ *     fuzz_api --bytes FILE             the same for a file of libFuzzer's
+ *     fuzz_api --threads N              so many sequences at a time, each in a thread of its own
+ *     fuzz_api --corpus FOLDER          the files of libFuzzer's in a folder, each once; reported as a test
  *
  * A sequence that finds something is made shorter and printed, with its seed and as a file for --replay. */
 #include "shrink.h"
@@ -14,6 +17,7 @@
 
 #include "../tap.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +31,8 @@ struct options {
     uint64_t seed;
     unsigned ops;
     double shrink;
-    const char *show, *replay;
+    unsigned threads;
+    const char *show, *replay, *bytes, *corpus;
 };
 
 /* Of the processes before the one that runs. */
@@ -60,6 +65,58 @@ static bool replay(const char *name)
     if (!read)
         fprintf(stderr, "fuzz_api: %s holds no sequence\n", name);
     return read && show(&s);
+}
+
+/* A crash that libFuzzer has found, call by call. */
+static bool show_bytes(const char *name)
+{
+    static struct sequence s;
+    if (sequence_load(&s, name))
+        return show(&s);
+    fprintf(stderr, "fuzz_api: %s can't be read\n", name);
+    return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The files of a folder by their names. The caller frees them. */
+static char **list_folder(const char *folder, unsigned *count)
+{
+    char **names = NULL, path[4096];
+    DIR *open = opendir(folder);
+    *count = 0;
+    for (const struct dirent *entry; open && (entry = readdir(open)) != NULL;) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        names = realloc(names, (*count + 1) * sizeof(*names));
+        names[(*count)++] = strdup(path);
+    }
+    if (open)
+        closedir(open);
+    if (*count)
+        qsort(names, *count, sizeof(*names), by_name);
+    return names;
+}
+
+static bool run_corpus(const char *folder)
+{
+    unsigned count;
+    char **names = list_folder(folder, &count);
+    const struct find find = watch_files(names, count);
+    if (!count)
+        printf("# %s holds no files\n", folder);
+    else if (find.what[0])
+        printf("# %s: %s; --bytes shows it call by call\n", names[find.seed], find.text);
+    else
+        printf("# %u sequences, nothing is wrong\n", count);
+    for (unsigned i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    return count && !find.what[0];
 }
 
 static bool show_seed(const char *seed, unsigned ops)
@@ -103,9 +160,16 @@ static bool fuzz(const struct options *options)
     /* A fresh process from time to time. */
     while (watch_now() < end) {
         const double left = end - watch_now();
-        const struct find find = watch_seeds(seed, options->ops, left < 30 ? left : 30, progress);
+        const double turn = left < 30 ? left : 30;
+        const struct find find = options->threads ? watch_threads(seed, options->threads, options->ops, turn, progress)
+                                                  : watch_seeds(seed, options->ops, turn, progress);
         ran_before += find.ran;
         seed += find.ran;
+        if (find.what[0] && options->threads) {
+            printf("# seeds %" PRIu64 " to %" PRIu64 " in as many threads: %s\n", find.seed, find.seed + options->threads - 1,
+                   find.text);
+            return false;
+        }
         if (find.what[0]) {
             report(&find, options->ops, options->shrink);
             return false;
@@ -128,6 +192,12 @@ static bool read_options(struct options *options, int argc, char **argv)
             options->shrink = atof(argv[i + 1]);
         else if (strcmp(argv[i], "--show") == 0)
             options->show = argv[i + 1];
+        else if (strcmp(argv[i], "--threads") == 0)
+            options->threads = (unsigned)atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--bytes") == 0)
+            options->bytes = argv[i + 1];
+        else if (strcmp(argv[i], "--corpus") == 0)
+            options->corpus = argv[i + 1];
         else if (strcmp(argv[i], "--replay") == 0)
             options->replay = argv[i + 1];
         else
@@ -140,15 +210,18 @@ int main(int argc, char **argv)
 {
     struct options options = {.seconds = 30, .seed = argc > 1 ? (uint64_t)time(NULL) * 1000003u : 1, .ops = 60, .shrink = 300};
     if (!read_options(&options, argc, argv)) {
-        fprintf(stderr, "usage: fuzz_api [--seconds N] [--seed S] [--ops N] [--shrink N] [--show S] [--replay FILE]\n");
+        fprintf(stderr, "usage: fuzz_api [--seconds N] [--seed S] [--ops N] [--threads N] [--shrink N]\n"
+                        "                [--show S] [--replay FILE] [--bytes FILE] [--corpus FOLDER]\n");
         return 2;
     }
     if (options.replay)
         return replay(options.replay) ? 0 : 1;
     if (options.show)
         return show_seed(options.show, options.ops) ? 0 : 1;
+    if (options.bytes)
+        return show_bytes(options.bytes) ? 0 : 1;
     tap_line("TAP version 13");
-    const bool fine = fuzz(&options);
+    const bool fine = options.corpus ? run_corpus(options.corpus) : fuzz(&options);
     printf("%s 1 - random sequences of calls give what the model says\n1..1\n", fine ? "ok" : "not ok");
     return fine ? 0 : 1;
 }

@@ -139,3 +139,15 @@ bool sequence_read(struct sequence *s, FILE *from)
     sequence_from_bytes(s, bytes, size);
     return size >= sizeof(s->setting);
 }
+
+bool sequence_load(struct sequence *s, const char *name)
+{
+    static _Thread_local unsigned char bytes[sizeof(struct setting) + MOST_OPS * sizeof(struct op)];
+    FILE *file = fopen(name, "rb");
+    if (!file)
+        return false;
+    const size_t size = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
+    sequence_from_bytes(s, bytes, size);
+    return true;
+}

@@ -84,5 +84,7 @@ void sequence_from_bytes(struct sequence *s, const uint8_t *bytes, size_t size);
 /* As lines of hexadecimal digits; lines that begin with # are remarks. False: it is no such file. */
 void sequence_print(const struct sequence *s, FILE *to);
 bool sequence_read(struct sequence *s, FILE *from);
+/* Of a file of bytes, as libFuzzer keeps it. */
+bool sequence_load(struct sequence *s, const char *name);
 
 #endif

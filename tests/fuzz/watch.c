@@ -3,6 +3,7 @@
 #include "run.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 /* How long a child may stand still: on a busy machine, and where it is only one of many trials. */
-enum { PATIENCE_S = 30, PATIENCE_TRIAL_S = 5, STATUS_FIND = 9 };
+enum { MOST_THREADS = 8, PATIENCE_S = 30, PATIENCE_TRIAL_S = 5, STATUS_FIND = 9 };
 
 /* Between the child, which writes it, and its parent. */
 static struct board {
@@ -60,6 +61,56 @@ static void run_seeds(uint64_t seed, unsigned ops, double seconds)
     }
     run_close();
     free(s);
+}
+
+static void run_files(char *const *names, unsigned count)
+{
+    struct sequence *s = malloc(sizeof(*s));
+    for (unsigned i = 0; i < count; i++) {
+        atomic_store(&board->seed, i);
+        if (!sequence_load(s, names[i]))
+            fuzz_fail("no file", "%s can't be read", names[i]);
+        run_sequence(s, false);
+        atomic_fetch_add(&board->ran, 1);
+    }
+    run_close();
+    free(s);
+}
+
+/* One thread's sequence. */
+struct job {
+    pthread_t thread;
+    uint64_t seed;
+    unsigned ops;
+};
+
+static void *run_job(void *data)
+{
+    const struct job *job = data;
+    struct sequence *s = malloc(sizeof(*s));
+    sequence_make(s, job->seed, job->ops);
+    run_sequence(s, false);
+    free(s);
+    return NULL;
+}
+
+static void run_groups(uint64_t seed, unsigned threads, unsigned ops, double seconds)
+{
+    const double end = watch_now() + seconds;
+    struct job jobs[MOST_THREADS];
+    run_share();
+    for (; watch_now() < end; seed += threads) {
+        atomic_store(&board->seed, seed);
+        for (unsigned i = 0; i < threads; i++) {
+            jobs[i] = (struct job){.seed = seed + i, .ops = ops};
+            if (pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]))
+                fuzz_fail("no thread", "a thread can't be made");
+        }
+        for (unsigned i = 0; i < threads; i++)
+            pthread_join(jobs[i].thread, NULL);
+        atomic_fetch_add(&board->ran, threads);
+    }
+    run_close();
 }
 
 static void hush(void)
@@ -160,5 +211,25 @@ struct find watch_one(const struct sequence *s, unsigned times, bool verbose)
     for (unsigned i = 0; i < times; i++)
         run_sequence(s, verbose);
     run_close();
+    exit(0);
+}
+
+struct find watch_files(char *const *names, unsigned count)
+{
+    const pid_t child = start();
+    if (child)
+        return judge(child, PATIENCE_S, NULL);
+    hush();
+    run_files(names, count);
+    exit(0);
+}
+
+struct find watch_threads(uint64_t seed, unsigned threads, unsigned ops, double seconds, void (*report)(uint64_t))
+{
+    const pid_t child = start();
+    if (child)
+        return judge(child, PATIENCE_S, report);
+    hush();
+    run_groups(seed, threads < MOST_THREADS ? threads : MOST_THREADS, ops, seconds);
     exit(0);
 }

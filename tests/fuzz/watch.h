@@ -18,6 +18,12 @@ struct find watch_seeds(uint64_t seed, unsigned ops, double seconds, void (*repo
 /* Runs one sequence, so many times. With `verbose` the child tells each call on standard output. */
 struct find watch_one(const struct sequence *s, unsigned times, bool verbose);
 
+/* Runs the sequences of files, each once, in one child. The find's seed is the number of the file. */
+struct find watch_files(char *const *names, unsigned count);
+/* Runs groups of `threads` sequences at the same time in one device and context, from the seeds from `seed` on, for so many
+ * seconds. */
+struct find watch_threads(uint64_t seed, unsigned threads, unsigned ops, double seconds, void (*report)(uint64_t ran));
+
 double watch_now(void);
 
 #endif
