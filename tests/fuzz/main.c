@@ -6,7 +6,8 @@
  *     fuzz_api --ops N                  about so many operations in a sequence
  *     fuzz_api --shrink N               at most so many seconds to make a find shorter (300)
  *     fuzz_api --show S                 the sequence of a seed, call by call
- *     fuzz_api --replay FILE            the same for the sequence of a file
+ *     fuzz_api --print S                the sequence of a seed, as a file for --replay
+ *     fuzz_api --replay FILE            call by call, the sequence of a file
  *     fuzz_api --bytes FILE             the same for a file of libFuzzer's
  *     fuzz_api --threads N              so many sequences at a time, each in a thread of its own
  *     fuzz_api --corpus FOLDER          the files of libFuzzer's in a folder, each once; reported as a test
@@ -32,7 +33,7 @@ struct options {
     unsigned ops;
     double shrink;
     unsigned threads;
-    const char *show, *replay, *bytes, *corpus;
+    const char *show, *print, *replay, *bytes, *corpus;
 };
 
 /* Of the processes before the one that runs. */
@@ -126,6 +127,13 @@ static bool show_seed(const char *seed, unsigned ops)
     return show(&s);
 }
 
+static void print_seed(const char *seed, unsigned ops)
+{
+    static struct sequence s;
+    sequence_make(&s, strtoull(seed, NULL, 0), ops);
+    sequence_print(&s, stdout);
+}
+
 /* How often it has to run to find the same: threads may have to meet. 0: it does not find it again. */
 static unsigned times_of(const struct sequence *s, const struct find *find)
 {
@@ -192,6 +200,8 @@ static bool read_options(struct options *options, int argc, char **argv)
             options->shrink = atof(argv[i + 1]);
         else if (strcmp(argv[i], "--show") == 0)
             options->show = argv[i + 1];
+        else if (strcmp(argv[i], "--print") == 0)
+            options->print = argv[i + 1];
         else if (strcmp(argv[i], "--threads") == 0)
             options->threads = (unsigned)atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--bytes") == 0)
@@ -211,13 +221,17 @@ int main(int argc, char **argv)
     struct options options = {.seconds = 30, .seed = argc > 1 ? (uint64_t)time(NULL) * 1000003u : 1, .ops = 60, .shrink = 300};
     if (!read_options(&options, argc, argv)) {
         fprintf(stderr, "usage: fuzz_api [--seconds N] [--seed S] [--ops N] [--threads N] [--shrink N]\n"
-                        "                [--show S] [--replay FILE] [--bytes FILE] [--corpus FOLDER]\n");
+                        "                [--show S] [--print S] [--replay FILE] [--bytes FILE] [--corpus FOLDER]\n");
         return 2;
     }
     if (options.replay)
         return replay(options.replay) ? 0 : 1;
     if (options.show)
         return show_seed(options.show, options.ops) ? 0 : 1;
+    if (options.print) {
+        print_seed(options.print, options.ops);
+        return 0;
+    }
     if (options.bytes)
         return show_bytes(options.bytes) ? 0 : 1;
     tap_line("TAP version 13");
