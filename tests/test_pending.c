@@ -60,6 +60,34 @@ SHARING_CASE(acquire_pending, 0)
     }
 }
 
+/* The release in the middle fails while the bytes of the first acquire are still held: the acquire behind it fails then, too,
+ * and the call that makes them fail does not wait for the event that the program sets next. */
+SHARING_CASE(acquire_behind_failed_release, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_command_queue queues[] = {rig->queue, make_queue(rig, rig->context, 0), make_queue(rig, rig->context, 0)};
+    cl_event first = user_event(rig->context), second = user_event(rig->context), released = NULL, acquired = NULL;
+    CHECK_INT(rig->acquire(queues[0], 1, &shared.object, 1, &first, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(queues[1], 1, &shared.object, 1, &second, &released), CL_SUCCESS);
+    CHECK_INT(rig->acquire(queues[2], 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(second, -5), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(first, CL_COMPLETE), CL_SUCCESS);
+    clWaitForEvents(1, &released);
+    CHECK(rig_event_status(released) < 0);
+    clWaitForEvents(1, &acquired);
+    CHECK(rig_event_status(acquired) < 0);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    for (int i = 1; i < 3; i++)
+        CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+    const cl_event events[] = {first, second, released, acquired};
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(clReleaseEvent(events[i]), CL_SUCCESS);
+    shared_close(&shared);
+}
+
 /* The same with a user event that fails. */
 SHARING_CASE(acquire_fails_later, 0)
 {
@@ -429,6 +457,7 @@ SHARING_CASE(destructor_callbacks, 0)
 static const struct tap_test tests[] = {
     SHARING_TESTS("pending: an acquire", acquire_pending),
     SHARING_TESTS("pending: an acquire that fails", acquire_fails_later),
+    SHARING_TESTS("pending: an acquire behind a release that fails", acquire_behind_failed_release),
     SHARING_TESTS("pending: an acquire's bytes", released_at_once),
     SHARING_TESTS("pending: a release", release_pending),
     SHARING_TESTS("pending: a whole cycle", cycle_pending),

@@ -450,11 +450,20 @@ static struct deferred *next_ready(void)
     return d;
 }
 
+/* It stands first for its objects now. An acquire of one that OpenCL has still, since a release before it has failed, fails, and
+ * the bytes of the acquire before that may be held for longer. */
+static void look_ahead(struct deferred *d)
+{
+    if (d->kind == DEFERRED_ACQUIRE && !d->moving && !command_owner_is(&d->command, false))
+        atomic_store(&d->failed, true);
+}
+
 /* Whether nothing has to be waited for any more before the next step. A command that has failed waits for no other one, which
  * may be held for ever, unless commands of its own use the staging copies. */
 static bool waited(struct deferred *d)
 {
     const bool in_use = d->moving || d->kind == DEFERRED_UNDO;
+    look_ahead(d);
     if (d->at < awaited(d)->count && (in_use || !atomic_load(&d->failed)))
         return false;
     d->at = 0;
