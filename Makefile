@@ -1,6 +1,6 @@
 # The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
 
-.PHONY: help build package demo demo-video bench profile bundle check check-quick check-dxvk fuzz faults soak clean
+.PHONY: help build package demo demo-video bench profile bundle check check-quick check-dxvk fuzz fuzz-coverage coverage faults soak clean
 .NOTPARALLEL:
 
 # For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, the build of the faults, and DEPS=no
@@ -23,6 +23,8 @@ help:
 	@echo "make check-dxvk    run the tests that use Direct3D over DXVK in place of Wine's own Direct3D"
 	@echo "make fuzz          run random sequences of calls beside a model of the specification for SECONDS (60), natively"
 	@echo "                   (SEED=number to repeat a run, OPENCL=pocl or rusticl for one alone)"
+	@echo "make fuzz-coverage  the same by libFuzzer, which looks for branches that no sequence has reached (SECONDS)"
+	@echo "make coverage      tell which branches of the core the native tests reach: out/coverage.html"
 	@echo "make faults        let each call of what lies below fail in turn, in all scenarios"
 	@echo "                   (OPENCL=pocl or rusticl, BUILD=linux-asan)"
 	@echo "make soak          share frames in eight threads for SECONDS (3600) and look for what is wrong or grows"
@@ -84,6 +86,15 @@ fuzz:
 	@scripts/deps check
 	@scripts/build linux
 	@scripts/fuzz "$(or $(SECONDS),60)" $(SEED)
+
+fuzz-coverage:
+	@scripts/deps fuzz-coverage
+	@scripts/build fuzzer
+	@scripts/fuzz-coverage "$(or $(SECONDS),60)"
+
+coverage:
+	@scripts/deps coverage
+	@scripts/coverage "$(or $(SECONDS),60)"
 
 faults:
 	@scripts/deps check
