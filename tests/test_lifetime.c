@@ -15,7 +15,7 @@ SHARING_CASE(one_each, 0)
         if (second_open(rig, &second)) {
             counts_are(rig, &shared, before, 1, 0);
             shared.object = create(&second, &shared);
-            counts_are(rig, &shared, before, 1, 1);
+            counts_are_or_staged(rig, &shared, before, 1, 1);
             CHECK_INT(acquire_one(&second, shared.object), CL_SUCCESS);
             const struct counts staged = count(rig, &shared);
             CHECK_INT(staged.resource - before.resource, 1);
@@ -49,18 +49,18 @@ SHARING_CASE(object_retains, 0)
         for (int i = 1; i <= RETAINS; i++) {
             CHECK_INT(clRetainMemObject(shared.object), CL_SUCCESS);
             CHECK_INT(mem_refs(shared.object), i + 1);
-            counts_are(rig, &shared, before, 0, 1);
+            counts_are_or_staged(rig, &shared, before, 0, 1);
         }
         for (int i = RETAINS; i > 0; i--) {
             CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
             CHECK_INT(mem_refs(shared.object), i);
-            counts_are(rig, &shared, before, 0, 1);
+            counts_are_or_staged(rig, &shared, before, 0, 1);
             refused(rig, rig->context, 0, (enum kind)kind, shared.resource, 0, rig->api->invalid_resource);
         }
         CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
-        counts_are(rig, &shared, before, 0, 0);
+        counts_are_or_staged(rig, &shared, before, 0, 0);
         shared.object = create(rig, &shared);
-        counts_are(rig, &shared, before, 0, 1);
+        counts_are_or_staged(rig, &shared, before, 0, 1);
         shared_close(&shared);
     }
 }
@@ -80,11 +80,11 @@ SHARING_CASE(context_retains, 0)
             CHECK_INT(clRetainContext(second.context), CL_SUCCESS);
         for (int i = 0; i < 4; i++) {
             CHECK_INT(clReleaseContext(second.context), CL_SUCCESS);
-            counts_are(rig, &shared, before, 1, 1);
+            counts_are_or_staged(rig, &shared, before, 1, 1);
         }
         CHECK_INT(clReleaseContext(second.context), CL_SUCCESS);
         second.context = NULL;
-        counts_are(rig, &shared, before, 0, 1);
+        counts_are_or_staged(rig, &shared, before, 0, 1);
         CHECK(round_trip(&second, &shared, 1, 2));
         CHECK(round_trip(&second, &shared, 2, 3));
         CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);

@@ -41,6 +41,7 @@ static _Thread_local struct claim own_claim; /* in the list while a device is at
 
 /* How the CPU gets at a surface. */
 enum way {
+    NO_WAY,     /* not known yet */
     BY_LOCK,    /* LockRect on the surface itself */
     BY_TARGET,  /* GetRenderTargetData: it is a render target */
     BY_STRETCH, /* StretchRect to a render target of ours first: it is a level of a plain texture */
@@ -431,14 +432,39 @@ static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3
                                                                   &staging->memory, NULL));
 }
 
+static void forget_way(struct staging *staging)
+{
+    com_release(staging->memory);
+    com_release(staging->target);
+    staging->memory = staging->target = NULL;
+    staging->way = NO_WAY;
+}
+
+/* With the first fetch: only then Direct3D is called. */
+static bool find_way(struct surface *surface, IDirect3DDevice9 *device)
+{
+    struct staging *staging = surface->staging;
+    const bool found = staging->way != NO_WAY ||
+                       make_way(staging, device, surface->resource, surface->desc.format->planes > 1);
+    if (!found)
+        forget_way(staging);
+    return found;
+}
+
 static void unstage(struct surface *surface)
 {
     struct staging *staging = surface->staging;
-    com_release(staging->memory);
-    com_release(staging->target);
+    forget_way(staging);
     free(staging->rows);
     free(staging);
     surface->staging = NULL;
+}
+
+/* It is memory of ours. */
+static bool stays(void *device)
+{
+    (void)device;
+    return true;
 }
 
 static bool stage(struct surface *surface)
@@ -446,22 +472,21 @@ static bool stage(struct surface *surface)
     struct staging *staging = calloc(1, sizeof(*staging));
     if (!staging)
         return false;
-    surface->staging = staging;
     const size_t texel = surface->change ? surface->change->texel_bytes : surface->desc.format->texel_bytes;
     staging->row = surface->desc.width * texel;
     staging->rows = malloc(staging->row * surface->desc.height);
-    IDirect3DDevice9 *device = staging->rows ? enter_device(surface->resource) : NULL;
-    const bool done = device && make_way(staging, device, surface->resource, surface->desc.format->planes > 1);
-    if (!done)
-        unstage(surface);
-    return done;
+    if (staging->rows)
+        surface->staging = staging;
+    else
+        free(staging);
+    return surface->staging != NULL;
 }
 
 /* One that is memory of ours alone. What Direct3D has made for the others would hold the device, and keep it from a reset. */
 static bool staging_serves_alike(const struct surface *surface)
 {
     const struct staging *staging = surface->staging;
-    return staging->way == BY_LOCK && !(surface->desc.staging_kind >> 1 & D3DUSAGE_RENDERTARGET);
+    return !staging->memory && !(surface->desc.staging_kind >> 1 & D3DUSAGE_RENDERTARGET);
 }
 
 /* Where a plane begins in the locked surface, and its pitch. NV12 and P010: chroma below luma with the same pitch; YV12: V
@@ -547,7 +572,7 @@ static bool fetch_from(struct surface *surface, IDirect3DDevice9 *device)
 static bool fetch(struct surface *surface)
 {
     IDirect3DDevice9 *device = enter_device(surface->resource);
-    return device && fetch_from(surface, device);
+    return device && find_way(surface, device) && fetch_from(surface, device);
 }
 
 static bool map(struct surface *surface, struct mapped_surface *mapped)
@@ -591,6 +616,7 @@ static const struct d3d_ops device_ops = OPS(open_device, device_adapter), dxva_
 #undef OPS
 
 static const struct staging_ops staging_ops = {
+    .stays = stays,
     .stage = stage,
     .unstage = unstage,
     .staging_serves_alike = staging_serves_alike,

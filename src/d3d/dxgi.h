@@ -61,6 +61,8 @@ enum describe_status dxgi_describe_buffer(uint32_t bytes, bool immutable, bool d
 
 /* staging_ops.unstage and staging_serves_alike for both: the staging copy is one COM object, of which the description tells
  * all. */
+/* Whether the device is of a Direct3D that is known to leave staging copies in their place. No interface promises it. */
+bool dxgi_staging_stays(void *device);
 void dxgi_unstage(struct surface *surface);
 bool dxgi_staging_serves_alike(const struct surface *surface);
 

@@ -225,8 +225,9 @@ static struct image_record *new_image(struct context_record *context, struct con
     return image;
 }
 
-/* The driver's image is always read-write and has no host memory: conversions need both ways. */
-static cl_int make_below(struct image_record *image, const void *bytes)
+/* The driver's image is always read-write and has none of the application's memory: conversions need both ways. `memory`: for
+ * the driver's texels, or NULL. */
+static cl_int make_below(struct image_record *image, const void *bytes, void *memory)
 {
     cl_int status;
     const cl_mem_flags host_flags = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR |
@@ -235,8 +236,9 @@ static cl_int make_below(struct image_record *image, const void *bytes)
     desc.image_row_pitch = desc.image_slice_pitch = 0;
     if (image->flags & ~(host_flags | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_READ_WRITE))
         return log_refuse("clCreateImage", CL_INVALID_VALUE, "flags 0x%lx", (unsigned long)image->flags);
-    image->head.handle = next.clCreateImage(image->context->head.handle, CL_MEM_READ_WRITE, &image->converter->carrier,
-                                            &desc, NULL, &status);
+    image->head.handle =
+        next.clCreateImage(image->context->head.handle, CL_MEM_READ_WRITE | (memory ? CL_MEM_USE_HOST_PTR : 0),
+                           &image->converter->carrier, &desc, memory, &status);
     if (status != CL_SUCCESS)
         return log_next("clCreateImage", "clCreateImage in the wider format", status);
     status = bytes ? upload(image, bytes) : CL_SUCCESS;
@@ -247,9 +249,10 @@ static cl_int make_below(struct image_record *image, const void *bytes)
     return status;
 }
 
-/* Makes a carried image if the format needs it: false if the driver shall make it. */
+/* Makes a carried image if the format needs it: false if the driver shall make it. `memory`: for the driver's texels, or
+ * NULL. */
 static bool make_carried(cl_context handle, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
-                         void *host, cl_int *status, cl_mem *made)
+                         void *host, void *memory, cl_int *status, cl_mem *made)
 {
     struct context_record *context = format && desc && !desc->mem_object ? registry_get(RECORD_CONTEXT, handle) : NULL;
     cl_image_format carrier;
@@ -268,7 +271,7 @@ static bool make_carried(cl_context handle, cl_mem_flags flags, const cl_image_f
         converter = converter_get(context, *format, carrier, status);
     if (converter) {
         image = new_image(context, converter, desc, flags, host);
-        *status = image ? make_below(image, host) : CL_OUT_OF_HOST_MEMORY;
+        *status = image ? make_below(image, host, memory) : CL_OUT_OF_HOST_MEMORY;
     }
     if (image && *status == CL_SUCCESS)
         *made = image->head.handle;
@@ -278,12 +281,38 @@ static bool make_carried(cl_context handle, cl_mem_flags flags, const cl_image_f
     return true;
 }
 
+cl_int image_storage_of(cl_context handle, const cl_image_format *format, cl_mem_object_type type,
+                        enum image_storage *storage, const struct converter **converter)
+{
+    struct context_record *context = registry_get(RECORD_CONTEXT, handle);
+    cl_image_format carrier;
+    cl_int status = CL_SUCCESS;
+    *storage = STORED_AS_DECLARED;
+    *converter = NULL;
+    if (context && carrier_choose(context, *format, type, &carrier, &status)) {
+        const struct converter *found = converter_get(context, *format, carrier, &status);
+        *storage = found && found->on_host ? STORED_BY_CONVERTER : STORED_OTHERWISE;
+        *converter = *storage == STORED_BY_CONVERTER ? found : NULL;
+    }
+    record_put(context);
+    return status;
+}
+
+cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
+                         void *memory, cl_int *status)
+{
+    cl_mem image;
+    if (make_carried(context, flags, format, desc, NULL, memory, status, &image))
+        return image;
+    return next.clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, format, desc, memory, status);
+}
+
 static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
                                        const cl_image_desc *image_desc, void *host_ptr, cl_int *errcode_ret)
 {
     cl_int status;
     cl_mem image;
-    if (!registry_hot() || !make_carried(context, flags, image_format, image_desc, host_ptr, &status, &image))
+    if (!registry_hot() || !make_carried(context, flags, image_format, image_desc, host_ptr, NULL, &status, &image))
         return next.clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
     if (errcode_ret)
         *errcode_ret = status;
@@ -298,7 +327,7 @@ static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const
     cl_int status;
     cl_mem image;
     const bool plain = !properties || !properties[0];
-    if (!plain || !registry_hot() || !make_carried(context, flags, image_format, image_desc, host_ptr, &status, &image))
+    if (!plain || !registry_hot() || !make_carried(context, flags, image_format, image_desc, host_ptr, NULL, &status, &image))
         return next.clCreateImageWithProperties(context, properties, flags, image_format, image_desc, host_ptr,
                                                 errcode_ret);
     if (errcode_ret)
@@ -314,7 +343,7 @@ static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags
                                 .image_height = image_height, .image_row_pitch = image_row_pitch};
     cl_int status;
     cl_mem image;
-    if (!registry_hot() || !make_carried(context, flags, image_format, &desc, host_ptr, &status, &image))
+    if (!registry_hot() || !make_carried(context, flags, image_format, &desc, host_ptr, NULL, &status, &image))
         return next.clCreateImage2D(context, flags, image_format, image_width, image_height, image_row_pitch, host_ptr,
                                     errcode_ret);
     if (errcode_ret)
@@ -332,7 +361,7 @@ static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags
                                 .image_row_pitch = image_row_pitch, .image_slice_pitch = image_slice_pitch};
     cl_int status;
     cl_mem image;
-    if (!registry_hot() || !make_carried(context, flags, image_format, &desc, host_ptr, &status, &image))
+    if (!registry_hot() || !make_carried(context, flags, image_format, &desc, host_ptr, NULL, &status, &image))
         return next.clCreateImage3D(context, flags, image_format, image_width, image_height, image_depth, image_row_pitch,
                                     image_slice_pitch, host_ptr, errcode_ret);
     if (errcode_ret)

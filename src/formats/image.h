@@ -34,6 +34,24 @@ struct image_record *image_get(cl_mem image);
 
 /* The converter of a carried image whose texels the host may convert, or NULL. Lives as long as the image's context. */
 const struct converter *image_host_converter(cl_mem image);
+
+/* How the images of a context have the texels of a format. */
+enum image_storage {
+    STORED_AS_DECLARED,  /* the device has the format */
+    STORED_BY_CONVERTER, /* the format is emulated, and the host may convert its texels */
+    STORED_OTHERWISE     /* the format is emulated, and the device converts */
+};
+
+/* Plans an image: for STORED_BY_CONVERTER *converter is set, which lives as long as the context. Not CL_SUCCESS: the driver
+ * does not say. */
+cl_int image_storage_of(cl_context context, const cl_image_format *format, cl_mem_object_type type,
+                        enum image_storage *storage, const struct converter **converter);
+/* Makes an image whose texels the driver has in `memory` of the caller, as it stores them, for as long as it has the image.
+ * For the application it is an image without host memory. The pitches in `desc` are those of the memory; of an emulated
+ * image they are 0. */
+cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
+                         void *memory, cl_int *status);
+
 /* All of an image has been written in its declared format: no kernel's leavings are in it any longer. */
 void image_overwritten(cl_mem image);
 

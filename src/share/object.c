@@ -69,23 +69,35 @@ static void put_into_locked(struct object_record *object)
     atomic_store_explicit(&any_leaving, true, memory_order_relaxed);
 }
 
-/* The end of an acquire whose bytes are on their way. What holds its queue may be the caller's to set, or the caller be in
- * a callback: then the object is put aside for later, and true returned. */
-static bool put_aside(struct object_record *object)
+/* Whether the end of an acquire is still to come whose bytes are on their way. It is waited for, unless what holds its queue
+ * may be the caller's to set, or the caller is in a callback. */
+static bool awaits_upload(const struct object_record *object)
 {
     const struct upload *upload = object->pending;
     if (!upload || event_status(upload->event) <= CL_COMPLETE)
         return false;
-    if (!event_held(upload->event) && !callback_runs_here()) {
-        queue_flush_for(upload->event);
-        below()->clWaitForEvents(1, &upload->event);
+    if (event_held(upload->event) || callback_runs_here())
+        return true;
+    queue_flush_for(upload->event);
+    below()->clWaitForEvents(1, &upload->event);
+    return false;
+}
+
+/* Puts an object aside for later that can't go yet. */
+static bool put_aside(struct object_record *object)
+{
+    if (!awaits_upload(object))
         return false;
-    }
     atomic_store_explicit(&object->head.holds, 1, memory_order_relaxed);
     os_lock(&registry_lock);
     put_into_locked(object);
     os_unlock(&registry_lock);
     return true;
+}
+
+static bool outlived(struct transfer *transfer)
+{
+    return transfer->transport->outlive && transfer->transport->outlive(transfer);
 }
 
 static void destroy(struct record *record)
@@ -95,6 +107,8 @@ static void destroy(struct record *record)
     if (put_aside(object))
         return;
     upload_put(object->pending);
+    if (object->head.resting && !(object->transfer && outlived(object->transfer)))
+        below()->clReleaseMemObject(object->head.handle);
     if (object->transfer) {
         const struct surface surface = object->transfer->surface;
         object->transfer->transport->destroy(object->transfer);
@@ -103,15 +117,16 @@ static void destroy(struct record *record)
     record_put(object->parent);
     give_up_claim(object->context, object->claim);
     record_put(object->context);
-    if (object->head.resting)
-        below()->clReleaseMemObject(object->head.handle);
     free(object);
     atomic_fetch_sub_explicit(&object_count, 1, memory_order_relaxed);
 }
 
 void object_sweep(bool wait)
 {
-    if (!atomic_load_explicit(&any_leaving, memory_order_relaxed) || callback_runs_here())
+    if (callback_runs_here())
+        return;
+    transports_sweep(wait);
+    if (!atomic_load_explicit(&any_leaving, memory_order_relaxed))
         return;
     os_lock(&registry_lock);
     struct object_record *list = leaving;
@@ -563,14 +578,34 @@ static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t r
     os_lock(&registry_lock);
     const cl_uint refs = object->head.app_refs;
     os_unlock(&registry_lock);
+    const struct surface_desc *desc = &object->transfer->surface.desc;
+    const size_t bytes = (size_t)desc->width * desc->height * desc->depth * (desc->format ? desc->format->texel_bytes : 1);
+    const void *const no_pointer = NULL;
     switch (name) {
     case CL_MEM_REFERENCE_COUNT:
         return answer("clGetMemObjectInfo", &refs, sizeof(refs), room, to, size_ret);
     case CL_MEM_FLAGS:
         return answer("clGetMemObjectInfo", &object->flags, sizeof(object->flags), room, to, size_ret);
+    case CL_MEM_HOST_PTR:
+        return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), room, to, size_ret);
+    case CL_MEM_SIZE:
+        return answer("clGetMemObjectInfo", &bytes, sizeof(bytes), room, to, size_ret);
     default:
         return CL_INVALID_OPERATION;
     }
+}
+
+/* What the driver says of a child of an object with memory of ours. */
+static cl_int query_child(cl_mem child, cl_mem_info name, size_t room, void *to, size_t *size_ret)
+{
+    const void *const no_pointer = NULL;
+    cl_mem_flags flags;
+    if (name == CL_MEM_HOST_PTR)
+        return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), room, to, size_ret);
+    if (name != CL_MEM_FLAGS || below()->clGetMemObjectInfo(child, name, sizeof(flags), &flags, NULL) != CL_SUCCESS)
+        return CL_INVALID_OPERATION;
+    flags &= ~(cl_mem_flags)CL_MEM_USE_HOST_PTR;
+    return answer("clGetMemObjectInfo", &flags, sizeof(flags), room, to, size_ret);
 }
 
 static cl_int query_extension(const struct object_record *object, const struct d3d_api *api, cl_mem_info name, size_t room,
@@ -605,6 +640,8 @@ static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_n
         status = query_extension(object, api, param_name, param_value_size, param_value, param_value_size_ret);
     else if (object)
         status = query_mem(object, param_name, param_value_size, param_value, param_value_size_ret);
+    else if (object)
+        status = query_child(memobj, param_name, param_value_size, param_value, param_value_size_ret);
     record_put(object);
     if (status != CL_INVALID_OPERATION)
         return status;

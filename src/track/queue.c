@@ -180,6 +180,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     registry_each_locked(RECORD_QUEUE, is_flushed, handle);
     os_unlock(&registry_lock);
     record_put(queue);
+    deferral.release_objects();
     return status;
 }
 

@@ -2,8 +2,10 @@
 #include "transport/transport.h"
 
 #include "transport/host.h"
+#include "transport/in_place.h"
 
 const struct transport *const transport_list[] = {
+    &in_place_transport,
     &host_transport,
 };
 

@@ -5,22 +5,30 @@
 #ifndef CLD3D_TRANSPORT_POOL_H
 #define CLD3D_TRANSPORT_POOL_H
 
-#include "d3d/d3d.h"
+#include "d3d/staging.h"
 #include "os/os.h"
+#include "transport/aligned.h"
 
 enum { POOL_ROOM = 4 }; /* frames in flight of such a program; what comes beside them makes the oldest go */
 
+/* A staging copy with what an object of its shape has beside it. */
+struct pooled {
+    struct surface surface;       /* without its resource while it is in the pool */
+    struct mapped_surface place;  /* where the staging copy was mapped; `data` NULL: nobody looked */
+    struct aligned_memory memory; /* of the object's rows, or none */
+};
+
 struct staging_pool {
     os_mutex lock; /* guards what follows */
-    struct surface kept[POOL_ROOM]; /* the oldest first, without resources */
+    struct pooled kept[POOL_ROOM]; /* the oldest first */
     unsigned count;
     bool closed;
 };
 
-/* Gives `surface` a staging copy made for the same device and shape. False: there is none. */
-bool pool_take(struct staging_pool *pool, struct surface *surface);
-/* Takes the staging copy of `surface`, which is not mapped. */
-void pool_give(struct staging_pool *pool, struct surface *surface);
+/* Fills all but the surface's own part with what was made for the same device and shape. False: there is nothing. */
+bool pool_take(struct staging_pool *pool, struct pooled *wanted);
+/* Takes over a staging copy, which is not mapped, and what is beside it. */
+void pool_give(struct staging_pool *pool, struct pooled *given);
 /* Frees all, and from now on what is given: staging copies hold their device. */
 void pool_close(struct staging_pool *pool);
 

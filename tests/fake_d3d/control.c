@@ -3,6 +3,7 @@
 #include "fake_internal.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -30,7 +31,9 @@ static struct {
 } any;
 static _Thread_local bool own_calls;
 
-static atomic_uint delay, slow_calls;
+static atomic_uint delay, slow_calls, moves;
+static atomic_int stays;
+enum { STAYS_UNKNOWN, STAYS, MOVES };
 static atomic_bool held, tight_pitch;
 static atomic_bool check_single_threaded = true;
 
@@ -296,6 +299,32 @@ bool fake_knob_tight_pitch(void)
     return atomic_load_explicit(&tight_pitch, memory_order_relaxed);
 }
 
+void fake_d3d_stays(bool on)
+{
+    atomic_store(&stays, on ? STAYS : MOVES);
+}
+
+bool fake_knob_stays(void)
+{
+    const char *text;
+
+    if (atomic_load_explicit(&stays, memory_order_relaxed) == STAYS_UNKNOWN) {
+        text = getenv("FAKE_D3D_STAYS");
+        atomic_store(&stays, text && strcmp(text, "1") == 0 ? STAYS : MOVES);
+    }
+    return atomic_load_explicit(&stays, memory_order_relaxed) == STAYS;
+}
+
+void fake_d3d_move(void)
+{
+    atomic_fetch_add(&moves, 1);
+}
+
+unsigned fake_knob_moves(void)
+{
+    return atomic_load_explicit(&moves, memory_order_relaxed);
+}
+
 void fake_d3d_format_support(DXGI_FORMAT format, UINT support)
 {
     unsigned i;
@@ -348,6 +377,7 @@ void fake_d3d_reset(void)
     fake_d3d_hold(false);
     fake_d3d_slow_calls(0);
     fake_d3d_tight_pitch(false);
+    atomic_store(&stays, STAYS_UNKNOWN);
     fake_d3d_check_single_threaded(true);
     fake_d3d_set_adapters(0, NULL);
     pthread_mutex_lock(&support_lock);

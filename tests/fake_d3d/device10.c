@@ -330,6 +330,7 @@ static const ID3D10Device1Vtbl device_vtbl = {
     {&IID_IDXGIObject, offsetof(struct fake_device10, dxgi)},  \
     {&IID_IDXGIDevice, offsetof(struct fake_device10, dxgi)},  \
     {&IID_IDXGIDevice1, offsetof(struct fake_device10, dxgi)}, \
+    {&fake_iid_stays, offsetof(struct fake_device10, dxgi)},   \
     {&IID_ID3D10Multithread, offsetof(struct fake_device10, multithread)}
 
 static const struct fake_iid device_ifaces[] = {DEVICE_IFACES, {NULL, 0}};

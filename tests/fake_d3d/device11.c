@@ -259,6 +259,7 @@ static const struct fake_iid device_ifaces[] = {
     {&IID_IDXGIObject, offsetof(struct fake_device11, dxgi)},
     {&IID_IDXGIDevice, offsetof(struct fake_device11, dxgi)},
     {&IID_IDXGIDevice1, offsetof(struct fake_device11, dxgi)},
+    {&fake_iid_stays, offsetof(struct fake_device11, dxgi)},
     {&IID_ID3D10Multithread, offsetof(struct fake_device11, multithread)},
     {NULL, 0},
 };

@@ -122,6 +122,13 @@ void fake_d3d_check_single_threaded(bool on);
 /* Mapped pitches as narrow as the rows, and the same each time. Default false. */
 void fake_d3d_tight_pitch(bool on);
 
+/* Whether a subresource is mapped at the same address with the same pitches each time, as by the Direct3Ds that leave
+ * staging copies in their place; devices then have the interface by which these are known. While it is not mapped its memory
+ * is padding, and a write to it is a violation. Default: what the environment variable FAKE_D3D_STAYS says, else false.
+ * fake_d3d_move: the next map of each subresource finds another place once more, and the former one is gone. */
+void fake_d3d_stays(bool on);
+void fake_d3d_move(void);
+
 /* What CheckFormatSupport answers for a DXGI format and what can be made of it
  * (D3D11_FORMAT_SUPPORT_*; Direct3D 10 has the same bits). FAKE_D3D_SUPPORT_DEFAULT undoes it. */
 #define FAKE_D3D_SUPPORT_DEFAULT 0xFFFFFFFFu

@@ -100,6 +100,9 @@ HRESULT fake_private_set_interface(struct fake_object *object, enum fake_method 
                                    REFGUID guid, const IUnknown *data);
 void fake_private_clear(struct fake_object *object);
 
+/* Wine's own interface of its devices, a DXGI device with more: those have it that leave what they map in its place. */
+extern const GUID fake_iid_stays;
+
 /* ---- control.c: knobs and counters ---- */
 
 /* Counts the call; S_OK or the failure that a test ordered. */
@@ -117,6 +120,8 @@ bool fake_knob_held(void);
 unsigned fake_knob_slow_calls(void);
 bool fake_knob_check_single_threaded(void);
 bool fake_knob_tight_pitch(void);
+bool fake_knob_stays(void);
+unsigned fake_knob_moves(void); /* how often things have moved */
 /* False if the test has not set one. */
 bool fake_knob_format_support(DXGI_FORMAT format, UINT *support);
 
@@ -255,6 +260,9 @@ struct fake_subresource {
     struct fake_view view; /* in the store's memory */
     unsigned char *map;    /* what the program sees while it is mapped, otherwise NULL */
     struct fake_view map_view;
+    struct fake_view place; /* where it is mapped each time; base NULL: not yet, or anywhere */
+    size_t place_size;
+    unsigned place_moves;
     bool map_reads, map_writes;
 };
 
@@ -285,7 +293,7 @@ void fake_store_release(struct fake_store *store);
 
 /* A mapped copy with a pitch of its own. Locked. */
 bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes,
-                    bool discard);
+                    bool discard, const char *method);
 void fake_store_unmap(struct fake_store *store, unsigned subresource, const char *method);
 bool fake_store_mapped(const struct fake_store *store);
 struct fake_box fake_store_whole(const struct fake_store *store, unsigned subresource);

@@ -103,8 +103,11 @@ void fake_store_release(struct fake_store *store)
         return;
     if (fake_desc_shared(&store->desc))
         fake_handle_forget(store);
-    for (i = 0; store->subresources && i < store->count; i++)
-        free(store->subresources[i].map);
+    for (i = 0; store->subresources && i < store->count; i++) {
+        if (store->subresources[i].map != store->subresources[i].place.base)
+            free(store->subresources[i].map);
+        free(store->subresources[i].place.base);
+    }
     free(store->subresources);
     free(store->bytes);
     free(store);
@@ -132,8 +135,32 @@ static void choose_pitches(const struct fake_store *store, const struct fake_sub
                   + 64 * (1 + number % 3);
 }
 
+/* The place of a subresource that stays there: made once, with pitches that nobody should expect. */
+static bool find_place(struct fake_store *store, unsigned subresource, const char *method)
+{
+    struct fake_subresource *sub = &store->subresources[subresource];
+    void *memory = NULL;
+    size_t i;
+
+    if (sub->place.base && sub->place_moves == fake_knob_moves()) {
+        for (i = 0; i < sub->place_size && sub->place.base[i] == FAKE_D3D_PADDING; i++)
+            continue;
+        if (i < sub->place_size)
+            fake_violation("%s: somebody wrote to a subresource that was not mapped", method);
+        return true;
+    }
+    free(sub->place.base);
+    choose_pitches(store, sub, &sub->place);
+    sub->place.slice = sub->place.pitch * fake_format_rows(store->desc.format, sub->height);
+    sub->place_moves = fake_knob_moves();
+    sub->place_size = fake_format_extent(store->desc.format, sub->width, sub->height, sub->depth, sub->place.pitch,
+                                         sub->place.slice);
+    sub->place.base = posix_memalign(&memory, 256, sub->place_size) ? NULL : memory;
+    return sub->place.base != NULL;
+}
+
 bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes,
-                    bool discard)
+                    bool discard, const char *method)
 {
     struct fake_subresource *sub = &store->subresources[subresource];
     const struct fake_format *format = store->desc.format;
@@ -141,11 +168,17 @@ bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, 
     struct fake_view view;
     size_t size;
 
-    choose_pitches(store, sub, &view);
+    if (fake_knob_stays()) {
+        if (!find_place(store, subresource, method))
+            return false;
+        view = sub->place;
+    } else {
+        choose_pitches(store, sub, &view);
+    }
     /* Not a byte more than the texels need: a memory checker sees who reads the padding of the
      * last row. */
     size = fake_format_extent(format, sub->width, sub->height, sub->depth, view.pitch, view.slice);
-    sub->map = malloc(size);
+    sub->map = fake_knob_stays() ? sub->place.base : malloc(size);
     if (!sub->map)
         return false;
     view.base = sub->map;
@@ -188,7 +221,10 @@ void fake_store_unmap(struct fake_store *store, unsigned subresource, const char
                          sub->height, &whole);
     else if (!unchanged(store, subresource))
         fake_violation("%s: the program wrote to a subresource mapped for reading", method);
-    free(sub->map);
+    if (sub->map == sub->place.base)
+        memset(sub->map, FAKE_D3D_PADDING, sub->place_size);
+    else
+        free(sub->map);
     sub->map = NULL;
 }
 

@@ -94,7 +94,7 @@ static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DL
     if (SUCCEEDED(hr) && !lost)
         hr = wait_for_work(surface, flags, &lost);
     discard = flags & D3DLOCK_DISCARD || (lost && surface->traits.pool == D3DPOOL_DEFAULT);
-    if (SUCCEEDED(hr) && !fake_store_map(store, surface->level, true, writes, discard))
+    if (SUCCEEDED(hr) && !fake_store_map(store, surface->level, true, writes, discard, "IDirect3DSurface9::LockRect"))
         hr = E_OUTOFMEMORY;
     if (SUCCEEDED(hr)) {
         out->Pitch = (INT)store->subresources[surface->level].map_view.pitch;

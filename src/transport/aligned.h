@@ -1,0 +1,16 @@
+/* Memory that begins at a multiple of a power of two, for objects of OpenCL. */
+#ifndef CLD3D_TRANSPORT_ALIGNED_H
+#define CLD3D_TRANSPORT_ALIGNED_H
+
+#include <stddef.h>
+
+struct aligned_memory {
+    void *bytes;      /* NULL: there is none */
+    void *allocation; /* what is freed */
+};
+
+struct aligned_memory aligned_memory_make(size_t size, size_t alignment);
+/* Sets both to NULL. */
+void aligned_memory_free(struct aligned_memory *memory);
+
+#endif

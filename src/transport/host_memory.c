@@ -1,0 +1,373 @@
+#include "transport/host_memory.h"
+
+#include "log.h"
+#include "next/next.h"
+#include "os/os.h"
+#include "transport/aligned.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the trial ---- */
+
+/* Sizes that no driver takes for special ones. A Direct3D has rows with gaps, at addresses that it likes. */
+enum { WIDTH = 52, HEIGHT = 17, TEXEL = 4, PITCH = 272, IMAGE_BYTES = PITCH * HEIGHT, BUFFER_BYTES = 1020, IMAGE_SHIFT = 16 };
+
+/* The kernel adds 1 to each byte of the texels, and to each word. */
+static const char source[] =
+    "__constant sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;\n"
+    "__kernel void add_one(read_only image2d_t from, write_only image2d_t to, __global const uint *in,\n"
+    "                      __global uint *out, uint words)\n"
+    "{\n"
+    "    const int2 at = (int2)((int)get_global_id(0), (int)get_global_id(1));\n"
+    "    const uint i = (uint)(at.y * (int)get_global_size(0) + at.x);\n"
+    "    write_imageui(to, at, read_imageui(from, s, at) + (uint4)(1));\n"
+    "    if (i < words)\n"
+    "        out[i] = in[i] + 1;\n"
+    "}\n";
+
+enum { FROM, TO, SIDES };
+
+struct trial {
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel;
+    cl_mem images[SIDES], buffers[SIDES];
+    struct aligned_memory rows[SIDES], words[SIDES];
+    size_t alignment;
+    cl_int status; /* of the first call that failed */
+    const char *why;
+};
+
+static unsigned char *image_bytes(const struct trial *t, int side)
+{
+    return (unsigned char *)t->rows[side].bytes + IMAGE_SHIFT;
+}
+
+/* The first failure counts. */
+static bool passed(struct trial *t, cl_int status)
+{
+    if (t->status == CL_SUCCESS && status != CL_SUCCESS) {
+        t->status = status;
+        t->why = "a command of the trial failed";
+    }
+    return t->status == CL_SUCCESS;
+}
+
+static bool refuse(struct trial *t, const char *why)
+{
+    if (!t->why)
+        t->why = why;
+    return false;
+}
+
+static bool ask_device(struct trial *t)
+{
+    cl_bool available = CL_FALSE, images = CL_FALSE, shares_memory = CL_FALSE;
+    cl_uint bits = 0;
+    passed(t, next.clGetDeviceInfo(t->device, CL_DEVICE_AVAILABLE, sizeof(available), &available, NULL));
+    passed(t, next.clGetDeviceInfo(t->device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL));
+    passed(t, next.clGetDeviceInfo(t->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(shares_memory), &shares_memory, NULL));
+    passed(t, next.clGetDeviceInfo(t->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL));
+    if (t->status != CL_SUCCESS)
+        return false;
+    t->alignment = bits / 8;
+    if (!shares_memory)
+        return refuse(t, "the device has memory of its own");
+    if (!available || !images)
+        return refuse(t, "the device has no images");
+    if (t->alignment == 0 || (t->alignment & (t->alignment - 1)) || t->alignment > 4096)
+        return refuse(t, "the device tells no alignment of its memory that can be kept");
+    return true;
+}
+
+static bool make_memory(struct trial *t)
+{
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT,
+                                .image_row_pitch = PITCH};
+    cl_int status;
+    for (int side = FROM; side < SIDES; side++) {
+        t->rows[side] = aligned_memory_make(IMAGE_SHIFT + IMAGE_BYTES, 4096);
+        t->words[side] = aligned_memory_make(2 * t->alignment + BUFFER_BYTES, 2 * t->alignment);
+        if (!t->rows[side].bytes || !t->words[side].bytes)
+            return passed(t, CL_OUT_OF_HOST_MEMORY);
+        /* Aligned to what the device asks for and no more. */
+        t->words[side].bytes = (char *)t->words[side].bytes + t->alignment;
+        memset(image_bytes(t, side), 0, IMAGE_BYTES);
+        memset(t->words[side].bytes, 0, BUFFER_BYTES);
+        t->images[side] = next.clCreateImage(t->context, flags, &format, &desc, image_bytes(t, side), &status);
+        if (!passed(t, status))
+            return false;
+        t->buffers[side] = next.clCreateBuffer(t->context, flags, BUFFER_BYTES, t->words[side].bytes, &status);
+        if (!passed(t, status))
+            return false;
+    }
+    return true;
+}
+
+static bool open_trial(struct trial *t)
+{
+    cl_int status;
+    t->context = next.clCreateContext(NULL, 1, &t->device, NULL, NULL, &status);
+    if (passed(t, status))
+        t->queue = next.clCreateCommandQueue(t->context, t->device, 0, &status);
+    return passed(t, status) && make_memory(t);
+}
+
+static bool build(struct trial *t)
+{
+    const char *text = source;
+    cl_int status;
+    t->program = next.clCreateProgramWithSource(t->context, 1, &text, NULL, &status);
+    if (!passed(t, status) || !passed(t, next.clBuildProgram(t->program, 1, &t->device, "", NULL, NULL)))
+        return false;
+    t->kernel = next.clCreateKernel(t->program, "add_one", &status);
+    return passed(t, status);
+}
+
+static void close_trial(struct trial *t)
+{
+    if (t->kernel)
+        next.clReleaseKernel(t->kernel);
+    if (t->program)
+        next.clReleaseProgram(t->program);
+    for (int side = FROM; side < SIDES; side++) {
+        if (t->images[side])
+            next.clReleaseMemObject(t->images[side]);
+        if (t->buffers[side])
+            next.clReleaseMemObject(t->buffers[side]);
+    }
+    if (t->queue)
+        next.clReleaseCommandQueue(t->queue);
+    if (t->context)
+        next.clReleaseContext(t->context);
+    for (int side = FROM; side < SIDES; side++) {
+        aligned_memory_free(&t->rows[side]);
+        aligned_memory_free(&t->words[side]);
+    }
+}
+
+/* As the transport gives the objects to the device. When a marker behind the device's commands is complete they are the
+ * host's again. (CL_MIGRATE_MEM_OBJECT_HOST is not asked for: PoCL 3.1 closes the gaps between rows with it.) */
+static void give_all(struct trial *t)
+{
+    const cl_mem all[] = {t->images[FROM], t->images[TO], t->buffers[FROM], t->buffers[TO]};
+    passed(t, next.clEnqueueMigrateMemObjects(t->queue, 4, all, 0, 0, NULL, NULL));
+}
+
+static bool take_all(struct trial *t)
+{
+    cl_event marker = NULL;
+    if (!passed(t, next.clEnqueueMarkerWithWaitList(t->queue, 0, NULL, &marker)))
+        return false;
+    passed(t, next.clFlush(t->queue));
+    passed(t, next.clWaitForEvents(1, &marker));
+    next.clReleaseEvent(marker);
+    return t->status == CL_SUCCESS;
+}
+
+static void fill(const struct trial *t, int side, unsigned value)
+{
+    memset(image_bytes(t, side), (int)value, IMAGE_BYTES);
+    memset(t->words[side].bytes, (int)value, BUFFER_BYTES);
+}
+
+/* Whether the texels are `texel`, the gaps between the rows `gap`, and the words of the buffer `word`. */
+static bool found(const struct trial *t, int side, unsigned texel, unsigned gap, uint32_t word)
+{
+    const unsigned char *row = image_bytes(t, side);
+    bool same = true;
+    for (int y = 0; y < HEIGHT; y++, row += PITCH)
+        for (int x = 0; x < PITCH && (x < WIDTH * TEXEL || y < HEIGHT - 1); x++)
+            same = same && row[x] == (x < WIDTH * TEXEL ? texel : gap);
+    for (int i = 0; i < BUFFER_BYTES; i += (int)sizeof(word))
+        same = same && memcmp((const char *)t->words[side].bytes + i, &word, sizeof(word)) == 0;
+    return same;
+}
+
+static uint32_t word_of(unsigned byte)
+{
+    return byte * 0x01010101u;
+}
+
+/* What the device fills stands in the host's memory. Refuses most devices, before a program is built for them. */
+static bool fills_in_place(struct trial *t)
+{
+    static const size_t origin[3] = {0, 0, 0}, region[3] = {WIDTH, HEIGHT, 1};
+    const cl_uint color[4] = {0x33, 0x33, 0x33, 0x33}, word = word_of(0x33);
+    fill(t, TO, 0x11);
+    give_all(t);
+    passed(t, next.clEnqueueFillImage(t->queue, t->images[TO], color, origin, region, 0, NULL, NULL));
+    passed(t, next.clEnqueueFillBuffer(t->queue, t->buffers[TO], &word, sizeof(word), 0, BUFFER_BYTES, 0, NULL, NULL));
+    if (!take_all(t))
+        return false;
+    return found(t, TO, 0x33, 0x11, word_of(0x33)) ||
+           refuse(t, "what the device writes to memory of the host is not there when its command is over");
+}
+
+static void set_arguments(struct trial *t)
+{
+    const cl_uint words = BUFFER_BYTES / sizeof(cl_uint);
+    for (cl_uint side = FROM; side < SIDES; side++) {
+        passed(t, next.clSetKernelArg(t->kernel, side, sizeof(cl_mem), &t->images[side]));
+        passed(t, next.clSetKernelArg(t->kernel, SIDES + side, sizeof(cl_mem), &t->buffers[side]));
+    }
+    passed(t, next.clSetKernelArg(t->kernel, 2 * SIDES, sizeof(words), &words));
+}
+
+/* Kernels see what the host has stored since the last ones, and the host what they have written. */
+static bool computes_in_place(struct trial *t, unsigned value)
+{
+    static const size_t texels[2] = {WIDTH, HEIGHT}; /* more than there are words */
+    fill(t, FROM, value);
+    fill(t, TO, 0x44);
+    give_all(t);
+    passed(t, next.clEnqueueNDRangeKernel(t->queue, t->kernel, 2, NULL, texels, NULL, 0, NULL, NULL));
+    if (!take_all(t))
+        return false;
+    return (found(t, FROM, value, value, word_of(value)) && found(t, TO, value + 1, 0x44, word_of(value) + 1)) ||
+           refuse(t, "kernels do not work in memory of the host");
+}
+
+static cl_uint references(const struct trial *t)
+{
+    cl_uint image = 0, buffer = 0;
+    next.clGetMemObjectInfo(t->images[TO], CL_MEM_REFERENCE_COUNT, sizeof(image), &image, NULL);
+    next.clGetMemObjectInfo(t->buffers[TO], CL_MEM_REFERENCE_COUNT, sizeof(buffer), &buffer, NULL);
+    return image == buffer ? image : 0;
+}
+
+/* The memory of an object can go when no command uses it any longer. The count of references has to tell when: commands
+ * count, and nothing else that lives for longer. */
+static bool counts_commands(struct trial *t)
+{
+    cl_int status;
+    if (references(t) != 1)
+        return refuse(t, "the driver does not tell when the last command that used an object is over");
+    cl_event gate = next.clCreateUserEvent(t->context, &status), done = NULL;
+    const cl_mem both[] = {t->images[TO], t->buffers[TO]};
+    if (passed(t, status))
+        passed(t, next.clEnqueueMigrateMemObjects(t->queue, 2, both, 0, 1, &gate, &done));
+    const bool counted = done && references(t) != 1;
+    if (gate)
+        passed(t, next.clSetUserEventStatus(gate, CL_COMPLETE));
+    passed(t, next.clFinish(t->queue));
+    if (done)
+        next.clReleaseEvent(done);
+    if (gate)
+        next.clReleaseEvent(gate);
+    if (t->status != CL_SUCCESS)
+        return false;
+    return counted || refuse(t, "the driver does not count commands among the references of an object");
+}
+
+static bool lacks_memory(cl_int status)
+{
+    return status == CL_OUT_OF_HOST_MEMORY || status == CL_OUT_OF_RESOURCES || status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+static struct host_memory try_device(cl_device_id device)
+{
+    struct trial t = {.device = device};
+    bool in_place = ask_device(&t) && open_trial(&t) && fills_in_place(&t) && build(&t);
+    if (in_place)
+        set_arguments(&t);
+    in_place = in_place && computes_in_place(&t, 0x55) && computes_in_place(&t, 0x66) && counts_commands(&t);
+    close_trial(&t);
+    return (struct host_memory){
+        .in_place = in_place,
+        .known = !lacks_memory(t.status),
+        .alignment = t.alignment,
+        .why = in_place ? "the device computes in the host's memory" : t.why,
+    };
+}
+
+/* ---- what is known ---- */
+
+enum { KNOWN_DEVICES = 64 };
+
+static struct {
+    cl_device_id device;
+    struct host_memory memory;
+} known[KNOWN_DEVICES]; /* guarded by `lock`, which is not held while a device is tried */
+static unsigned known_count;
+static os_mutex lock = OS_MUTEX_INIT;
+
+static bool look_up_locked(cl_device_id device, struct host_memory *memory)
+{
+    for (unsigned i = 0; i < known_count; i++) {
+        if (known[i].device != device)
+            continue;
+        *memory = known[i].memory;
+        return true;
+    }
+    return false;
+}
+
+/* Remembers a device. False: another thread was faster. More devices than there is room for are tried each time. */
+static bool remember(cl_device_id device, const struct host_memory *memory)
+{
+    struct host_memory before;
+    os_lock(&lock);
+    const bool fresh = !look_up_locked(device, &before);
+    if (fresh && known_count < KNOWN_DEVICES) {
+        known[known_count].device = device;
+        known[known_count++].memory = *memory;
+    }
+    os_unlock(&lock);
+    return fresh;
+}
+
+static void tell(cl_device_id device, const struct host_memory *memory)
+{
+    char name[128] = "";
+    next.clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name) - 1, name, NULL);
+    log_write(LOG_INFO, "device '%s': objects over memory of the host %s: %s", name,
+              memory->in_place ? "work in place" : "do not work in place", memory->why);
+}
+
+/* A part of a device is as the whole, and its handle may be another's later. */
+static cl_device_id whole_device(cl_device_id device)
+{
+    cl_device_id parent = NULL;
+    while (next.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL) == CL_SUCCESS && parent)
+        device = parent;
+    return device;
+}
+
+struct host_memory host_memory_of_device(cl_device_id device)
+{
+    struct host_memory memory;
+    device = whole_device(device);
+    os_lock(&lock);
+    const bool is_known = look_up_locked(device, &memory);
+    os_unlock(&lock);
+    if (is_known)
+        return memory;
+    memory = try_device(device);
+    if (memory.known && remember(device, &memory))
+        tell(device, &memory);
+    return memory;
+}
+
+struct host_memory host_memory_of_context(cl_context context)
+{
+    cl_device_id devices[64];
+    size_t size = 0;
+    struct host_memory all = {.in_place = true, .known = true, .alignment = 1, .why = "all devices compute in the host's memory"};
+    if (next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS || size == 0)
+        return (struct host_memory){.why = "the devices of the context are not known"};
+    for (size_t i = 0; i < size / sizeof(devices[0]) && all.in_place; i++) {
+        const struct host_memory one = host_memory_of_device(devices[i]);
+        const size_t alignment = one.alignment > all.alignment ? one.alignment : all.alignment;
+        if (!one.in_place)
+            all = one;
+        all.alignment = alignment;
+    }
+    return all;
+}

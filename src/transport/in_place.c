@@ -1,0 +1,417 @@
+#include "transport/in_place.h"
+
+#include "d3d/formats.h"
+#include "d3d/staging.h"
+#include "formats/image.h"
+#include "log.h"
+#include "transport/host_memory.h"
+#include "transport/pool.h"
+#include "transport/staged.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What a context keeps. */
+struct state {
+    struct staging_pool pool; /* the first member: staged.c knows it alone */
+    cl_context context;
+    atomic_bool moves;        /* a staging copy has not stayed in its place: no later object lies in one */
+};
+
+/* A memory object that commands still use, and its memory. */
+struct outliving {
+    cl_mem memory;              /* the last reference */
+    struct surface surface;     /* with the staging copy in which it lies, or none */
+    struct aligned_memory rows; /* or the rows */
+    struct outliving *after;
+};
+
+struct in_place {
+    struct staged staged;
+    struct state *state;
+    bool direct; /* the memory object lies in the staging copy, at staged.place; else in staged.rows */
+    struct outliving *outliving; /* owned; for the case that commands use the object for longer than the application */
+};
+
+static struct in_place *in_place(struct transfer *transfer)
+{
+    return (struct in_place *)transfer;
+}
+
+/* Of rows of ours. Whole pages: a device may have more to do with parts of them. */
+enum { ROWS_ALIGNMENT = 4096 };
+
+static void *open_state(cl_context context)
+{
+    struct state *state = calloc(1, sizeof(*state));
+    if (!state)
+        return NULL;
+    state->pool.lock = (os_mutex)OS_MUTEX_INIT;
+    state->context = context;
+    return state;
+}
+
+static void close_state(void *state)
+{
+    pool_close(&((struct state *)state)->pool);
+}
+
+/* ---- the place of a staging copy ---- */
+
+static bool same_place(const struct mapped_surface *a, const struct mapped_surface *b)
+{
+    return a->data == b->data && a->row_pitch == b->row_pitch && a->slice_pitch == b->slice_pitch;
+}
+
+/* Whether an object may lie in its staging copy at all. Without the check that objects are acquired, commands could come to
+ * one that is not mapped. */
+static bool may_be_direct(const struct in_place *t)
+{
+    const struct surface *surface = &t->staged.base.surface;
+    return setting_on(SETTING_STRICT) && !atomic_load(&t->state->moves) && !staged_is_plane(&t->staged) &&
+           !staged_converts(&t->staged) && surface->api->staging->stays(surface->device);
+}
+
+static bool find_place(struct staged *staged)
+{
+    if (!staged_map(staged))
+        return false;
+    staged->place = staged->mapped;
+    staged_unmap(staged);
+    return true;
+}
+
+/* Whether OpenCL takes the place for what it is. */
+static bool fits(const struct in_place *t, size_t alignment)
+{
+    const struct staged *staged = &t->staged;
+    const struct surface_desc *desc = &staged->base.surface.desc;
+    const struct mapped_surface *place = &staged->place;
+    if (desc->kind == SURFACE_BUFFER)
+        return (uintptr_t)place->data % alignment == 0;
+    const size_t texel = staged_row_bytes(staged) / desc->width;
+    if ((uintptr_t)place->data % texel || place->row_pitch % texel || place->row_pitch < staged_row_bytes(staged))
+        return false;
+    return desc->kind != SURFACE_IMAGE_3D ||
+           (place->slice_pitch % place->row_pitch == 0 && place->slice_pitch >= place->row_pitch * desc->height);
+}
+
+/* What fails here says nothing of the object: it has rows of ours then, and a staging copy with its first acquire. */
+static bool be_direct(struct in_place *t, size_t alignment)
+{
+    struct staged *staged = &t->staged;
+    if (!may_be_direct(t))
+        return false;
+    if (staged_need_copy(staged) && (staged->place.data || find_place(staged)) && fits(t, alignment))
+        return true;
+    staged->failed = staged->failed || !staged->place.data;
+    if (staged->failed && staged->base.surface.staging)
+        staged->base.surface.api->staging->unstage(&staged->base.surface);
+    staged->failed = false;
+    return false;
+}
+
+/* ---- creation ---- */
+
+static cl_mem create_image(const struct in_place *t, const struct transfer_request *request, cl_int *status)
+{
+    const struct surface_desc *desc = &request->surface.desc;
+    const bool deep = desc->kind == SURFACE_IMAGE_3D, emulated = t->staged.converter != NULL;
+    const cl_image_desc image = {
+        .image_type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+        .image_width = desc->width,
+        .image_height = desc->height,
+        .image_depth = deep ? desc->depth : 0,
+        .image_row_pitch = t->direct && !emulated ? t->staged.place.row_pitch : 0,
+        .image_slice_pitch = t->direct && deep && !emulated ? t->staged.place.slice_pitch : 0,
+    };
+    return image_create_over(request->context, request->flags, &desc->format->cl, &image,
+                             t->direct ? t->staged.place.data : t->staged.rows.bytes, status);
+}
+
+static cl_mem create_memory(const struct in_place *t, const struct transfer_request *request, cl_int *status)
+{
+    const struct surface_desc *desc = &request->surface.desc;
+    if (desc->kind != SURFACE_BUFFER)
+        return create_image(t, request, status);
+    return tier_formats()->clCreateBuffer(request->context, request->flags | CL_MEM_USE_HOST_PTR, desc->width,
+                                          t->direct ? t->staged.place.data : t->staged.rows.bytes, status);
+}
+
+static void destroy(struct transfer *transfer)
+{
+    struct staged *staged = staged_of(transfer);
+    staged_unmap(staged);
+    staged_drop(staged);
+    free(in_place(transfer)->outliving);
+    free(in_place(transfer));
+}
+
+/* Whether the host may do what has to be done to the texels. */
+static cl_int plan(struct staged *staged, const struct transfer_request *request, char *why)
+{
+    const struct surface_desc *desc = &request->surface.desc;
+    const struct converter *converter = NULL;
+    enum image_storage storage = STORED_AS_DECLARED;
+    cl_int status = CL_SUCCESS;
+    if (desc->kind != SURFACE_BUFFER)
+        status = image_storage_of(request->context, &desc->format->cl,
+                                  desc->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+                                  &storage, &converter);
+    if (status == CL_SUCCESS && storage == STORED_OTHERWISE)
+        status = CL_IMAGE_FORMAT_NOT_SUPPORTED;
+    if (status != CL_SUCCESS)
+        snprintf(why, TRANSPORT_WHY, "the device converts texels of %s", desc->format->name);
+    staged_plan(staged, converter);
+    return status;
+}
+
+static cl_int make(struct in_place *t, const struct transfer_request *request, size_t alignment, char *why)
+{
+    cl_int status = plan(&t->staged, request, why);
+    if (status != CL_SUCCESS)
+        return status;
+    t->direct = be_direct(t, alignment);
+    if (!t->direct)
+        staged_take_pooled(&t->staged);
+    t->staged.gives_rows = !t->direct;
+    if (!t->direct && !staged_need_rows(&t->staged, ROWS_ALIGNMENT)) {
+        snprintf(why, TRANSPORT_WHY, "no memory for the object's rows");
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    t->staged.base.memory = create_memory(t, request, &status);
+    log_write(LOG_DEBUG, "%s: the object's memory is %s", request->call,
+              t->direct ? "the staging copy's" : "rows beside the staging copy");
+    if (!t->staged.base.memory)
+        snprintf(why, TRANSPORT_WHY, "the OpenCL below makes no such object over memory of the host (%s)",
+                 cl_error_name(status));
+    return t->staged.base.memory ? CL_SUCCESS : status;
+}
+
+static struct in_place *new_in_place(void)
+{
+    struct in_place *t = calloc(1, sizeof(*t));
+    struct outliving *one = calloc(1, sizeof(*one));
+    if (t && one) {
+        t->outliving = one;
+        return t;
+    }
+    free(t);
+    free(one);
+    return NULL;
+}
+
+static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
+{
+    struct host_memory memory = {.why = "the object is made in a callback, where nobody may wait for a trial"};
+    if (!callback_runs_here())
+        memory = host_memory_of_context(request->context);
+    struct in_place *t = memory.in_place ? new_in_place() : NULL;
+    if (!t) {
+        snprintf(why, TRANSPORT_WHY, "%s", memory.in_place ? "no memory for the object's record" : memory.why);
+        return memory.in_place ? CL_OUT_OF_HOST_MEMORY : CL_INVALID_OPERATION;
+    }
+    t->staged.base = (struct transfer){.transport = &in_place_transport, .surface = request->surface};
+    t->state = request->state;
+    t->staged.pool = &t->state->pool;
+    const cl_int status = make(t, request, memory.alignment, why);
+    if (status == CL_SUCCESS)
+        *made = &t->staged.base;
+    else
+        destroy(&t->staged.base);
+    return status;
+}
+
+/* ---- what outlives its object ---- */
+
+static os_mutex outliving_lock = OS_MUTEX_INIT; /* guards the list */
+static struct outliving *outliving;
+static atomic_bool any_outliving;
+
+/* Commands of the device count as references. So do maps, but those that the application still has of an object which it has
+ * released are nobody's. */
+static bool in_use(cl_mem memory)
+{
+    cl_uint references = 0, maps = 0;
+    next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(references), &references, NULL);
+    next.clGetMemObjectInfo(memory, CL_MEM_MAP_COUNT, sizeof(maps), &maps, NULL);
+    return references > 1 + maps;
+}
+
+/* The same where a command that has just ended may count for a moment longer. */
+static bool still_in_use(cl_mem memory, int *milliseconds)
+{
+    bool used = in_use(memory);
+    for (; used && *milliseconds > 0 && !holds_possible() && !callback_runs_here(); --*milliseconds) {
+        sleep_shortly();
+        used = in_use(memory);
+    }
+    return used;
+}
+
+static void give_back(struct outliving *one)
+{
+    tier_formats()->clReleaseMemObject(one->memory);
+    if (one->surface.staging)
+        one->surface.api->staging->unstage(&one->surface);
+    aligned_memory_free(&one->rows);
+    free(one);
+}
+
+static bool outlive(struct transfer *transfer)
+{
+    struct in_place *t = in_place(transfer);
+    struct outliving *one = t->outliving;
+    int patience = 3;
+    if (!still_in_use(transfer->memory, &patience))
+        return false;
+    *one = (struct outliving){.memory = transfer->memory, .rows = t->staged.rows};
+    t->staged.rows = (struct aligned_memory){NULL, NULL};
+    if (t->direct) { /* it may stay mapped */
+        one->surface = transfer->surface;
+        one->surface.resource = NULL;
+        transfer->surface.staging = NULL;
+        t->staged.is_mapped = false;
+    }
+    t->outliving = NULL;
+    os_lock(&outliving_lock);
+    one->after = outliving;
+    outliving = one;
+    os_unlock(&outliving_lock);
+    atomic_store(&any_outliving, true);
+    return true;
+}
+
+/* Takes the list for the caller alone. */
+static struct outliving *take_outliving(void)
+{
+    os_lock(&outliving_lock);
+    struct outliving *list = outliving;
+    outliving = NULL;
+    atomic_store(&any_outliving, false);
+    os_unlock(&outliving_lock);
+    return list;
+}
+
+static void keep_outliving(struct outliving *one)
+{
+    os_lock(&outliving_lock);
+    one->after = outliving;
+    outliving = one;
+    atomic_store(&any_outliving, true);
+    os_unlock(&outliving_lock);
+}
+
+/* Nobody may come here again. */
+static void sweep(bool wait)
+{
+    int patience = wait ? 50 : 0;
+    struct outliving *list = atomic_load(&any_outliving) ? take_outliving() : NULL;
+    while (list) {
+        struct outliving *after = list->after;
+        if (still_in_use(list->memory, &patience))
+            keep_outliving(list);
+        else
+            give_back(list);
+        list = after;
+    }
+}
+
+/* ---- acquire ---- */
+
+/* The object's memory may be another's now, and the driver has no other for the object. */
+static bool has_moved(struct in_place *t)
+{
+    if (!t->direct || same_place(&t->staged.mapped, &t->staged.place))
+        return false;
+    if (!atomic_exchange(&t->state->moves, true))
+        log_write(LOG_ERROR,
+                  "Direct3D has mapped a staging copy at another place than before: objects that lie in one can't be "
+                  "acquired any more; make them anew, or set %s=host", setting_variable(SETTING_TRANSPORT));
+    return true;
+}
+
+static bool d3d_give(const struct handover *handover)
+{
+    bool moved = false;
+    if (!staged_d3d_give(handover))
+        return false;
+    for (cl_uint i = 0; i < handover->count; i++)
+        moved = has_moved(in_place(handover->transfers[i])) || moved;
+    if (moved) {
+        staged_undo(handover);
+        return false;
+    }
+    for (cl_uint i = 0; i < handover->count; i++)
+        if (!in_place(handover->transfers[i])->direct)
+            staged_copy_rows(staged_of(handover->transfers[i]), false);
+    return true;
+}
+
+enum { OBJECTS_AT_ONCE = 64 };
+
+/* Nothing moves: the command stands for the bytes that are there. It comes behind its wait list, and behind nothing else
+ * that is in an out-of-order queue. */
+static cl_int take_some(const struct handover *handover, cl_uint first, cl_uint count, cl_command_queue queue,
+                        cl_uint wait_count, const cl_event *wait, struct event_list *done)
+{
+    cl_mem memories[OBJECTS_AT_ONCE];
+    cl_event event = NULL;
+    for (cl_uint i = 0; i < count; i++)
+        memories[i] = handover->transfers[first + i]->memory;
+    if (!event_list_reserve(done, 1))
+        return CL_OUT_OF_HOST_MEMORY;
+    const cl_int status =
+        tier_formats()->clEnqueueMigrateMemObjects(queue, count, memories, 0, wait_count, wait, &event);
+    event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    return status;
+}
+
+static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                      struct event_list *done)
+{
+    cl_int status = CL_SUCCESS;
+    for (cl_uint first = 0; first < handover->count && status == CL_SUCCESS; first += OBJECTS_AT_ONCE) {
+        const cl_uint left = handover->count - first;
+        status = take_some(handover, first, left < OBJECTS_AT_ONCE ? left : OBJECTS_AT_ONCE, queue, wait_count, wait, done);
+    }
+    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++)
+        if (staged_of(handover->transfers[i])->converter)
+            image_overwritten(handover->transfers[i]->memory);
+    return status;
+}
+
+/* ---- release ---- */
+
+/* What the device has written is there when all commands before are over. */
+static cl_int cl_give(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                      struct event_list *done)
+{
+    cl_event event = NULL;
+    (void)handover;
+    if (!event_list_reserve(done, 1))
+        return CL_OUT_OF_HOST_MEMORY;
+    const cl_int status = tier_formats()->clEnqueueMarkerWithWaitList(queue, wait_count, wait, &event);
+    event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    return status;
+}
+
+const struct transport in_place_transport = {
+    .name = "in-place",
+    .title = "in place (OpenCL computes in the staging copy)",
+    .leaves_out_unwritten = true,
+    .open = open_state,
+    .close = close_state,
+    .free_state = free,
+    .create = create,
+    .destroy = destroy,
+    .outlive = outlive,
+    .sweep = sweep,
+    .d3d_give = d3d_give,
+    .cl_take = cl_take,
+    .cl_give = cl_give,
+    .d3d_take = staged_d3d_take,
+    .undo = staged_undo,
+};

@@ -1,0 +1,220 @@
+#include "transport/staged.h"
+
+#include "d3d/formats.h"
+#include "formats/image.h"
+#include "transport/pool.h"
+
+#include <string.h>
+
+bool staged_is_plane(const struct staged *staged)
+{
+    return staged->base.surface.desc.whole_level;
+}
+
+/* ---- rows ---- */
+
+static void widen(const void *converter, void *to, const void *from, size_t texels)
+{
+    texels_widen(converter, to, from, texels);
+}
+
+static void narrow(const void *converter, void *to, const void *from, size_t texels)
+{
+    texels_narrow(converter, to, from, texels);
+}
+
+void staged_plan(struct staged *staged, const struct converter *converter)
+{
+    struct surface *surface = &staged->base.surface;
+    staged->converter = converter;
+    if (!converter || !surface->api->staging->changes_rows)
+        return;
+    staged->change = (struct row_change){converter->wide_texel, converter, widen, narrow};
+    surface->change = &staged->change;
+}
+
+bool staged_converts(const struct staged *staged)
+{
+    return staged->converter && !staged->base.surface.change;
+}
+
+size_t staged_row_bytes(const struct staged *staged)
+{
+    const struct surface_desc *desc = &staged->base.surface.desc;
+    if (staged->converter)
+        return desc->width * staged->converter->wide_texel;
+    return (size_t)desc->width * (desc->format ? desc->format->texel_bytes : 1);
+}
+
+size_t staged_bytes(const struct staged *staged)
+{
+    const struct surface_desc *desc = &staged->base.surface.desc;
+    return staged_row_bytes(staged) * desc->height * desc->depth;
+}
+
+void staged_copy_rows(struct staged *staged, bool to_mapped)
+{
+    const struct surface_desc *desc = &staged->base.surface.desc;
+    const struct mapped_surface *mapped = &staged->mapped;
+    const size_t row = staged_row_bytes(staged);
+    char *ours = staged->rows.bytes;
+    for (size_t z = 0; z < desc->depth; z++) {
+        for (size_t y = 0; y < desc->height; y++, ours += row) {
+            char *theirs = (char *)mapped->data + z * mapped->slice_pitch + y * mapped->row_pitch;
+            if (!staged_converts(staged))
+                memcpy(to_mapped ? theirs : ours, to_mapped ? ours : theirs, row);
+            else if (to_mapped)
+                texels_narrow(staged->converter, theirs, ours, desc->width);
+            else
+                texels_widen(staged->converter, ours, theirs, desc->width);
+        }
+    }
+}
+
+/* ---- the staging copy ---- */
+
+bool staged_take_pooled(struct staged *staged)
+{
+    struct pooled wanted = {.surface = staged->base.surface};
+    if (!pool_take(staged->pool, &wanted))
+        return false;
+    staged->base.surface.staging = wanted.surface.staging;
+    staged->place = wanted.place;
+    if (!staged->rows.bytes)
+        staged->rows = wanted.memory;
+    else
+        aligned_memory_free(&wanted.memory);
+    return true;
+}
+
+bool staged_need_copy(struct staged *staged)
+{
+    struct surface *surface = &staged->base.surface;
+    return surface->staging || staged_take_pooled(staged) || surface->api->staging->stage(surface);
+}
+
+bool staged_need_rows(struct staged *staged, size_t alignment)
+{
+    if (!staged->rows.bytes)
+        staged->rows = aligned_memory_make(staged_bytes(staged), alignment);
+    return staged->rows.bytes != NULL;
+}
+
+void staged_drop(struct staged *staged)
+{
+    struct surface *surface = &staged->base.surface;
+    struct pooled given = {*surface, staged->place, staged->rows};
+    if (surface->staging && !staged->failed && surface->api->staging->staging_serves_alike(surface)) {
+        pool_give(staged->pool, &given);
+    } else {
+        if (surface->staging)
+            surface->api->staging->unstage(surface);
+        aligned_memory_free(&staged->rows);
+    }
+    surface->staging = NULL;
+    staged->rows = (struct aligned_memory){NULL, NULL};
+}
+
+bool staged_fetch(struct staged *staged)
+{
+    const bool done = staged_need_copy(staged) && staged->base.surface.api->staging->fetch(&staged->base.surface);
+    staged->failed = staged->failed || !done;
+    return done;
+}
+
+bool staged_map(struct staged *staged)
+{
+    staged->is_mapped = staged->base.surface.api->staging->map(&staged->base.surface, &staged->mapped);
+    staged->failed = staged->failed || !staged->is_mapped;
+    return staged->is_mapped;
+}
+
+void staged_unmap(struct staged *staged)
+{
+    if (staged->is_mapped)
+        staged->base.surface.api->staging->unmap(&staged->base.surface);
+    staged->is_mapped = false;
+}
+
+/* ---- Direct3D gives ---- */
+
+static void begin(const struct d3d_api *api)
+{
+    if (api->staging->begin)
+        api->staging->begin();
+}
+
+static bool end(const struct d3d_api *api)
+{
+    return !api->staging->end || api->staging->end();
+}
+
+void staged_undo(const struct handover *handover)
+{
+    for (cl_uint i = 0; i < handover->count; i++)
+        staged_unmap(staged_of(handover->transfers[i]));
+}
+
+/* All copies are queued before the first is waited for. */
+static bool fetch_and_map(const struct handover *handover)
+{
+    for (cl_uint i = 0; i < handover->count; i++)
+        if (!staged_fetch(staged_of(handover->transfers[i])))
+            return false;
+    for (cl_uint i = 0; i < handover->count; i++)
+        if (!staged_map(staged_of(handover->transfers[i])))
+            return false;
+    return true;
+}
+
+bool staged_d3d_give(const struct handover *handover)
+{
+    begin(handover->api);
+    const bool mapped = fetch_and_map(handover), done = end(handover->api) && mapped;
+    if (!done)
+        staged_undo(handover);
+    return done;
+}
+
+/* ---- Direct3D takes ---- */
+
+static bool store(struct staged *staged)
+{
+    staged->is_mapped = false;
+    return staged->base.surface.api->staging->store(&staged->base.surface);
+}
+
+/* Two planes of one slice may be stored by two threads. Each store reads the other plane and writes both, since
+ * Direct3D 10 and 11 copy no single plane: one at a time. */
+static bool store_plane(struct staged *staged)
+{
+    const struct staging_ops *staging = staged->base.surface.api->staging;
+    staging->enter(&staged->base.surface);
+    staged_unmap(staged);
+    const bool mapped = staged_fetch(staged) && staged_map(staged);
+    if (mapped)
+        staged_copy_rows(staged, true);
+    const bool done = mapped && store(staged);
+    staging->leave(&staged->base.surface);
+    return done;
+}
+
+static bool store_all_but_planes(struct staged *staged)
+{
+    if (staged->gives_rows)
+        staged_copy_rows(staged, true);
+    return store(staged);
+}
+
+bool staged_d3d_take(const struct handover *handover)
+{
+    bool all = true;
+    begin(handover->api);
+    for (cl_uint i = 0; i < handover->count; i++) {
+        struct staged *staged = staged_of(handover->transfers[i]);
+        const bool done = staged_is_plane(staged) ? store_plane(staged) : store_all_but_planes(staged);
+        staged->failed = staged->failed || !done;
+        all = all && done;
+    }
+    return end(handover->api) && all;
+}

@@ -1,0 +1,276 @@
+/* Objects that lie in the staging copy or beside it (transport/in_place.c): which devices they are for, what an application
+ * sees of them, and what becomes of one whose memory moves, or is still in use when the application has released it. What
+ * CLD3D_TEST_IN_PLACE says is expected of the driver. The data tests go this way too. */
+#include "sharing.h"
+
+static char log_path[] = "/tmp/cld3d-in-place-XXXXXX";
+
+static bool logged(const char *text)
+{
+    char line[1024];
+    bool found = false;
+    FILE *file = fopen(log_path, "r");
+    while (file && fgets(line, sizeof(line), file))
+        found = found || strstr(line, text);
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static bool in_place(void)
+{
+    const char *expected = getenv("CLD3D_TEST_IN_PLACE");
+    return expected && strcmp(expected, "1") == 0;
+}
+
+static bool over_copies(void)
+{
+    return getenv("CLD3D_TEST_COPIES") != NULL;
+}
+
+/* ---- which devices ---- */
+
+SHARING_CASE(chosen, 0)
+{
+    struct shared all[KINDS];
+    fake_d3d_stays(true);
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++)
+        CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 20 + (unsigned)kind));
+    shared_close_all(all);
+    CHECK_INT(logged("objects over memory of the host work in place"), in_place() && !over_copies());
+    CHECK_INT(logged("objects over memory of the host do not work in place"), !in_place() || over_copies());
+    CHECK_INT(logged("the object's transport: in place"), in_place() && !over_copies());
+    CHECK_INT(logged("the object's transport: host"), !in_place() || over_copies());
+}
+
+static void again(const char *copies)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_COPIES_LAYER");
+    if (over_copies()) {
+        SKIP("runs the case before");
+        return;
+    }
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
+        return;
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv("CLD3D_TEST_COPIES", copies);
+    CHECK_INT(run_again("chosen", "OPENCL_LAYERS", layers), 2);
+    test_setenv("CLD3D_TEST_COPIES", NULL);
+}
+
+static void copies_images(void)
+{
+    again("images");
+}
+
+static void copies_buffers(void)
+{
+    again("buffers");
+}
+
+/* ---- what is seen ---- */
+
+static void check_mem(cl_mem object, cl_mem_flags flags, size_t size)
+{
+    cl_mem_flags shown = 0;
+    size_t bytes = 0;
+    void *host = &bytes;
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof(shown), &shown, NULL), CL_SUCCESS);
+    CHECK_INT(shown, flags);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_HOST_PTR, sizeof(host), &host, NULL), CL_SUCCESS);
+    CHECK(host == NULL);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL), CL_SUCCESS);
+    CHECK_INT(bytes, size);
+}
+
+static void check_image(const struct shared *shared)
+{
+    size_t row = 0, slice = 1;
+    const size_t *region = kind_region(shared->kind);
+    CHECK_INT(clGetImageInfo(shared->object, CL_IMAGE_ROW_PITCH, sizeof(row), &row, NULL), CL_SUCCESS);
+    CHECK_INT(row, region[0] * 4);
+    CHECK_INT(clGetImageInfo(shared->object, CL_IMAGE_SLICE_PITCH, sizeof(slice), &slice, NULL), CL_SUCCESS);
+    CHECK_INT(slice, shared->kind == KIND_3D ? region[0] * region[1] * 4 : 0);
+}
+
+/* A part of a buffer inherits nothing that its parent does not show. */
+static void check_part(const struct rig *rig, const struct shared *shared)
+{
+    const cl_buffer_region region = {0, 64};
+    unsigned char bytes[64], expected[SHARED_BYTES];
+    cl_int status;
+    cl_mem part = clCreateSubBuffer(shared->object, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    check_mem(part, CL_MEM_READ_WRITE, 64);
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+    rig_pattern(expected, sizeof(expected), 1);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, part, CL_TRUE, 0, sizeof(bytes), bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_MEM(bytes, expected, sizeof(bytes));
+    CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+}
+
+SHARING_CASE(seen, 0)
+{
+    struct shared all[KINDS];
+    fake_d3d_stays(true);
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        check_mem(all[kind].object, CL_MEM_READ_WRITE, SHARED_BYTES);
+        if (kind != KIND_BUFFER)
+            check_image(&all[kind]);
+    }
+    check_part(rig, &all[KIND_BUFFER]);
+    shared_close_all(all);
+}
+
+/* ---- no copy of OpenCL's ---- */
+
+/* While an object is mapped for the application it is where Direct3D has mapped it: the bytes are there once. */
+SHARING_CASE(one_copy, 0)
+{
+    struct shared shared;
+    cl_int status;
+    size_t pitch = 0;
+    if (!in_place() || over_copies()) {
+        SKIP("the device does not compute in the host's memory");
+        return;
+    }
+    fake_d3d_stays(true);
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    void *rows = clEnqueueMapImage(rig->queue, shared.object, CL_TRUE, CL_MAP_READ, no_origin(), kind_region(KIND_2D),
+                                   &pitch, NULL, 0, NULL, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK(rows != NULL && pitch > kind_region(KIND_2D)[0] * 4); /* the fake's pitches have gaps */
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, shared.object, rows, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* ---- memory that moves ---- */
+
+/* Direct3D breaks what it is known for. Nothing is lost, and a new object works. */
+SHARING_CASE(moved, 0)
+{
+    struct shared shared;
+    cl_event event = NULL;
+    cl_int status;
+    if (!in_place() || over_copies()) {
+        SKIP("the device does not compute in the host's memory");
+        return;
+    }
+    fake_d3d_stays(true);
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK(round_trip(rig, &shared, 1, 2));
+    fake_d3d_move();
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(rig_event_status(event), CL_OUT_OF_RESOURCES);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK(logged("mapped a staging copy at another place"));
+    CHECK_INT(acquire_one(rig, shared.object), CL_OUT_OF_RESOURCES);
+    CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+    CHECK(d3d_has(rig, &shared, 2));
+    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+    shared.object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, KIND_2D, shared.resource, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 2, 3));
+    fake_d3d_move();
+    CHECK(round_trip(rig, &shared, 3, 4));
+    shared_close(&shared);
+}
+
+/* A Direct3D that is not known to leave maps in their place moves them as it likes. */
+SHARING_CASE(moving, 0)
+{
+    struct shared all[KINDS];
+    fake_d3d_stays(false);
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (unsigned i = 0; i < 4; i++)
+            CHECK(round_trip(rig, &all[kind], i ? 10 * i + (unsigned)kind : 1 + (unsigned)kind,
+                             10 * (i + 1) + (unsigned)kind));
+    shared_close_all(all);
+}
+
+/* ---- memory in use ---- */
+
+/* The application's last reference goes while a command waits that will write to the object. Its memory stays until then, and
+ * no longer. */
+static void released_in_use(struct rig *rig, enum kind kind)
+{
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    if (!shared_open(rig, kind, 1, &shared))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 9);
+    cl_event user = user_event(rig->context);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+    shared.object = NULL;
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    queue_wait(rig->queue);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 1));
+    shared_close(&shared);
+}
+
+SHARING_CASE(in_use, 0)
+{
+    for (int stays = 0; stays < 2; stays++) {
+        fake_d3d_stays(stays);
+        for (int kind = 0; kind < KINDS; kind++)
+            released_in_use(rig, (enum kind)kind);
+    }
+}
+
+/* The next object has the staging copy of the one before, and nobody else's bytes. */
+SHARING_CASE(anew, 0)
+{
+    for (int stays = 0; stays < 2; stays++) {
+        fake_d3d_stays(stays);
+        for (unsigned i = 0; i < 6; i++) {
+            struct shared all[KINDS];
+            if (!shared_open_all(rig, 1 + i, all))
+                return;
+            for (int kind = 0; kind < KINDS; kind++)
+                CHECK(round_trip(rig, &all[kind], 1 + i + (unsigned)kind, 40 + i));
+            shared_close_all(all);
+        }
+    }
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("chosen for devices that compute in the host's memory", chosen),
+    {"not for a driver with images of its own", copies_images},
+    {"not for a driver with buffers of its own", copies_buffers},
+    SHARING_TESTS("an application sees nothing of the memory", seen),
+    SHARING_TESTS("the bytes are there once", one_copy),
+    SHARING_TESTS("memory that has moved against all knowledge", moved),
+    SHARING_TESTS("memory that moves with each map", moving),
+    SHARING_TESTS("an object that is released while a command waits", in_use),
+    SHARING_TESTS("objects made anew", anew),
+};
+
+struct tap_case tap_case;
+
+int main(int argc, char **argv)
+{
+    const int file = mkstemp(log_path);
+    if (file >= 0)
+        close(file);
+    test_setenv("CLD3D_LOG", "info");
+    test_setenv("CLD3D_LOG_FILE", log_path);
+    const int status = tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+    remove(log_path);
+    return status;
+}
