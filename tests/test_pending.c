@@ -27,6 +27,14 @@ static void forget_calls(void)
 #endif
 }
 
+/* What a queue is made with to be out of order, where the device has such. */
+static cl_command_queue_properties out_of_order(const struct rig *rig)
+{
+    cl_command_queue_properties properties = 0;
+    CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL), CL_SUCCESS);
+    return properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+}
+
 /* The bytes of the acquire are on their way when the object goes: what they are read from stays until they are through. */
 SHARING_CASE(acquire_pending, 0)
 {
@@ -85,6 +93,35 @@ SHARING_CASE(acquire_behind_failed_release, 0)
     const cl_event events[] = {first, second, released, acquired};
     for (int i = 0; i < 4; i++)
         CHECK_INT(clReleaseEvent(events[i]), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* Nor is it taken for one whose wait list has ended well, if that failed before the release was over. Which thread goes on with
+ * the acquire differs from time to time. */
+SHARING_CASE(acquire_with_failed_list, 0)
+{
+    enum { TIMES = 20 };
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_command_queue second = make_queue(rig, rig->context, 0), third = make_queue(rig, rig->context, out_of_order(rig));
+    for (int i = 0; i < TIMES; i++) {
+        cl_event first = user_event(rig->context), fails = user_event(rig->context), acquired = NULL;
+        CHECK_INT(rig->acquire(third, 1, &shared.object, 1, &first, NULL), CL_SUCCESS);
+        CHECK_INT(rig->release(second, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(rig->acquire(third, 1, &shared.object, 1, &fails, &acquired), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(fails, -5), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(first, CL_COMPLETE), CL_SUCCESS);
+        clWaitForEvents(1, &acquired);
+        CHECK_INT(rig_event_status(acquired), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+        const cl_event events[] = {first, fails, acquired};
+        for (int e = 0; e < 3; e++)
+            CHECK_INT(clReleaseEvent(events[e]), CL_SUCCESS);
+    }
+    CHECK(round_trip(rig, &shared, 1, 2));
+    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(third), CL_SUCCESS);
     shared_close(&shared);
 }
 
@@ -458,6 +495,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("pending: an acquire", acquire_pending),
     SHARING_TESTS("pending: an acquire that fails", acquire_fails_later),
     SHARING_TESTS("pending: an acquire behind a release that fails", acquire_behind_failed_release),
+    SHARING_TESTS("pending: an acquire whose wait list fails behind a release", acquire_with_failed_list),
     SHARING_TESTS("pending: an acquire's bytes", released_at_once),
     SHARING_TESTS("pending: a release", release_pending),
     SHARING_TESTS("pending: a whole cycle", cycle_pending),

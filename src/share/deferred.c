@@ -503,7 +503,8 @@ static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
 static bool ask_to_tell(struct deferred *d, cl_event event)
 {
     cl_int status;
-    if (callback_tells(event, &status))
+    if (callback_tells(event, &status) ||
+        (context_has(d->command.queue->context, QUIRK_POCL_TELLS) && event_status(event) <= CL_COMPLETE))
         return false;
     os_lock(&registry_lock);
     d->told_by = event;

@@ -29,6 +29,9 @@ static const struct {
     [QUIRK_POCL_HALF] = {"pocl-half", POCL, {0, 0},
                          "half floats of images with one channel are taken for whole numbers: such images are emulated "
                          "(formats/carrier.c)"},
+    [QUIRK_POCL_TELLS] = {"pocl-tells", POCL, {0, 0},
+                          "a callback for an event that has failed already comes as if it had ended well: events that are over are "
+                          "asked (share/deferred.c)"},
 };
 
 /* "OpenCL 3.0 PoCL 3.1+debian ...": the driver's own version stands behind its name. {0, 0} if there is none. */

@@ -12,6 +12,7 @@ enum quirk {
     QUIRK_POCL_ORDER,
     QUIRK_POCL_ENDS,
     QUIRK_POCL_HALF,
+    QUIRK_POCL_TELLS,
     QUIRKS
 };
 
