@@ -221,7 +221,54 @@ SHARING_CASE(maps_alone, RIG_OUT_OF_ORDER)
         CHECK_INT(clReleaseMemObject(images[i]), CL_SUCCESS);
 }
 
+/* ---- events that nobody asked for ---- */
+
+enum { FORGOTTEN = 32 };
+
+/* Commands that a user event holds, whose events the program does not want. */
+static void forget_commands(const struct rig *rig, cl_mem image)
+{
+    static unsigned char bytes[2 * TEXELS];
+    const size_t region[3] = {WIDTH, HEIGHT, 1};
+    cl_event held = user_event(rig->context);
+    for (int i = 0; i < FORGOTTEN; i++)
+        CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_FALSE, no_origin(), region, 0, 0, bytes, 1, &held, NULL),
+                  CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(held, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+}
+
+static void check_marker(cl_event marker, cl_command_queue queue)
+{
+    cl_command_type type = 0;
+    cl_command_queue of = NULL;
+    CHECK_INT(clGetEventInfo(marker, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
+    CHECK_INT(type, CL_COMMAND_MARKER);
+    CHECK_INT(clGetEventInfo(marker, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL), CL_SUCCESS);
+    CHECK(of == queue);
+}
+
+/* Drivers make later events at the addresses of those that are gone. Nothing of these is known any more. */
+SHARING_CASE(forgotten_events, 0)
+{
+    cl_mem image = make_image(rig);
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    cl_event markers[4 * FORGOTTEN] = {NULL};
+    forget_commands(rig, image);
+    for (int i = 0; i < 4 * FORGOTTEN; i++)
+        if (CHECK_INT(clEnqueueMarkerWithWaitList(other, 0, NULL, &markers[i]), CL_SUCCESS))
+            check_marker(markers[i], other);
+    CHECK_INT(clFinish(other), CL_SUCCESS);
+    for (int i = 0; i < 4 * FORGOTTEN; i++)
+        if (markers[i])
+            CHECK_INT(clReleaseEvent(markers[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
 static const struct tap_test tests[] = {
+    SHARING_TESTS("an event has nothing of another that was at its address", forgotten_events),
     SHARING_TESTS("out of order: maps wait for no command that they are not told to wait for", maps_alone),
     {"over a layer that fails and waits", again},
     SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right", no_memory),

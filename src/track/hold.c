@@ -342,10 +342,19 @@ static bool name_locked(struct hold *hold, cl_event event, struct record **stale
     return true;
 }
 
+/* The conversion of images follows the events that it gives until the application releases them, and it never has this one. A
+ * later event at the same address must not be taken for it. */
+static void forget_slot(const struct hold *hold)
+{
+    if (hold->slot)
+        registry_forget(RECORD_EVENT, hold->slot);
+}
+
 void hold_end(struct hold *hold, cl_int status, cl_event event)
 {
     if (!hold)
         return;
+    forget_slot(hold);
     cl_event ours = event ? event : hold->slot;
     struct record *stale = NULL;
     if (status != CL_SUCCESS || (event && below()->clRetainEvent(event) != CL_SUCCESS))
