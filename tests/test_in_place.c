@@ -154,6 +154,34 @@ SHARING_CASE(one_copy, 0)
     shared_close(&shared);
 }
 
+/* Maps are aligned as a heap's memory, buffers as kernels want them: it lies in the staging copy all the same. */
+SHARING_CASE(aligned, 0)
+{
+    struct shared shared;
+    cl_uint bits = 0;
+    cl_int status;
+    char text[128];
+    if (!in_place() || over_copies()) {
+        SKIP("the device does not compute in the host's memory");
+        return;
+    }
+    fake_d3d_stays(true);
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    snprintf(text, sizeof(text), "clCreateFromD3D%dBufferKHR: the object's memory is the staging copy's", rig->api->version);
+    CHECK(logged(text));
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    void *bytes = clEnqueueMapBuffer(rig->queue, shared.object, CL_TRUE, CL_MAP_READ, 0, SHARED_BYTES, 0, NULL, NULL,
+                                     &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL), CL_SUCCESS);
+    CHECK_INT((uintptr_t)bytes % (bits / 8), 0);
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, shared.object, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+}
+
 /* ---- memory that moves ---- */
 
 /* Direct3D breaks what it is known for. Nothing is lost, and a new object works. */
@@ -255,6 +283,7 @@ static const struct tap_test tests[] = {
     {"not for a driver with buffers of its own", copies_buffers},
     SHARING_TESTS("an application sees nothing of the memory", seen),
     SHARING_TESTS("the bytes are there once", one_copy),
+    SHARING_TESTS("a buffer is aligned for kernels", aligned),
     SHARING_TESTS("memory that has moved against all knowledge", moved),
     SHARING_TESTS("memory that moves with each map", moving),
     SHARING_TESTS("an object that is released while a command waits", in_use),
@@ -268,7 +297,7 @@ int main(int argc, char **argv)
     const int file = mkstemp(log_path);
     if (file >= 0)
         close(file);
-    test_setenv("CLD3D_LOG", "info");
+    test_setenv("CLD3D_LOG", "debug");
     test_setenv("CLD3D_LOG_FILE", log_path);
     const int status = tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
     remove(log_path);

@@ -22,9 +22,11 @@ _Static_assert((int)D3D10_USAGE_IMMUTABLE == (int)D3D11_USAGE_IMMUTABLE &&
                    (int)D3D10_CREATE_DEVICE_SINGLETHREADED == (int)D3D11_CREATE_DEVICE_SINGLETHREADED,
                "the values of Direct3D 10 and 11 are the same");
 
-static void copy(void *device, void *to, UINT to_subresource, void *from, UINT from_subresource)
+static void copy(void *device, void *to, UINT to_subresource, UINT to_x, void *from, UINT from_subresource,
+                 const D3D11_BOX *part)
 {
-    ID3D10Device_CopySubresourceRegion((ID3D10Device *)device, to, to_subresource, 0, 0, 0, from, from_subresource, NULL);
+    ID3D10Device_CopySubresourceRegion((ID3D10Device *)device, to, to_subresource, to_x, 0, 0, from, from_subresource,
+                                       (const D3D10_BOX *)part);
 }
 
 static HRESULT map_level(void *device, const struct surface_desc *desc, void *resource, UINT subresource, D3D11_MAP mode,

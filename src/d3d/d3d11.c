@@ -12,10 +12,11 @@ static ID3D11DeviceContext *context_of(void *device)
     return context;
 }
 
-static void copy(void *device, void *to, UINT to_subresource, void *from, UINT from_subresource)
+static void copy(void *device, void *to, UINT to_subresource, UINT to_x, void *from, UINT from_subresource,
+                 const D3D11_BOX *part)
 {
     ID3D11DeviceContext *context = context_of(device);
-    ID3D11DeviceContext_CopySubresourceRegion(context, to, to_subresource, 0, 0, 0, from, from_subresource, NULL);
+    ID3D11DeviceContext_CopySubresourceRegion(context, to, to_subresource, to_x, 0, 0, from, from_subresource, part);
     com_release(context);
 }
 

@@ -93,7 +93,7 @@ bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface)
     const UINT width = dxgi_staging_width(desc), height = dxgi_staging_height(desc);
     const DXGI_FORMAT format = desc->format ? (DXGI_FORMAT)desc->format->code : DXGI_FORMAT_UNKNOWN;
     if (desc->kind == SURFACE_BUFFER) {
-        const D3D11_BUFFER_DESC d = {.ByteWidth = width, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
+        const D3D11_BUFFER_DESC d = {.ByteWidth = width + surface->staging_room, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
         return check(calls, "CreateBuffer (staging)", calls->create_buffer(surface->device, &d, &surface->staging));
     }
     if (desc->kind == SURFACE_IMAGE_2D) {
@@ -109,7 +109,8 @@ bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface)
 
 bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface)
 {
-    calls->copy(surface->device, surface->staging, 0, surface->resource, surface->desc.subresource);
+    calls->copy(surface->device, surface->staging, 0, surface->staging_offset, surface->resource,
+                surface->desc.subresource, NULL);
     /* A copy reports nothing; the loss of the device is seen here or by the map that waits for the copy. */
     return check(calls, "CopySubresourceRegion", calls->removed_reason(surface->device));
 }
@@ -120,7 +121,7 @@ bool d3d1x_map(const struct d3d1x_calls *calls, struct surface *surface, struct 
     if (!check(calls, "Map (staging)",
                calls->map(surface->device, &surface->desc, surface->staging, 0, D3D11_MAP_READ_WRITE, &level)))
         return false;
-    *mapped = dxgi_mapped_plane(&surface->desc, level.data, level.row_pitch, level.depth_pitch);
+    *mapped = dxgi_mapped_plane(&surface->desc, (char *)level.data + surface->staging_offset, level.row_pitch, level.depth_pitch);
     return true;
 }
 
@@ -140,7 +141,7 @@ static bool store_dynamic(const struct d3d1x_calls *calls, struct surface *surfa
         check(calls, "Map (dynamic resource)",
               calls->map(surface->device, desc, surface->resource, desc->subresource, D3D11_MAP_WRITE_DISCARD, &to));
     if (mapped) {
-        dxgi_copy_level(desc, to.data, to.row_pitch, to.depth_pitch, from.data, from.row_pitch, from.depth_pitch);
+        dxgi_copy_level(desc, to.data, to.row_pitch, to.depth_pitch, (char *)from.data + surface->staging_offset, from.row_pitch, from.depth_pitch);
         calls->unmap(surface->device, desc, surface->resource, desc->subresource);
     }
     calls->unmap(surface->device, desc, surface->staging, 0);
@@ -149,12 +150,14 @@ static bool store_dynamic(const struct d3d1x_calls *calls, struct surface *surfa
 
 bool d3d1x_store(const struct d3d1x_calls *calls, struct surface *surface)
 {
+    const D3D11_BOX part = {surface->staging_offset, 0, 0, surface->staging_offset + surface->desc.width, 1, 1};
     bool done = true;
     d3d1x_unmap(calls, surface);
     if (surface->desc.dynamic)
         done = store_dynamic(calls, surface);
     else
-        calls->copy(surface->device, surface->resource, surface->desc.subresource, surface->staging, 0);
+        calls->copy(surface->device, surface->resource, surface->desc.subresource, 0, surface->staging, 0,
+                    surface->staging_room ? &part : NULL);
     calls->flush(surface->device);
     return done && check(calls, "CopySubresourceRegion", calls->removed_reason(surface->device));
 }

@@ -32,7 +32,9 @@ struct d3d1x_calls {
     HRESULT (*create_texture2d)(void *device, const D3D11_TEXTURE2D_DESC *desc, void **texture);
     HRESULT (*create_texture3d)(void *device, const D3D11_TEXTURE3D_DESC *desc, void **texture);
 
-    void (*copy)(void *device, void *to, UINT to_subresource, void *from, UINT from_subresource);
+    /* `part`: of the source; NULL: all of it. */
+    void (*copy)(void *device, void *to, UINT to_subresource, UINT to_x, void *from, UINT from_subresource,
+                 const D3D11_BOX *part);
     HRESULT (*map)(void *device, const struct surface_desc *desc, void *resource, UINT subresource, D3D11_MAP mode,
                    struct d3d1x_level *level);
     void (*unmap)(void *device, const struct surface_desc *desc, void *resource, UINT subresource);

@@ -74,12 +74,18 @@ static bool may_be_direct(const struct in_place *t)
            !staged_converts(&t->staged) && surface->api->staging->stays(surface->device);
 }
 
+/* A buffer begins where its device wants it to, for which its staging copy has room. */
 static bool find_place(struct staged *staged)
 {
+    struct surface *surface = &staged->base.surface;
     if (!staged_map(staged))
         return false;
     staged->place = staged->mapped;
     staged_unmap(staged);
+    if (surface->staging_room) {
+        surface->staging_offset = (uint32_t)(-(uintptr_t)staged->place.data % surface->staging_room);
+        staged->place.data = (char *)staged->place.data + surface->staging_offset;
+    }
     return true;
 }
 
@@ -104,9 +110,13 @@ static bool be_direct(struct in_place *t, size_t alignment)
     struct staged *staged = &t->staged;
     if (!may_be_direct(t))
         return false;
+    if (staged->base.surface.desc.kind == SURFACE_BUFFER && staged->base.surface.desc.width <= UINT32_MAX - alignment)
+        staged->base.surface.staging_room = (uint32_t)alignment;
     if (staged_need_copy(staged) && (staged->place.data || find_place(staged)) && fits(t, alignment))
         return true;
     staged->failed = staged->failed || !staged->place.data;
+    if (!staged->base.surface.staging)
+        staged->base.surface.staging_room = 0;
     if (staged->failed && staged->base.surface.staging)
         staged->base.surface.api->staging->unstage(&staged->base.surface);
     staged->failed = false;

@@ -4,6 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PLACE_SHIFT = 16 }; /* of places, from where their memory begins */
+
+static void free_place(struct fake_subresource *sub)
+{
+    if (sub->place.base)
+        free(sub->place.base - PLACE_SHIFT);
+    sub->place.base = NULL;
+}
+
 static unsigned mip_size(unsigned size, unsigned mip)
 {
     return size >> mip ? size >> mip : 1;
@@ -106,7 +115,7 @@ void fake_store_release(struct fake_store *store)
     for (i = 0; store->subresources && i < store->count; i++) {
         if (store->subresources[i].map != store->subresources[i].place.base)
             free(store->subresources[i].map);
-        free(store->subresources[i].place.base);
+        free_place(&store->subresources[i]);
     }
     free(store->subresources);
     free(store->bytes);
@@ -149,14 +158,17 @@ static bool find_place(struct fake_store *store, unsigned subresource, const cha
             fake_violation("%s: somebody wrote to a subresource that was not mapped", method);
         return true;
     }
-    free(sub->place.base);
+    free_place(sub);
     choose_pitches(store, sub, &sub->place);
     sub->place.slice = sub->place.pitch * fake_format_rows(store->desc.format, sub->height);
     sub->place_moves = fake_knob_moves();
     sub->place_size = fake_format_extent(store->desc.format, sub->width, sub->height, sub->depth, sub->place.pitch,
                                          sub->place.slice);
-    sub->place.base = posix_memalign(&memory, 256, sub->place_size) ? NULL : memory;
-    return sub->place.base != NULL;
+    /* Aligned as memory of a heap often is, and to no more. */
+    if (posix_memalign(&memory, 256, PLACE_SHIFT + sub->place_size))
+        return false;
+    sub->place.base = (unsigned char *)memory + PLACE_SHIFT;
+    return true;
 }
 
 bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes,
