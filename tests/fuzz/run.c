@@ -273,12 +273,29 @@ const cl_event *call_waits(const struct call *call)
     return call->wait_count ? call->waits : NULL;
 }
 
+/* An event tells of its own command, not of another that had its address. */
+static void check_origin(const struct call *call)
+{
+    const struct world *world = &call->run->world;
+    cl_command_queue queue = NULL;
+    cl_context context = NULL;
+    expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL), CL_SUCCESS,
+           CL_SUCCESS);
+    expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS,
+           CL_SUCCESS);
+    if (queue != world->queues[call->queue] || context != world->rig.context)
+        fuzz_fail("an event tells of another queue", "the event of %s is of queue %p and context %p", call->name,
+                  (void *)queue, (void *)context);
+}
+
 int call_succeed(struct call *call)
 {
     struct run *run = call->run;
     const int number = run->model.node_count;
     if (call->place && !call->event)
         fuzz_fail("a call gives no event", "%s gives no event", call->name);
+    if (call->event)
+        check_origin(call);
     if (call->slot >= 0)
         run->slots[call->slot] = (struct slot){call->event, number};
     if (call->slot >= 0 && call->op->extra % 2) {
