@@ -68,6 +68,36 @@ SHARING_CASE(acquire_pending, 0)
     }
 }
 
+/* The release has failed already when what holds its queue besides comes to its end. Threads of the driver may go on with it
+ * then, and some never tell that a command has failed. */
+SHARING_CASE(failed_release_goes_on, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    for (int turn = 0; turn < 30; turn++) {
+        cl_event held = user_event(rig->context), fails = user_event(rig->context), begun = NULL, acquired = NULL,
+                 released = NULL;
+        CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &held, &begun), CL_SUCCESS);
+        CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
+        CHECK_INT(rig->release(other, 1, &shared.object, 1, &fails, &released), CL_SUCCESS);
+        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(fails, -5), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(held, CL_COMPLETE), CL_SUCCESS);
+        clWaitForEvents(1, &released);
+        CHECK(rig_event_status(released) < 0);
+        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(begun), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(fails), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    shared_close(&shared);
+}
+
 /* The release in the middle fails while the bytes of the first acquire are still held: the acquire behind it fails then, too,
  * and the call that makes them fail does not wait for the event that the program sets next. */
 SHARING_CASE(acquire_behind_failed_release, 0)
@@ -492,6 +522,7 @@ SHARING_CASE(destructor_callbacks, 0)
 #endif
 
 static const struct tap_test tests[] = {
+    SHARING_TESTS("a release that has failed ends when what holds its queue besides does", failed_release_goes_on),
     SHARING_TESTS("pending: an acquire", acquire_pending),
     SHARING_TESTS("pending: an acquire that fails", acquire_fails_later),
     SHARING_TESTS("pending: an acquire behind a release that fails", acquire_behind_failed_release),

@@ -14,6 +14,7 @@
 
 #include "log.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 enum deferred_kind {
@@ -40,7 +41,9 @@ struct deferred {
     struct hold *gate_hold;   /* kept; the gate's */
 
     /* Guarded by registry_lock. */
-    cl_event told_by;         /* whose callback goes on with a command that was begun in one */
+    cl_event told_by;         /* whose end somebody has to go on with, of a command that was begun in a callback: who sets it to
+                                 NULL does */
+    bool told;                /* the driver has been asked to call back at that end */
     unsigned number;          /* in the order of their calls */
     bool begun;               /* somebody runs it */
     bool over;                /* Direct3D has what it was to bring; the gate may be open */
@@ -488,10 +491,25 @@ static void run_here(struct deferred *d)
 static void run_ready_later(void);
 static void run_later(struct deferred *d);
 
+static struct deferred *find_told_locked(unsigned number, cl_event event)
+{
+    struct deferred *d = list;
+    while (d && (d->number != number || d->told_by != event))
+        d = d->after;
+    return d;
+}
+
+/* The command is known by its number: another may have gone on with it, and it be gone. */
 static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
 {
     struct callback_entry entry;
-    struct deferred *d = data;
+    os_lock(&registry_lock);
+    struct deferred *d = find_told_locked((unsigned)(uintptr_t)data, event);
+    if (d)
+        d->told_by = NULL;
+    os_unlock(&registry_lock);
+    if (!d)
+        return;
     if (status < 0)
         atomic_store(&d->failed, true);
     callback_enter(&entry, event, status);
@@ -499,17 +517,33 @@ static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
     callback_leave(&entry);
 }
 
+static void set_told(struct deferred *d, cl_event event)
+{
+    os_lock(&registry_lock);
+    d->told_by = event;
+    d->told = false;
+    os_unlock(&registry_lock);
+}
+
 /* False: nobody will tell, or the event is over already, as the callback that runs here has told. */
 static bool ask_to_tell(struct deferred *d, cl_event event)
 {
+    const unsigned number = d->number;
     cl_int status;
     if (callback_tells(event, &status) ||
         (context_has(d->command.queue->context, QUIRK_POCL_TELLS) && event_status(event) <= CL_COMPLETE))
         return false;
+    set_told(d, event);
+    if (below()->clSetEventCallback(event, CL_COMPLETE, part_over, (void *)(uintptr_t)number) != CL_SUCCESS) {
+        set_told(d, NULL);
+        return false;
+    }
     os_lock(&registry_lock);
-    d->told_by = event;
+    d = find_told_locked(number, event); /* unless part_over is through already */
+    if (d)
+        d->told = true;
     os_unlock(&registry_lock);
-    return below()->clSetEventCallback(event, CL_COMPLETE, part_over, d) == CL_SUCCESS;
+    return true;
 }
 
 /* Whoever ends what is awaited goes on with the command, one event after the other. */
@@ -565,17 +599,34 @@ static void run_ready_here(void)
         run_here(d);
 }
 
+/* Whether the caller has to go on with a command at the end of `event`, instead of a callback. */
+static bool take_over(struct deferred *d, cl_event event)
+{
+    os_lock(&registry_lock);
+    const bool mine = d->told_by == event && d->told;
+    if (mine)
+        d->told_by = NULL;
+    os_unlock(&registry_lock);
+    return mine;
+}
+
 /* Another thread runs the command, or the driver's callbacks do. rusticl 22.3 tells of an event's end, and calls back, only when
- * somebody waits for the event or its queue goes on, which the gate keeps it from. */
-static void help(const struct deferred *d)
+ * somebody waits for the event or its queue goes on, which the gate keeps it from. It never calls back for a command that
+ * fails after it was asked to. */
+static void help(struct deferred *d)
 {
     os_lock(&registry_lock);
     cl_event event = d->told_by;
     os_unlock(&registry_lock);
-    if (event && event_status(event) > CL_COMPLETE)
+    const cl_int status = event ? event_status(event) : CL_COMPLETE;
+    if (status > CL_COMPLETE) {
         event_await(event);
-    else
+    } else if (status < 0 && take_over(d, event)) {
+        atomic_store(&d->failed, true);
+        run_here(d);
+    } else {
         sleep_shortly();
+    }
 }
 
 /* What a user event has set free may wait for a command that another thread runs, or be run by it. */
