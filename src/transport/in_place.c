@@ -411,6 +411,7 @@ static cl_int cl_give(const struct handover *handover, cl_command_queue queue, c
 const struct transport in_place_transport = {
     .name = "in-place",
     .title = "in place (OpenCL computes in the staging copy)",
+    .by_name = true,
     .leaves_out_unwritten = true,
     .open = open_state,
     .close = close_state,

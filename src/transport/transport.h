@@ -44,6 +44,7 @@ struct transfer_request {
 struct transport {
     const char *name;  /* for settings and messages, without blanks: "host" */
     const char *title; /* for people: "host (staging copy)" */
+    bool by_name;      /* used only where the setting names it */
 
     /* Whether objects that no command has changed since the acquire may be left out of a release: `undo` takes the place of
      * both of its steps then. */

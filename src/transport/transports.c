@@ -53,14 +53,15 @@ static bool setting_names_any(const char *list)
     return any;
 }
 
-/* Fills `used` with those that the setting allows, which are all if it names none; tells how many they are. */
+/* Fills `used` with those that the setting names, or if it names none with all that need not be named; tells how many they
+ * are. */
 static unsigned choose_used(const struct transport **used)
 {
     const char *list = setting_text(SETTING_TRANSPORT);
     const bool all = !setting_names_any(list);
     unsigned count = 0;
     for (unsigned i = 0; i < transport_list_count; i++)
-        if (all || in_list(transport_list[i], list))
+        if (all ? !transport_list[i]->by_name : in_list(transport_list[i], list))
             used[count++] = transport_list[i];
     return count;
 }
