@@ -185,8 +185,8 @@ SHARING_CASE(failing_acquires, 0)
             for (unsigned nth = 1; nth <= calls[m]; nth++)
                 for (int f = 0; f < FAILURES; f++)
                     try_failing_acquire(rig, &shared, methods[m], nth, failures[f]);
-        /* The copy may be there since the object was made. */
-        CHECK(failures_seen >= FAILURES);
+        /* In place the copy may be there since the object was made. */
+        CHECK(failures_seen >= (getenv("CLD3D_TRANSPORT") ? FAILURES : FAILURES * 2));
         counts_are(rig, &shared, before, 0, 0);
         shared.object = NULL;
         shared_close(&shared);
