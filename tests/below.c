@@ -3,15 +3,13 @@
  * Threads may be in all its functions at once. */
 #include "below.h"
 
-#include <CL/cl_layer.h>
+#include "layer_entry.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
-
-static const cl_icd_dispatch *below;
-static cl_icd_dispatch table;
 
 static atomic_uint until_failure, launches;
 
@@ -105,29 +103,10 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
     return address;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+static void replace(void)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (name != CL_LAYER_API_VERSION || (to && room < sizeof(version)))
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, &version, sizeof(version));
-    if (size_ret)
-        *size_ret = sizeof(version);
-    return CL_SUCCESS;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
-                                            const cl_icd_dispatch **table_ret)
-{
-    (void)entries;
-    below = target;
-    table = *target;
     table.clCreateBuffer = create_buffer;
     table.clEnqueueNDRangeKernel = launch;
     table.clGetCommandQueueInfo = get_queue_info;
     table.clGetExtensionFunctionAddressForPlatform = get_address;
-    *entries_ret = sizeof(table) / sizeof(void *);
-    *table_ret = &table;
-    return CL_SUCCESS;
 }

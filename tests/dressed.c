@@ -1,17 +1,14 @@
 /* A layer that makes the real devices below it look as graphics cards, for test_match. */
 #include "dressed.h"
 
-#include <CL/cl_icd.h>
-#include <CL/cl_layer.h>
+#include "layer_entry.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEVICE_LUID_VALID 0x106C
 #define DEVICE_LUID 0x106D
-
-static const cl_icd_dispatch *below;
-static cl_icd_dispatch table;
 
 struct look {
     unsigned vendor;
@@ -153,25 +150,12 @@ static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_
     return below->clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, wait_count, wait, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+static void replace(void)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    return name == CL_LAYER_API_VERSION ? answer(&version, sizeof(version), room, to, size_ret) : CL_INVALID_VALUE;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
-                                            const cl_icd_dispatch **table_ret)
-{
-    (void)entries;
-    below = target;
-    table = *target;
     table.clGetDeviceInfo = get_device_info;
     table.clGetSupportedImageFormats = get_formats;
     table.clCreateImage = create_image;
     table.clCreateBuffer = create_buffer;
     table.clEnqueueWriteBuffer = write_buffer;
     table.clEnqueueReadBuffer = read_buffer;
-    *entries_ret = sizeof(table) / sizeof(void *);
-    *table_ret = &table;
-    return CL_SUCCESS;
 }

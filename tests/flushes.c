@@ -1,12 +1,10 @@
 /* A layer that counts the flushes of each queue, for test_flushes: below cld3d, where its own are seen too. */
 #include "flushes.h"
 
-#include <CL/cl_layer.h>
+#include "layer_entry.h"
+
 #include <stdatomic.h>
 #include <string.h>
-
-static const cl_icd_dispatch *below;
-static cl_icd_dispatch table;
 
 enum { ROOM = 64 };
 static struct {
@@ -40,27 +38,8 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     return CL_SUCCESS;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+static void replace(void)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (name != CL_LAYER_API_VERSION || (to && room < sizeof(version)))
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, &version, sizeof(version));
-    if (size_ret)
-        *size_ret = sizeof(version);
-    return CL_SUCCESS;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
-                                            const cl_icd_dispatch **table_ret)
-{
-    (void)entries;
-    below = target;
-    table = *target;
     table.clFlush = flush;
     table.clGetCommandQueueInfo = get_queue_info;
-    *entries_ret = sizeof(table) / sizeof(void *);
-    *table_ret = &table;
-    return CL_SUCCESS;
 }

@@ -7,16 +7,14 @@
  *  - a marker behind a failed command of its queue is complete (with the driver now and then), though later barriers fail;
  *  - a marker behind events ends at the time 0;
  *  - there are no host timers, and no sampler without properties. */
-#include <CL/cl_layer.h>
+#include "layer_entry.h"
+
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
 /* Stands for all that the driver does not know. */
 #define UNKNOWN_PROPERTY 0x4711
-
-static const cl_icd_dispatch *below;
-static cl_icd_dispatch table;
 
 /* ---- counts ---- */
 
@@ -209,24 +207,8 @@ static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sample
 
 /* ---- the layer ---- */
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+static void replace(void)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (name != CL_LAYER_API_VERSION || (to && room < sizeof(version)))
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, &version, sizeof(version));
-    if (size_ret)
-        *size_ret = sizeof(version);
-    return CL_SUCCESS;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
-                                            const cl_icd_dispatch **table_ret)
-{
-    (void)entries;
-    below = target;
-    table = *target;
     table.clCreateBuffer = create_buffer;
     table.clRetainMemObject = retain;
     table.clReleaseMemObject = release;
@@ -240,7 +222,4 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
     table.clGetHostTimer = host_timer;
     table.clGetDeviceAndHostTimer = both_timers;
     table.clCreateSamplerWithProperties = create_sampler;
-    *entries_ret = sizeof(table) / sizeof(void *);
-    *table_ret = &table;
-    return CL_SUCCESS;
 }

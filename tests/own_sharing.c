@@ -3,13 +3,11 @@
  * functions, one under NVIDIA's name alone and one not at all. Their answers are unmistakable. */
 #include "own_sharing.h"
 
-#include <CL/cl_layer.h>
+#include "layer_entry.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const cl_icd_dispatch *below;
-static cl_icd_dispatch table;
 
 static cl_int CL_API_CALL get_ids(cl_platform_id platform, cl_uint source, void *object, cl_uint set, cl_uint room,
                                   cl_device_id *devices, cl_uint *count)
@@ -129,28 +127,9 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
     return below->clCreateContext(length ? plain : NULL, count, devices, notify, data, status);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+static void replace(void)
 {
-    static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (name != CL_LAYER_API_VERSION || (to && room < sizeof(version)))
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, &version, sizeof(version));
-    if (size_ret)
-        *size_ret = sizeof(version);
-    return CL_SUCCESS;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
-                                            const cl_icd_dispatch **table_ret)
-{
-    (void)entries;
-    below = target;
-    table = *target;
     table.clGetExtensionFunctionAddressForPlatform = get_address;
     table.clGetDeviceInfo = get_device_info;
     table.clCreateContext = create_context;
-    *entries_ret = sizeof(table) / sizeof(void *);
-    *table_ret = &table;
-    return CL_SUCCESS;
 }

@@ -1,13 +1,10 @@
 /* A layer that takes the process's signals in every call in which a driver may begin to use its compiler, as LLVM does
  * in PoCL, for test_signals: below the companion. */
 #define _XOPEN_SOURCE 700 /* sigaltstack */
-#include <CL/cl_icd.h>
-#include <CL/cl_layer.h>
+#include "layer_entry.h"
+
 #include <signal.h>
 #include <string.h>
-
-static const cl_icd_dispatch *below;
-static cl_icd_dispatch table;
 
 static void taken(int number)
 {
@@ -75,31 +72,12 @@ static cl_program CL_API_CALL link_all(cl_context context, cl_uint count, const 
     return below->clLinkProgram(context, count, devices, options, part_count, parts, notify, data, status);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+static void replace(void)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (name != CL_LAYER_API_VERSION || (to && room < sizeof(version)))
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, &version, sizeof(version));
-    if (size_ret)
-        *size_ret = sizeof(version);
-    return CL_SUCCESS;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
-                                            const cl_icd_dispatch **table_ret)
-{
-    (void)entries;
-    below = target;
-    table = *target;
     table.clGetDeviceIDs = get_device_ids;
     table.clCreateContext = create_context;
     table.clCreateContextFromType = create_context_from_type;
     table.clBuildProgram = build;
     table.clCompileProgram = compile;
     table.clLinkProgram = link_all;
-    *entries_ret = sizeof(table) / sizeof(void *);
-    *table_ret = &table;
-    return CL_SUCCESS;
 }
