@@ -1,0 +1,66 @@
+/* What the Vulkan layer of libcld3d.so knows of images and buffers of this process, for transports that share them with
+ * OpenCL. The layer is on the host's side. On native Linux the transports call it as it is; under Wine through the channel.
+ *
+ * A resource is named by what Direct3D's implementation tells: the handle of a VkImage, which is the same on both sides of
+ * Wine, or a buffer's device address. It must live during the call; what the answer says of it is true for as long as it
+ * lives. Structures go through the channel as they are. Any thread may call. */
+#ifndef CLD3D_HOST_VULKAN_H
+#define CLD3D_HOST_VULKAN_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    VULKAN_SIDE_VERSION = 1,
+    VULKAN_WHY = 160, /* bytes for a reason in words */
+};
+
+/* The memory in which a resource lies. */
+struct vulkan_memory {
+    uint8_t device_uuid[16]; /* VkPhysicalDeviceIDProperties.deviceUUID */
+    uint64_t memory;         /* names the VkDeviceMemory for vulkan_export; not a handle of Vulkan's */
+    uint64_t memory_size;    /* bytes of the whole memory: what an import has to name */
+    uint64_t offset;         /* where the resource begins in it, in bytes */
+    uint64_t size;           /* bytes of the resource there */
+    uint64_t mapped;         /* where the host sees the resource's first byte, coherently, or 0; valid for as long as the memory */
+    uint32_t exportable;     /* 1: vulkan_export gives a file descriptor */
+    uint32_t dedicated;      /* 1: nothing else lies in the memory */
+};
+
+/* An image as it was made; the values are Vulkan's. */
+struct vulkan_image {
+    struct vulkan_memory memory;
+    uint32_t type, format, width, height, depth, levels, layers, samples, tiling, usage, flags;
+    uint32_t reserved;
+};
+
+/* Where a subresource of a linear image lies. */
+struct vulkan_place {
+    uint64_t offset; /* from the image's first byte */
+    uint64_t size, row_pitch, slice_pitch;
+};
+
+/* The functions. Each gives 1, or 0 and why not in words. */
+struct vulkan_side {
+    /* The image with the handle `image`. */
+    uint64_t (*find_image)(uint64_t image, struct vulkan_image *found, char *why);
+    /* A subresource of it; `aspect` is a VkImageAspectFlagBits: colour or a plane. The image has to be linear. */
+    uint64_t (*find_place)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found, char *why);
+    /* The buffer that has the bytes from `address` on, which must be `size` or more. */
+    uint64_t (*find_buffer)(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why);
+    /* A new file descriptor (an opaque one) of the memory in which the image or the buffer found lies. The caller closes it, by
+     * `close`, or hands it to an import that succeeds. */
+    uint64_t (*export)(uint64_t memory, int32_t *file, char *why);
+    uint64_t (*close)(uint64_t file);
+    /* Holds the memory while something else than its import looks at it (a mapped place): it is freed when it was given back
+     * as often as it was held, and by its owner. */
+    uint64_t (*hold)(uint64_t memory, char *why);
+    uint64_t (*give_back)(uint64_t memory);
+};
+
+static_assert(sizeof(struct vulkan_memory) == 64, "memory is described in the same way on both sides");
+static_assert(sizeof(struct vulkan_image) == 112, "images are described in the same way on both sides");
+static_assert(sizeof(struct vulkan_place) == 32, "places are described in the same way on both sides");
+
+#endif
