@@ -336,6 +336,80 @@ SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
     }
 }
 
+/* ---- two threads set user events ---- */
+
+struct setter {
+    cl_event user;
+    atomic_bool began;
+};
+
+static void set_other(void *data)
+{
+    struct setter *setter = data;
+    atomic_store(&setter->began, true);
+    CHECK_INT(clSetUserEventStatus(setter->user, CL_COMPLETE), CL_SUCCESS);
+}
+
+/* One thread sets a release free, which needs the device. Another is in the device's critical section and sets a user event of its
+ * own: that call waits for nothing that the other has set free, and does what it has set free itself. */
+SHARING_CASE(critical_section, 0)
+{
+    struct shared theirs, mine;
+    struct setter setter = {.user = user_event(rig->context)};
+    struct test_job job = {set_other, &setter};
+    cl_event user = user_event(rig->context);
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    ID3D10Multithread *multithread = NULL;
+    test_thread thread;
+    IUnknown_QueryInterface((IUnknown *)rig->device, &IID_ID3D10Multithread, (void **)&multithread);
+    if (!CHECK(multithread != NULL) || !open_written(rig, KIND_2D, &theirs) || !open_written(rig, KIND_2D, &mine))
+        return;
+    CHECK_INT(rig->release(rig->queue, 1, &theirs.object, 1, &setter.user, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(queue, 1, &mine.object, 1, &user, NULL), CL_SUCCESS);
+    ID3D10Multithread_Enter(multithread);
+    if (test_thread_start(&thread, &job)) {
+        while (!atomic_load(&setter.began))
+            pause_ms(1);
+        pause_ms(50); /* until it waits for the section */
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK(d3d_has(rig, &mine, 2));
+        ID3D10Multithread_Leave(multithread);
+        test_thread_join(thread);
+        CHECK(d3d_has(rig, &theirs, 2));
+    }
+    rig_release(multithread);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(setter.user), CL_SUCCESS);
+    shared_close(&theirs);
+    shared_close(&mine);
+}
+
+/* A release that waits for two user events ends in the call that sets the later one, in whichever thread that is. */
+SHARING_CASE(two_setters, 0)
+{
+    for (int turn = 0; turn < 20; turn++) {
+        struct shared shared;
+        struct setter setter = {.user = user_event(rig->context)};
+        struct test_job job = {set_other, &setter};
+        test_thread thread;
+        cl_event users[2] = {setter.user, user_event(rig->context)};
+        if (!open_written(rig, (enum kind)(turn % KINDS), &shared))
+            return;
+        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 2, users, NULL), CL_SUCCESS);
+        if (test_thread_start(&thread, &job)) {
+            while (!atomic_load(&setter.began) && turn % 2)
+                pause_ms(0);
+            CHECK_INT(clSetUserEventStatus(users[1], CL_COMPLETE), CL_SUCCESS);
+            test_thread_join(thread);
+            CHECK(d3d_has(rig, &shared, 2));
+        }
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(clReleaseEvent(users[i]), CL_SUCCESS);
+        shared_close(&shared);
+    }
+}
+
 #ifndef _WIN32
 /* ---- Direct3D fails in a chain ---- */
 
@@ -380,6 +454,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("a release in another queue", release_in_another_queue),
     SHARING_TESTS("an object made anew behind the release", anew),
     SHARING_TESTS("beside a held command", beside_a_held_command),
+    SHARING_TESTS("a user event is set in the device's critical section", critical_section),
+    SHARING_TESTS("two threads set the two user events of a release", two_setters),
 #ifndef _WIN32
     SHARING_TESTS("a map fails", map),
 #endif

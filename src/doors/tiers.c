@@ -11,7 +11,7 @@ static void release_objects(void)
 
 void tiers_install(void)
 {
-    deferral = (struct deferral){deferred_run, deferred_sweep, release_objects};
+    deferral = (struct deferral){deferred_claim_locked, deferred_run, deferred_sweep, release_objects};
 
     tier_formats_table = next;
     image_install(&tier_formats_table);

@@ -48,6 +48,8 @@ struct deferred {
     bool begun;               /* somebody runs it */
     bool over;                /* Direct3D has what it was to bring; the gate may be open */
     bool coming;              /* see coming_locked */
+    bool depends;             /* of one look through the list: on the user event that is being set */
+    unsigned owner;           /* who sets that event: nobody else begins it. 0: anybody does */
     struct deferred *after;
 };
 
@@ -112,7 +114,7 @@ static void append(struct deferred *d, enum object_state state)
     d->number = ++numbers;
     command_show_locked(&d->command, state);
     os_unlock(&registry_lock);
-    deferred_run(false);
+    deferred_run(0);
 }
 
 /* Puts the gate into the queue and gives the application its event. What the command waits for is flushed before: rusticl 22.3
@@ -428,9 +430,9 @@ static bool share_objects(const struct deferred *a, const struct deferred *b)
     return false;
 }
 
-static bool ready_locked(const struct deferred *d)
+static bool ready_locked(const struct deferred *d, unsigned owner)
 {
-    if (d->begun || hold_active_locked(d->behind))
+    if (d->begun || (d->owner && d->owner != owner) || hold_active_locked(d->behind))
         return false;
     /* Behind an earlier command on one of its objects it has to wait, even in a free queue. */
     for (const struct deferred *before = list; before != d; before = before->after)
@@ -439,11 +441,11 @@ static bool ready_locked(const struct deferred *d)
     return true;
 }
 
-static struct deferred *next_ready(void)
+static struct deferred *next_ready(unsigned owner)
 {
     os_lock(&registry_lock);
     struct deferred *d = list;
-    while (d && !ready_locked(d))
+    while (d && !ready_locked(d, owner))
         d = d->after;
     if (d)
         d->begun = true;
@@ -563,7 +565,7 @@ static void run_later(struct deferred *d)
 
 static void run_ready_later(void)
 {
-    for (struct deferred *d = next_ready(); d; d = next_ready())
+    for (struct deferred *d = next_ready(0); d; d = next_ready(0))
         run_later(d);
 }
 
@@ -576,70 +578,103 @@ static bool coming_locked(const struct deferred *d)
     return d->begun || hold_coming_locked(d->behind);
 }
 
-/* The first command up to number `last` that is on its way, with a hold. */
-static struct deferred *find_coming(unsigned last)
+static void look_locked(void)
 {
-    struct deferred *found = NULL;
-    os_lock(&registry_lock);
-    for (struct deferred *d = list; d && !found; d = d->after) {
+    for (struct deferred *d = list; d; d = d->after) {
         d->coming = coming_locked(d);
         hold_comes_locked(d->gate_hold, d->coming);
-        if (d->coming && d->number <= last)
-            found = d;
     }
-    if (found)
-        atomic_fetch_add_explicit(&found->holds, 1, memory_order_relaxed);
-    os_unlock(&registry_lock);
-    return found;
 }
 
-static void run_ready_here(void)
+/* Whether the end of the marked user event is needed for that of the command. */
+static bool depends_locked(const struct deferred *d)
 {
-    for (struct deferred *d = next_ready(); d; d = next_ready())
+    for (const struct deferred *before = list; before != d; before = before->after)
+        if (before->depends && share_objects(before, d))
+            return true;
+    return hold_depends_locked(d->behind);
+}
+
+unsigned deferred_claim_locked(unsigned owner)
+{
+    static unsigned owners;
+    if (!owner)
+        owner = owners += owners + 1 ? 1 : 2; /* never 0 */
+    for (struct deferred *d = list; d; d = d->after) {
+        d->depends = depends_locked(d);
+        hold_mark_locked(d->gate_hold, d->depends);
+        if (d->depends && !d->begun && !d->owner)
+            d->owner = owner;
+    }
+    return owner;
+}
+
+/* What other user events hold still is not the owner's any longer. */
+static void disown(unsigned owner)
+{
+    os_lock(&registry_lock);
+    look_locked();
+    for (struct deferred *d = list; d; d = d->after)
+        if (d->owner == owner && !d->coming)
+            d->owner = 0;
+    os_unlock(&registry_lock);
+}
+
+static bool owns_any(unsigned owner)
+{
+    os_lock(&registry_lock);
+    const struct deferred *d = list;
+    while (d && d->owner != owner)
+        d = d->after;
+    os_unlock(&registry_lock);
+    return d != NULL;
+}
+
+static void run_ready_here(unsigned owner)
+{
+    for (struct deferred *d = next_ready(owner); d; d = next_ready(owner))
         run_here(d);
 }
 
-/* Whether the caller has to go on with a command at the end of `event`, instead of a callback. */
-static bool take_over(struct deferred *d, cl_event event)
+/* A command that waits for a driver's callback, to be gone on with at the end of `event` instead. */
+static struct deferred *take_over(cl_event *event)
 {
     os_lock(&registry_lock);
-    const bool mine = d->told_by == event && d->told;
-    if (mine)
+    struct deferred *d = list;
+    while (d && !(d->told_by && d->told))
+        d = d->after;
+    if (d) {
+        *event = d->told_by;
         d->told_by = NULL;
+    }
     os_unlock(&registry_lock);
-    return mine;
+    return d;
 }
 
-/* Another thread runs the command, or the driver's callbacks do. rusticl 22.3 tells of an event's end, and calls back, only when
- * somebody waits for the event or its queue goes on, which the gate keeps it from. It never calls back for a command that
- * fails after it was asked to. */
-static void help(struct deferred *d)
+/* What the owner's commands wait for may be begun, in a callback or by another thread. rusticl 22.3 tells of an event's end, and
+ * calls back, only when somebody waits for the event or its queue goes on, which the gate keeps it from. It never calls back for
+ * a command that fails after it was asked to. */
+static void help(void)
 {
-    os_lock(&registry_lock);
-    cl_event event = d->told_by;
-    os_unlock(&registry_lock);
-    const cl_int status = event ? event_status(event) : CL_COMPLETE;
-    if (status > CL_COMPLETE) {
-        event_await(event);
-    } else if (status < 0 && take_over(d, event)) {
-        atomic_store(&d->failed, true);
+    cl_event event;
+    struct deferred *d = take_over(&event);
+    if (d) {
+        await_here(d, event);
         run_here(d);
     } else {
         sleep_shortly();
     }
 }
 
-/* What a user event has set free may wait for a command that another thread runs, or be run by it. */
-static void run_all(void)
+/* Waits for what the caller's user event has set free, and for what comes before that. Commands of others are not waited for:
+ * their threads may wait for what the caller has, as a device's critical section. */
+static void run_owned(unsigned owner)
 {
-    os_lock(&registry_lock);
-    const unsigned last = numbers;
-    os_unlock(&registry_lock);
-    run_ready_here();
-    for (struct deferred *d = find_coming(last); d; d = find_coming(last)) {
-        help(d);
-        put(d);
-        run_ready_here();
+    disown(owner);
+    run_ready_here(owner);
+    while (owns_any(owner)) {
+        help();
+        run_ready_here(owner);
     }
 }
 
@@ -668,12 +703,12 @@ void deferred_await_ends(void)
         sleep_shortly();
 }
 
-void deferred_run(bool all)
+void deferred_run(unsigned owner)
 {
     if (callback_runs_here())
         run_ready_later();
-    else if (all)
-        run_all();
+    else if (owner)
+        run_owned(owner);
     else
-        run_ready_here();
+        run_ready_here(0);
 }

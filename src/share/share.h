@@ -129,9 +129,9 @@ cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                      cl_uint wait_count, const cl_event *wait, cl_event *event);
 
-/* Runs the deferred commands that nothing holds any longer, and waits for those that other threads run if `all` is set.
- * In a callback they are begun, and end when their OpenCL part has. */
-void deferred_run(bool all);
+/* For `struct deferral`. */
+unsigned deferred_claim_locked(unsigned owner);
+void deferred_run(unsigned owner);
 /* Gives back what ended in callbacks, and objects given back there: with every event and object that the application gives
  * back outside of them. */
 void deferred_sweep(void);

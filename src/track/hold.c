@@ -17,6 +17,7 @@ struct hold {
     bool over;                  /* the command is over, though something of it seems to be held: an error ended it */
     bool watched;               /* the driver has been asked to tell its end */
     bool comes;                 /* see hold_comes_locked */
+    bool marked;                /* see hold_mark_locked */
     bool stuck;                 /* of one look through the list */
     struct hold *after;         /* in the order of their calls: nothing waits for what comes later */
     unsigned count;             /* what the command waits for; held */
@@ -166,6 +167,11 @@ static bool pending_and_not_coming(const struct hold *user)
     return user->active && !user->comes;
 }
 
+static bool pending_and_marked(const struct hold *user)
+{
+    return user->active && user->marked;
+}
+
 static bool waits_locked(const struct hold *hold, bool (*holds)(const struct hold *))
 {
     for (unsigned i = 0; i < hold->count; i++) {
@@ -252,7 +258,7 @@ static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
         hold->over = true;
     os_unlock(&registry_lock);
     settle();
-    deferral.run(false);
+    deferral.run(0);
     callback_leave(&entry);
 }
 
@@ -370,7 +376,7 @@ void hold_end(struct hold *hold, cl_int status, cl_event event)
     if (status == CL_SUCCESS)
         return;
     settle();
-    deferral.run(false); /* what another thread put behind it meanwhile */
+    deferral.run(0); /* what another thread put behind it meanwhile */
 }
 
 bool hold_list_events(const struct queue_record *queue, struct event_list *events)
@@ -433,15 +439,49 @@ struct hold *hold_user_event(cl_event event)
     return NULL;
 }
 
+static struct hold *find_user_locked(cl_event event)
+{
+    struct hold *user = registry_find_locked(RECORD_HOLD, event);
+    return user && !user->queue ? user : NULL;
+}
+
+static unsigned claim_locked(struct hold *user, unsigned owner)
+{
+    user->marked = true;
+    owner = deferral.claim_locked(owner);
+    user->marked = false;
+    return owner;
+}
+
+/* Before the driver gets the status: drivers may call back at once for commands that end with it, which would begin what is
+ * deferred in their threads. */
+unsigned holds_claim(cl_event event)
+{
+    unsigned owner = 0;
+    if (callback_runs_here())
+        return 0;
+    os_lock(&registry_lock);
+    struct hold *user = find_user_locked(event);
+    if (user)
+        owner = claim_locked(user, 0);
+    os_unlock(&registry_lock);
+    return owner;
+}
+
 void holds_over(cl_event event, bool failed)
 {
+    holds_set(event, failed, 0);
+}
+
+void holds_set(cl_event event, bool failed, unsigned owner)
+{
     os_lock(&registry_lock);
-    struct hold *user = registry_find_locked(RECORD_HOLD, event);
-    if (user && !user->queue) {
+    struct hold *user = find_user_locked(event);
+    if (user && owner)
+        claim_locked(user, owner); /* what was deferred meanwhile */
+    if (user) {
         registry_remove_locked(RECORD_HOLD, event);
         stop_pending_locked(user);
-    } else {
-        user = NULL;
     }
     os_unlock(&registry_lock);
     if (!user)
@@ -492,4 +532,18 @@ bool hold_coming_locked(const struct hold *hold)
         return true;
     look_locked(pending_and_not_coming);
     return !hold->stuck;
+}
+
+void hold_mark_locked(struct hold *gate, bool marked)
+{
+    if (gate)
+        gate->marked = marked;
+}
+
+bool hold_depends_locked(const struct hold *hold)
+{
+    if (!hold_active_locked(hold))
+        return false;
+    look_locked(pending_and_marked);
+    return hold->stuck;
 }

@@ -57,8 +57,13 @@ bool hold_list_events(const struct queue_record *queue, struct event_list *list)
 
 /* Follows a user event, which is pending. NULL if memory is short. For the caller to put. */
 struct hold *hold_user_event(cl_event event);
+/* The application is about to set an event: gives what is deferred and depends on it to the calling thread. Returns the number for
+ * holds_set and deferral.run, which is due even where the driver refuses; 0 in a callback. */
+unsigned holds_claim(cl_event event);
 /* A user event is set; `failed`: to an error, with which commands may end that other events hold still. */
 void holds_over(cl_event event, bool failed);
+/* The same for one that the application sets, with the number of holds_claim. */
+void holds_set(cl_event event, bool failed, unsigned owner);
 /* The application's references to a pending user event: one that is given back without being set holds what was enqueued
  * for ever, but its address may come again. */
 void holds_retain(cl_event event);
@@ -77,5 +82,8 @@ bool hold_active_locked(const struct hold *hold);
 void hold_comes_locked(struct hold *gate, bool comes);
 /* Whether nothing but such gates holds a command. */
 bool hold_coming_locked(const struct hold *hold);
+/* Whether marked gates, or the marked user event, hold a command. */
+void hold_mark_locked(struct hold *gate, bool marked);
+bool hold_depends_locked(const struct hold *hold);
 
 #endif

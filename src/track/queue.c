@@ -329,10 +329,13 @@ void gate_open(const char *call, cl_event gate, bool done)
 
 static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)
 {
+    const bool followed = holds_possible();
+    const unsigned owner = followed ? holds_claim(event) : 0;
     const cl_int status = set_status(event, execution_status);
-    if (status == CL_SUCCESS && holds_possible()) {
-        holds_over(event, execution_status < 0);
-        deferral.run(true);
+    if (status == CL_SUCCESS && followed)
+        holds_set(event, execution_status < 0, owner);
+    if (owner || (status == CL_SUCCESS && followed)) {
+        deferral.run(owner);
         deferral.sweep();
         deferral.release_objects();
         event_sweep();

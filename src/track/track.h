@@ -35,9 +35,13 @@ static inline bool context_has(const struct context_record *context, enum quirk 
 
 /* Commands that the extension has deferred until nothing holds them. */
 struct deferral {
-    /* Runs those that nothing holds any longer, and waits for those that other threads run if `all` is set. In a callback
-     * they are begun, and end when their OpenCL part has. */
-    void (*run)(bool all);
+    /* Gives those to a thread that depend on the user event that is marked (hold.h), which the thread is about to set: no other
+     * thread begins them. Returns the thread's number for this event, a new one for 0. deferral.run is due then. */
+    unsigned (*claim_locked)(unsigned owner);
+    /* Runs those that nothing holds any longer and that are nobody's or the owner's, and waits until the owner's are over that
+     * come to their end; the others are nobody's again. 0: there is no owner. In a callback, which claims nothing, they are begun,
+     * and end when their OpenCL part has. */
+    void (*run)(unsigned owner);
     /* Gives back what ended in callbacks: with every event and object that the application gives back outside of them. */
     void (*sweep)(void);
     /* Lets objects go that were kept for bytes on their way out of them: after a user event was set. */
