@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct format_row;
+struct native_ops;
 struct row_change;
 struct staging_ops;
 
@@ -96,6 +97,7 @@ struct d3d_api {
     const char *extension; /* "cl_khr_d3d11_sharing" */
     const struct d3d_ops *ops;
     const struct staging_ops *staging; /* for transports that go through the host's memory (staging.h) */
+    const struct native_ops *native;   /* for those that share it where Direct3D stands on Vulkan (native.h) */
     enum d3d_family family; /* APIs of one family have their functions, errors and tokens in common */
     cl_uint adapter_type;   /* of Khronos's DX9; else 0 */
     bool exclusive;         /* no API of another family beside it in a context */

@@ -66,5 +66,21 @@ static void flush(void *device)
     ID3D10Device_Flush((ID3D10Device *)device);
 }
 
+static HRESULT end_event(void *device, void **query)
+{
+    const D3D10_QUERY_DESC desc = {D3D10_QUERY_EVENT, 0};
+    const HRESULT result = ID3D10Device_CreateQuery((ID3D10Device *)device, &desc, (ID3D10Query **)query);
+    if (SUCCEEDED(result))
+        ID3D10Query_End((ID3D10Query *)*query);
+    return result;
+}
+
+static int reached(void *query)
+{
+    BOOL done = FALSE;
+    const HRESULT result = ID3D10Query_GetData((ID3D10Query *)query, &done, sizeof(done), 0);
+    return FAILED(result) ? -1 : result == S_OK;
+}
+
 #define VERSION 10
 #include "d3d/d3d1x.inc"

@@ -47,5 +47,29 @@ static void flush(void *device)
     com_release(context);
 }
 
+static HRESULT end_event(void *device, void **query)
+{
+    const D3D11_QUERY_DESC desc = {D3D11_QUERY_EVENT, 0};
+    const HRESULT result = ID3D11Device_CreateQuery((ID3D11Device *)device, &desc, (ID3D11Query **)query);
+    if (FAILED(result))
+        return result;
+    ID3D11DeviceContext *context = context_of(device);
+    ID3D11DeviceContext_End(context, (ID3D11Asynchronous *)*query);
+    com_release(context);
+    return result;
+}
+
+static int reached(void *query)
+{
+    ID3D11Device *device = NULL;
+    BOOL done = FALSE;
+    ID3D11Query_GetDevice((ID3D11Query *)query, &device);
+    ID3D11DeviceContext *context = context_of(device);
+    const HRESULT result = ID3D11DeviceContext_GetData(context, (ID3D11Asynchronous *)query, &done, sizeof(done), 0);
+    com_release(context);
+    com_release(device);
+    return FAILED(result) ? -1 : result == S_OK;
+}
+
 #define VERSION 11
 #include "d3d/d3d1x.inc"

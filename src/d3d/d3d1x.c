@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static bool check(const struct d3d1x_calls *calls, const char *call, HRESULT result)
+bool d3d1x_check(const struct d3d1x_calls *calls, const char *call, HRESULT result)
 {
     char name[96];
     if (SUCCEEDED(result))
@@ -94,17 +94,17 @@ bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface)
     const DXGI_FORMAT format = desc->format ? (DXGI_FORMAT)desc->format->code : DXGI_FORMAT_UNKNOWN;
     if (desc->kind == SURFACE_BUFFER) {
         const D3D11_BUFFER_DESC d = {.ByteWidth = width + surface->staging_room, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
-        return check(calls, "CreateBuffer (staging)", calls->create_buffer(surface->device, &d, &surface->staging));
+        return d3d1x_check(calls, "CreateBuffer (staging)", calls->create_buffer(surface->device, &d, &surface->staging));
     }
     if (desc->kind == SURFACE_IMAGE_2D) {
         const D3D11_TEXTURE2D_DESC d = {.Width = width, .Height = height, .MipLevels = 1, .ArraySize = 1, .Format = format,
                                         .SampleDesc = {1, 0}, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
-        return check(calls, "CreateTexture2D (staging)",
+        return d3d1x_check(calls, "CreateTexture2D (staging)",
                      calls->create_texture2d(surface->device, &d, &surface->staging));
     }
     const D3D11_TEXTURE3D_DESC d = {.Width = width, .Height = height, .Depth = desc->depth, .MipLevels = 1,
                                     .Format = format, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
-    return check(calls, "CreateTexture3D (staging)", calls->create_texture3d(surface->device, &d, &surface->staging));
+    return d3d1x_check(calls, "CreateTexture3D (staging)", calls->create_texture3d(surface->device, &d, &surface->staging));
 }
 
 bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface)
@@ -112,13 +112,13 @@ bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface)
     calls->copy(surface->device, surface->staging, 0, surface->staging_offset, surface->resource,
                 surface->desc.subresource, NULL);
     /* A copy reports nothing; the loss of the device is seen here or by the map that waits for the copy. */
-    return check(calls, "CopySubresourceRegion", calls->removed_reason(surface->device));
+    return d3d1x_check(calls, "CopySubresourceRegion", calls->removed_reason(surface->device));
 }
 
 bool d3d1x_map(const struct d3d1x_calls *calls, struct surface *surface, struct mapped_surface *mapped)
 {
     struct d3d1x_level level = {0};
-    if (!check(calls, "Map (staging)",
+    if (!d3d1x_check(calls, "Map (staging)",
                calls->map(surface->device, &surface->desc, surface->staging, 0, D3D11_MAP_READ_WRITE, &level)))
         return false;
     *mapped = dxgi_mapped_plane(&surface->desc, (char *)level.data + surface->staging_offset, level.row_pitch, level.depth_pitch);
@@ -135,10 +135,10 @@ static bool store_dynamic(const struct d3d1x_calls *calls, struct surface *surfa
 {
     const struct surface_desc *desc = &surface->desc;
     struct d3d1x_level from = {0}, to = {0};
-    if (!check(calls, "Map (staging)", calls->map(surface->device, desc, surface->staging, 0, D3D11_MAP_READ, &from)))
+    if (!d3d1x_check(calls, "Map (staging)", calls->map(surface->device, desc, surface->staging, 0, D3D11_MAP_READ, &from)))
         return false;
     const bool mapped =
-        check(calls, "Map (dynamic resource)",
+        d3d1x_check(calls, "Map (dynamic resource)",
               calls->map(surface->device, desc, surface->resource, desc->subresource, D3D11_MAP_WRITE_DISCARD, &to));
     if (mapped) {
         dxgi_copy_level(desc, to.data, to.row_pitch, to.depth_pitch, (char *)from.data + surface->staging_offset, from.row_pitch, from.depth_pitch);
@@ -159,5 +159,5 @@ bool d3d1x_store(const struct d3d1x_calls *calls, struct surface *surface)
         calls->copy(surface->device, surface->resource, surface->desc.subresource, 0, surface->staging, 0,
                     surface->staging_room ? &part : NULL);
     calls->flush(surface->device);
-    return done && check(calls, "CopySubresourceRegion", calls->removed_reason(surface->device));
+    return done && d3d1x_check(calls, "CopySubresourceRegion", calls->removed_reason(surface->device));
 }

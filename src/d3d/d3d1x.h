@@ -6,6 +6,7 @@
 
 #include "d3d/d3d.h"
 #include "d3d/d3d_types.h"
+#include "d3d/native.h"
 #include "d3d/staging.h"
 
 /* A mapped subresource. A buffer is one row. */
@@ -39,6 +40,11 @@ struct d3d1x_calls {
                    struct d3d1x_level *level);
     void (*unmap)(void *device, const struct surface_desc *desc, void *resource, UINT subresource);
     void (*flush)(void *device);
+
+    /* An event query that comes behind all that the device has queued. `reached` may submit that; above 0: it is done,
+     * below: Direct3D failed. */
+    HRESULT (*end_event)(void *device, void **query);
+    int (*reached)(void *query);
 };
 
 /* The operations of struct d3d_ops and struct staging_ops, with the calls to use. */
@@ -53,5 +59,18 @@ bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface);
 bool d3d1x_map(const struct d3d1x_calls *calls, struct surface *surface, struct mapped_surface *mapped);
 void d3d1x_unmap(const struct d3d1x_calls *calls, struct surface *surface);
 bool d3d1x_store(const struct d3d1x_calls *calls, struct surface *surface);
+
+/* Those of struct native_ops (d3d1x_native.c). */
+bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, struct native_place *place, char *why,
+                size_t why_size);
+bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface);
+bool d3d1x_alive(const struct d3d1x_calls *calls, const struct surface *surface);
+bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surface, struct surface *copy);
+bool d3d1x_copy_from(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy);
+bool d3d1x_copy_back(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy);
+void *d3d1x_make_probe(const struct d3d1x_calls *calls, void *device, uint64_t *image);
+
+/* The funnel for Direct3D's errors, with the name of the API. */
+bool d3d1x_check(const struct d3d1x_calls *calls, const char *call, HRESULT result);
 
 #endif

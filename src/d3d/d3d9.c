@@ -4,6 +4,7 @@
  * acquired side by side, and a surface can be locked once. Surfaces that can't be locked go through system memory
  * surfaces. Direct3D 9 has no protection that could be switched on, so the device is touched in the calls of the
  * application alone. */
+#include "d3d/d3d9.h"
 #include "d3d/dxgi.h"
 #include "d3d/dxvahd.h"
 #include "d3d/formats.h"
@@ -587,6 +588,20 @@ static void unmap(struct surface *surface)
     (void)surface; /* plain memory */
 }
 
+IDirect3DDevice9 *d3d9_enter(void *surface)
+{
+    begin();
+    IDirect3DDevice9 *device = enter_device(surface);
+    if (!device)
+        end();
+    return device;
+}
+
+bool d3d9_leave(void)
+{
+    return end();
+}
+
 /* All planes go back at once, and the others may have changed since the fetch. */
 static bool update_planes(struct surface *surface, IDirect3DDevice9 *device)
 {
@@ -632,7 +647,7 @@ static const struct staging_ops staging_ops = {
 /* The three kinds of adapters differ in two tokens and their operations. */
 #define API(title, type, property, operations)                                                                         \
     {                                                                                                                  \
-        .name = title, .extension = "cl_khr_dx9_media_sharing", .ops = &operations, .staging = &staging_ops,           \
+        .name = title, .extension = "cl_khr_dx9_media_sharing", .ops = &operations, .staging = &staging_ops, .native = &d3d9_native,           \
         .family = FAMILY_DX9, .adapter_type = type, .no_interop = CL_INVALID_OPERATION,                                \
         .invalid_device = CL_INVALID_DX9_MEDIA_ADAPTER_KHR,                                                            \
         .invalid_resource = CL_INVALID_DX9_MEDIA_SURFACE_KHR,                                                          \
@@ -655,7 +670,7 @@ const struct d3d_api dxva_api = API("DXVA-HD", CL_ADAPTER_DXVA_KHR, CL_CONTEXT_A
 /* The same by Intel's older names, with the rules that differ. Its objects are of one kind, whatever the device. */
 #define API(title, source, property, operations)                                                                       \
     {                                                                                                                  \
-        .name = title, .extension = "cl_intel_dx9_media_sharing", .ops = &operations, .staging = &staging_ops,         \
+        .name = title, .extension = "cl_intel_dx9_media_sharing", .ops = &operations, .staging = &staging_ops, .native = &d3d9_native,         \
         .family = FAMILY_DX9, .exclusive = true, .no_duplicates = true,                                                \
         .no_interop = CL_INVALID_DX9_RESOURCE_INTEL,                                                                   \
         .invalid_device = CL_INVALID_DX9_DEVICE_INTEL, .invalid_resource = CL_INVALID_DX9_RESOURCE_INTEL,              \

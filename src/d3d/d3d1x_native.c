@@ -1,0 +1,140 @@
+/* Textures and buffers of Direct3D 10 and 11 as Vulkan objects, and waits for the device. */
+#include "d3d/d3d1x.h"
+
+#include "d3d/dxgi.h"
+#include "d3d/dxvk.h"
+#include "d3d/formats.h"
+
+#include <stdio.h>
+
+/* What is asked of a resource. */
+struct facts {
+    UINT usage, access, levels;
+};
+
+static struct facts facts_of(const struct d3d1x_calls *calls, const struct surface *surface)
+{
+    D3D11_BUFFER_DESC buffer = {0};
+    D3D11_TEXTURE2D_DESC flat = {0};
+    D3D11_TEXTURE3D_DESC deep = {0};
+    switch (surface->desc.kind) {
+    case SURFACE_BUFFER:
+        calls->buffer_desc(surface->resource, &buffer);
+        return (struct facts){buffer.Usage, buffer.CPUAccessFlags, 1};
+    case SURFACE_IMAGE_2D:
+        calls->texture2d_desc(surface->resource, &flat);
+        return (struct facts){flat.Usage, flat.CPUAccessFlags, flat.MipLevels};
+    default:
+        calls->texture3d_desc(surface->resource, &deep);
+        return (struct facts){deep.Usage, deep.CPUAccessFlags, deep.MipLevels};
+    }
+}
+
+/* The buffers of a swap chain change places when it presents. */
+static bool of_swap_chain(void *resource)
+{
+    IDXGIResource *dxgi = com_query(resource, &IID_IDXGIResource);
+    DXGI_USAGE usage = 0;
+    const bool known = dxgi && SUCCEEDED(IDXGIResource_GetUsage(dxgi, &usage));
+    com_release(dxgi);
+    return known && (usage & DXGI_USAGE_BACK_BUFFER);
+}
+
+static bool refuse(char *why, size_t why_size, const char *reason)
+{
+    snprintf(why, why_size, "%s", reason);
+    return false;
+}
+
+bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, struct native_place *place, char *why,
+                size_t why_size)
+{
+    const struct surface_desc *desc = &surface->desc;
+    const struct facts facts = facts_of(calls, surface);
+    uint64_t size = 0;
+    *place = (struct native_place){0};
+    if (facts.usage != D3D11_USAGE_DEFAULT || facts.access || facts.levels == 0)
+        return refuse(why, why_size, "the CPU may map the resource, so that its contents may be elsewhere");
+    if (desc->kind == SURFACE_BUFFER) {
+        place->address = dxvk_buffer_address(surface->device, surface->resource, &size);
+        return (place->address && size >= desc->width) || refuse(why, why_size, "Direct3D does not tell the address of its buffers");
+    }
+    if (of_swap_chain(surface->resource))
+        return refuse(why, why_size, "the texture is a buffer of a swap chain");
+    place->image = dxvk_image(surface->resource);
+    place->level = desc->subresource % facts.levels;
+    place->layer = desc->subresource / facts.levels;
+    return place->image || refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
+}
+
+bool d3d1x_alive(const struct d3d1x_calls *calls, const struct surface *surface)
+{
+    return d3d1x_check(calls, "GetDeviceRemovedReason", calls->removed_reason(surface->device));
+}
+
+bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface)
+{
+    void *query = NULL;
+    if (!d3d1x_check(calls, "CreateQuery (event)", calls->end_event(surface->device, &query)))
+        return false;
+    const bool done = dxvk_wait(calls->reached, query);
+    com_release(query);
+    /* A query may end well on a device that is lost. */
+    return d3d1x_alive(calls, surface) && (done || d3d1x_check(calls, "GetData (event)", E_FAIL));
+}
+
+/* ---- a copy of the surface's own ---- */
+
+static HRESULT make_texture(const struct d3d1x_calls *calls, void *device, const struct surface_desc *desc, void **texture)
+{
+    const DXGI_FORMAT format = (DXGI_FORMAT)desc->format->code;
+    if (desc->kind == SURFACE_IMAGE_3D) {
+        const D3D11_TEXTURE3D_DESC d = {.Width = desc->width, .Height = desc->height, .Depth = desc->depth, .MipLevels = 1,
+                                        .Format = format, .BindFlags = D3D11_BIND_SHADER_RESOURCE};
+        return calls->create_texture3d(device, &d, texture);
+    }
+    const D3D11_TEXTURE2D_DESC d = {.Width = desc->width, .Height = desc->height, .MipLevels = 1, .ArraySize = 1,
+                                    .Format = format, .SampleDesc = {1, 0}, .BindFlags = D3D11_BIND_SHADER_RESOURCE};
+    return calls->create_texture2d(device, &d, texture);
+}
+
+bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surface, struct surface *copy)
+{
+    const struct surface_desc *desc = &surface->desc;
+    *copy = (struct surface){.api = surface->api, .device = surface->device, .desc = *desc};
+    copy->desc.subresource = 0;
+    if (desc->kind == SURFACE_BUFFER || desc->dynamic || desc->whole_level)
+        return false;
+    return d3d1x_check(calls, "CreateTexture (copy)", make_texture(calls, surface->device, desc, &copy->resource));
+}
+
+bool d3d1x_copy_from(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy)
+{
+    calls->copy(surface->device, copy->resource, 0, 0, surface->resource, surface->desc.subresource, NULL);
+    return d3d1x_alive(calls, surface);
+}
+
+bool d3d1x_copy_back(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy)
+{
+    calls->copy(surface->device, surface->resource, surface->desc.subresource, 0, copy->resource, 0, NULL);
+    calls->flush(surface->device);
+    return d3d1x_alive(calls, surface);
+}
+
+/* ---- the probe ---- */
+
+void *d3d1x_make_probe(const struct d3d1x_calls *calls, void *device, uint64_t *image)
+{
+    const D3D11_TEXTURE2D_DESC desc = {.Width = 64, .Height = 64, .MipLevels = 1, .ArraySize = 1,
+                                       .Format = DXGI_FORMAT_R8G8B8A8_UNORM, .SampleDesc = {1, 0},
+                                       .BindFlags = D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET};
+    void *texture = NULL;
+    *image = 0;
+    if (FAILED(calls->create_texture2d(device, &desc, &texture)))
+        return NULL;
+    *image = dxvk_image(texture);
+    if (*image)
+        return texture;
+    com_release(texture);
+    return NULL;
+}

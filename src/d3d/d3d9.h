@@ -1,0 +1,15 @@
+/* The files of Direct3D 9 for one another. */
+#ifndef CLD3D_D3D_D3D9_H
+#define CLD3D_D3D_D3D9_H
+
+#include "d3d/d3d_types.h"
+#include "d3d/native.h"
+
+/* The device of a surface, for this thread's work alone until the other function; NULL: it has none. That one is called only
+ * after a device was given. It tells whether the device is not lost. */
+IDirect3DDevice9 *d3d9_enter(void *surface);
+bool d3d9_leave(void);
+
+extern const struct native_ops d3d9_native;
+
+#endif

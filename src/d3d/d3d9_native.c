@@ -1,0 +1,137 @@
+/* Surfaces of Direct3D 9 as Vulkan images, and waits for the device. */
+#include "d3d/d3d9.h"
+
+#include "d3d/dxgi.h"
+#include "d3d/dxvk.h"
+#include "d3d/formats.h"
+
+#include <stdio.h>
+
+static bool refuse(char *why, size_t why_size, const char *reason)
+{
+    snprintf(why, why_size, "%s", reason);
+    return false;
+}
+
+static bool is_in(IDirect3DSurface9 *surface, const GUID *kind)
+{
+    void *container = NULL;
+    if (FAILED(IDirect3DSurface9_GetContainer(surface, kind, &container)))
+        return false;
+    com_release(container);
+    return true;
+}
+
+/* The level of its texture that a surface is. */
+static bool find_level(IDirect3DSurface9 *surface, IDirect3DTexture9 *texture, uint32_t *level)
+{
+    const DWORD count = IDirect3DTexture9_GetLevelCount(texture);
+    bool found = false;
+    for (*level = 0; *level < count && !found; *level += !found) {
+        IDirect3DSurface9 *one = NULL;
+        if (FAILED(IDirect3DTexture9_GetSurfaceLevel(texture, *level, &one)))
+            continue;
+        found = one == surface;
+        com_release(one);
+    }
+    return found;
+}
+
+/* Surfaces of no texture are images of one level; faces of cubes are left out. */
+static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level)
+{
+    IDirect3DTexture9 *texture = NULL;
+    *level = 0;
+    if (FAILED(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DTexture9, (void **)&texture)))
+        return !is_in(surface, &IID_IDirect3DBaseTexture9);
+    const bool found = find_level(surface, texture, level);
+    com_release(texture);
+    return found;
+}
+
+static bool find_image(const struct surface *surface, struct native_place *place, char *why, size_t why_size)
+{
+    const struct format_row *format = surface->desc.format;
+    D3DSURFACE_DESC d;
+    *place = (struct native_place){0};
+    if (FAILED(IDirect3DSurface9_GetDesc((IDirect3DSurface9 *)surface->resource, &d)))
+        return refuse(why, why_size, "the surface does not describe itself");
+    if (d.Usage & D3DUSAGE_DYNAMIC)
+        return refuse(why, why_size, "a dynamic texture's contents may be elsewhere");
+    if (d.Usage & D3DUSAGE_AUTOGENMIPMAP)
+        return refuse(why, why_size, "Direct3D makes the texture's other levels of what it sees written");
+    if (format->planes > 1 || cl_order_packed_yuv(format->cl.image_channel_order))
+        return refuse(why, why_size, "Direct3D 9 keeps video surfaces in other formats");
+    if (is_in(surface->resource, &IID_IDirect3DSwapChain9))
+        return refuse(why, why_size, "the surface is a buffer of a swap chain");
+    if (!place_in_image(surface->resource, &place->level))
+        return refuse(why, why_size, "the surface is no level of a plain texture");
+    place->image = dxvk_image(surface->resource);
+    return place->image || refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
+}
+
+static bool find(const struct surface *surface, struct native_place *place, char *why, size_t why_size)
+{
+    if (!d3d9_enter(surface->resource))
+        return refuse(why, why_size, "the surface tells no device");
+    const bool found = find_image(surface, place, why, why_size);
+    return d3d9_leave() ? found : refuse(why, why_size, "the device is lost");
+}
+
+static int reached(void *query)
+{
+    BOOL done = FALSE;
+    const HRESULT result = IDirect3DQuery9_GetData((IDirect3DQuery9 *)query, &done, sizeof(done), D3DGETDATA_FLUSH);
+    return FAILED(result) ? -1 : result == S_OK;
+}
+
+static bool finish_device(IDirect3DDevice9 *device)
+{
+    IDirect3DQuery9 *query = NULL;
+    if (!d3d_check("IDirect3DDevice9::CreateQuery (event)", IDirect3DDevice9_CreateQuery(device, D3DQUERYTYPE_EVENT, &query)))
+        return false;
+    const bool done = d3d_check("IDirect3DQuery9::Issue", IDirect3DQuery9_Issue(query, D3DISSUE_END)) &&
+                      (dxvk_wait(reached, query) || d3d_check("IDirect3DQuery9::GetData", D3DERR_DEVICELOST));
+    com_release(query);
+    return done;
+}
+
+static bool finish(const struct surface *surface)
+{
+    IDirect3DDevice9 *device = d3d9_enter(surface->resource);
+    if (!device)
+        return false;
+    const bool done = finish_device(device);
+    return d3d9_leave() && done;
+}
+
+static bool alive(const struct surface *surface)
+{
+    return d3d9_enter(surface->resource) && d3d9_leave();
+}
+
+/* Of a Direct3D 9 device alone: a DXVA-HD device makes no textures. */
+static void *make_probe(void *object, uint64_t *image)
+{
+    IDirect3DDevice9 *device = com_query(object, &IID_IDirect3DDevice9);
+    IDirect3DTexture9 *texture = NULL;
+    *image = 0;
+    if (!device)
+        return NULL;
+    if (FAILED(IDirect3DDevice9_CreateTexture(device, 64, 64, 1, D3DUSAGE_RENDERTARGET, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
+                                              &texture, NULL)))
+        texture = NULL;
+    com_release(device);
+    *image = texture ? dxvk_image(texture) : 0;
+    if (*image)
+        return texture;
+    com_release(texture);
+    return NULL;
+}
+
+const struct native_ops d3d9_native = {
+    .find = find,
+    .finish = finish,
+    .alive = alive,
+    .make_probe = make_probe,
+};

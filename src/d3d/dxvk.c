@@ -1,0 +1,113 @@
+#include "d3d/dxvk.h"
+
+#include "d3d/d3d_types.h"
+#include "d3d/dxgi.h"
+#include "os/os.h"
+#include "track/track.h"
+
+/* ---- the interfaces: identifiers, and the order of the functions in their tables ---- */
+
+static const GUID surface_interface = {0x5546cf8c, 0x77e7, 0x4341, {0xb0, 0x5d, 0x8d, 0x4d, 0x50, 0x00, 0xe7, 0x7d}};
+static const GUID texture9_interface = {0xd56344f5, 0x8d35, 0x46fd, {0x80, 0x6d, 0x94, 0xc3, 0x51, 0xb4, 0x72, 0xc1}};
+static const GUID device_interface = {0xcfcf64ef, 0x9586, 0x46d0, {0xbc, 0xa4, 0x97, 0xcf, 0x2c, 0xa6, 0x1b, 0x06}};
+
+enum {
+    NVX_IMAGE_VIEW_HANDLE = 5 /* of GetExtensionSupport: with it a buffer's address can be had */
+};
+
+struct unknown_functions {
+    HRESULT(STDMETHODCALLTYPE *query_interface)(void *self, const GUID *iid, void **found);
+    ULONG(STDMETHODCALLTYPE *add_ref)(void *self);
+    ULONG(STDMETHODCALLTYPE *release)(void *self);
+};
+
+/* IDXGIVkInteropSurface. */
+struct surface_functions {
+    struct unknown_functions unknown;
+    HRESULT(STDMETHODCALLTYPE *get_device)(void *self, void **device);
+    HRESULT(STDMETHODCALLTYPE *get_vulkan_image_info)(void *self, uint64_t *image, int32_t *layout, void *info);
+};
+
+/* ID3D9VkInteropTexture. */
+struct texture9_functions {
+    struct unknown_functions unknown;
+    HRESULT(STDMETHODCALLTYPE *get_vulkan_image_info)(void *self, uint64_t *image, int32_t *layout, void *info);
+};
+
+/* ID3D11VkExtDevice1, as far as it is used. The second function gives a bool of C++. */
+struct device_functions {
+    struct unknown_functions unknown;
+    BOOL(STDMETHODCALLTYPE *get_extension_support)(void *self, uint32_t extension);
+    bool(STDMETHODCALLTYPE *get_address_and_size)(void *self, void *resource, uint64_t *address, uint64_t *size);
+};
+
+static const void *functions_of(void *object)
+{
+    return *(const void *const *)object;
+}
+
+/* ---- what is asked ---- */
+
+static uint64_t image_of_surface(void *surface)
+{
+    const struct surface_functions *functions = functions_of(surface);
+    uint64_t image = 0;
+    int32_t layout = 0;
+    const HRESULT result = functions->get_vulkan_image_info(surface, &image, &layout, NULL);
+    return SUCCEEDED(result) ? image : 0;
+}
+
+static uint64_t image_of_texture9(void *texture)
+{
+    const struct texture9_functions *functions = functions_of(texture);
+    uint64_t image = 0;
+    int32_t layout = 0;
+    const HRESULT result = functions->get_vulkan_image_info(texture, &image, &layout, NULL);
+    return SUCCEEDED(result) ? image : 0;
+}
+
+uint64_t dxvk_image(void *resource)
+{
+    uint64_t image = 0;
+    void *surface = com_query(resource, &surface_interface), *texture = NULL;
+    if (surface)
+        image = image_of_surface(surface);
+    else
+        texture = com_query(resource, &texture9_interface);
+    if (texture)
+        image = image_of_texture9(texture);
+    com_release(surface);
+    com_release(texture);
+    return image;
+}
+
+uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size)
+{
+    uint64_t address = 0;
+    void *extended = com_query(device, &device_interface), *buffer11 = com_query(buffer, &IID_ID3D11Buffer);
+    const struct device_functions *functions = extended && buffer11 ? functions_of(extended) : NULL;
+    *size = 0;
+    /* Without the extension the other function calls one that is not there. */
+    if (functions && functions->get_extension_support(extended, NVX_IMAGE_VIEW_HANDLE) &&
+        !functions->get_address_and_size(extended, buffer11, &address, size))
+        address = 0;
+    com_release(extended);
+    com_release(buffer11);
+    return address;
+}
+
+/* ---- waits ---- */
+
+/* The work is mostly done in some microseconds, which a sleep would make a millisecond. */
+bool dxvk_wait(int (*reached)(void *query), void *query)
+{
+    enum { SPIN_NANOSECONDS = 200000 };
+    const unsigned long long began = os_nanoseconds();
+    int answer = reached(query);
+    while (answer == 0) {
+        if (os_nanoseconds() - began > SPIN_NANOSECONDS)
+            sleep_shortly();
+        answer = reached(query);
+    }
+    return answer > 0;
+}

@@ -1,0 +1,20 @@
+/* The interfaces by which DXVK tells what is Vulkan in it, for the files of src/d3d/. They are DXVK's alone, and stand in no
+ * header of Windows or Wine; what is here of them is what is called. */
+#ifndef CLD3D_D3D_DXVK_H
+#define CLD3D_D3D_DXVK_H
+
+#include "d3d/native.h"
+
+/* The VkImage of a texture of Direct3D 10 or 11 (IDXGIVkInteropSurface), or of a surface or texture of Direct3D 9
+ * (ID3D9VkInteropTexture). DXVK 2.6 has no image for resources that only the CPU maps, and must not be asked for theirs.
+ * 0 if it is none of DXVK's. */
+uint64_t dxvk_image(void *resource);
+
+/* The device address of a buffer of Direct3D 10 or 11 (ID3D11VkExtDevice1), from which on it stays in its place. 0: DXVK does not tell;
+ * it does so where the Vulkan driver is NVIDIA's. */
+uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size);
+
+/* Waits for an event query: asks `reached` until its answer is above 0 (true) or below (false). */
+bool dxvk_wait(int (*reached)(void *query), void *query);
+
+#endif
