@@ -56,24 +56,45 @@ const char *setting_next_name(const char *list, const char **name, size_t *lengt
 
 static const char *const level_names[] = {"none", "error", "warn", "info", "debug"};
 
+/* The names in the setting: the last one that is a level counts. */
+static int read_level(bool *statistics)
+{
+    const char *list = setting_text(SETTING_LOG), *name;
+    size_t length;
+    int limit = LOG_WARN;
+    *statistics = false;
+    for (list = setting_next_name(list, &name, &length); length; list = setting_next_name(list, &name, &length)) {
+        for (int i = LOG_NONE; i <= LOG_DEBUG; i++)
+            if (strlen(level_names[i]) == length && memcmp(name, level_names[i], length) == 0)
+                limit = i;
+        *statistics = *statistics || (length == strlen("stats") && memcmp(name, "stats", length) == 0);
+    }
+    return limit;
+}
+
 bool log_wants(enum log_level level)
 {
     static atomic_int chosen = -1;
+    bool statistics;
     int limit = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (limit < 0) {
-        limit = LOG_WARN;
-        for (int i = LOG_NONE; i <= LOG_DEBUG; i++)
-            if (strcmp(setting_text(SETTING_LOG), level_names[i]) == 0)
-                limit = i;
+        limit = read_level(&statistics);
         atomic_store_explicit(&chosen, limit, memory_order_relaxed);
     }
     return (int)level <= limit;
 }
 
-static void write_line(enum log_level level, const char *format, va_list arguments)
+bool log_wants_statistics(void)
+{
+    bool statistics;
+    read_level(&statistics);
+    return statistics;
+}
+
+static void write_line(const char *kind, const char *format, va_list arguments)
 {
     char line[1024];
-    int length = snprintf(line, sizeof(line), "cld3d: %s: ", level_names[level]);
+    int length = snprintf(line, sizeof(line), "cld3d: %s: ", kind);
     vsnprintf(line + length, sizeof(line) - (size_t)length - 1, format, arguments);
     memcpy(line + strlen(line), "\n", sizeof("\n"));
     os_log_line(setting_text(SETTING_LOG_FILE), line);
@@ -85,7 +106,15 @@ void log_write(enum log_level level, const char *format, ...)
         return;
     va_list arguments;
     va_start(arguments, format);
-    write_line(level, format, arguments);
+    write_line(level_names[level], format, arguments);
+    va_end(arguments);
+}
+
+void log_statistics(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_line("stats", format, arguments);
     va_end(arguments);
 }
 

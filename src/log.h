@@ -20,7 +20,7 @@ enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 /* Every setting of cld3d: constant, environment variable, default, meaning. The table of README.md is checked
  * against this list (scripts/check-settings). */
 #define SETTINGS(X)                                                                                                    \
-    X(SETTING_LOG, "CLD3D_LOG", "warn", "how much is said: none, error, warn, info, debug")                            \
+    X(SETTING_LOG, "CLD3D_LOG", "warn", "how much is said: none, error, warn, info, debug; after a comma or alone `stats`: what each context's objects cost")                            \
     X(SETTING_LOG_FILE, "CLD3D_LOG_FILE", "", "a file that gets the messages instead of the standard error stream")    \
     X(SETTING_NEXT, "CLD3D_NEXT", "", "full path of the OpenCL.dll below; else the system's own")                      \
     X(SETTING_STRICT, "CLD3D_STRICT", "1", "0 lets commands use shared objects that are not acquired")                 \
@@ -47,6 +47,10 @@ const char *setting_next_name(const char *list, const char **name, size_t *lengt
 
 bool log_wants(enum log_level level);
 void log_write(enum log_level level, const char *format, ...) LOG_FORMAT(2, 3);
+
+/* Whether statistics were asked for, beside any level; and a line of them. */
+bool log_wants_statistics(void);
+void log_statistics(const char *format, ...) LOG_FORMAT(1, 2);
 
 /* The name of an OpenCL error code or "CL_?" for one that is unknown. */
 const char *cl_error_name(cl_int code);

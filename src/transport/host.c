@@ -4,6 +4,7 @@
 #include "formats/image.h"
 #include "transport/pool.h"
 #include "transport/staged.h"
+#include "transport/statistics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,7 @@ static cl_int move(const struct cl_command *c, struct staged *staged, const stru
 {
     const struct surface_desc *desc = &staged->base.surface.desc;
     const size_t origin[3] = {0, 0, 0}, region[3] = {desc->width, desc->height, desc->depth};
+    statistics_bytes(&staged->base, staged_bytes(staged));
     if (desc->kind == SURFACE_BUFFER)
         return move_buffer(c, staged, rows);
     if (desc->kind == SURFACE_IMAGE_3D && rows->slice_pitch % rows->row_pitch)

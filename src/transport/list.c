@@ -3,8 +3,10 @@
 
 #include "transport/host.h"
 #include "transport/in_place.h"
+#include "transport/vulkan.h"
 
 const struct transport *const transport_list[] = {
+    &vulkan_transport,
     &in_place_transport,
     &host_transport,
 };

@@ -23,6 +23,8 @@ struct transfer {
     const struct transport *transport;
     struct surface surface;
     cl_mem memory; /* the object of the OpenCL below; one reference, the application's */
+    const char *way; /* which of its ways the transport has chosen, for people; lives as long as the process. NULL: it has one */
+    struct way_count *count; /* of the context; NULL: nobody counts (statistics.h) */
 };
 
 /* The objects of one command that share a transport and an API. */
@@ -62,7 +64,8 @@ struct transport {
 
     /* Makes the transfer and its memory object, or imports it. If the transport can't share the surface, an OpenCL error code,
      * and what the matter is in words for `why`, of TRANSPORT_WHY bytes; not logged, and nothing has happened. The next
-     * transport of the list is asked then. The code of the last one is the application's. */
+     * transport of the list is asked then. The code of the last one is the application's. With CL_SUCCESS `why` may tell why
+     * the transport has not chosen a better way of its own. */
     cl_int (*create)(const struct transfer_request *request, struct transfer **made, char *why);
     /* Comes before `destroy` when the last reference to the memory object is the core's. Commands may still use that, with
      * memory of the transfer. True: the transport has taken over both, and gives them back when those commands are over.

@@ -2,6 +2,7 @@
 
 #include "log.h"
 #include "os/os.h"
+#include "transport/statistics.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,7 +10,8 @@
 #include <string.h>
 
 struct transports {
-    const struct transport *_Atomic told; /* the log has said that objects go this way */
+    const char *_Atomic told; /* the log has said that objects go this way */
+    struct statistics statistics;
     unsigned count;
     struct opened {
         const struct transport *transport;
@@ -114,6 +116,8 @@ void transports_free(struct transports *transports)
     for (unsigned i = 0; transports && i < transports->count; i++)
         if (transports->opened[i].state)
             transports->opened[i].transport->free_state(transports->opened[i].state);
+    if (transports)
+        statistics_tell(&transports->statistics);
     free(transports);
 }
 
@@ -138,10 +142,12 @@ bool transports_prefer_shared(const struct transports *transports, const struct 
 
 /* Programs that make objects for each frame would fill the log: it tells the way of the first, and each change. */
 static void tell_way(struct transports *transports, const struct transfer_request *request,
-                     const struct transport *chosen, const char *reasons)
+                     const struct transport *chosen, const struct transfer *made, const char *why, const char *reasons)
 {
-    const struct transport *before = atomic_exchange_explicit(&transports->told, chosen, memory_order_relaxed);
-    log_write(before == chosen ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s%s", request->call, chosen->title,
+    const char *way = made->way ? made->way : chosen->title;
+    const char *before = atomic_exchange_explicit(&transports->told, way, memory_order_relaxed);
+    log_write(before == way ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s%s%s%s%s%s", request->call,
+              chosen->title, made->way ? ": " : "", made->way ? made->way : "", why[0] ? "; not better: " : "", why,
               reasons);
 }
 
@@ -154,9 +160,11 @@ cl_int transports_create(struct transports *transports, const struct transfer_re
     for (unsigned i = 0; i < transports->count; i++) {
         const struct opened *opened = &transports->opened[i];
         own.state = opened->state;
+        why[0] = '\0';
         status = opened->transport->create(&own, made, why);
         if (status == CL_SUCCESS) {
-            tell_way(transports, request, opened->transport, reasons);
+            statistics_object(&transports->statistics, opened->transport, *made);
+            tell_way(transports, request, opened->transport, *made, why, reasons);
             return CL_SUCCESS;
         }
         length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "; not %s: %s", opened->transport->name, why);

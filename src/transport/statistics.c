@@ -1,0 +1,39 @@
+#include "transport/statistics.h"
+
+#include "log.h"
+
+#include <stdio.h>
+
+/* The entry of a way, which is named by one constant of the program. */
+static struct way_count *find(struct statistics *statistics, const char *way)
+{
+    for (unsigned i = 0; i < WAYS_MAX - 1; i++) {
+        const char *there = NULL;
+        if (atomic_compare_exchange_strong(&statistics->ways[i].way, &there, way) || there == way)
+            return &statistics->ways[i];
+    }
+    atomic_store(&statistics->ways[WAYS_MAX - 1].way, way);
+    return &statistics->ways[WAYS_MAX - 1];
+}
+
+void statistics_object(struct statistics *statistics, const struct transport *transport, struct transfer *transfer)
+{
+    transfer->count = find(statistics, transfer->way ? transfer->way : transport->name);
+    atomic_fetch_add_explicit(&transfer->count->objects, 1, memory_order_relaxed);
+}
+
+void statistics_bytes(const struct transfer *transfer, size_t bytes)
+{
+    if (transfer->count)
+        atomic_fetch_add_explicit(&transfer->count->bytes, bytes, memory_order_relaxed);
+}
+
+void statistics_tell(const struct statistics *statistics)
+{
+    for (unsigned i = 0; i < WAYS_MAX && log_wants_statistics(); i++) {
+        const struct way_count *way = &statistics->ways[i];
+        if (way->way)
+            log_statistics("%llu objects went by: %s; the CPU moved %llu bytes", (unsigned long long)way->objects, way->way,
+                           (unsigned long long)way->bytes);
+    }
+}

@@ -1,0 +1,271 @@
+#include "transport/vulkan.h"
+
+#include "d3d/formats.h"
+#include "formats/image.h"
+#include "log.h"
+#include "transport/vulkan_object.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *open_context(cl_context context)
+{
+    struct vulkan_context *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    c->lock = (os_mutex)OS_MUTEX_INIT;
+    c->context = context;
+    return c;
+}
+
+/* It keeps nothing that holds a device or a context. */
+static void close_context(void *state)
+{
+    (void)state;
+}
+
+/* ---- creation ---- */
+
+static void drop_copy(struct vulkan_object *o)
+{
+    o->base.surface.api->ops->release(o->copy.resource);
+    o->copy.resource = NULL;
+}
+
+static void destroy(struct transfer *transfer)
+{
+    struct vulkan_object *o = vulkan_object(transfer);
+    if (o->whole)
+        tier_formats()->clReleaseMemObject(o->whole);
+    if (o->held)
+        o->side->give_back(o->at.image.memory.memory);
+    drop_copy(o);
+    vulkan_outliving_free(o->outliving);
+    free(o);
+}
+
+/* Shares the memory in which `vulkan_shared` lies, by the GPU or in the host's memory. Nothing is left behind if neither can. */
+static cl_int share(struct vulkan_object *o, const struct transfer_request *request, char *why)
+{
+    char by_import[VULKAN_WHY], over_mapped[VULKAN_WHY];
+    if (!vulkan_locate(o->side, vulkan_shared(o), &o->at, why))
+        return CL_INVALID_OPERATION;
+    if (request->surface.desc.kind != SURFACE_BUFFER && !vulkan_fits(&request->surface.desc, &o->at, why))
+        return CL_INVALID_OPERATION;
+    if (vulkan_import(o, request, by_import) == CL_SUCCESS)
+        return CL_SUCCESS;
+    const cl_int status = vulkan_over_mapped(o, request, over_mapped);
+    if (status == CL_SUCCESS)
+        return CL_SUCCESS;
+    if (o->held)
+        o->side->give_back(o->at.image.memory.memory);
+    o->held = false;
+    snprintf(why, VULKAN_WHY, "%.79s; %.78s", by_import, over_mapped);
+    return status;
+}
+
+static const char *way_of(const struct vulkan_object *o)
+{
+    if (o->copy.resource)
+        return o->imported ? "a copy on the GPU, imported" : "a copy by Direct3D, in mapped memory";
+    return o->imported ? "direct, imported" : "direct, in mapped memory";
+}
+
+/* The surface itself, or a copy beside it. */
+static cl_int share_either(struct vulkan_object *o, const struct transfer_request *request, char *why)
+{
+    const struct native_ops *native = request->surface.api->native;
+    char direct[VULKAN_WHY] = "", beside[VULKAN_WHY] = "there is no other way for such a resource";
+    cl_int status = share(o, request, direct);
+    if (status != CL_SUCCESS && o->at.native.image && native->make_copy && native->make_copy(&o->base.surface, &o->copy)) {
+        status = share(o, request, beside);
+        if (status != CL_SUCCESS)
+            drop_copy(o);
+    }
+    if (status != CL_SUCCESS)
+        snprintf(why, TRANSPORT_WHY, "%.127s; a copy beside it: %.100s", direct, beside);
+    else if (o->copy.resource)
+        snprintf(why, TRANSPORT_WHY, "%.200s", direct);
+    return status;
+}
+
+/* An emulated format has other bytes in OpenCL than in Direct3D. */
+static cl_int check_format(const struct transfer_request *request, char *why)
+{
+    const struct surface_desc *desc = &request->surface.desc;
+    const struct converter *converter = NULL;
+    enum image_storage storage = STORED_AS_DECLARED;
+    cl_int status = CL_SUCCESS;
+    if (desc->kind != SURFACE_BUFFER)
+        status = image_storage_of(request->context, &desc->format->cl,
+                                  desc->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D, &storage,
+                                  &converter);
+    if (status == CL_SUCCESS && storage != STORED_AS_DECLARED)
+        status = CL_IMAGE_FORMAT_NOT_SUPPORTED;
+    if (status != CL_SUCCESS)
+        snprintf(why, TRANSPORT_WHY, "a device of the context lacks the format %s", desc->format->name);
+    return status;
+}
+
+static struct vulkan_object *new_object(const struct transfer_request *request, const struct vulkan_side *side)
+{
+    struct vulkan_object *o = calloc(1, sizeof(*o));
+    if (!o)
+        return NULL;
+    o->base = (struct transfer){.transport = &vulkan_transport, .surface = request->surface};
+    o->context = request->state;
+    o->side = side;
+    o->outliving = vulkan_outliving_make();
+    if (o->outliving)
+        return o;
+    free(o);
+    return NULL;
+}
+
+static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
+{
+    const struct vulkan_side *side = vulkan_access(why);
+    if (!side)
+        return CL_INVALID_OPERATION;
+    cl_int status = check_format(request, why);
+    if (status != CL_SUCCESS)
+        return status;
+    struct vulkan_object *o = new_object(request, side);
+    if (!o) {
+        snprintf(why, TRANSPORT_WHY, "no memory for the object's record");
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    status = share_either(o, request, why);
+    if (status == CL_SUCCESS) {
+        o->base.way = way_of(o);
+        *made = &o->base;
+    } else {
+        destroy(&o->base);
+    }
+    return status;
+}
+
+/* ---- Direct3D's steps ---- */
+
+/* Once for each device in the list. */
+static bool for_devices(const struct handover *handover, bool (*act)(const struct surface *surface))
+{
+    bool all = true;
+    for (cl_uint i = 0; i < handover->count; i++) {
+        const struct surface *surface = &handover->transfers[i]->surface;
+        bool seen = false;
+        for (cl_uint before = 0; before < i && !seen; before++)
+            seen = handover->transfers[before]->surface.device == surface->device;
+        all = (seen || act(surface)) && all;
+    }
+    return all;
+}
+
+static bool copies_from(const struct handover *handover)
+{
+    bool done = true;
+    for (cl_uint i = 0; i < handover->count && done; i++) {
+        const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
+        if (o->copy.resource)
+            done = handover->api->native->copy_from(&o->base.surface, &o->copy);
+    }
+    return done;
+}
+
+/* What OpenCL has is the memory in which the resource lay when the object was made, and it can't get another. */
+static bool stayed(const struct vulkan_object *o)
+{
+    struct vulkan_location now;
+    char why[VULKAN_WHY] = "it lies elsewhere now";
+    if (vulkan_locate(o->side, vulkan_shared(o), &now, why) && vulkan_same_place(&o->at, &now))
+        return true;
+    log_write(LOG_ERROR,
+              "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can't be acquired any more; make "
+              "it anew, or set %s=host", why, setting_variable(SETTING_TRANSPORT));
+    return false;
+}
+
+static bool d3d_give(const struct handover *handover)
+{
+    if (!copies_from(handover) || !for_devices(handover, handover->api->native->finish))
+        return false;
+    for (cl_uint i = 0; i < handover->count; i++)
+        if (!stayed(vulkan_object(handover->transfers[i])))
+            return false;
+    return true;
+}
+
+/* What OpenCL has written is there. */
+static bool d3d_take(const struct handover *handover)
+{
+    bool all = true;
+    for (cl_uint i = 0; i < handover->count; i++) {
+        const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
+        if (o->copy.resource)
+            all = handover->api->native->copy_back(&o->base.surface, &o->copy) && all;
+    }
+    return for_devices(handover, handover->api->native->alive) && all;
+}
+
+static void undo(const struct handover *handover)
+{
+    (void)handover; /* Direct3D has what it had */
+}
+
+/* ---- OpenCL's steps ---- */
+
+/* Objects in mapped memory: the command stands for the bytes that are there. Not clEnqueueMigrateMemObjects: PoCL 3.1 orders it
+ * behind commands of other queues on the same objects. */
+static cl_int mark(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, struct event_list *done)
+{
+    cl_event event = NULL;
+    if (!event_list_reserve(done, 1))
+        return CL_OUT_OF_HOST_MEMORY;
+    const cl_int status = tier_formats()->clEnqueueMarkerWithWaitList(queue, wait_count, wait, &event);
+    event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    return status;
+}
+
+static bool any_mapped(const struct handover *handover)
+{
+    bool any = false;
+    for (cl_uint i = 0; i < handover->count; i++)
+        any = any || !vulkan_object(handover->transfers[i])->imported;
+    return any;
+}
+
+static cl_int enqueue(const struct handover *handover, bool take, cl_command_queue queue, cl_uint wait_count,
+                      const cl_event *wait, struct event_list *done)
+{
+    const cl_int status = vulkan_external(handover, take, queue, wait_count, wait, done);
+    return status == CL_SUCCESS && any_mapped(handover) ? mark(queue, wait_count, wait, done) : status;
+}
+
+static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                      struct event_list *done)
+{
+    return enqueue(handover, true, queue, wait_count, wait, done);
+}
+
+static cl_int cl_give(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                      struct event_list *done)
+{
+    return enqueue(handover, false, queue, wait_count, wait, done);
+}
+
+const struct transport vulkan_transport = {
+    .name = "vulkan",
+    .title = "Vulkan (the resource's own memory)",
+    .open = open_context,
+    .close = close_context,
+    .free_state = free,
+    .create = create,
+    .outlive = vulkan_outlive,
+    .sweep = vulkan_sweep,
+    .destroy = destroy,
+    .d3d_give = d3d_give,
+    .cl_take = cl_take,
+    .cl_give = cl_give,
+    .d3d_take = d3d_take,
+    .undo = undo,
+};

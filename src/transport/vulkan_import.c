@@ -1,0 +1,249 @@
+#include "d3d/formats.h"
+#include "log.h"
+#include "track/tiers.h"
+#include "transport/vulkan_object.h"
+
+#include <CL/cl_ext.h>
+#include <stdio.h>
+#include <string.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+/* Drivers give numbers of their own here (1 and 999 NVIDIA's). */
+cl_int vulkan_status(cl_int status)
+{
+    return status > 0 ? CL_OUT_OF_RESOURCES : status;
+}
+
+/* ---- what the devices of a context can ---- */
+
+static bool refuse(struct vulkan_context *c, const char *why)
+{
+    snprintf(c->why, sizeof(c->why), "%s", why);
+    return false;
+}
+
+/* A device that does not answer is asked by an import. */
+static bool names_other_handles(cl_device_id device)
+{
+    cl_uint types[16];
+    size_t size = 0;
+    bool found = false;
+    if (below()->clGetDeviceInfo(device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, sizeof(types), types, &size) !=
+        CL_SUCCESS)
+        return false;
+    for (size_t i = 0; i < size / sizeof(types[0]); i++)
+        found = found || types[i] == CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR;
+    return !found;
+}
+
+static bool look_at_device(struct vulkan_context *c, cl_device_id device, bool first)
+{
+    uint8_t uuid[UUID_BYTES];
+    cl_uint bits = 0;
+    if (below()->clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL) != CL_SUCCESS)
+        return refuse(c, "an OpenCL device does not tell which hardware it is");
+    if (names_other_handles(device))
+        return refuse(c, "an OpenCL device does not import memory by opaque file descriptors");
+    if (!first && memcmp(uuid, c->uuid, sizeof(uuid)) != 0)
+        return refuse(c, "the context has several OpenCL devices");
+    memcpy(c->uuid, uuid, sizeof(uuid));
+    below()->clGetDeviceInfo(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL);
+    c->alignment = bits / 8 > c->alignment ? bits / 8 : c->alignment;
+    return true;
+}
+
+static external_function find_function(cl_platform_id platform, const char *name)
+{
+    void *address = next.clGetExtensionFunctionAddressForPlatform(platform, name);
+    external_function function;
+    memcpy(&function, &address, sizeof(function));
+    return function;
+}
+
+static bool look_at_platform(struct vulkan_context *c, cl_device_id device)
+{
+    cl_platform_id platform = NULL;
+    if (below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
+        return refuse(c, "an OpenCL device does not tell its platform");
+    c->acquire = find_function(platform, "clEnqueueAcquireExternalMemObjectsKHR");
+    c->release = find_function(platform, "clEnqueueReleaseExternalMemObjectsKHR");
+    return (c->acquire && c->release) || refuse(c, "the OpenCL below has no functions for external memory");
+}
+
+static bool look(struct vulkan_context *c)
+{
+    cl_device_id devices[DEVICES_MAX];
+    size_t size = 0;
+    if (below()->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS || size == 0)
+        return refuse(c, "the devices of the context are not known");
+    c->alignment = 1;
+    for (size_t i = 0; i < size / sizeof(devices[0]); i++)
+        if (!look_at_device(c, devices[i], i == 0))
+            return false;
+    return look_at_platform(c, devices[0]);
+}
+
+static bool can_import(struct vulkan_context *c)
+{
+    os_lock(&c->lock);
+    const bool known = c->known;
+    os_unlock(&c->lock);
+    if (known)
+        return c->imports;
+    /* The driver is asked without the lock: two threads that look see the same. */
+    struct vulkan_context found = {.context = c->context};
+    found.imports = look(&found);
+    os_lock(&c->lock);
+    if (!c->known) {
+        c->imports = found.imports;
+        c->alignment = found.alignment;
+        c->acquire = found.acquire;
+        c->release = found.release;
+        memcpy(c->uuid, found.uuid, sizeof(c->uuid));
+        memcpy(c->why, found.why, sizeof(c->why));
+        c->known = true;
+    }
+    os_unlock(&c->lock);
+    return c->imports;
+}
+
+/* ---- an import ---- */
+
+/* What an image that is imported has to be: a driver takes it for one of one level and one slice, at the beginning of its
+ * memory. An array with levels has other gaps between its slices than it would expect. */
+static bool is_importable(const struct vulkan_object *o, char *why)
+{
+    enum { TILING_OPTIMAL = 0 };
+    const struct surface_desc *desc = &o->base.surface.desc;
+    const struct vulkan_image *image = &o->at.image;
+    const struct vulkan_memory *memory = &image->memory;
+    const char *reason = NULL;
+    if (!memory->exportable)
+        reason = "the memory can't be exported";
+    else if (memory->size > memory->memory_size || memory->offset > memory->memory_size - memory->size)
+        reason = "the resource is larger than its memory";
+    else if (desc->kind == SURFACE_BUFFER)
+        reason = memory->offset % o->context->alignment ? "the buffer begins where the OpenCL device allows none" : NULL;
+    else if (desc->format->planes > 1)
+        reason = "a plane can't be imported";
+    else if (image->tiling != TILING_OPTIMAL)
+        reason = "the image is linear";
+    else if (!memory->dedicated || memory->offset)
+        reason = "the image does not have its memory for itself";
+    else if (o->at.native.level || o->at.native.layer)
+        reason = "only the first level and slice of an image can be imported";
+    else if (image->levels > 1 && (image->layers > 1 || desc->kind == SURFACE_IMAGE_3D))
+        reason = "an image of several levels and slices can't be imported";
+    if (reason)
+        snprintf(why, VULKAN_WHY, "%s", reason);
+    return !reason;
+}
+
+static cl_mem import_image(const struct transfer_request *request, const cl_mem_properties *properties, cl_int *status)
+{
+    const struct surface_desc *desc = &request->surface.desc;
+    const bool deep = desc->kind == SURFACE_IMAGE_3D;
+    const cl_image_desc image = {
+        .image_type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+        .image_width = desc->width,
+        .image_height = desc->height,
+        .image_depth = deep ? desc->depth : 0,
+    };
+    return below()->clCreateImageWithProperties(request->context, properties, request->flags, &desc->format->cl, &image, NULL,
+                                                status);
+}
+
+/* The file descriptor is the driver's if it makes an object of it. */
+static cl_mem import_file(struct vulkan_object *o, const struct transfer_request *request, int32_t file, cl_int *status)
+{
+    const struct vulkan_memory *memory = &o->at.image.memory;
+    const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR, (cl_mem_properties)file, 0};
+    cl_mem made = request->surface.desc.kind == SURFACE_BUFFER
+                      ? below()->clCreateBufferWithProperties(request->context, properties, CL_MEM_READ_WRITE,
+                                                              (size_t)memory->memory_size, NULL, status)
+                      : import_image(request, properties, status);
+    if (!made)
+        o->side->close((uint64_t)file);
+    return made;
+}
+
+/* The part of an imported memory in which a buffer lies. */
+static cl_int make_part(struct vulkan_object *o, const struct transfer_request *request)
+{
+    const cl_buffer_region region = {(size_t)o->at.image.memory.offset, request->surface.desc.width};
+    cl_int status = CL_SUCCESS;
+    o->base.memory = below()->clCreateSubBuffer(o->whole, request->flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    if (o->base.memory)
+        return CL_SUCCESS;
+    below()->clReleaseMemObject(o->whole);
+    o->whole = NULL;
+    return vulkan_status(status);
+}
+
+cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *request, char *why)
+{
+    int32_t file = -1;
+    cl_int status = CL_SUCCESS;
+    if (!can_import(o->context)) {
+        snprintf(why, VULKAN_WHY, "%s", o->context->why);
+        return CL_INVALID_OPERATION;
+    }
+    if (memcmp(o->context->uuid, o->at.image.memory.device_uuid, UUID_BYTES) != 0) {
+        snprintf(why, VULKAN_WHY, "the OpenCL device is another one than Direct3D's");
+        return CL_INVALID_OPERATION;
+    }
+    if (!is_importable(o, why) || !o->side->export(o->at.image.memory.memory, &file, why))
+        return CL_INVALID_OPERATION;
+    cl_mem made = import_file(o, request, file, &status);
+    if (made && request->surface.desc.kind == SURFACE_BUFFER) {
+        o->whole = made;
+        status = make_part(o, request);
+    } else {
+        o->base.memory = made;
+    }
+    if (!o->base.memory) {
+        snprintf(why, VULKAN_WHY, "the OpenCL below did not import the memory: error %d", status);
+        return status < 0 ? status : CL_OUT_OF_RESOURCES;
+    }
+    o->imported = true;
+    return CL_SUCCESS;
+}
+
+/* ---- commands ---- */
+
+enum { OBJECTS_AT_ONCE = 64 };
+
+static cl_int enqueue(const struct vulkan_context *c, bool acquire, cl_uint count, const cl_mem *memories,
+                      cl_command_queue queue, cl_uint wait_count, const cl_event *wait, struct event_list *done)
+{
+    cl_event event = NULL;
+    if (!event_list_reserve(done, 1))
+        return CL_OUT_OF_HOST_MEMORY;
+    const cl_int status = (acquire ? c->acquire : c->release)(queue, count, memories, wait_count, wait, &event);
+    event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    return vulkan_status(status);
+}
+
+cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command_queue queue, cl_uint wait_count,
+                       const cl_event *wait, struct event_list *done)
+{
+    cl_mem memories[OBJECTS_AT_ONCE];
+    const struct vulkan_context *c = vulkan_object(handover->transfers[0])->context;
+    cl_int status = CL_SUCCESS;
+    cl_uint count = 0;
+    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
+        const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
+        if (!o->imported)
+            continue;
+        memories[count++] = o->whole ? o->whole : o->base.memory;
+        if (count < OBJECTS_AT_ONCE)
+            continue;
+        status = enqueue(c, acquire, count, memories, queue, wait_count, wait, done);
+        count = 0;
+    }
+    return count && status == CL_SUCCESS ? enqueue(c, acquire, count, memories, queue, wait_count, wait, done) : status;
+}

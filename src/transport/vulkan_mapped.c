@@ -1,0 +1,77 @@
+#include "d3d/formats.h"
+#include "formats/image.h"
+#include "track/track.h"
+#include "transport/host_memory.h"
+#include "transport/vulkan_object.h"
+
+#include <stdio.h>
+
+static bool refuse(char *why, const char *reason)
+{
+    snprintf(why, VULKAN_WHY, "%s", reason);
+    return false;
+}
+
+/* Whether OpenCL takes the rows for what they are, and they lie in the resource. */
+static bool rows_fit(const struct surface_desc *desc, const struct vulkan_memory *memory, const struct vulkan_place *place)
+{
+    const uint64_t texel = desc->format->texel_bytes, row = desc->width * texel, begin = memory->mapped + place->offset;
+    const bool deep = desc->kind == SURFACE_IMAGE_3D;
+    if (place->row_pitch < row || place->row_pitch % texel || begin % texel)
+        return false;
+    if (deep && (place->slice_pitch % place->row_pitch || place->slice_pitch < place->row_pitch * desc->height))
+        return false;
+    const uint64_t bytes = (deep ? place->slice_pitch * (desc->depth - 1) : 0) + place->row_pitch * (desc->height - 1) + row;
+    return place->offset <= memory->size && bytes <= memory->size - place->offset;
+}
+
+static cl_mem make_image(const struct vulkan_object *o, const struct transfer_request *request,
+                         const struct vulkan_place *place, cl_int *status)
+{
+    const struct surface_desc *desc = &request->surface.desc;
+    const bool deep = desc->kind == SURFACE_IMAGE_3D;
+    const cl_image_desc image = {
+        .image_type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+        .image_width = desc->width,
+        .image_height = desc->height,
+        .image_depth = deep ? desc->depth : 0,
+        .image_row_pitch = (size_t)place->row_pitch,
+        .image_slice_pitch = deep ? (size_t)place->slice_pitch : 0,
+    };
+    return image_create_over(request->context, request->flags, &desc->format->cl, &image,
+                             (void *)(uintptr_t)(o->at.image.memory.mapped + place->offset), status);
+}
+
+static bool computes_here(cl_context context, char *why)
+{
+    if (callback_runs_here())
+        return refuse(why, "the object is made in a callback, where nobody may wait for a trial");
+    const struct host_memory memory = host_memory_of_context(context);
+    return memory.in_place || refuse(why, memory.why);
+}
+
+cl_int vulkan_over_mapped(struct vulkan_object *o, const struct transfer_request *request, char *why)
+{
+    const struct vulkan_memory *memory = &o->at.image.memory;
+    struct vulkan_place place;
+    cl_int status = CL_SUCCESS;
+    if (request->surface.desc.kind == SURFACE_BUFFER || !memory->mapped) {
+        refuse(why, "the host does not see the memory");
+        return CL_INVALID_OPERATION;
+    }
+    if (!o->side->find_place(o->at.native.image, vulkan_aspect(&request->surface.desc), o->at.native.level,
+                             o->at.native.layer, &place, why) ||
+        !computes_here(request->context, why))
+        return CL_INVALID_OPERATION;
+    if (!rows_fit(&request->surface.desc, memory, &place)) {
+        refuse(why, "OpenCL can't have the image's rows as they lie");
+        return CL_INVALID_IMAGE_SIZE;
+    }
+    if (!o->side->hold(memory->memory, why))
+        return CL_OUT_OF_HOST_MEMORY;
+    o->held = true;
+    o->base.memory = make_image(o, request, &place, &status);
+    if (!o->base.memory)
+        snprintf(why, VULKAN_WHY, "the OpenCL below makes no image over the memory: error %d", status);
+    return o->base.memory ? CL_SUCCESS : vulkan_status(status);
+}

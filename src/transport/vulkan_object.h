@@ -1,0 +1,88 @@
+/* The files of the transport for one another. */
+#ifndef CLD3D_TRANSPORT_VULKAN_OBJECT_H
+#define CLD3D_TRANSPORT_VULKAN_OBJECT_H
+
+#include "d3d/native.h"
+#include "host/vulkan_access.h"
+#include "os/os.h"
+#include "transport/transport.h"
+
+enum { UUID_BYTES = 16, DEVICES_MAX = 64 };
+
+typedef cl_int(CL_API_CALL *external_function)(cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                                               cl_uint wait_count, const cl_event *wait, cl_event *event);
+
+/* What a context keeps: what its devices can import. It is found out with the first object. */
+struct vulkan_context {
+    cl_context context;
+    os_mutex lock; /* guards what follows until it is known */
+    bool known;
+    bool imports;              /* all devices are one, which imports memory by opaque file descriptors */
+    uint8_t uuid[UUID_BYTES];  /* CL_DEVICE_UUID_KHR of them */
+    size_t alignment;          /* bytes, of sub-buffers */
+    external_function acquire, release;
+    char why[VULKAN_WHY];      /* if they do not import */
+};
+
+/* Where a surface lies, as Direct3D and the Vulkan side tell. */
+struct vulkan_location {
+    struct native_place native;
+    struct vulkan_image image; /* of a buffer, its memory alone */
+};
+
+struct vulkan_object {
+    struct transfer base;
+    struct vulkan_context *context;
+    const struct vulkan_side *side;
+    struct surface copy; /* what is shared in place of the surface; `resource` owned, NULL: the surface itself is */
+    struct vulkan_location at; /* of what is shared, as it was when it was */
+    bool imported;       /* else over mapped memory */
+    bool held;           /* the memory, by the Vulkan side */
+    cl_mem whole;        /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
+    struct vulkan_outliving *outliving; /* owned; for the case that commands use the object for longer than the application */
+};
+
+static inline struct vulkan_object *vulkan_object(struct transfer *transfer)
+{
+    return (struct vulkan_object *)transfer;
+}
+
+/* What Direct3D's resource is shared. */
+static inline const struct surface *vulkan_shared(const struct vulkan_object *object)
+{
+    return object->copy.resource ? &object->copy : &object->base.surface;
+}
+
+/* ---- vulkan_place.c: whether images are what they are taken for ---- */
+
+/* Finds out where a surface lies. */
+bool vulkan_locate(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at, char *why);
+/* Whether two answers name the same memory. */
+bool vulkan_same_place(const struct vulkan_location *a, const struct vulkan_location *b);
+/* Whether the image at `at` holds the surface in the format and size in which OpenCL shall see it. */
+bool vulkan_fits(const struct surface_desc *desc, const struct vulkan_location *at, char *why);
+/* The VkImageAspectFlagBits of the surface's plane. */
+uint32_t vulkan_aspect(const struct surface_desc *desc);
+
+/* ---- vulkan_import.c: by file descriptors ---- */
+
+/* CL_SUCCESS: the memory object was made (`base.memory`, `whole`). */
+cl_int vulkan_import(struct vulkan_object *object, const struct transfer_request *request, char *why);
+/* Enqueues the acquire of imported objects, or their release. */
+cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command_queue queue, cl_uint wait_count,
+                       const cl_event *wait, struct event_list *done);
+/* A code of OpenCL for one of a driver, which may be none. */
+cl_int vulkan_status(cl_int status);
+
+/* ---- vulkan_mapped.c: over memory that the host sees ---- */
+
+cl_int vulkan_over_mapped(struct vulkan_object *object, const struct transfer_request *request, char *why);
+
+/* ---- vulkan_outlive.c: transport.outlive and sweep ---- */
+
+struct vulkan_outliving *vulkan_outliving_make(void);
+void vulkan_outliving_free(struct vulkan_outliving *one);
+bool vulkan_outlive(struct transfer *transfer);
+void vulkan_sweep(bool wait);
+
+#endif

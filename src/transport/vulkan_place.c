@@ -1,0 +1,122 @@
+#include "d3d/formats.h"
+#include "transport/vulkan_object.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- where a surface lies ---- */
+
+bool vulkan_locate(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at, char *why)
+{
+    memset(at, 0, sizeof(*at));
+    if (!surface->api->native->find(surface, &at->native, why, VULKAN_WHY))
+        return false;
+    if (at->native.image)
+        return side->find_image(at->native.image, &at->image, why) != 0;
+    return side->find_buffer(at->native.address, surface->desc.width, &at->image.memory, why) != 0;
+}
+
+bool vulkan_same_place(const struct vulkan_location *a, const struct vulkan_location *b)
+{
+    const struct vulkan_memory *m = &a->image.memory, *n = &b->image.memory;
+    return a->native.image == b->native.image && a->native.address == b->native.address && m->memory == n->memory &&
+           m->offset == n->offset && m->size == n->size && m->mapped == n->mapped;
+}
+
+/* ---- what an image holds ---- */
+
+enum order { ORDER_R = 1, ORDER_RG, ORDER_RGBA, ORDER_BGRA };
+
+/* Formats of Vulkan whose texels are channels of one size, in this order, each as a range of VkFormat. How a channel is read
+ * is OpenCL's to say: an image of another type has the same bytes. */
+static const struct layout {
+    uint32_t first, last;
+    uint8_t texel_bytes, order;
+} layouts[] = {
+    {9, 15, 1, ORDER_R},      /* R8 */
+    {16, 22, 2, ORDER_RG},    /* R8G8 */
+    {37, 43, 4, ORDER_RGBA},  /* R8G8B8A8 */
+    {44, 50, 4, ORDER_BGRA},  /* B8G8R8A8 */
+    {51, 57, 4, ORDER_RGBA},  /* A8B8G8R8 in one word */
+    {70, 76, 2, ORDER_R},     /* R16 */
+    {77, 83, 4, ORDER_RG},    /* R16G16 */
+    {91, 97, 8, ORDER_RGBA},  /* R16G16B16A16 */
+    {98, 100, 4, ORDER_R},    /* R32 */
+    {101, 103, 8, ORDER_RG},  /* R32G32 */
+    {107, 109, 16, ORDER_RGBA}, /* R32G32B32A32 */
+    {1000470001, 1000470001, 1, ORDER_R}, /* A8 */
+};
+
+/* Those of two planes, the second of half the width and height, by the bytes of a channel. */
+static const struct {
+    uint32_t format, channel_bytes;
+} two_planes[] = {
+    {1000156003, 1}, /* G8_B8R8 */
+    {1000156013, 2}, /* G10X6_B10X6R10X6 */
+    {1000156023, 2}, /* G12X4_B12X4R12X4 */
+    {1000156030, 2}, /* G16_B16R16 */
+};
+
+static unsigned order_of(cl_channel_order order)
+{
+    switch (order) {
+    case CL_R:
+    case CL_A: return ORDER_R;
+    case CL_RG: return ORDER_RG;
+    case CL_RGBA: return ORDER_RGBA;
+    case CL_BGRA: return ORDER_BGRA;
+    default: return 0;
+    }
+}
+
+static bool has_plane(uint32_t format, const struct format_row *row)
+{
+    const unsigned channels = row->plane ? 2 : 1;
+    bool found = false;
+    for (size_t i = 0; i < sizeof(two_planes) / sizeof(two_planes[0]); i++)
+        found = found || (two_planes[i].format == format && two_planes[i].channel_bytes * channels == row->texel_bytes &&
+                          order_of(row->cl.image_channel_order) == (row->plane ? ORDER_RG : ORDER_R));
+    return found;
+}
+
+static bool has_texels(uint32_t format, const struct format_row *row)
+{
+    bool found = false;
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+        found = found || (layouts[i].first <= format && format <= layouts[i].last &&
+                          layouts[i].texel_bytes == row->texel_bytes &&
+                          layouts[i].order == order_of(row->cl.image_channel_order));
+    return found;
+}
+
+static uint32_t at_level(uint32_t extent, uint32_t level, uint32_t shift)
+{
+    const uint32_t size = level < 32 && extent >> level ? extent >> level : 1;
+    return size >> shift;
+}
+
+bool vulkan_fits(const struct surface_desc *desc, const struct vulkan_location *at, char *why)
+{
+    enum { TYPE_2D = 1, TYPE_3D = 2 }; /* VkImageType */
+    const struct vulkan_image *image = &at->image;
+    const uint32_t level = at->native.level, shift = desc->format->shift;
+    const bool deep = desc->kind == SURFACE_IMAGE_3D;
+    if (image->samples != 1 || image->type != (deep ? TYPE_3D : TYPE_2D) || level >= image->levels ||
+        at->native.layer >= image->layers || at_level(image->width, level, shift) != desc->width ||
+        at_level(image->height, level, shift) != desc->height || (deep && at_level(image->depth, level, 0) != desc->depth)) {
+        snprintf(why, VULKAN_WHY, "the image has another size than the resource: %ux%ux%u, %u levels, %u layers, %u samples",
+                 image->width, image->height, image->depth, image->levels, image->layers, image->samples);
+        return false;
+    }
+    if (desc->format->planes > 1 ? has_plane(image->format, desc->format) : has_texels(image->format, desc->format))
+        return true;
+    snprintf(why, VULKAN_WHY, "the image has the Vulkan format %u, whose texels are not those of %s", image->format,
+             desc->format->name);
+    return false;
+}
+
+uint32_t vulkan_aspect(const struct surface_desc *desc)
+{
+    enum { COLOR = 1, PLANE_0 = 0x10 }; /* VkImageAspectFlagBits */
+    return desc->format->planes > 1 ? (uint32_t)PLANE_0 << desc->format->plane : (uint32_t)COLOR;
+}
