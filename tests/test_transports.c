@@ -40,9 +40,10 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
 {
     way->asked++;
     CHECK(request->state == NULL || request->state == way);
-    snprintf(why, TRANSPORT_WHY, "reason %d", way->answer);
     if (way->answer == CL_SUCCESS)
         *made = &way->made;
+    else
+        snprintf(why, TRANSPORT_WHY, "reason %d", way->answer);
     return way->answer;
 }
 
