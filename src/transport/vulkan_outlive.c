@@ -70,7 +70,8 @@ static void give_back(struct vulkan_outliving *one)
         o->side->give_back(o->at.image.memory.memory);
     ops->release(o->copy.resource);
     ops->release(o->base.surface.resource);
-    fence_free(one->fence);
+    if (one->fence)
+        fence_free(one->fence);
     free(one);
 }
 
@@ -91,7 +92,8 @@ bool vulkan_outlive(struct transfer *transfer)
     if (o->imported && !fence_counted_below(o->context->context))
         one->fence = fence_make(o->context->context);
     if (!still_in_use(one, &patience)) {
-        fence_free(one->fence);
+        if (one->fence)
+            fence_free(one->fence);
         one->fence = NULL;
         return false;
     }
