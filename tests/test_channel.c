@@ -43,7 +43,7 @@ static void under_wine(void)
 
 static void without_wine(void)
 {
-    static const uint32_t actions[] = {CHANNEL_HELLO, CHANNEL_FIND, CHANNEL_EXTEND, CHANNEL_NOTHING, CHANNEL_CALL, 99};
+    static const uint32_t actions[] = {CHANNEL_HELLO, CHANNEL_FIND, CHANNEL_EXTEND, CHANNEL_NOTHING, CHANNEL_CALL, CHANNEL_VULKAN, 99};
     uint64_t result;
     if (!find_device())
         return;
@@ -68,7 +68,10 @@ static void like_wines(void)
     CHECK_INT(result, CHANNEL_VERSION);
     CHECK_INT(request(CHANNEL_VERSION + 1, CHANNEL_CALL, size, &result), CL_INVALID_VALUE);
     CHECK_INT(request(0, CHANNEL_CALL, size, &result), CL_INVALID_VALUE);
-    CHECK_INT(request(CHANNEL_VERSION, CHANNEL_CALL + 1, size, &result), CL_INVALID_VALUE);
+    CHECK_INT(request(CHANNEL_VERSION, CHANNEL_VULKAN + 1, size, &result), CL_INVALID_VALUE);
+    CHECK_INT(request(CHANNEL_VERSION + 1, CHANNEL_VULKAN, size, &result), CL_INVALID_VALUE);
+    CHECK_INT(request(CHANNEL_VERSION, CHANNEL_VULKAN, size, &result), CL_SUCCESS);
+    CHECK_INT(result, 0); /* there is no Vulkan here */
     CHECK_INT(request(CHANNEL_VERSION, CHANNEL_CALL, size - 1, &result), CL_INVALID_VALUE);
     CHECK_INT(request(CHANNEL_VERSION, CHANNEL_CALL, 0, &result), CL_INVALID_VALUE);
     CHECK_INT(clGetDeviceInfo(device, CHANNEL_QUERY, size, NULL, NULL), CL_INVALID_VALUE);

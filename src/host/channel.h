@@ -24,6 +24,8 @@ enum channel_action {
     CHANNEL_EXTEND,  /* arguments: platform or NULL, name. result: address of a function of an extension, or 0 */
     CHANNEL_NOTHING, /* result: address of a function of the host that does nothing: a callback where there must be one */
     CHANNEL_CALL,    /* calls the function at `address`; result: what it returns */
+    CHANNEL_VULKAN,  /* arguments: name. result: address of that function of struct vulkan_side, or for "version" VULKAN_SIDE_VERSION
+                      * (host/vulkan.h); 0 where no Vulkan layer is active. Older companions refuse it */
 };
 
 /* The guest owns it and all that it points to, for the time of the call. Integers in arguments are extended to 64 bits,

@@ -3,6 +3,7 @@
 
 #include "host/channel.h"
 #include "host/signals.h"
+#include "host/vulkan.h"
 #include "log.h"
 
 #include <link.h>
@@ -59,6 +60,30 @@ static uint64_t call(uint64_t address, const uint64_t *a)
                                      a[13], a[14], a[15]);
 }
 
+/* What the guest calls the functions of the Vulkan layer. */
+static const struct {
+    const char *name;
+    size_t offset;
+} vulkan_functions[] = {
+#define F(name) {#name, offsetof(struct vulkan_side, name)}
+    F(find_image), F(find_place), F(find_buffer), F(export), F(close), F(hold), F(give_back),
+#undef F
+};
+
+static uint64_t vulkan(const char *name)
+{
+    const struct vulkan_side *side = vulkan_side_here();
+    if (side && strcmp(name, "version") == 0)
+        return VULKAN_SIDE_VERSION;
+    for (size_t i = 0; side && i < sizeof(vulkan_functions) / sizeof(vulkan_functions[0]); i++) {
+        next_function function;
+        memcpy(&function, (const char *)side + vulkan_functions[i].offset, sizeof(function));
+        if (strcmp(vulkan_functions[i].name, name) == 0)
+            return as_number(function);
+    }
+    return 0;
+}
+
 static void nothing(void)
 {
 }
@@ -85,6 +110,9 @@ static cl_int act(struct channel_request *request)
         return CL_SUCCESS;
     case CHANNEL_CALL:
         request->result = call(request->address, a);
+        return CL_SUCCESS;
+    case CHANNEL_VULKAN:
+        request->result = vulkan((const char *)(uintptr_t)a[0]);
         return CL_SUCCESS;
     default:
         return log_refuse("the companion", CL_INVALID_VALUE, "an unknown request %u", request->action);

@@ -19,16 +19,16 @@ enum {
 /* The memory in which a resource lies. */
 struct vulkan_memory {
     uint8_t device_uuid[16]; /* VkPhysicalDeviceIDProperties.deviceUUID */
-    uint64_t memory;         /* names the VkDeviceMemory for vulkan_export; not a handle of Vulkan's */
+    uint64_t memory;         /* names the VkDeviceMemory for `export` and `hold`; not a handle of Vulkan's, and never used again */
     uint64_t memory_size;    /* bytes of the whole memory: what an import has to name */
-    uint64_t offset;         /* where the resource begins in it, in bytes */
-    uint64_t size;           /* bytes of the resource there */
+    uint64_t offset;         /* where the resource begins in it, in bytes; of a buffer: where its address lies */
+    uint64_t size;           /* bytes of the resource from there on */
     uint64_t mapped;         /* where the host sees the resource's first byte, coherently, or 0; valid for as long as the memory */
-    uint32_t exportable;     /* 1: vulkan_export gives a file descriptor */
+    uint32_t exportable;     /* 1: `export` gives a file descriptor */
     uint32_t dedicated;      /* 1: nothing else lies in the memory */
 };
 
-/* An image as it was made; the values are Vulkan's. */
+/* An image as it was made; the values are Vulkan's. What the program wanted optimal may be linear. */
 struct vulkan_image {
     struct vulkan_memory memory;
     uint32_t type, format, width, height, depth, levels, layers, samples, tiling, usage, flags;
@@ -38,10 +38,13 @@ struct vulkan_image {
 /* Where a subresource of a linear image lies. */
 struct vulkan_place {
     uint64_t offset; /* from the image's first byte */
-    uint64_t size, row_pitch, slice_pitch;
+    uint64_t size, row_pitch;
+    uint64_t slice_pitch; /* of an array: from layer to layer */
 };
 
-/* The functions. Each gives 1, or 0 and why not in words. */
+/* The functions. Each gives 1, or 0 and why not in words: VULKAN_WHY bytes at `why`, which may be NULL. Garbage for a name or a
+ * handle is answered like one that is not known. Two devices may have images with the same handle, or buffers with the same
+ * address; such a one is ambiguous, and refused. */
 struct vulkan_side {
     /* The image with the handle `image`. */
     uint64_t (*find_image)(uint64_t image, struct vulkan_image *found, char *why);
@@ -54,10 +57,16 @@ struct vulkan_side {
     uint64_t (*export)(uint64_t memory, int32_t *file, char *why);
     uint64_t (*close)(uint64_t file);
     /* Holds the memory while something else than its import looks at it (a mapped place): it is freed when it was given back
-     * as often as it was held, and by its owner. */
+     * as often as it was held, and by its owner. If its device is destroyed before that, its bytes stay for good. Only the memory
+     * is held: when the resource in it is gone, its owner may put another one there, so who still uses the bytes keeps the
+     * resource, too. `give_back` gives 0 for what is not held. */
     uint64_t (*hold)(uint64_t memory, char *why);
     uint64_t (*give_back)(uint64_t memory);
 };
+
+/* The functions of this library itself, or NULL where no Vulkan instance of this process has the layer. For native Linux: in a
+ * Windows process the channel gives them (CHANNEL_VULKAN). */
+const struct vulkan_side *vulkan_side_here(void);
 
 static_assert(sizeof(struct vulkan_memory) == 64, "memory is described in the same way on both sides");
 static_assert(sizeof(struct vulkan_image) == 112, "images are described in the same way on both sides");

@@ -40,7 +40,7 @@ static void open_channel(void)
 /* What the pointers of a request point to is the guest's: a name that ends. */
 static void point(struct channel_request *request, const char *name)
 {
-    request->arguments[0] = request->action == CHANNEL_FIND ? (uint64_t)(uintptr_t)name : 0;
+    request->arguments[0] = request->action == CHANNEL_FIND || request->action == CHANNEL_VULKAN ? (uint64_t)(uintptr_t)name : 0;
     request->arguments[1] = (uint64_t)(uintptr_t)name;
     request->address = nothing;
 }
@@ -51,7 +51,7 @@ static cl_int right_code(const struct channel_request *request, size_t size)
         return CL_INVALID_VALUE; /* the driver's: an unknown query */
     if (request->action == CHANNEL_HELLO)
         return CL_SUCCESS;
-    return request->version == CHANNEL_VERSION && request->action <= CHANNEL_CALL ? CL_SUCCESS : CL_INVALID_VALUE;
+    return request->version == CHANNEL_VERSION && request->action <= CHANNEL_VULKAN ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -74,6 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         fail("a request gives another code");
     if (room == sizeof(request) && before.action == CHANNEL_HELLO && request.result != CHANNEL_VERSION)
         fail("the companion tells no version");
+    if (room == sizeof(request) && before.action == CHANNEL_VULKAN && request.result)
+        fail("there is no Vulkan layer in this process");
     request.result = before.result;
     if (before.action != CHANNEL_CALL && memcmp(&request, &before, sizeof(request)) != 0)
         fail("a request has changed");

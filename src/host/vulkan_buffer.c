@@ -1,0 +1,147 @@
+/* Buffers: those whose addresses may be asked for, since an address is all that Direct3D tells of a buffer. */
+#include "host/vulkan_layer.h"
+
+#include <stdlib.h>
+
+static uint64_t number(VkBuffer buffer)
+{
+    return (uint64_t)(uintptr_t)buffer;
+}
+
+static bool is_followed(const struct vulkan_device *device, const VkBufferCreateInfo *info)
+{
+    const VkBufferCreateFlags known = VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
+    return device->way != VULKAN_NONE && (info->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) && (info->flags & ~known) == 0;
+}
+
+/* How a buffer is made that may lie in exportable memory, which has to be said of it. `info` points into it. */
+struct plan {
+    VkBufferCreateInfo info;
+    VkExternalMemoryBufferCreateInfo external;
+};
+
+static bool plan_buffer(const struct vulkan_device *device, const VkBufferCreateInfo *wanted, struct plan *plan)
+{
+    const VkPhysicalDeviceExternalBufferInfo question = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, NULL, wanted->flags,
+                                                         wanted->usage, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalBufferProperties can = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
+    if (!device->exports_buffers || !is_followed(device, wanted) || wanted->pNext)
+        return false;
+    device->instance->buffer_properties(device->physical, &question, &can);
+    const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
+    if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) || (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT))
+        return false;
+    plan->external = (VkExternalMemoryBufferCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,
+                                                        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    plan->info = *wanted;
+    plan->info.pNext = &plan->external;
+    return true;
+}
+
+static void note(struct vulkan_device *device, const VkBufferCreateInfo *info, VkBuffer made)
+{
+    struct vulkan_buffer_record *buffer = calloc(1, sizeof(*buffer));
+    if (!buffer)
+        return;
+    buffer->record = (struct vulkan_record){VULKAN_BUFFER, device, number(made), NULL};
+    buffer->size = info->size;
+    os_lock(&vulkan_lock);
+    vulkan_record_add_locked(&buffer->record);
+    os_unlock(&vulkan_lock);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_buffer(VkDevice handle, const VkBufferCreateInfo *info,
+                                                    const VkAllocationCallbacks *allocator, VkBuffer *made)
+{
+    struct vulkan_device *device = vulkan_device_of(handle);
+    struct plan plan;
+    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (plan_buffer(device, info, &plan))
+        result = device->calls.create_buffer(handle, &plan.info, allocator, made);
+    if (result != VK_SUCCESS)
+        result = device->calls.create_buffer(handle, info, allocator, made);
+    if (result == VK_SUCCESS && is_followed(device, info))
+        note(device, info, *made);
+    return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL vulkan_destroy_buffer(VkDevice handle, VkBuffer destroyed, const VkAllocationCallbacks *allocator)
+{
+    struct vulkan_device *device = vulkan_device_of(handle);
+    os_lock(&vulkan_lock);
+    struct vulkan_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, number(destroyed), NULL);
+    if (buffer)
+        vulkan_record_remove_locked(buffer);
+    os_unlock(&vulkan_lock);
+    free(buffer);
+    device->calls.destroy_buffer(handle, destroyed, allocator);
+}
+
+VKAPI_ATTR void VKAPI_CALL vulkan_future_buffer_needs(VkDevice handle, const VkDeviceBufferMemoryRequirements *info,
+                                                      VkMemoryRequirements2 *needs)
+{
+    const struct vulkan_device *device = vulkan_device_of(handle);
+    struct plan plan;
+    VkDeviceBufferMemoryRequirements changed = *info;
+    if (plan_buffer(device, info->pCreateInfo, &plan))
+        changed.pCreateInfo = &plan.info;
+    device->calls.future_buffer_needs(handle, &changed, needs);
+}
+
+/* ---- where it lies ---- */
+
+static void note_place(const struct vulkan_device *device, VkBuffer handle, VkDeviceMemory place, VkDeviceSize offset)
+{
+    os_lock(&vulkan_lock);
+    struct vulkan_buffer_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, number(handle), NULL);
+    const struct vulkan_memory_record *memory =
+        buffer ? vulkan_record_find_locked(VULKAN_MEMORY, device, (uint64_t)(uintptr_t)place, NULL) : NULL;
+    if (buffer) {
+        buffer->memory = memory ? memory->name.handle : 0;
+        buffer->offset = offset;
+    }
+    os_unlock(&vulkan_lock);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer(VkDevice handle, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset)
+{
+    const struct vulkan_device *device = vulkan_device_of(handle);
+    const VkResult result = device->calls.bind_buffer(handle, buffer, memory, offset);
+    if (result == VK_SUCCESS)
+        note_place(device, buffer, memory, offset);
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer2(VkDevice handle, uint32_t count, const VkBindBufferMemoryInfo *infos)
+{
+    const struct vulkan_device *device = vulkan_device_of(handle);
+    const VkResult result = device->calls.bind_buffer2(handle, count, infos);
+    for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++)
+        note_place(device, infos[i].buffer, infos[i].memory, infos[i].memoryOffset);
+    return result;
+}
+
+/* ---- its address ---- */
+
+static VkDeviceAddress note_address(const struct vulkan_device *device, VkBuffer handle, VkDeviceAddress address)
+{
+    os_lock(&vulkan_lock);
+    struct vulkan_buffer_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, number(handle), NULL);
+    if (buffer)
+        buffer->address = address;
+    os_unlock(&vulkan_lock);
+    return address;
+}
+
+VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address(VkDevice handle, const VkBufferDeviceAddressInfo *info)
+{
+    const struct vulkan_device *device = vulkan_device_of(handle);
+    return note_address(device, info->buffer, device->calls.buffer_address(handle, info));
+}
+
+/* Of VK_EXT_buffer_device_address, which is another extension with a function of the same shape. */
+VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address_ext(VkDevice handle, const VkBufferDeviceAddressInfo *info)
+{
+    const struct vulkan_device *device = vulkan_device_of(handle);
+    return note_address(device, info->buffer, device->calls.buffer_address_ext(handle, info));
+}

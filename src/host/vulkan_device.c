@@ -1,0 +1,214 @@
+/* Devices: what they can, and what they need so that their memory can be shared. */
+#include "host/vulkan_layer.h"
+#include "log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char fd_extension[] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+
+/* Where each image that is made exportable has memory of its own, there must be enough of such. */
+enum { FEW_ALLOCATIONS = 65536 };
+
+const void *vulkan_chained(const void *chain, VkStructureType type)
+{
+    const VkBaseInStructure *each = chain;
+    while (each && each->sType != type)
+        each = each->pNext;
+    return each;
+}
+
+/* ---- what it can ---- */
+
+static uint64_t smallest_image(void)
+{
+    char *end;
+    const char *text = setting_text(SETTING_VULKAN_SMALLEST);
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (*end || end == text)
+        log_write(LOG_WARN, "%s is '%s', which is no number of bytes", setting_variable(SETTING_VULKAN_SMALLEST), text);
+    return value;
+}
+
+static bool has_fd_extension(const struct vulkan_instance *instance, VkPhysicalDevice physical)
+{
+    uint32_t count = 0;
+    bool found = false;
+    if (instance->extensions(physical, NULL, &count, NULL) != VK_SUCCESS || !count)
+        return false;
+    VkExtensionProperties *list = calloc(count, sizeof(*list));
+    if (list && instance->extensions(physical, NULL, &count, list) >= 0)
+        for (uint32_t i = 0; i < count && !found; i++)
+            found = strcmp(list[i].extensionName, fd_extension) == 0;
+    free(list);
+    return found;
+}
+
+static bool exports_buffers(const struct vulkan_device *device)
+{
+    const VkPhysicalDeviceExternalBufferInfo question = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, NULL, 0,
+        VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+            VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalBufferProperties can = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
+    device->instance->buffer_properties(device->physical, &question, &can);
+    const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
+    return (features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) && !(features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
+}
+
+/* The way that CLD3D_VULKAN names, else the best for the kind of device. */
+static enum vulkan_way wanted_way(const VkPhysicalDeviceProperties *properties)
+{
+    const char *named = setting_text(SETTING_VULKAN);
+    if (strcmp(named, "none") == 0)
+        return VULKAN_NONE;
+    if (strcmp(named, "mapped") == 0 || strcmp(named, "export") == 0)
+        return named[0] == 'm' ? VULKAN_MAPPED : VULKAN_EXPORT;
+    return properties->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ? VULKAN_MAPPED : VULKAN_EXPORT;
+}
+
+static const char *why_not(const struct vulkan_device *device, const VkPhysicalDeviceProperties *properties,
+                           const VkDeviceCreateInfo *info)
+{
+    const VkDeviceGroupDeviceCreateInfo *group = vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
+    if (device->way == VULKAN_NONE)
+        return "CLD3D_VULKAN says so";
+    if (group && group->physicalDeviceCount > 1)
+        return "it is a group of several";
+    if (properties->apiVersion < VK_API_VERSION_1_1)
+        return "it has no Vulkan 1.1";
+    if (device->way == VULKAN_EXPORT && !has_fd_extension(device->instance, device->physical))
+        return "it can't export memory (VK_KHR_external_memory_fd)";
+    if (device->way == VULKAN_EXPORT && properties->limits.maxMemoryAllocationCount < FEW_ALLOCATIONS)
+        return "it has too few allocations of memory";
+    return NULL;
+}
+
+void vulkan_device_look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
+{
+    static const char *const ways[] = {"not shared", "shared by mapped memory", "shared by exported memory"};
+    VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
+    if (!device->instance->usable) {
+        log_write(LOG_INFO, "the Vulkan layer: the program wants Vulkan 1.0: nothing of it is shared");
+        return;
+    }
+    device->instance->properties(device->physical, &properties);
+    device->instance->memory_properties(device->physical, &device->types);
+    memcpy(device->uuid, id.deviceUUID, sizeof(device->uuid));
+    device->granularity = properties.properties.limits.bufferImageGranularity;
+    device->smallest = smallest_image();
+    device->way = wanted_way(&properties.properties);
+    const char *reason = why_not(device, &properties.properties, info);
+    if (reason)
+        device->way = VULKAN_NONE;
+    device->exports_buffers = device->way == VULKAN_EXPORT && exports_buffers(device);
+    log_write(LOG_INFO, "the Vulkan layer: images of %s are %s%s%s", properties.properties.deviceName, ways[device->way],
+              reason ? ": " : "", reason ? reason : "");
+}
+
+/* ---- made and destroyed ---- */
+
+static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info)
+{
+    for (const VkBaseInStructure *each = info->pNext; each; each = each->pNext) {
+        const VkLayerDeviceCreateInfo *link = (const void *)each;
+        if (each->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO && link->function == VK_LAYER_LINK_INFO)
+            return (VkLayerDeviceCreateInfo *)(uintptr_t)link;
+    }
+    return NULL;
+}
+
+static bool is_asked_for(const VkDeviceCreateInfo *info)
+{
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
+        if (strcmp(info->ppEnabledExtensionNames[i], fd_extension) == 0)
+            return true;
+    return false;
+}
+
+/* With the extension that export needs. */
+static VkResult create_with_extension(PFN_vkCreateDevice create, VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
+                                      const VkAllocationCallbacks *allocator, VkDevice *made)
+{
+    VkDeviceCreateInfo changed = *info;
+    const uint32_t count = info->enabledExtensionCount;
+    const char **names = malloc((count + 1) * sizeof(*names));
+    if (!names)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; i < count; i++)
+        names[i] = info->ppEnabledExtensionNames[i];
+    names[count] = fd_extension;
+    changed.ppEnabledExtensionNames = names;
+    changed.enabledExtensionCount = count + 1;
+    const VkResult result = create(physical, &changed, allocator, made);
+    free(names);
+    return result;
+}
+
+/* The layers below take their links out of the chain, and put none back: for a second try it has to be as it was. */
+static VkResult create(struct vulkan_device *device, PFN_vkCreateDevice create_next, VkLayerDeviceCreateInfo *link,
+                       const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator, VkDevice *made)
+{
+    VkLayerDeviceLink *below = link->u.pLayerInfo;
+    if (device->way == VULKAN_EXPORT && !is_asked_for(info)) {
+        if (create_with_extension(create_next, device->physical, info, allocator, made) == VK_SUCCESS)
+            return VK_SUCCESS;
+        link->u.pLayerInfo = below;
+        device->way = VULKAN_NONE;
+        device->exports_buffers = false;
+    }
+    return create_next(device->physical, info, allocator, made);
+}
+
+static PFN_vkVoidFunction find(const struct vulkan_device *device, const char *name, const char *alias)
+{
+    PFN_vkVoidFunction found = device->get(device->handle, name);
+    return found || !alias ? found : device->get(device->handle, alias);
+}
+
+static void load(struct vulkan_device *device)
+{
+#define X(member, type, name, alias) device->calls.member = (type)find(device, name, alias);
+    VULKAN_CALLS(X)
+#undef X
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
+                                                    const VkAllocationCallbacks *allocator, VkDevice *made)
+{
+    VkLayerDeviceCreateInfo *link = link_of(info);
+    const struct vulkan_instance *instance = vulkan_instance_of(physical);
+    struct vulkan_device *device = link && instance ? calloc(1, sizeof(*device)) : NULL;
+    if (!device)
+        return VK_ERROR_INITIALIZATION_FAILED;
+    const PFN_vkGetInstanceProcAddr get_instance = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
+    device->get = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
+    device->instance = instance;
+    device->physical = physical;
+    link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+    vulkan_device_look(device, info);
+    const PFN_vkCreateDevice create_next = (PFN_vkCreateDevice)get_instance(instance->handle, "vkCreateDevice");
+    const VkResult result = create_next ? create(device, create_next, link, info, allocator, made) : VK_ERROR_INITIALIZATION_FAILED;
+    if (result != VK_SUCCESS) {
+        free(device);
+        return result;
+    }
+    device->handle = *made;
+    load(device);
+    vulkan_device_add(device);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL vulkan_destroy_device(VkDevice handle, const VkAllocationCallbacks *allocator)
+{
+    struct vulkan_device *device = handle ? vulkan_device_of(handle) : NULL;
+    if (!device)
+        return;
+    const PFN_vkDestroyDevice destroy = device->calls.destroy_device;
+    vulkan_device_remove(device);
+    free(device);
+    destroy(handle, allocator);
+}

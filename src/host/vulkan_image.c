@@ -1,0 +1,153 @@
+/* Images: made as planned, noted, and followed to their memory. */
+#include "host/vulkan_layer.h"
+
+#include <stdlib.h>
+
+static uint64_t number(VkImage image)
+{
+    return (uint64_t)(uintptr_t)image;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_image(VkDevice handle, const VkImageCreateInfo *info,
+                                                   const VkAllocationCallbacks *allocator, VkImage *made)
+{
+    struct vulkan_device *device = vulkan_device_of(handle);
+    struct vulkan_plan plan;
+    vulkan_plan_image(device, info, &plan);
+    struct vulkan_image_record *image = plan.way ? calloc(1, sizeof(*image)) : NULL;
+    if (!image || device->calls.create_image(handle, &plan.info, allocator, made) != VK_SUCCESS) {
+        free(image);
+        return device->calls.create_image(handle, info, allocator, made);
+    }
+    image->record = (struct vulkan_record){VULKAN_IMAGE, device, number(*made), NULL};
+    image->way = plan.way;
+    image->planes = plan.planes;
+    image->info = plan.info;
+    image->info.pNext = NULL;
+    image->info.pQueueFamilyIndices = NULL;
+    os_lock(&vulkan_lock);
+    vulkan_record_add_locked(&image->record);
+    os_unlock(&vulkan_lock);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice handle, VkImage destroyed, const VkAllocationCallbacks *allocator)
+{
+    struct vulkan_device *device = vulkan_device_of(handle);
+    os_lock(&vulkan_lock);
+    struct vulkan_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, number(destroyed), NULL);
+    if (image)
+        vulkan_record_remove_locked(image);
+    os_unlock(&vulkan_lock);
+    free(image);
+    device->calls.destroy_image(handle, destroyed, allocator);
+}
+
+/* ---- what memory it needs ---- */
+
+static enum vulkan_way way_of(const struct vulkan_device *device, VkImage handle)
+{
+    os_lock(&vulkan_lock);
+    const struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, number(handle), NULL);
+    const enum vulkan_way way = image ? image->way : VULKAN_NONE;
+    os_unlock(&vulkan_lock);
+    return way;
+}
+
+/* The program keeps linear images away from others where that matters; of this one it does not know that it is linear. */
+static void keep_apart(const struct vulkan_device *device, enum vulkan_way way, VkMemoryRequirements *needs)
+{
+    if (way != VULKAN_MAPPED)
+        return;
+    if (needs->alignment < device->granularity)
+        needs->alignment = device->granularity;
+    needs->size = (needs->size + device->granularity - 1) / device->granularity * device->granularity;
+}
+
+static void want_alone(enum vulkan_way way, VkMemoryRequirements2 *needs)
+{
+    if (way != VULKAN_EXPORT)
+        return;
+    for (VkBaseOutStructure *each = needs->pNext; each; each = each->pNext) {
+        if (each->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
+            VkMemoryDedicatedRequirements *dedicated = (void *)each;
+            dedicated->prefersDedicatedAllocation = dedicated->requiresDedicatedAllocation = VK_TRUE;
+        }
+    }
+}
+
+VKAPI_ATTR void VKAPI_CALL vulkan_image_needs(VkDevice handle, VkImage image, VkMemoryRequirements *needs)
+{
+    const struct vulkan_device *device = vulkan_device_of(handle);
+    device->calls.image_needs(handle, image, needs);
+    keep_apart(device, way_of(device, image), needs);
+}
+
+VKAPI_ATTR void VKAPI_CALL vulkan_image_needs2(VkDevice handle, const VkImageMemoryRequirementsInfo2 *info,
+                                               VkMemoryRequirements2 *needs)
+{
+    const struct vulkan_device *device = vulkan_device_of(handle);
+    const enum vulkan_way way = way_of(device, info->image);
+    device->calls.image_needs2(handle, info, needs);
+    keep_apart(device, way, &needs->memoryRequirements);
+    want_alone(way, needs);
+}
+
+VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice handle, const VkDeviceImageMemoryRequirements *info,
+                                                     VkMemoryRequirements2 *needs)
+{
+    struct vulkan_device *device = vulkan_device_of(handle);
+    struct vulkan_plan plan;
+    VkDeviceImageMemoryRequirements changed = *info;
+    vulkan_plan_image(device, info->pCreateInfo, &plan);
+    if (plan.way)
+        changed.pCreateInfo = &plan.info;
+    device->calls.future_image_needs(handle, &changed, needs);
+    keep_apart(device, plan.way, &needs->memoryRequirements);
+    want_alone(plan.way, needs);
+}
+
+/* The layout of a linear image is the program's business if it asked for one; ours is for those who ask us. */
+VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice handle, const VkDeviceImageSubresourceInfoKHR *info, void *layout)
+{
+    struct vulkan_device *device = vulkan_device_of(handle);
+    struct vulkan_plan plan;
+    VkDeviceImageSubresourceInfoKHR changed = *info;
+    vulkan_plan_image(device, info->pCreateInfo, &plan);
+    if (plan.way)
+        changed.pCreateInfo = &plan.info;
+    device->calls.future_layout(handle, &changed, layout);
+}
+
+/* ---- where it lies ---- */
+
+static void note_place(const struct vulkan_device *device, VkImage handle, VkDeviceMemory place, VkDeviceSize offset)
+{
+    os_lock(&vulkan_lock);
+    struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, number(handle), NULL);
+    const struct vulkan_memory_record *memory =
+        image ? vulkan_record_find_locked(VULKAN_MEMORY, device, (uint64_t)(uintptr_t)place, NULL) : NULL;
+    if (image) {
+        image->memory = memory ? memory->name.handle : 0;
+        image->offset = offset;
+    }
+    os_unlock(&vulkan_lock);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image(VkDevice handle, VkImage image, VkDeviceMemory memory, VkDeviceSize offset)
+{
+    const struct vulkan_device *device = vulkan_device_of(handle);
+    const VkResult result = device->calls.bind_image(handle, image, memory, offset);
+    if (result == VK_SUCCESS)
+        note_place(device, image, memory, offset);
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image2(VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos)
+{
+    const struct vulkan_device *device = vulkan_device_of(handle);
+    const VkResult result = device->calls.bind_image2(handle, count, infos);
+    for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++)
+        note_place(device, infos[i].image, infos[i].memory, infos[i].memoryOffset);
+    return result;
+}

@@ -1,0 +1,246 @@
+/* The Vulkan layer inside libcld3d.so, and what its files share.
+ *
+ * The Vulkan loader calls vkNegotiateLoaderLayerInterfaceVersion, gets our vkGetInstanceProcAddr and vkGetDeviceProcAddr, and
+ * from then on our functions stand before those of the next layer or of the driver. They change as little as they can: images,
+ * buffers and memory that a transport may share are made so that it can, and noted. Whatever fails with our changes is done
+ * again as the program asked for it.
+ *
+ * There are two ways. On a GPU what is shared is made exportable (VULKAN_EXPORT). On a device that is the CPU images are
+ * linear, and lie in memory that the host sees (VULKAN_MAPPED). A device of which neither can be had is left alone.
+ *
+ * One lock guards the lists of instances, devices and records; no function of Vulkan is called under it. */
+#ifndef CLD3D_HOST_VULKAN_LAYER_H
+#define CLD3D_HOST_VULKAN_LAYER_H
+
+#include "host/vulkan_newer.h"
+#include "os/os.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static_assert(sizeof(void *) == 8, "handles are pointers: the host's side is of 64 bits");
+
+/* ---- instances and devices ---- */
+
+struct vulkan_instance {
+    struct vulkan_instance *chain;
+    void *key; /* the loader's table, which an instance and its physical devices begin with */
+    VkInstance handle;
+    bool usable; /* made for Vulkan 1.1 or later: what we ask for is part of it */
+    PFN_vkGetInstanceProcAddr get;
+    PFN_vkDestroyInstance destroy;
+    PFN_vkEnumerateDeviceExtensionProperties extensions;
+    PFN_vkGetPhysicalDeviceProperties2 properties;
+    PFN_vkGetPhysicalDeviceMemoryProperties memory_properties;
+    PFN_vkGetPhysicalDeviceFormatProperties format_properties;
+    PFN_vkGetPhysicalDeviceImageFormatProperties2 image_properties;
+    PFN_vkGetPhysicalDeviceExternalBufferProperties buffer_properties;
+};
+
+enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
+
+/* The functions of the next layer that ours call: the name of the member, the type, the function's names. */
+#define VULKAN_CALLS(X)                                                                                                \
+    X(destroy_device, PFN_vkDestroyDevice, "vkDestroyDevice", NULL)                                                    \
+    X(allocate, PFN_vkAllocateMemory, "vkAllocateMemory", NULL)                                                        \
+    X(free, PFN_vkFreeMemory, "vkFreeMemory", NULL)                                                                    \
+    X(map, PFN_vkMapMemory, "vkMapMemory", NULL)                                                                       \
+    X(unmap, PFN_vkUnmapMemory, "vkUnmapMemory", NULL)                                                                 \
+    X(map2, PFN_vkMapMemory2KHR, "vkMapMemory2", "vkMapMemory2KHR")                                                    \
+    X(unmap2, PFN_vkUnmapMemory2KHR, "vkUnmapMemory2", "vkUnmapMemory2KHR")                                            \
+    X(get_fd, PFN_vkGetMemoryFdKHR, "vkGetMemoryFdKHR", NULL)                                                          \
+    X(create_image, PFN_vkCreateImage, "vkCreateImage", NULL)                                                          \
+    X(destroy_image, PFN_vkDestroyImage, "vkDestroyImage", NULL)                                                       \
+    X(image_needs, PFN_vkGetImageMemoryRequirements, "vkGetImageMemoryRequirements", NULL)                             \
+    X(image_needs2, PFN_vkGetImageMemoryRequirements2, "vkGetImageMemoryRequirements2", "vkGetImageMemoryRequirements2KHR") \
+    X(future_image_needs, PFN_vkGetDeviceImageMemoryRequirements, "vkGetDeviceImageMemoryRequirements",                \
+      "vkGetDeviceImageMemoryRequirementsKHR")                                                                         \
+    X(layout, PFN_vkGetImageSubresourceLayout, "vkGetImageSubresourceLayout", NULL)                                    \
+    X(future_layout, PFN_vkGetDeviceImageSubresourceLayoutKHR, "vkGetDeviceImageSubresourceLayout",                    \
+      "vkGetDeviceImageSubresourceLayoutKHR")                                                                          \
+    X(bind_image, PFN_vkBindImageMemory, "vkBindImageMemory", NULL)                                                    \
+    X(bind_image2, PFN_vkBindImageMemory2, "vkBindImageMemory2", "vkBindImageMemory2KHR")                              \
+    X(create_buffer, PFN_vkCreateBuffer, "vkCreateBuffer", NULL)                                                       \
+    X(destroy_buffer, PFN_vkDestroyBuffer, "vkDestroyBuffer", NULL)                                                    \
+    X(future_buffer_needs, PFN_vkGetDeviceBufferMemoryRequirements, "vkGetDeviceBufferMemoryRequirements",             \
+      "vkGetDeviceBufferMemoryRequirementsKHR")                                                                        \
+    X(bind_buffer, PFN_vkBindBufferMemory, "vkBindBufferMemory", NULL)                                                 \
+    X(bind_buffer2, PFN_vkBindBufferMemory2, "vkBindBufferMemory2", "vkBindBufferMemory2KHR")                          \
+    X(buffer_address, PFN_vkGetBufferDeviceAddress, "vkGetBufferDeviceAddress", "vkGetBufferDeviceAddressKHR")         \
+    X(buffer_address_ext, PFN_vkGetBufferDeviceAddress, "vkGetBufferDeviceAddressEXT", NULL)
+
+struct vulkan_calls {
+#define X(member, type, name, alias) type member;
+    VULKAN_CALLS(X)
+#undef X
+};
+
+/* An answer about images of one kind, kept: programs make many of the same. */
+struct vulkan_answer {
+    bool known;
+    VkFormat format;
+    VkImageType type;
+    VkImageTiling tiling;
+    VkImageUsageFlags usage;
+    VkImageCreateFlags flags;
+    bool possible;
+    VkExtent3D largest;
+    uint32_t levels, layers;
+};
+
+enum { VULKAN_ANSWERS = 64 };
+
+/* It lives from vkCreateDevice to vkDestroyDevice. What changes in it is guarded by the lock. */
+struct vulkan_device {
+    struct vulkan_device *chain;
+    void *key; /* the loader's table, which the device begins with */
+    VkDevice handle;
+    VkPhysicalDevice physical;
+    const struct vulkan_instance *instance;
+    enum vulkan_way way;
+    PFN_vkGetDeviceProcAddr get;
+    struct vulkan_calls calls;
+    uint8_t uuid[VK_UUID_SIZE];
+    VkPhysicalDeviceMemoryProperties types;
+    bool exports_buffers;     /* whether memory that buffers share can be exported */
+    VkDeviceSize granularity; /* bufferImageGranularity */
+    uint64_t smallest;        /* bytes of the smallest image that is made exportable */
+    unsigned busy;            /* threads of give_back that free memory of it */
+    struct vulkan_answer answers[VULKAN_ANSWERS];
+};
+
+extern os_mutex vulkan_lock;
+
+/* NULL if the handle is none that we have seen made. */
+struct vulkan_instance *vulkan_instance_of(const void *dispatchable);
+struct vulkan_device *vulkan_device_of(const void *dispatchable);
+/* For the functions that make and destroy them. */
+void vulkan_instance_add(struct vulkan_instance *instance);
+void vulkan_instance_remove(struct vulkan_instance *instance);
+void vulkan_device_add(struct vulkan_device *device);
+/* Waits for those who free memory of it, and takes out all its records. The memory that somebody still holds is never freed. */
+void vulkan_device_remove(struct vulkan_device *device);
+/* A thread that has counted itself in `busy` is through. */
+void vulkan_device_quiet(struct vulkan_device *device);
+
+/* For vkCreateDevice, before it: what there is to know about the device, and in which way it can share. */
+void vulkan_device_look(struct vulkan_device *device, const VkDeviceCreateInfo *info);
+
+/* Whether the layer stands in a Vulkan instance of this process. */
+bool vulkan_layer_active(void);
+
+/* The structure of a type in a chain, or NULL. */
+const void *vulkan_chained(const void *chain, VkStructureType type);
+
+/* ---- records ---- */
+
+enum vulkan_kind { VULKAN_IMAGE, VULKAN_BUFFER, VULKAN_MEMORY, VULKAN_NAME };
+
+/* What is known about a handle of a device; larger structures begin with it. */
+struct vulkan_record {
+    enum vulkan_kind kind;
+    struct vulkan_device *device;
+    uint64_t handle;
+    struct vulkan_record *chain;
+};
+
+/* An image that may be shared. */
+struct vulkan_image_record {
+    struct vulkan_record record;
+    enum vulkan_way way;
+    unsigned planes;
+    VkImageCreateInfo info; /* as it was made; without what its pointers point to */
+    uint64_t memory;        /* the name of the memory, or 0 */
+    VkDeviceSize offset;
+};
+
+struct vulkan_buffer_record {
+    struct vulkan_record record;
+    VkDeviceSize size;
+    uint64_t memory;
+    VkDeviceSize offset;
+    VkDeviceAddress address; /* 0 as long as nobody has asked */
+};
+
+struct vulkan_memory_record {
+    struct vulkan_record record; /* by its handle */
+    struct vulkan_record name;   /* by its name: a number that none has had before */
+    VkDeviceSize size;
+    bool exportable, dedicated;
+    bool owned; /* not freed by the program */
+    unsigned holds;
+    void *base;       /* where all of it is mapped, or NULL; guarded by the lock of vulkan_memory.c */
+    bool shown;       /* a transport knows `base`; likewise */
+    bool foreign_map; /* mapped as the program wanted it, not by us; likewise */
+};
+
+/* All with the lock held. */
+void vulkan_record_add_locked(struct vulkan_record *record);
+void vulkan_record_remove_locked(struct vulkan_record *record);
+/* Of one device, or, with NULL, of any; `*several` then tells that more than one device has such a handle. */
+void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle, bool *several);
+void vulkan_record_each_locked(enum vulkan_kind kind, void (*visit)(struct vulkan_record *, void *), void *data);
+/* Gives up what an empty table takes. */
+void vulkan_records_trim_locked(void);
+
+/* The memory with a name, or NULL. */
+struct vulkan_memory_record *vulkan_memory_locked(uint64_t name);
+
+/* ---- memory (vulkan_memory.c) ---- */
+
+/* Where the host sees the first byte of all of the memory, or NULL. The memory is held by the caller. */
+void *vulkan_memory_base(struct vulkan_memory_record *memory);
+/* Takes and gives back a hold; the second frees what its owner has freed already. */
+struct vulkan_memory_record *vulkan_memory_hold(uint64_t name);
+void vulkan_memory_put(struct vulkan_memory_record *memory);
+/* The device of this memory goes: memory that nobody holds loses its name and its record, which tells true. With the lock held. */
+bool vulkan_memory_abandon_locked(struct vulkan_memory_record *memory);
+
+/* ---- images (vulkan_plan.c) ---- */
+
+/* The planes of a format that OpenCL has (1 if it has no planes), or 0. */
+unsigned vulkan_format_planes(VkFormat format);
+
+/* How an image is going to be made. `info` is what to make it from; it points into the plan and into what the program gave. */
+struct vulkan_plan {
+    enum vulkan_way way;
+    unsigned planes;
+    VkImageCreateInfo info;
+    VkExternalMemoryImageCreateInfo external;
+};
+
+/* VULKAN_NONE: as the program wants it. The same parameters give the same plan. */
+void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
+
+/* ---- our functions ---- */
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice, const VkDeviceCreateInfo *, const VkAllocationCallbacks *,
+                                                    VkDevice *);
+VKAPI_ATTR void VKAPI_CALL vulkan_destroy_device(VkDevice, const VkAllocationCallbacks *);
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_allocate(VkDevice, const VkMemoryAllocateInfo *, const VkAllocationCallbacks *,
+                                               VkDeviceMemory *);
+VKAPI_ATTR void VKAPI_CALL vulkan_free(VkDevice, VkDeviceMemory, const VkAllocationCallbacks *);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_map(VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags, void **);
+VKAPI_ATTR void VKAPI_CALL vulkan_unmap(VkDevice, VkDeviceMemory);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_map2(VkDevice, const VkMemoryMapInfoKHR *, void **);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_unmap2(VkDevice, const VkMemoryUnmapInfoKHR *);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_image(VkDevice, const VkImageCreateInfo *, const VkAllocationCallbacks *, VkImage *);
+VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice, VkImage, const VkAllocationCallbacks *);
+VKAPI_ATTR void VKAPI_CALL vulkan_image_needs(VkDevice, VkImage, VkMemoryRequirements *);
+VKAPI_ATTR void VKAPI_CALL vulkan_image_needs2(VkDevice, const VkImageMemoryRequirementsInfo2 *, VkMemoryRequirements2 *);
+VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice, const VkDeviceImageMemoryRequirements *, VkMemoryRequirements2 *);
+VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice, const VkDeviceImageSubresourceInfoKHR *, void *);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image(VkDevice, VkImage, VkDeviceMemory, VkDeviceSize);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image2(VkDevice, uint32_t, const VkBindImageMemoryInfo *);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_buffer(VkDevice, const VkBufferCreateInfo *, const VkAllocationCallbacks *, VkBuffer *);
+VKAPI_ATTR void VKAPI_CALL vulkan_destroy_buffer(VkDevice, VkBuffer, const VkAllocationCallbacks *);
+VKAPI_ATTR void VKAPI_CALL vulkan_future_buffer_needs(VkDevice, const VkDeviceBufferMemoryRequirements *, VkMemoryRequirements2 *);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer(VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer2(VkDevice, uint32_t, const VkBindBufferMemoryInfo *);
+VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address(VkDevice, const VkBufferDeviceAddressInfo *);
+VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address_ext(VkDevice, const VkBufferDeviceAddressInfo *);
+
+#endif

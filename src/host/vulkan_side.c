@@ -1,0 +1,223 @@
+/* What the Vulkan layer tells transports (host/vulkan.h). */
+#include "host/vulkan.h"
+
+#include "host/vulkan_layer.h"
+#include "log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static_assert(VK_UUID_SIZE == sizeof(((struct vulkan_memory *)0)->device_uuid), "UUIDs are Vulkan's");
+
+static uint64_t refuse(char *why, const char *format, ...) LOG_FORMAT(2, 3);
+
+static uint64_t refuse(char *why, const char *format, ...)
+{
+    va_list arguments;
+    if (!why)
+        return 0;
+    va_start(arguments, format);
+    vsnprintf(why, VULKAN_WHY, format, arguments);
+    va_end(arguments);
+    return 0;
+}
+
+/* ---- memory ---- */
+
+/* Of memory that is held. What lies at `offset` is `size` bytes long. */
+static uint64_t describe(struct vulkan_memory_record *memory, uint64_t offset, uint64_t size, struct vulkan_memory *found, char *why)
+{
+    const struct vulkan_device *device = memory->record.device;
+    const char *base = vulkan_memory_base(memory);
+    if (!base && !memory->exportable)
+        return refuse(why, "its memory is mapped in another way");
+    *found = (struct vulkan_memory){.memory = memory->name.handle,
+                                    .memory_size = memory->size,
+                                    .offset = offset,
+                                    .size = size,
+                                    .mapped = base ? (uint64_t)(uintptr_t)(base + offset) : 0,
+                                    .exportable = memory->exportable,
+                                    .dedicated = memory->dedicated};
+    memcpy(found->device_uuid, device->uuid, sizeof(found->device_uuid));
+    return 1;
+}
+
+static uint64_t describe_by_name(uint64_t name, uint64_t offset, uint64_t size, struct vulkan_memory *found, char *why)
+{
+    struct vulkan_memory_record *memory = vulkan_memory_hold(name);
+    if (!memory)
+        return refuse(why, "its memory can't be exported and is not seen by the host, or there is none");
+    const uint64_t good = describe(memory, offset, size, found, why);
+    vulkan_memory_put(memory);
+    return good;
+}
+
+/* ---- images ---- */
+
+/* A copy of what is known about an image. */
+static bool look_up(uint64_t handle, struct vulkan_image_record *image, char *why)
+{
+    bool several;
+    os_lock(&vulkan_lock);
+    const struct vulkan_image_record *found = vulkan_record_find_locked(VULKAN_IMAGE, NULL, handle, &several);
+    if (found)
+        *image = *found;
+    os_unlock(&vulkan_lock);
+    if (!found)
+        refuse(why, "no image of the Vulkan layer's: it is too small or of a kind that is not shared, or was made without the layer");
+    else if (several)
+        refuse(why, "ambiguous: several devices have an image with this handle");
+    return found && !several;
+}
+
+static uint64_t find_image(uint64_t handle, struct vulkan_image *found, char *why)
+{
+    struct vulkan_image_record image;
+    VkMemoryRequirements needs;
+    if (!look_up(handle, &image, why))
+        return 0;
+    const struct vulkan_device *device = image.record.device;
+    device->calls.image_needs(device->handle, (VkImage)(uintptr_t)handle, &needs);
+    memset(found, 0, sizeof(*found));
+    if (!describe_by_name(image.memory, image.offset, needs.size, &found->memory, why))
+        return 0;
+    found->type = (uint32_t)image.info.imageType;
+    found->format = (uint32_t)image.info.format;
+    found->width = image.info.extent.width;
+    found->height = image.info.extent.height;
+    found->depth = image.info.extent.depth;
+    found->levels = image.info.mipLevels;
+    found->layers = image.info.arrayLayers;
+    found->samples = (uint32_t)image.info.samples;
+    found->tiling = (uint32_t)image.info.tiling;
+    found->usage = image.info.usage;
+    found->flags = image.info.flags;
+    return 1;
+}
+
+static bool has_aspect(const struct vulkan_image_record *image, uint64_t aspect)
+{
+    if (image->planes == 1)
+        return aspect == VK_IMAGE_ASPECT_COLOR_BIT;
+    return aspect == VK_IMAGE_ASPECT_PLANE_0_BIT || aspect == VK_IMAGE_ASPECT_PLANE_1_BIT ||
+           (aspect == VK_IMAGE_ASPECT_PLANE_2_BIT && image->planes == 3);
+}
+
+static uint64_t find_place(uint64_t handle, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found, char *why)
+{
+    struct vulkan_image_record image;
+    VkSubresourceLayout layout;
+    if (!look_up(handle, &image, why))
+        return 0;
+    if (image.info.tiling != VK_IMAGE_TILING_LINEAR)
+        return refuse(why, "the image is not linear");
+    if (!has_aspect(&image, aspect) || level >= image.info.mipLevels || layer >= image.info.arrayLayers)
+        return refuse(why, "the image has no such subresource");
+    const VkImageSubresource subresource = {(VkImageAspectFlags)aspect, (uint32_t)level, (uint32_t)layer};
+    const struct vulkan_device *device = image.record.device;
+    device->calls.layout(device->handle, (VkImage)(uintptr_t)handle, &subresource, &layout);
+    *found = (struct vulkan_place){layout.offset, layout.size, layout.rowPitch,
+                                   image.info.imageType == VK_IMAGE_TYPE_3D ? layout.depthPitch : layout.arrayPitch};
+    return 1;
+}
+
+/* ---- buffers ---- */
+
+struct search {
+    uint64_t address, size;
+    const struct vulkan_buffer_record *found;
+    bool several;
+};
+
+static uint64_t offset_in(const struct vulkan_buffer_record *buffer, uint64_t address)
+{
+    return buffer->offset + (address - buffer->address);
+}
+
+/* Buffers may lie in the same memory, one over the other. */
+static void visit(struct vulkan_record *record, void *data)
+{
+    struct search *search = data;
+    const struct vulkan_buffer_record *buffer = (const void *)record, *other = search->found;
+    if (!buffer->address || search->address < buffer->address || search->address - buffer->address >= buffer->size ||
+        buffer->size - (search->address - buffer->address) < search->size)
+        return;
+    if (other && (other->memory != buffer->memory || offset_in(other, search->address) != offset_in(buffer, search->address)))
+        search->several = true;
+    if (!other || buffer->address + buffer->size > other->address + other->size)
+        search->found = buffer;
+}
+
+static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why)
+{
+    struct search search = {address, size, NULL, false};
+    uint64_t memory = 0, offset = 0, rest = 0;
+    os_lock(&vulkan_lock);
+    vulkan_record_each_locked(VULKAN_BUFFER, visit, &search);
+    if (search.found) {
+        memory = search.found->memory;
+        offset = offset_in(search.found, address);
+        rest = search.found->size - (address - search.found->address);
+    }
+    os_unlock(&vulkan_lock);
+    if (!search.found)
+        return refuse(why, "no buffer of the Vulkan layer's has these addresses");
+    if (search.several)
+        return refuse(why, "ambiguous: several buffers have these addresses");
+    return describe_by_name(memory, offset, rest, found, why);
+}
+
+/* ---- file descriptors and holds ---- */
+
+static uint64_t export(uint64_t name, int32_t *file, char *why)
+{
+    struct vulkan_memory_record *memory = vulkan_memory_hold(name);
+    VkResult result = VK_ERROR_FEATURE_NOT_PRESENT;
+    int got = -1;
+    if (!memory)
+        return refuse(why, "no such memory, or it was freed");
+    const struct vulkan_device *device = memory->record.device;
+    const VkMemoryGetFdInfoKHR info = {VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, NULL,
+                                       (VkDeviceMemory)(uintptr_t)memory->record.handle,
+                                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    if (memory->exportable && device->calls.get_fd)
+        result = device->calls.get_fd(device->handle, &info, &got);
+    vulkan_memory_put(memory);
+    if (result == VK_ERROR_FEATURE_NOT_PRESENT)
+        return refuse(why, "the memory can't be exported");
+    if (result != VK_SUCCESS)
+        return refuse(why, "vkGetMemoryFdKHR failed: VkResult %d", (int)result);
+    if (got < 0) /* lavapipe says nothing of it */
+        return refuse(why, "vkGetMemoryFdKHR gave no file descriptor: there may be none left");
+    *file = got;
+    return 1;
+}
+
+static uint64_t close_file(uint64_t file)
+{
+    return file <= INT32_MAX && close((int)file) == 0;
+}
+
+static uint64_t hold(uint64_t name, char *why)
+{
+    return vulkan_memory_hold(name) ? 1 : refuse(why, "no such memory, or it was freed");
+}
+
+static uint64_t give_back(uint64_t name)
+{
+    os_lock(&vulkan_lock);
+    struct vulkan_memory_record *memory = vulkan_memory_locked(name);
+    const bool held = memory && memory->holds;
+    os_unlock(&vulkan_lock);
+    if (held)
+        vulkan_memory_put(memory);
+    return held;
+}
+
+const struct vulkan_side *vulkan_side_here(void)
+{
+    static const struct vulkan_side side = {find_image, find_place, find_buffer, export, close_file, hold, give_back};
+    return vulkan_layer_active() ? &side : NULL;
+}

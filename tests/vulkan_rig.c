@@ -1,0 +1,279 @@
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#include "vulkan_rig.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- instance and device ---- */
+
+/* What else the machine has of layers must not matter, nor other drivers. By hand Vulkan's validation can be set above or below
+ * ours (docs/testing.md). */
+static void set_environment(bool layer)
+{
+    const char *folder = getenv("CLD3D_TEST_VULKAN_LAYER");
+    const char *above = getenv("CLD3D_TEST_VULKAN_ABOVE"), *below = getenv("CLD3D_TEST_VULKAN_BELOW");
+    char layers[256];
+    snprintf(layers, sizeof(layers), "%s:%s", above ? above : layer ? "VK_LAYER_CLD3D_share" : "", below ? below : "");
+    setenv("VK_LOADER_LAYERS_DISABLE", "~implicit~", 1);
+    setenv("VK_ADD_LAYER_PATH", folder ? folder : "", 1);
+    setenv("VK_INSTANCE_LAYERS", layers, 1);
+    setenv("VK_DRIVER_FILES", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json", 0);
+}
+
+/* A driver stays loaded, so that the sanitizers know whose is what it leaves behind. */
+static int keep_driver(struct dl_phdr_info *library, size_t size, void *data)
+{
+    (void)size;
+    (void)data;
+    if (library->dlpi_name && strstr(library->dlpi_name, "libvulkan_"))
+        dlopen(library->dlpi_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    return 0;
+}
+
+static bool load_loader(struct vulkan_rig *rig)
+{
+    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *get = library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
+    memcpy(&rig->get, &get, sizeof(get));
+    if (!get)
+        SKIP("there is no Vulkan loader (Debian: libvulkan1)");
+    return get != NULL;
+}
+
+/* The loader puts those of the environment above those that the program names. */
+static bool make_instance(struct vulkan_rig *rig, bool layer)
+{
+    const char *const ours = "VK_LAYER_CLD3D_share";
+    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_3};
+    const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application,
+                                       .enabledLayerCount = layer && getenv("CLD3D_TEST_VULKAN_ABOVE") ? 1 : 0,
+                                       .ppEnabledLayerNames = &ours};
+    const PFN_vkCreateInstance create = (PFN_vkCreateInstance)rig->get(NULL, "vkCreateInstance");
+    const VkResult result = create(&info, NULL, &rig->instance);
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
+        SKIP("there is no Vulkan driver (Debian: mesa-vulkan-drivers)");
+        return false;
+    }
+    if (!CHECK_INT(result, VK_SUCCESS))
+        return false;
+#define X(name) rig->name = (PFN_vk##name)rig->get(rig->instance, "vk" #name);
+    VULKAN_INSTANCE_FUNCTIONS(X)
+#undef X
+    return true;
+}
+
+static bool find_software(struct vulkan_rig *rig)
+{
+    VkPhysicalDevice list[8];
+    uint32_t count = 8;
+    rig->physical = VK_NULL_HANDLE;
+    if (rig->EnumeratePhysicalDevices(rig->instance, &count, list) < 0)
+        count = 0;
+    for (uint32_t i = 0; i < count && !rig->physical; i++) {
+        VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+        rig->GetPhysicalDeviceProperties2(list[i], &properties);
+        if (properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+            rig->physical = list[i];
+    }
+    if (!rig->physical)
+        SKIP("there is no Vulkan driver that is the CPU (Debian: mesa-vulkan-drivers)");
+    return rig->physical != VK_NULL_HANDLE;
+}
+
+bool vulkan_open_device(struct vulkan_rig *rig)
+{
+    const float priority = 1;
+    const VkDeviceQueueCreateInfo queue = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+    VkPhysicalDeviceBufferDeviceAddressFeatures addresses = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+    VkPhysicalDeviceSamplerYcbcrConversionFeatures planes = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SAMPLER_YCBCR_CONVERSION_FEATURES, .pNext = &addresses};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &planes};
+    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                     .pNext = &planes,
+                                     .queueCreateInfoCount = 1,
+                                     .pQueueCreateInfos = &queue};
+    rig->GetPhysicalDeviceFeatures2(rig->physical, &features); /* what there is of these two */
+    addresses.bufferDeviceAddressCaptureReplay = addresses.bufferDeviceAddressMultiDevice = VK_FALSE;
+    if (!CHECK_INT(rig->CreateDevice(rig->physical, &info, NULL, &rig->device), VK_SUCCESS))
+        return false;
+#define X(name) rig->name = (PFN_vk##name)rig->GetDeviceProcAddr(rig->device, "vk" #name);
+    VULKAN_DEVICE_FUNCTIONS(X)
+#undef X
+    rig->GetDeviceQueue(rig->device, 0, 0, &rig->queue);
+    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    CHECK_INT(rig->CreateCommandPool(rig->device, &pool, NULL, &rig->pool), VK_SUCCESS);
+    const VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                                  .commandPool = rig->pool,
+                                                  .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                                  .commandBufferCount = 1};
+    return CHECK_INT(rig->AllocateCommandBuffers(rig->device, &commands, &rig->commands), VK_SUCCESS);
+}
+
+void vulkan_close_device(struct vulkan_rig *rig)
+{
+    rig->DestroyCommandPool(rig->device, rig->pool, NULL);
+    rig->DestroyDevice(rig->device, NULL);
+}
+
+bool vulkan_open(struct vulkan_rig *rig, bool layer)
+{
+    memset(rig, 0, sizeof(*rig));
+    set_environment(layer);
+    if (!load_loader(rig) || !make_instance(rig, layer))
+        return false;
+    if (find_software(rig) && vulkan_open_device(rig)) {
+        dl_iterate_phdr(keep_driver, NULL);
+        return true;
+    }
+    rig->DestroyInstance(rig->instance, NULL);
+    return false;
+}
+
+void vulkan_close(struct vulkan_rig *rig)
+{
+    vulkan_close_device(rig);
+    rig->DestroyInstance(rig->instance, NULL);
+}
+
+/* ---- images and buffers ---- */
+
+VkImageCreateInfo vulkan_image_info(VkFormat format, uint32_t width, uint32_t height)
+{
+    return (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                               .imageType = VK_IMAGE_TYPE_2D,
+                               .format = format,
+                               .extent = {width, height, 1},
+                               .mipLevels = 1,
+                               .arrayLayers = 1,
+                               .samples = VK_SAMPLE_COUNT_1_BIT,
+                               .tiling = VK_IMAGE_TILING_OPTIMAL,
+                               .usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                        VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+}
+
+static uint32_t find_type(struct vulkan_rig *rig, uint32_t types)
+{
+    const VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    VkPhysicalDeviceMemoryProperties memory;
+    rig->GetPhysicalDeviceMemoryProperties(rig->physical, &memory);
+    for (uint32_t i = 0; i < memory.memoryTypeCount; i++)
+        if ((types >> i & 1) && (memory.memoryTypes[i].propertyFlags & wanted) == wanted)
+            return i;
+    return 0;
+}
+
+/* As a program does that knows of dedicated memory. */
+bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, VkDeviceSize offset, struct vulkan_thing *made)
+{
+    VkMemoryDedicatedRequirements alone = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+    VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &alone};
+    memset(made, 0, sizeof(*made));
+    if (!CHECK_INT(rig->CreateImage(rig->device, info, NULL, &made->image), VK_SUCCESS))
+        return false;
+    const VkImageMemoryRequirementsInfo2 which = {VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, NULL, made->image};
+    rig->GetImageMemoryRequirements2(rig->device, &which, &needs);
+    made->size = needs.memoryRequirements.size;
+    made->offset = alone.requiresDedicatedAllocation ? 0 : offset;
+    const VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .image = made->image};
+    const VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                           alone.requiresDedicatedAllocation ? &dedicated : NULL, made->size + made->offset,
+                                           find_type(rig, needs.memoryRequirements.memoryTypeBits)};
+    CHECK_INT(made->offset % needs.memoryRequirements.alignment, 0);
+    if (CHECK_INT(rig->AllocateMemory(rig->device, &allocate, NULL, &made->memory), VK_SUCCESS) &&
+        CHECK_INT(rig->BindImageMemory(rig->device, made->image, made->memory, made->offset), VK_SUCCESS))
+        return true;
+    vulkan_drop(rig, made);
+    return false;
+}
+
+bool vulkan_make_buffer(struct vulkan_rig *rig, VkDeviceSize size, VkBufferUsageFlags usage, struct vulkan_thing *made)
+{
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = size,
+                                     .usage = usage | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkMemoryRequirements needs;
+    memset(made, 0, sizeof(*made));
+    if (!CHECK_INT(rig->CreateBuffer(rig->device, &info, NULL, &made->buffer), VK_SUCCESS))
+        return false;
+    rig->GetBufferMemoryRequirements(rig->device, made->buffer, &needs);
+    const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                             .flags = usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
+                                                          ? (VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
+                                                          : 0};
+    const VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, needs.size,
+                                           find_type(rig, needs.memoryTypeBits)};
+    made->size = needs.size;
+    if (CHECK_INT(rig->AllocateMemory(rig->device, &allocate, NULL, &made->memory), VK_SUCCESS) &&
+        CHECK_INT(rig->BindBufferMemory(rig->device, made->buffer, made->memory, 0), VK_SUCCESS))
+        return true;
+    vulkan_drop(rig, made);
+    return false;
+}
+
+void vulkan_drop(struct vulkan_rig *rig, struct vulkan_thing *thing)
+{
+    rig->DestroyImage(rig->device, thing->image, NULL);
+    rig->DestroyBuffer(rig->device, thing->buffer, NULL);
+    rig->FreeMemory(rig->device, thing->memory, NULL);
+    memset(thing, 0, sizeof(*thing));
+}
+
+/* ---- commands ---- */
+
+static void barrier(struct vulkan_rig *rig, VkImage image, unsigned how)
+{
+    const VkImageMemoryBarrier all = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+        .oldLayout = how & VULKAN_DISCARD ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
+        .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+        .srcQueueFamilyIndex = how & VULKAN_FROM_OUTSIDE ? VK_QUEUE_FAMILY_EXTERNAL : how & VULKAN_TO_OUTSIDE ? 0 : VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = how & VULKAN_TO_OUTSIDE ? VK_QUEUE_FAMILY_EXTERNAL : how & VULKAN_FROM_OUTSIDE ? 0 : VK_QUEUE_FAMILY_IGNORED,
+        .image = image,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS}};
+    const VkMemoryBarrier memory = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, NULL, VK_ACCESS_MEMORY_WRITE_BIT,
+                                    VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_HOST_READ_BIT};
+    rig->CmdPipelineBarrier(rig->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+                            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &memory, 0, NULL, 1, &all);
+}
+
+void vulkan_copy(struct vulkan_rig *rig, VkImage image, VkBuffer buffer, const VkBufferImageCopy *region, bool to_image, unsigned how)
+{
+    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    const VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &rig->commands};
+    CHECK_INT(rig->ResetCommandPool(rig->device, rig->pool, 0), VK_SUCCESS);
+    CHECK_INT(rig->BeginCommandBuffer(rig->commands, &begin), VK_SUCCESS);
+    barrier(rig, image, how & ~(unsigned)VULKAN_TO_OUTSIDE);
+    if (to_image)
+        rig->CmdCopyBufferToImage(rig->commands, buffer, image, VK_IMAGE_LAYOUT_GENERAL, 1, region);
+    else
+        rig->CmdCopyImageToBuffer(rig->commands, image, VK_IMAGE_LAYOUT_GENERAL, buffer, 1, region);
+    barrier(rig, image, how & VULKAN_TO_OUTSIDE);
+    CHECK_INT(rig->EndCommandBuffer(rig->commands), VK_SUCCESS);
+    CHECK_INT(rig->QueueSubmit(rig->queue, 1, &submit, VK_NULL_HANDLE), VK_SUCCESS);
+    CHECK_INT(rig->QueueWaitIdle(rig->queue), VK_SUCCESS);
+}
+
+void vulkan_read(struct vulkan_rig *rig, const struct vulkan_thing *buffer, void *bytes, size_t size)
+{
+    void *data = NULL;
+    if (!CHECK_INT(rig->MapMemory(rig->device, buffer->memory, 0, size, 0, &data), VK_SUCCESS))
+        return;
+    memcpy(bytes, data, size);
+    rig->UnmapMemory(rig->device, buffer->memory);
+}
+
+void vulkan_write(struct vulkan_rig *rig, const struct vulkan_thing *buffer, const void *bytes, size_t size)
+{
+    void *data = NULL;
+    if (!CHECK_INT(rig->MapMemory(rig->device, buffer->memory, 0, size, 0, &data), VK_SUCCESS))
+        return;
+    memcpy(data, bytes, size);
+    rig->UnmapMemory(rig->device, buffer->memory);
+}
