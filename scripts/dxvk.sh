@@ -5,10 +5,15 @@ dxvk_files=$dxvk/files
 dxvk_dlls="d3d9 d3d10core d3d11 dxgi"
 
 # Without Vulkan's other drivers and layers, so that it is the same everywhere. The driver's software renderer is the one
-# device that DXVK finds then. With VULKAN=system it is what the machine has.
+# device that DXVK finds then. With VULKAN=system it is what the machine has. VULKAN_LAYER names the folder of
+# cld3d_vulkan_layer.json for programs that are to have cld3d's Vulkan layer. As a layer that is named, which loaders know how to
+# add since 1.3.207, it is none of those that are turned off.
 dxvk_environment() {
     export WINEDLLOVERRIDES="$(echo $dxvk_dlls | tr ' ' ,)=n;$WINEDLLOVERRIDES"
     export VK_LOADER_LAYERS_DISABLE='~implicit~'
+    if [ -n "${VULKAN_LAYER:-}" ]; then
+        export VK_ADD_LAYER_PATH="$VULKAN_LAYER" VK_INSTANCE_LAYERS=VK_LAYER_CLD3D_share
+    fi
     if [ "${VULKAN:-}" != system ]; then
         export VK_DRIVER_FILES="$dxvk_files/lib/lavapipe.json"
         export LD_LIBRARY_PATH="$dxvk_files/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
