@@ -6,6 +6,7 @@
 PACKAGE is scripts/package, PREFIX is one to copy, which WINE_RUN makes if it is not there. Prints TAP.
 """
 
+import json
 import os
 import pathlib
 import stat
@@ -19,8 +20,10 @@ from prefix import Prefix, Skip, in_and_out, need, run_cases
 PACKAGE, PROGRAM, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
 ROOT = PACKAGE.parent.parent
 LIBRARIES = {"x64/OpenCL.dll", "x64/cld3d.dll", "x64/cld3dinfo.exe", "x32/OpenCL.dll", "x32/cld3d.dll", "x32/cld3dinfo.exe",
-             "linux/libcld3d.so"}
-DEB = {"usr/bin/cld3d-setup", "usr/share/doc/cld3d/README.md", "usr/share/doc/cld3d/copyright",
+             "linux/libcld3d.so", "linux/cld3d_vulkan_layer.json"}
+IMPLICIT = "usr/share/vulkan/implicit_layer.d/cld3d_vulkan_layer.json"
+DEB_MANIFEST = "cld3d_vulkan_layer.json"
+DEB = {IMPLICIT, "usr/bin/cld3d-setup", "usr/share/doc/cld3d/README.md", "usr/share/doc/cld3d/copyright",
        *("usr/lib/cld3d/" + name for name in LIBRARIES)}
 
 made = tempfile.TemporaryDirectory()
@@ -80,6 +83,17 @@ def whole_deb(folder):
     subprocess.run(["md5sum", "--quiet", "-c", "control/md5sums"], cwd=folder, check=True)
 
 
+def vulkan_layer(folder):
+    """The manifests name the library where it lies, and what turns the layer on and off."""
+    root, zipped = unpack(folder / "root"), unzip(folder / "zip")
+    for manifest in (root / IMPLICIT, root / "usr/lib/cld3d/linux" / DEB_MANIFEST, zipped / "linux" / DEB_MANIFEST):
+        layer = json.loads(manifest.read_text())["layer"]
+        library = pathlib.PurePath(layer["library_path"])
+        place = root / library.relative_to("/") if library.is_absolute() else manifest.parent / library
+        need(place.is_file(), f"{manifest}: {library} is not there")
+        need(layer["enable_environment"] and layer["disable_environment"], f"{manifest}: nothing turns it on or off")
+
+
 def versions(folder):
     version = output("meson", "introspect", "--projectinfo", ROOT / "meson.build").split('"version": "')[1].split('"')[0]
     need(the_one("cld3d_*.deb").name == f"cld3d_{version}_amd64.deb", "the name of the Debian package")
@@ -136,7 +150,7 @@ def not_built(folder):
     need(files(folder / "to") == set(), "something was made")
 
 
-CASES = [whole_zip, whole_deb, versions, works_from_zip, works_from_deb, works_through_link, installed_and_removed,
+CASES = [whole_zip, whole_deb, vulkan_layer, versions, works_from_zip, works_from_deb, works_through_link, installed_and_removed,
          not_built]
 
 

@@ -6,6 +6,7 @@
 PREFIX is one to copy, which WINE_RUN makes if it is not there; LIBCLD3D_SO may be missing. Prints TAP.
 """
 
+import ctypes
 import os
 import pathlib
 import shutil
@@ -16,6 +17,7 @@ from prefix import Prefix, Skip, differences, in_and_out, need, run_cases
 
 SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX, LAYER, WINDOWS_LAYER, LOADER = (
     pathlib.Path(argument).resolve() for argument in sys.argv[1:9])
+MANIFEST = LAYER.parent / "cld3d_vulkan_layer.json"
 SECTION = "[Software\\\\Wine\\\\DllOverrides]"
 
 
@@ -38,7 +40,7 @@ class Place(Prefix):
         return layer
 
     def start(self, *arguments, status=0, **settings):
-        env = {name: value for name, value in os.environ.items() if name not in ("OPENCL_LAYERS", "WINEPREFIX")}
+        env = {name: value for name, value in os.environ.items() if name not in ("OPENCL_LAYERS", "WINEPREFIX", "VK_ADD_LAYER_PATH", "VK_INSTANCE_LAYERS")}
         done = subprocess.run([self.script, "run", *arguments], env={**env, **settings}, capture_output=True, text=True)
         need(done.returncode == status, f"run: exit status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
@@ -222,6 +224,46 @@ def run_sets_the_layer(place):
     need(got == f"{layer}|/mine|0\n", got)
 
 
+VULKAN = 'echo "${VK_ADD_LAYER_PATH-none}|${VK_INSTANCE_LAYERS-none}"'
+
+
+def run_sets_the_vulkan_layer(place):
+    layer = place.put_layer()
+    name, off = "VK_LAYER_CLD3D_share", {"VK_ADD_LAYER_PATH": "/mine", "VK_INSTANCE_LAYERS": "VK_LAYER_a:VK_LAYER_b"}
+    show = ["sh", "-c", VULKAN]
+    need(place.start(*show) == "none|none\n", "set without a manifest")
+    shutil.copy(MANIFEST, layer.parent)
+    need(place.start(*show) == f"{layer.parent}|{name}\n", place.start(*show))
+    got = place.start(*show, **off)
+    need(got == f"{layer.parent}:/mine|{name}:VK_LAYER_a:VK_LAYER_b\n", got)
+    got = place.start(*show, **off, CLD3D_VULKAN_LAYER_OFF="1")
+    need(got == "/mine|VK_LAYER_a:VK_LAYER_b\n", got)
+
+
+# Of VkInstanceCreateInfo only its type, 1, is set.
+INSTANCE = """
+import ctypes, sys
+info = (ctypes.c_uint64 * 8)(1)
+status = ctypes.CDLL("libvulkan.so.1").vkCreateInstance(info, None, ctypes.byref(ctypes.c_void_p()))
+print("no driver" if status == -9 else sys.argv[1] in open("/proc/self/maps").read())
+"""
+
+
+def run_loads_the_vulkan_layer(place):
+    try:
+        ctypes.CDLL("libvulkan.so.1")
+    except OSError:
+        raise Skip("there is no Vulkan loader")
+    if not LAYER.exists():
+        raise Skip("libcld3d.so is not built")
+    layer = place.put_layer(LAYER.read_bytes())
+    shutil.copy(MANIFEST, layer.parent)
+    got = place.start("python3", "-c", INSTANCE, str(layer))
+    if got == "no driver\n":
+        raise Skip("there is no Vulkan driver")
+    need(got == "True\n", got)
+
+
 LOAD = """
 import ctypes, sys
 ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(ctypes.c_uint()))
@@ -267,7 +309,8 @@ def run_refuses(place):
 
 
 CASES = [round_trip, without_section, other_override, works, goes_past_the_drop_in, up_to_date, bad_input,
-         other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, run_sets_the_layer, run_loads_the_layer, run_refuses]
+         other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, run_sets_the_layer, run_loads_the_layer,
+         run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
 
 
 def main():

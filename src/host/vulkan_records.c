@@ -1,6 +1,7 @@
 /* The lists of instances and devices, and the table of records. */
 #include "host/vulkan_layer.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,12 @@ os_mutex vulkan_lock = OS_MUTEX_INIT;
 static os_condition quiet = OS_CONDITION_INIT; /* a device's `busy` went down */
 static struct vulkan_instance *instances;
 static struct vulkan_device *devices;
+
+/* The first devices, for those who look without the lock: whoever looks for a device knows that it is there. What belongs to
+ * another key is not looked at. */
+enum { QUICK_DEVICES = 8 };
+static _Atomic(void *) quick_keys[QUICK_DEVICES];
+static _Atomic(struct vulkan_device *) quick_devices[QUICK_DEVICES];
 
 /* Chained hash table, doubled when there is more than one record a bucket. Nothing is left when it is empty: the loader may
  * unload us then. */
@@ -36,6 +43,9 @@ struct vulkan_instance *vulkan_instance_of(const void *dispatchable)
 
 struct vulkan_device *vulkan_device_of(const void *dispatchable)
 {
+    for (int i = 0; dispatchable && i < QUICK_DEVICES; i++)
+        if (atomic_load_explicit(&quick_keys[i], memory_order_acquire) == key_of(dispatchable))
+            return atomic_load_explicit(&quick_devices[i], memory_order_relaxed);
     os_lock(&vulkan_lock);
     struct vulkan_device *found = dispatchable ? devices : NULL;
     while (found && found->key != key_of(dispatchable))
@@ -71,12 +81,25 @@ void vulkan_instance_remove(struct vulkan_instance *instance)
     os_unlock(&vulkan_lock);
 }
 
+/* `to` is NULL, or takes a free place. */
+static void replace_quick_locked(void *from, struct vulkan_device *to)
+{
+    int i = 0;
+    while (i < QUICK_DEVICES && atomic_load_explicit(&quick_keys[i], memory_order_relaxed) != from)
+        i++;
+    if (i == QUICK_DEVICES)
+        return;
+    atomic_store_explicit(&quick_devices[i], to, memory_order_relaxed);
+    atomic_store_explicit(&quick_keys[i], to ? to->key : NULL, memory_order_release);
+}
+
 void vulkan_device_add(struct vulkan_device *device)
 {
     device->key = key_of(device->handle);
     os_lock(&vulkan_lock);
     device->chain = devices;
     devices = device;
+    replace_quick_locked(NULL, device);
     os_unlock(&vulkan_lock);
 }
 
@@ -108,6 +131,7 @@ void vulkan_device_remove(struct vulkan_device *device)
         os_wait(&quiet, &vulkan_lock, 1000);
     drop_records_locked(device);
     vulkan_records_trim_locked();
+    replace_quick_locked(device->key, NULL);
     while (*place != device)
         place = &(*place)->chain;
     *place = device->chain;
