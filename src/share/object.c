@@ -502,8 +502,16 @@ static void adopt(cl_mem child, cl_mem parent)
 static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type buffer_create_type,
                                             const void *buffer_create_info, cl_int *errcode_ret)
 {
-    cl_mem child = below()->clCreateSubBuffer(buffer, flags, buffer_create_type, buffer_create_info, errcode_ret);
+    struct object_record *object = registry_get(RECORD_OBJECT, buffer);
+    const struct transfer *transfer = object ? object->transfer : NULL;
+    cl_int status = CL_SUCCESS;
+    cl_mem child = transfer && transfer->transport->create_part
+                       ? transfer->transport->create_part(transfer, flags, buffer_create_type, buffer_create_info, &status)
+                       : below()->clCreateSubBuffer(buffer, flags, buffer_create_type, buffer_create_info, &status);
     adopt(child, buffer);
+    record_put(object);
+    if (errcode_ret)
+        *errcode_ret = status;
     return child;
 }
 
@@ -566,6 +574,33 @@ static cl_int query_part_flags(const struct object_record *object, size_t room, 
     return answer("clGetMemObjectInfo", &flags, sizeof(flags), room, to, size_ret);
 }
 
+static size_t driver_offset(const struct object_record *object)
+{
+    size_t offset = 0;
+    below()->clGetMemObjectInfo(object->head.handle, CL_MEM_OFFSET, sizeof(offset), &offset, NULL);
+    return offset;
+}
+
+/* What the driver has a part made of may be another object than the application has. */
+static cl_int query_part(const struct object_record *object, cl_mem_info name, size_t room, void *to, size_t *size_ret)
+{
+    const struct object_record *root = object->parent;
+    while (root->parent)
+        root = root->parent;
+    const size_t own = name == CL_MEM_OFFSET ? driver_offset(object) : 0;
+    const size_t base = own ? driver_offset(root) : 0, offset = own >= base ? own - base : own;
+    switch (name) {
+    case CL_MEM_FLAGS:
+        return query_part_flags(object, room, to, size_ret);
+    case CL_MEM_ASSOCIATED_MEMOBJECT:
+        return answer("clGetMemObjectInfo", &object->parent->head.handle, sizeof(cl_mem), room, to, size_ret);
+    case CL_MEM_OFFSET:
+        return answer("clGetMemObjectInfo", &offset, sizeof(offset), room, to, size_ret);
+    default:
+        return CL_INVALID_OPERATION;
+    }
+}
+
 /* Answers that are ours for a shared object; CL_INVALID_OPERATION: the driver's is right. A transport may have made the object
  * over memory of its own, which is no business of the application. */
 static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t room, void *to, size_t *size_ret)
@@ -574,14 +609,21 @@ static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t r
     if (name == CL_MEM_HOST_PTR)
         return answer("clGetMemObjectInfo", &no_memory, sizeof(no_memory), room, to, size_ret);
     if (object->parent)
-        return name == CL_MEM_FLAGS ? query_part_flags(object, room, to, size_ret) : CL_INVALID_OPERATION;
+        return query_part(object, name, room, to, size_ret);
     os_lock(&registry_lock);
     const cl_uint refs = object->head.app_refs;
     os_unlock(&registry_lock);
     const struct surface_desc *desc = &object->transfer->surface.desc;
     const size_t bytes = (size_t)desc->width * desc->height * desc->depth * (desc->format ? desc->format->texel_bytes : 1);
     const void *const no_pointer = NULL;
+    const size_t no_offset = 0;
     switch (name) {
+    case CL_MEM_ASSOCIATED_MEMOBJECT:
+        return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), room, to, size_ret);
+    case CL_MEM_OFFSET:
+        return answer("clGetMemObjectInfo", &no_offset, sizeof(no_offset), room, to, size_ret);
+    case CL_MEM_PROPERTIES: /* it was made without any, as far as the application knows */
+        return answer("clGetMemObjectInfo", &no_pointer, 0, room, to, size_ret);
     case CL_MEM_REFERENCE_COUNT:
         return answer("clGetMemObjectInfo", &refs, sizeof(refs), room, to, size_ret);
     case CL_MEM_FLAGS:

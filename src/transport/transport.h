@@ -67,6 +67,10 @@ struct transport {
      * transport of the list is asked then. The code of the last one is the application's. With CL_SUCCESS `why` may tell why
      * the transport has not chosen a better way of its own. */
     cl_int (*create)(const struct transfer_request *request, struct transfer **made, char *why);
+    /* clCreateSubBuffer of the memory object, where that is a part of another one itself, of which OpenCL makes no parts. NULL:
+     * the OpenCL below makes them. */
+    cl_mem (*create_part)(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
+                          cl_int *status);
     /* Comes before `destroy` when the last reference to the memory object is the core's. Commands may still use that, with
      * memory of the transfer. True: the transport has taken over both, and gives them back when those commands are over.
      * NULL: the memory object needs nothing of the transfer. */

@@ -75,17 +75,16 @@ static const char *way_of(const struct vulkan_object *o)
 static cl_int share_either(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
     const struct native_ops *native = request->surface.api->native;
-    char direct[VULKAN_WHY] = "", beside[VULKAN_WHY] = "there is no other way for such a resource";
+    char direct[VULKAN_WHY] = "", beside[VULKAN_WHY] = "";
     cl_int status = share(o, request, direct);
-    if (status != CL_SUCCESS && o->at.native.image && native->make_copy && native->make_copy(&o->base.surface, &o->copy)) {
+    if (status == CL_SUCCESS)
+        return status;
+    if (o->at.native.image && native->make_copy && native->make_copy(&o->base.surface, &o->copy)) {
         status = share(o, request, beside);
         if (status != CL_SUCCESS)
             drop_copy(o);
     }
-    if (status != CL_SUCCESS)
-        snprintf(why, TRANSPORT_WHY, "%.127s; a copy beside it: %.100s", direct, beside);
-    else if (o->copy.resource)
-        snprintf(why, TRANSPORT_WHY, "%.200s", direct);
+    snprintf(why, TRANSPORT_WHY, "%.127s%s%.100s", direct, beside[0] ? "; a copy beside it: " : "", beside);
     return status;
 }
 
@@ -114,6 +113,7 @@ static struct vulkan_object *new_object(const struct transfer_request *request, 
         return NULL;
     o->base = (struct transfer){.transport = &vulkan_transport, .surface = request->surface};
     o->context = request->state;
+    o->flags = request->flags;
     o->side = side;
     o->outliving = vulkan_outliving_make();
     if (o->outliving)
@@ -260,6 +260,7 @@ const struct transport vulkan_transport = {
     .close = close_context,
     .free_state = free,
     .create = create,
+    .create_part = vulkan_create_part,
     .outlive = vulkan_outlive,
     .sweep = vulkan_sweep,
     .destroy = destroy,

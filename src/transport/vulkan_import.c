@@ -113,6 +113,13 @@ static bool can_import(struct vulkan_context *c)
 
 /* ---- an import ---- */
 
+static bool has_room(const struct surface_desc *desc, const struct vulkan_memory *memory)
+{
+    const uint64_t texel = desc->format ? desc->format->texel_bytes : 1;
+    return memory->size >= texel * desc->width * desc->height * desc->depth && memory->size <= memory->memory_size &&
+           memory->offset <= memory->memory_size - memory->size;
+}
+
 /* What an image that is imported has to be: a driver takes it for one of one level and one slice, at the beginning of its
  * memory. An array with levels has other gaps between its slices than it would expect. */
 static bool is_importable(const struct vulkan_object *o, char *why)
@@ -124,7 +131,7 @@ static bool is_importable(const struct vulkan_object *o, char *why)
     const char *reason = NULL;
     if (!memory->exportable)
         reason = "the memory can't be exported";
-    else if (memory->size > memory->memory_size || memory->offset > memory->memory_size - memory->size)
+    else if (!has_room(desc, memory))
         reason = "the resource is larger than its memory";
     else if (desc->kind == SURFACE_BUFFER)
         reason = memory->offset % o->context->alignment ? "the buffer begins where the OpenCL device allows none" : NULL;
@@ -211,6 +218,44 @@ cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *req
     }
     o->imported = true;
     return CL_SUCCESS;
+}
+
+/* ---- parts of buffers ---- */
+
+/* The rules between a part's flags and its buffer's, which is not what the driver makes the part of. */
+static bool flags_fit(cl_mem_flags buffer, cl_mem_flags part)
+{
+    const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
+    buffer = buffer & access ? buffer & access : CL_MEM_READ_WRITE;
+    part &= access;
+    return buffer == CL_MEM_READ_WRITE || part == 0 || part == buffer;
+}
+
+static cl_mem no_part(cl_int code, cl_int *status, const char *why)
+{
+    *status = log_refuse("clCreateSubBuffer", code, "%s", why);
+    return NULL;
+}
+
+cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
+                          cl_int *status)
+{
+    const struct vulkan_object *o = (const struct vulkan_object *)transfer;
+    const cl_buffer_region *asked = info;
+    const size_t size = transfer->surface.desc.width;
+    if (!o->whole)
+        return below()->clCreateSubBuffer(transfer->memory, flags, type, info, status);
+    if (type != CL_BUFFER_CREATE_TYPE_REGION || !info)
+        return no_part(CL_INVALID_VALUE, status, "a part is asked for by a region alone");
+    if (!flags_fit(o->flags, flags))
+        return no_part(CL_INVALID_VALUE, status, "the buffer does not allow such an access");
+    if (asked->size == 0)
+        return no_part(CL_INVALID_BUFFER_SIZE, status, "the part has no bytes");
+    if (asked->origin >= size || asked->size > size - asked->origin)
+        return no_part(CL_INVALID_VALUE, status, "the part is not within the buffer");
+    const cl_buffer_region region = {(size_t)o->at.image.memory.offset + asked->origin, asked->size};
+    const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
+    return below()->clCreateSubBuffer(o->whole, flags & access ? flags : flags | o->flags, type, &region, status);
 }
 
 /* ---- commands ---- */

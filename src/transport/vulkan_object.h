@@ -36,6 +36,7 @@ struct vulkan_object {
     const struct vulkan_side *side;
     struct surface copy; /* what is shared in place of the surface; `resource` owned, NULL: the surface itself is */
     struct vulkan_location at; /* of what is shared, as it was when it was */
+    cl_mem_flags flags;  /* as asked for */
     bool imported;       /* else over mapped memory */
     bool held;           /* the memory, by the Vulkan side */
     cl_mem whole;        /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
@@ -68,6 +69,9 @@ uint32_t vulkan_aspect(const struct surface_desc *desc);
 
 /* CL_SUCCESS: the memory object was made (`base.memory`, `whole`). */
 cl_int vulkan_import(struct vulkan_object *object, const struct transfer_request *request, char *why);
+/* transport.create_part. */
+cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
+                          cl_int *status);
 /* Enqueues the acquire of imported objects, or their release. */
 cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command_queue queue, cl_uint wait_count,
                        const cl_event *wait, struct event_list *done);
