@@ -54,12 +54,32 @@ static inline void sharing_run(const struct rig_api *api, unsigned flags, void (
 #endif
 }
 
-/* Whether OpenCL works in Direct3D's own memory (tests/import): each side sees at once what the other writes, and there are no
- * staging copies. */
-static inline bool over_import(void)
+static inline bool over_transport(const char *name)
 {
     const char *transport = getenv("CLD3D_TEST_TRANSPORT");
-    return transport && strcmp(transport, "import") == 0;
+    return transport && strcmp(transport, name) == 0;
+}
+
+/* Whether OpenCL works in Direct3D's memory as the host sees it (tests/vulkan): the resource lives as long as commands use it. */
+static inline bool over_mapped(void)
+{
+    return over_transport("mapped");
+}
+
+/* Whether OpenCL works in Direct3D's own memory (tests/import, tests/vulkan): each side sees at once what the other writes, and
+ * there are no staging copies. */
+static inline bool over_import(void)
+{
+    return over_transport("import") || over_transport("export") || over_mapped();
+}
+
+/* Whether that is so for resources of a kind: buffers go through the host where the host sees the memory, and where Direct3D 10
+ * does not tell where they lie. */
+static inline bool kind_is_direct(const struct rig *rig, int kind)
+{
+    if (!over_import() || kind != 0)
+        return over_import();
+    return over_transport("import") || (over_transport("export") && rig->api->version == 11);
 }
 
 /* Skips the running case there. */

@@ -419,6 +419,7 @@ SHARING_CASE(event_of_a_failure, 0)
     cl_command_queue queue = make_queue(rig, rig->context, 0);
     fake_d3d_fail("Map", 1, E_FAIL);
     fake_d3d_import_fail(1);
+    fake_d3d_fail("CreateQuery", 1, E_FAIL);
     CHECK_INT(rig->acquire(queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
     fake_d3d_reset();
     CHECK(rig_event_status(event) < 0);

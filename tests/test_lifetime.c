@@ -300,7 +300,7 @@ static bool set_counts(const struct rig *rig, const struct set *set)
 {
     const unsigned object = set->has[THE_OBJECT] || set->has[THE_PART];
     const unsigned context = set->has[THE_CONTEXT];
-    const unsigned staging = !over_import() && (object || context);
+    const unsigned staging = !kind_is_direct(rig, (int)set->shared.kind) && (object || context);
     return counts_are(rig, &set->shared, set->before, context + staging, object);
 }
 

@@ -287,7 +287,7 @@ SHARING_CASE(kernel_pending, 0)
         queue_wait(rig->queue);
         CHECK_INT(launch(rig->queue, kernel, 1, &user, &ran), CL_SUCCESS);
         CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
-        counts_are(rig, &shared, before, 0, 0);
+        counts_are(rig, &shared, before, 0, over_mapped() && kind != KIND_BUFFER);
         CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
         CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
         finish_event(ran);

@@ -373,6 +373,7 @@ void fake_d3d_reset(void)
     fake_d3d_any_fault(FAKE_D3D_FAILS, 0);
     fake_d3d_import_refuse(false);
     fake_d3d_import_fail(0);
+    fake_vulkan_reset();
     fake_d3d_delay(0);
     fake_d3d_hold(false);
     fake_d3d_slow_calls(0);

@@ -37,6 +37,7 @@ struct fake_traits9 {
 struct fake_surface9 {
     struct fake_object object;
     FAKE_IFACE(IDirect3DSurface9) face;
+    struct fake_iface interop; /* vulkan.c */
     struct fake_texture9 *texture; /* NULL: by itself, with a store of its own */
     struct fake_traits9 traits;
     struct fake_store *store;

@@ -180,6 +180,61 @@ struct fake_d3d_imports {
 };
 extern const struct fake_d3d_imports fake_d3d_imports;
 
+/* ---- Vulkan ---- */
+
+/* How resources answer as those of a Direct3D on Vulkan do: they tell the image that they are, and a Vulkan side (src/host/vulkan.h)
+ * knows the memory behind it. FAKE_D3D_VULKAN_ENV: as the variable FAKE_D3D_VULKAN says, "mapped" or "export", else not. */
+enum fake_d3d_vulkan {
+    FAKE_D3D_VULKAN_ENV,
+    FAKE_D3D_VULKAN_OFF,
+    FAKE_D3D_VULKAN_MAPPED, /* linear images in memory that the host sees */
+    FAKE_D3D_VULKAN_EXPORT, /* optimal ones, whose memory can be exported */
+};
+void fake_d3d_vulkan(enum fake_d3d_vulkan way);
+
+/* What goes wrong on the Vulkan side, until fake_d3d_reset or the next call. */
+enum fake_d3d_vulkan_fault {
+    FAKE_VULKAN_NO_FAULT,
+    FAKE_VULKAN_NO_SIDE,        /* there is no layer */
+    FAKE_VULKAN_UNKNOWN_IMAGE,  /* it does not know the image */
+    FAKE_VULKAN_OTHER_FORMAT,   /* the image has another format, */
+    FAKE_VULKAN_OTHER_SIZE,     /* size, */
+    FAKE_VULKAN_SAMPLES,        /* or several samples */
+    FAKE_VULKAN_OTHER_DEVICE,   /* it is another device's */
+    FAKE_VULKAN_NOT_EXPORTABLE,
+    FAKE_VULKAN_NOT_DEDICATED,
+    FAKE_VULKAN_SMALL_MEMORY,   /* the memory ends before the image */
+    FAKE_VULKAN_NO_FILES,       /* no file descriptor is left */
+    FAKE_VULKAN_NO_HOLD,        /* the memory can't be held */
+    FAKE_VULKAN_ODD_PITCH,      /* rows begin within a texel */
+    FAKE_VULKAN_IMPORT_FAILS,   /* the driver's import fails with the number given */
+    FAKE_VULKAN_NO_UUID,        /* the OpenCL device does not tell which it is, */
+    FAKE_VULKAN_OTHER_HANDLES,  /* imports other handles, */
+    FAKE_VULKAN_NO_FUNCTIONS,   /* or has no functions for external memory */
+    FAKE_VULKAN_ACQUIRE_FAILS,  /* the command that acquires, or releases, fails with the number given */
+    FAKE_VULKAN_RELEASE_FAILS,
+};
+void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number);
+
+/* From now on every image and buffer lies elsewhere, as Direct3D tells it. */
+void fake_d3d_vulkan_move(void);
+
+/* Memories that are held, file descriptors that are open, memories that are imported, and imports that were acquired more
+ * often than released. */
+unsigned fake_d3d_vulkan_held(void), fake_d3d_vulkan_files(void), fake_d3d_vulkan_imported(void);
+unsigned fake_d3d_vulkan_acquired(void);
+
+/* What the library and the layer of tests/vulkan look up in the program. */
+struct fake_vulkan {
+    const struct vulkan_side *(*side)(void); /* NULL: there is none */
+    enum fake_d3d_vulkan_fault (*fault)(int *number);
+    /* Takes the file descriptor of an image or a buffer: what it names, until `close`. Without the file, NULL. */
+    void *(*open)(int file, struct fake_d3d_memory *memory);
+    void (*close)(void *import);
+    void (*acquired)(int difference);
+};
+extern const struct fake_vulkan fake_vulkan;
+
 /* Imports that are open. */
 unsigned fake_d3d_import_count(void);
 /* While on, no memory can be had. */

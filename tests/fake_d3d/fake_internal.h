@@ -266,14 +266,19 @@ struct fake_subresource {
     bool map_reads, map_writes;
 };
 
+enum { FAKE_BUFFER_LEAD = 4096 }; /* bytes of a buffer's memory before it */
+
 struct fake_store {
     atomic_uint refs;
     struct fake_desc desc;
     unsigned count;
     struct fake_subresource *subresources;
     unsigned char *bytes;
+    size_t size;
     void *keyed_owner; /* keyed.c */
     uint64_t keyed_key;
+    uint64_t image; /* what names it for Vulkan (vulkan.c); 0: nobody has asked */
+    struct fake_store *image_after;
 };
 
 /* Whether other devices may open it. */
@@ -355,6 +360,16 @@ bool fake_keyed_allows(struct fake_store *store, const void *owner);
 /* Held while memory that several devices share is read or written. */
 extern pthread_mutex_t fake_shared_lock;
 
+/* ---- vulkan.c ---- */
+
+/* The interfaces by which resources and devices tell Vulkan's names; those that are hidden at the moment. */
+bool fake_vulkan_hides(REFIID iid);
+extern const struct fake_interop_vtbl fake_interop_vtbl, fake_interop9_vtbl, fake_interop_device_vtbl;
+extern const GUID fake_iid_interop, fake_iid_interop9, fake_iid_interop_device;
+void fake_vulkan_reset(void);
+/* The store is on its way out. */
+void fake_vulkan_forget(struct fake_store *store);
+
 /* ---- resource.c: what resources of Direct3D 10 and 11 have in common ---- */
 
 struct fake_resource {
@@ -372,6 +387,7 @@ struct fake_resource {
     } face;
     FAKE_IFACE(IDXGIResource) dxgi;
     FAKE_IFACE(IDXGIKeyedMutex) mutex;
+    struct fake_iface interop; /* vulkan.c */
     struct fake_store *store;
     atomic_uint priority;
 };

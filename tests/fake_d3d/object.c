@@ -165,7 +165,8 @@ HRESULT fake_object_query(struct fake_object *object, enum fake_method method, R
     if (FAILED(hr))
         return hr;
     for (entry = object->class->ifaces; entry->iid; entry++) {
-        if (!IsEqualGUID(entry->iid, iid) || (IsEqualGUID(iid, &fake_iid_stays) && !fake_knob_stays()))
+        if (!IsEqualGUID(entry->iid, iid) || (IsEqualGUID(iid, &fake_iid_stays) && !fake_knob_stays())
+            || fake_vulkan_hides(iid))
             continue;
         fake_object_ref(object);
         *out = (char *)object + entry->offset;

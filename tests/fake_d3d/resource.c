@@ -21,6 +21,8 @@ static struct fake_resource *create(struct fake_device *device,
     resource->dxgi.object = &resource->object;
     resource->mutex.i.lpVtbl = (IDXGIKeyedMutexVtbl *)&fake_keyed_mutex_vtbl;
     resource->mutex.object = &resource->object;
+    resource->interop.vtbl = &fake_interop_vtbl;
+    resource->interop.object = &resource->object;
     resource->store = store;
     atomic_init(&resource->priority, DXGI_RESOURCE_PRIORITY_NORMAL);
     fake_object_init(&resource->object, sizeof *resource,

@@ -123,7 +123,8 @@ static const ID3D11Texture3DVtbl texture3d_vtbl = {
 #define RESOURCE_IFACES(own)                                             \
     {&IID_IUnknown, FACE}, {&IID_ID3D11DeviceChild, FACE},               \
     {&IID_ID3D11Resource, FACE}, {&own, FACE}, {&IID_IDXGIObject, DXGI}, \
-    {&IID_IDXGIDeviceSubObject, DXGI}, {&IID_IDXGIResource, DXGI}
+    {&IID_IDXGIDeviceSubObject, DXGI}, {&IID_IDXGIResource, DXGI},     \
+    {&fake_iid_interop, offsetof(struct fake_resource, interop)}
 
 static const struct fake_iid buffer_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Buffer), {NULL, 0}};
 static const struct fake_iid texture1d_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Texture1D),

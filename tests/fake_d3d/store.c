@@ -18,6 +18,12 @@ static unsigned mip_size(unsigned size, unsigned mip)
     return size >> mip ? size >> mip : 1;
 }
 
+/* Buffers lie in larger memories, as Vulkan's do. */
+static size_t lead_of(const struct fake_desc *desc)
+{
+    return desc->kind == FAKE_BUFFER ? FAKE_BUFFER_LEAD : 0;
+}
+
 /* Subresources begin where any texel may, for those who import their memory. */
 enum { ALIGNMENT = 128 };
 
@@ -78,13 +84,14 @@ struct fake_store *fake_store_create(const struct fake_desc *desc,
     store->subresources = calloc(store->count, sizeof *store->subresources);
     if (!store->subresources)
         goto error;
-    size = lay_out(store);
+    size = lead_of(desc) + lay_out(store);
     if (posix_memalign((void **)&store->bytes, ALIGNMENT, size)) {
         store->bytes = NULL;
         goto error;
     }
     memset(store->bytes, FAKE_D3D_UNDEFINED, size);
-    for (at = store->bytes, i = 0; i < store->count; i++) {
+    store->size = size;
+    for (at = store->bytes + lead_of(desc), i = 0; i < store->count; i++) {
         struct fake_subresource *sub = &store->subresources[i];
 
         sub->view.base = at;
@@ -112,6 +119,7 @@ void fake_store_release(struct fake_store *store)
         return;
     if (fake_desc_shared(&store->desc))
         fake_handle_forget(store);
+    fake_vulkan_forget(store);
     for (i = 0; store->subresources && i < store->count; i++) {
         if (store->subresources[i].map != store->subresources[i].place.base)
             free(store->subresources[i].map);

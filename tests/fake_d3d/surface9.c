@@ -195,6 +195,7 @@ static const struct fake_iid surface_ifaces[] = {
     {&IID_IUnknown, FACE},
     {&IID_IDirect3DResource9, FACE},
     {&IID_IDirect3DSurface9, FACE},
+    {&fake_iid_interop9, offsetof(struct fake_surface9, interop)},
     {NULL, 0},
 };
 
@@ -228,6 +229,8 @@ static void surface_init(struct fake_surface9 *surface, const struct fake_traits
 {
     surface->face.i.lpVtbl = (IDirect3DSurface9Vtbl *)&surface_vtbl;
     surface->face.object = &surface->object;
+    surface->interop.vtbl = &fake_interop9_vtbl;
+    surface->interop.object = &surface->object;
     surface->traits = *traits;
     surface->store = store;
 }

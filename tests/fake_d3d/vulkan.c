@@ -1,0 +1,487 @@
+/* Direct3D on a Vulkan that is played: what resources tell of their images, and what stands behind src/host/vulkan.h then. */
+#include "fake_internal.h"
+#include "host/vulkan.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define UUID "a fake GPU's id."
+
+enum { FILES = 256 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static struct fake_store *named;                          /* stores that have names */
+static uint64_t last_name = 0x1000;
+static uint64_t shift; /* of all names: with another one every image is another */
+static struct fake_store *files[FILES]; /* by file descriptor; one reference each */
+static enum fake_d3d_vulkan chosen;
+static enum fake_d3d_vulkan_fault the_fault;
+static int fault_number;
+static unsigned held, open_files, imported;
+static int acquired;
+
+/* ---- knobs ---- */
+
+void fake_d3d_vulkan(enum fake_d3d_vulkan way)
+{
+    pthread_mutex_lock(&lock);
+    chosen = way;
+    pthread_mutex_unlock(&lock);
+}
+
+static enum fake_d3d_vulkan way_locked(void)
+{
+    const char *text = getenv("FAKE_D3D_VULKAN");
+
+    if (chosen != FAKE_D3D_VULKAN_ENV)
+        return chosen;
+    if (!text)
+        return FAKE_D3D_VULKAN_OFF;
+    return !strcmp(text, "mapped")   ? FAKE_D3D_VULKAN_MAPPED
+           : !strcmp(text, "export") ? FAKE_D3D_VULKAN_EXPORT
+                                     : FAKE_D3D_VULKAN_OFF;
+}
+
+static enum fake_d3d_vulkan way(void)
+{
+    enum fake_d3d_vulkan found;
+
+    pthread_mutex_lock(&lock);
+    found = way_locked();
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number)
+{
+    pthread_mutex_lock(&lock);
+    the_fault = fault;
+    fault_number = number;
+    pthread_mutex_unlock(&lock);
+}
+
+static enum fake_d3d_vulkan_fault fault_of(int *number)
+{
+    enum fake_d3d_vulkan_fault fault;
+
+    pthread_mutex_lock(&lock);
+    fault = the_fault;
+    if (number)
+        *number = fault_number;
+    pthread_mutex_unlock(&lock);
+    return fault;
+}
+
+static bool has(enum fake_d3d_vulkan_fault fault)
+{
+    return fault_of(NULL) == fault;
+}
+
+void fake_d3d_vulkan_move(void)
+{
+    pthread_mutex_lock(&lock);
+    shift += 0x100000;
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_vulkan_reset(void)
+{
+    fake_d3d_vulkan(FAKE_D3D_VULKAN_ENV);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+}
+
+static unsigned read_count(const unsigned *count)
+{
+    unsigned value;
+
+    pthread_mutex_lock(&lock);
+    value = *count;
+    pthread_mutex_unlock(&lock);
+    return value;
+}
+
+unsigned fake_d3d_vulkan_held(void)
+{
+    return read_count(&held);
+}
+
+unsigned fake_d3d_vulkan_files(void)
+{
+    return read_count(&open_files);
+}
+
+unsigned fake_d3d_vulkan_imported(void)
+{
+    return read_count(&imported);
+}
+
+unsigned fake_d3d_vulkan_acquired(void)
+{
+    return read_count((const unsigned *)&acquired);
+}
+
+static void count(unsigned *counter, int difference)
+{
+    pthread_mutex_lock(&lock);
+    *counter += (unsigned)difference;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- names ---- */
+
+static uint64_t name_of(struct fake_store *store)
+{
+    uint64_t name;
+
+    pthread_mutex_lock(&lock);
+    if (!store->image) {
+        store->image = ++last_name;
+        store->image_after = named;
+        named = store;
+    }
+    name = store->image + shift;
+    pthread_mutex_unlock(&lock);
+    return name;
+}
+
+void fake_vulkan_forget(struct fake_store *store)
+{
+    struct fake_store **place;
+
+    pthread_mutex_lock(&lock);
+    for (place = &named; *place && *place != store; place = &(*place)->image_after)
+        continue;
+    if (*place)
+        *place = store->image_after;
+    pthread_mutex_unlock(&lock);
+}
+
+/* With a reference. A store that is on its way out does not come back. */
+static struct fake_store *find(uint64_t name)
+{
+    struct fake_store *store;
+    unsigned refs;
+
+    pthread_mutex_lock(&lock);
+    for (store = named; store && store->image + shift != name; store = store->image_after)
+        continue;
+    refs = store ? atomic_load(&store->refs) : 0;
+    while (refs && !atomic_compare_exchange_weak(&store->refs, &refs, refs + 1))
+        continue;
+    pthread_mutex_unlock(&lock);
+    return refs ? store : NULL;
+}
+
+/* ---- the interfaces of resources ---- */
+
+struct fake_interop_vtbl {
+    HRESULT(STDMETHODCALLTYPE *QueryInterface)(void *, REFIID, void **);
+    ULONG(STDMETHODCALLTYPE *AddRef)(void *);
+    ULONG(STDMETHODCALLTYPE *Release)(void *);
+    void *functions[2];
+};
+
+bool fake_vulkan_hides(REFIID iid)
+{
+    if (!IsEqualGUID(iid, &fake_iid_interop) && !IsEqualGUID(iid, &fake_iid_interop9)
+        && !IsEqualGUID(iid, &fake_iid_interop_device))
+        return false;
+    return way() == FAKE_D3D_VULKAN_OFF;
+}
+
+static HRESULT STDMETHODCALLTYPE interop_QueryInterface(void *iface, REFIID iid, void **out)
+{
+    return fake_object_query(fake_object_of(iface), FAKE_IDXGIResource_QueryInterface, iid, out);
+}
+
+static ULONG STDMETHODCALLTYPE interop_AddRef(void *iface)
+{
+    return fake_object_add_ref(fake_object_of(iface));
+}
+
+static ULONG STDMETHODCALLTYPE interop_Release(void *iface)
+{
+    return fake_object_release(fake_object_of(iface));
+}
+
+static HRESULT STDMETHODCALLTYPE interop_GetDevice(void *iface, void **out)
+{
+    (void)iface;
+    *out = NULL;
+    return E_NOTIMPL;
+}
+
+/* DXVK 2.6 follows a null pointer for resources of which it has no image. */
+static HRESULT STDMETHODCALLTYPE interop_GetVulkanImageInfo(void *iface, uint64_t *image,
+                                                            int32_t *layout, void *info)
+{
+    unsigned subresource = 0;
+    struct fake_store *store = fake_object_store(fake_object_of(iface), &subresource);
+
+    (void)info;
+    if (store->desc.kind == FAKE_BUFFER || store->desc.usage == D3D11_USAGE_STAGING)
+        fake_violation("GetVulkanImageInfo: of a resource without an image");
+    if (layout)
+        *layout = 1;
+    if (image)
+        *image = name_of(store);
+    return S_OK;
+}
+
+static BOOL STDMETHODCALLTYPE device_GetExtensionSupport(void *iface, uint32_t extension)
+{
+    (void)iface;
+    return extension == 5 && way() == FAKE_D3D_VULKAN_EXPORT;
+}
+
+static bool STDMETHODCALLTYPE device_GetResourceHandle(void *iface, void *resource,
+                                                       uint64_t *address, uint64_t *size)
+{
+    unsigned subresource = 0;
+    struct fake_store *store = fake_object_store(fake_object_of(resource), &subresource);
+
+    (void)iface;
+    if (way() != FAKE_D3D_VULKAN_EXPORT || store->desc.kind != FAKE_BUFFER)
+        fake_violation("GetResourceHandleGPUVirtualAddressAndSizeNVX: of no buffer, or without the extension");
+    *address = name_of(store) << 32;
+    *size = store->desc.width;
+    return true;
+}
+
+const struct fake_interop_vtbl fake_interop_vtbl = {
+    interop_QueryInterface, interop_AddRef, interop_Release,
+    {(void *)interop_GetDevice, (void *)interop_GetVulkanImageInfo},
+};
+const struct fake_interop_vtbl fake_interop9_vtbl = {
+    interop_QueryInterface, interop_AddRef, interop_Release,
+    {(void *)interop_GetVulkanImageInfo, NULL},
+};
+const struct fake_interop_vtbl fake_interop_device_vtbl = {
+    interop_QueryInterface, interop_AddRef, interop_Release,
+    {(void *)device_GetExtensionSupport, (void *)device_GetResourceHandle},
+};
+
+/* ---- what the Vulkan side tells ---- */
+
+static uint64_t refuse(char *why, const char *reason)
+{
+    snprintf(why, VULKAN_WHY, "%s", reason);
+    return 0;
+}
+
+static uint32_t vulkan_format(const struct fake_format *format)
+{
+    static const struct {
+        const char *begin;
+        uint32_t vulkan;
+    } table[] = {
+        {"R8G8B8A8", 37}, {"B8G8R8", 44}, {"R16G16B16A16", 91}, {"R32G32B32A32", 107},
+        {"R8G8_", 16}, {"R16G16_", 77}, {"R32G32_", 101}, {"R8_", 9}, {"R16_", 70}, {"R32_", 98},
+        {"A8_", 9}, {"NV12", 1000156003}, {"P010", 1000156013}, {"P016", 1000156030},
+        {"A8R8G8B8", 44}, {"X8R8G8B8", 44}, {"A8B8G8R8", 37}, {"X8B8G8R8", 37},
+        {"A16B16G16R16", 91}, {"A32B32G32R32F", 107}, {"G16R16", 77}, {"G32R32F", 101},
+        {"A8L8", 16}, {"L8", 9}, {"A8", 9}, {"L16", 70}, {"R16F", 70}, {"R32F", 98},
+    };
+    const char *name = format->name;
+    size_t i;
+
+    if (!strncmp(name, "DXGI_FORMAT_", 12))
+        name += 12;
+    for (i = 0; i < sizeof table / sizeof *table; i++)
+        if (!strncmp(name, table[i].begin, strlen(table[i].begin)))
+            return table[i].vulkan;
+    return 0;
+}
+
+static void describe_memory(const struct fake_store *store, uint64_t name, struct vulkan_memory *memory)
+{
+    bool export = way() == FAKE_D3D_VULKAN_EXPORT;
+    size_t lead = store->desc.kind == FAKE_BUFFER ? FAKE_BUFFER_LEAD : 0;
+
+    *memory = (struct vulkan_memory){
+        .memory = name,
+        .memory_size = store->size,
+        .offset = lead,
+        .size = store->size - lead,
+        .mapped = export ? 0 : (uint64_t)(uintptr_t)(store->bytes + lead),
+        .exportable = export && !has(FAKE_VULKAN_NOT_EXPORTABLE),
+        .dedicated = store->desc.kind != FAKE_BUFFER && !has(FAKE_VULKAN_NOT_DEDICATED),
+    };
+    memcpy(memory->device_uuid, has(FAKE_VULKAN_OTHER_DEVICE) ? "another GPU's id" : UUID, 16);
+    if (has(FAKE_VULKAN_SMALL_MEMORY))
+        memory->memory_size = memory->size = 16;
+}
+
+static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why)
+{
+    struct fake_store *store = has(FAKE_VULKAN_UNKNOWN_IMAGE) ? NULL : find(image);
+    const struct fake_desc *desc;
+
+    if (!store)
+        return refuse(why, "no such image");
+    desc = &store->desc;
+    *found = (struct vulkan_image){
+        .type = desc->kind == FAKE_TEXTURE3D ? 2 : 1,
+        .format = has(FAKE_VULKAN_OTHER_FORMAT) ? 1 : vulkan_format(desc->format),
+        .width = desc->width + has(FAKE_VULKAN_OTHER_SIZE),
+        .height = desc->height,
+        .depth = desc->depth,
+        .levels = desc->mips,
+        .layers = desc->layers,
+        .samples = has(FAKE_VULKAN_SAMPLES) ? 4 : 1,
+        .tiling = way() == FAKE_D3D_VULKAN_MAPPED,
+    };
+    describe_memory(store, image, &found->memory);
+    fake_store_release(store);
+    return 1;
+}
+
+static uint64_t find_place(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer,
+                           struct vulkan_place *found, char *why)
+{
+    struct fake_store *store = way() == FAKE_D3D_VULKAN_MAPPED ? find(image) : NULL;
+    const struct fake_subresource *sub;
+
+    if (!store)
+        return refuse(why, "no such image, or it is not linear");
+    sub = &store->subresources[level + layer * store->desc.mips];
+    *found = (struct vulkan_place){
+        .offset = (uint64_t)(sub->view.base - store->bytes),
+        .size = sub->view.slice * sub->depth,
+        .row_pitch = sub->view.pitch + has(FAKE_VULKAN_ODD_PITCH),
+        .slice_pitch = sub->view.slice,
+    };
+    if (aspect == 0x20)
+        found->offset += sub->view.pitch * sub->height;
+    fake_store_release(store);
+    return 1;
+}
+
+static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why)
+{
+    struct fake_store *store = has(FAKE_VULKAN_UNKNOWN_IMAGE) ? NULL : find(address >> 32);
+
+    (void)size;
+    if (!store)
+        return refuse(why, "no such buffer");
+    describe_memory(store, address >> 32, found);
+    fake_store_release(store);
+    return 1;
+}
+
+static uint64_t export_memory(uint64_t memory, int32_t *file, char *why)
+{
+    struct fake_store *store = find(memory);
+    int made;
+
+    if (!store)
+        return refuse(why, "no such memory");
+    made = has(FAKE_VULKAN_NO_FILES) ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (made < 0 || made >= FILES) {
+        if (made >= 0)
+            close(made);
+        fake_store_release(store);
+        return refuse(why, "no file descriptor is left");
+    }
+    pthread_mutex_lock(&lock);
+    files[made] = store;
+    open_files++;
+    pthread_mutex_unlock(&lock);
+    *file = made;
+    return 1;
+}
+
+static struct fake_store *take_file(uint64_t file)
+{
+    struct fake_store *store = NULL;
+
+    pthread_mutex_lock(&lock);
+    if (file < FILES && files[file]) {
+        store = files[file];
+        files[file] = NULL;
+        open_files--;
+        close((int)file);
+    }
+    pthread_mutex_unlock(&lock);
+    return store;
+}
+
+static uint64_t close_file(uint64_t file)
+{
+    struct fake_store *store = take_file(file);
+
+    if (!store)
+        fake_violation("close: of a file that is not open");
+    fake_store_release(store);
+    return store != NULL;
+}
+
+static uint64_t hold(uint64_t memory, char *why)
+{
+    struct fake_store *store = has(FAKE_VULKAN_NO_HOLD) ? NULL : find(memory);
+
+    if (!store)
+        return refuse(why, "the memory can't be held");
+    count(&held, 1);
+    return 1;
+}
+
+/* Its name may have moved since. */
+static uint64_t give_back(uint64_t memory)
+{
+    struct fake_store *store;
+
+    pthread_mutex_lock(&lock);
+    for (store = named; store && (store->image ^ memory) & 0xFFFFF; store = store->image_after)
+        continue;
+    pthread_mutex_unlock(&lock);
+    if (!store) {
+        fake_violation("give_back: of memory that is gone");
+        return 0;
+    }
+    count(&held, -1);
+    fake_store_release(store);
+    return 1;
+}
+
+static const struct vulkan_side *side(void)
+{
+    static const struct vulkan_side functions = {
+        find_image, find_place, find_buffer, export_memory, close_file, hold, give_back,
+    };
+
+    return way() == FAKE_D3D_VULKAN_OFF || has(FAKE_VULKAN_NO_SIDE) ? NULL : &functions;
+}
+
+/* ---- what the OpenCL that imports does ---- */
+
+static void *import_file(int file, struct fake_d3d_memory *memory)
+{
+    struct fake_store *store = take_file((uint64_t)file);
+
+    if (!store)
+        return NULL;
+    if (store->desc.kind == FAKE_BUFFER)
+        *memory = (struct fake_d3d_memory){store->bytes, store->size, 0};
+    else
+        *memory = (struct fake_d3d_memory){store->subresources[0].view.base,
+                                           store->subresources[0].view.pitch,
+                                           store->subresources[0].view.slice};
+    count(&imported, 1);
+    return store;
+}
+
+static void end_import(void *import)
+{
+    count(&imported, -1);
+    fake_store_release(import);
+}
+
+static void count_acquired(int difference)
+{
+    count((unsigned *)&acquired, difference);
+}
+
+const struct fake_vulkan fake_vulkan = {side, fault_of, import_file, end_import, count_acquired};

@@ -1,0 +1,495 @@
+/* Objects that are Direct3D's memory itself (transport/vulkan.c), over a Vulkan that the fake Direct3D plays: imported by an
+ * OpenCL that imports file descriptors (suite native-export), or in memory that the host sees (native-mapped). Which way
+ * resources go, everything that can go wrong on the way, and that nothing is left behind then. The data tests go these ways
+ * too. */
+#include "common/dx9.h"
+#include "sharing.h"
+
+static bool exports(void)
+{
+    return over_transport("export");
+}
+
+/* Nothing of what was made for objects is there any longer. */
+static bool nothing_left(void)
+{
+    for (int i = 0; i < 2000 && fake_d3d_vulkan_imported(); i++)
+        pause_ms(1);
+    return CHECK_INT(fake_d3d_vulkan_files(), 0) && CHECK_INT(fake_d3d_vulkan_held(), 0) &&
+           CHECK_INT(fake_d3d_vulkan_imported(), 0);
+}
+
+/* Whether what OpenCL writes stands in the resource before any release. */
+static bool writes_through(const struct rig *rig, const struct shared *shared, unsigned seed)
+{
+    unsigned char bytes[SHARED_BYTES], there[SHARED_BYTES];
+    rig_pattern(bytes, sizeof(bytes), seed);
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    queue_wait(rig->queue);
+    CHECK_INT(fake_d3d_peek(shared->resource, 0, there, sizeof(there)), sizeof(there));
+    const bool through = memcmp(bytes, there, sizeof(bytes)) == 0;
+    CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+    CHECK(d3d_has(rig, shared, seed));
+    return through;
+}
+
+/* ---- direct ---- */
+
+SHARING_CASE(direct, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        const unsigned copies = fake_d3d_calls("CopySubresourceRegion"), maps = fake_d3d_calls("Map");
+        CHECK_INT(acquire_one(rig, all[kind].object), CL_SUCCESS);
+        cl_has(rig->queue, &all[kind], 1 + (unsigned)kind);
+        CHECK_INT(release_one(rig, all[kind].object), CL_SUCCESS);
+        if (kind_is_direct(rig, kind)) {
+            CHECK_INT(fake_d3d_calls("CopySubresourceRegion"), copies);
+            CHECK_INT(fake_d3d_calls("Map"), maps);
+        }
+        CHECK_INT(writes_through(rig, &all[kind], 30 + (unsigned)kind), kind_is_direct(rig, kind));
+        CHECK(round_trip(rig, &all[kind], 30 + (unsigned)kind, 60 + (unsigned)kind));
+    }
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    shared_close_all(all);
+    nothing_left();
+}
+
+/* What Direct3D has queued is done before OpenCL looks, though it takes its time. */
+SHARING_CASE(waits_for_direct3d, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    for (unsigned turn = 0; turn < 4; turn++) {
+        fake_d3d_delay(turn * 7);
+        d3d_fill(rig, &shared, 10 + turn);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        cl_has(rig->queue, &shared, 10 + turn);
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    }
+    fake_d3d_delay(0);
+    shared_close(&shared);
+    nothing_left();
+}
+
+/* One wait serves a list. */
+SHARING_CASE(one_wait, 0)
+{
+    enum { COUNT = 70 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    for (unsigned i = 0; i < COUNT; i++) {
+        if (!shared_open(rig, KIND_2D, i, &all[i]))
+            return;
+        objects[i] = all[i].object;
+    }
+    const unsigned before = fake_d3d_calls("CreateQuery");
+    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_calls("CreateQuery") - before, 1);
+    CHECK_INT(fake_d3d_vulkan_acquired(), exports() ? COUNT : 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        cl_has(rig->queue, &all[i], i);
+    CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        shared_close(&all[i]);
+    nothing_left();
+}
+
+/* What the application sees of an object is nothing of how it was made. */
+static void looks_plain(cl_mem object)
+{
+    cl_mem_flags flags = 0;
+    cl_mem of = object;
+    size_t offset = 1, size = 1;
+    void *host = &flags;
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof(flags), &flags, NULL), CL_SUCCESS);
+    CHECK_INT(flags, CL_MEM_READ_WRITE);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_HOST_PTR, sizeof(host), &host, NULL), CL_SUCCESS);
+    CHECK(host == NULL);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(of), &of, NULL), CL_SUCCESS);
+    CHECK(of == NULL);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_OFFSET, sizeof(offset), &offset, NULL), CL_SUCCESS);
+    CHECK_INT(offset, 0);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_PROPERTIES, 0, NULL, &size), CL_SUCCESS);
+    CHECK_INT(size, 0);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(size), &size, NULL), CL_SUCCESS);
+    CHECK_INT(size, SHARED_BYTES);
+}
+
+SHARING_CASE(seen, 0)
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++)
+        looks_plain(all[kind].object);
+    shared_close_all(all);
+    nothing_left();
+}
+
+/* ---- what can't be shared in its place ---- */
+
+/* Each subresource of an array of textures with levels: one of a copy has what OpenCL wrote with the release, and no other
+ * subresource changes. */
+static void subresource(const struct rig *rig, void *texture, const struct rig_desc *desc, UINT index)
+{
+    unsigned char bytes[1024], there[1024], rest[1024];
+    size_t region[3] = {1, 1, 1};
+    UINT width, height, depth;
+    cl_int status = 1;
+    rig_level(desc, index, &width, &height, &depth);
+    region[0] = width;
+    region[1] = height;
+    const size_t size = rig_bytes(desc, index);
+    const UINT other = index ? 0 : 1;
+    CHECK(size <= sizeof(bytes));
+    rig_read(rig, texture, desc, other, rest);
+    cl_mem object = rig->create_2d(rig->context, CL_MEM_READ_WRITE, texture, index, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    rig_pattern(bytes, size, 100 + index);
+    CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, there, 0, NULL, NULL), CL_SUCCESS);
+    unsigned char expected[1024];
+    rig_pattern(expected, size, index);
+    CHECK_MEM(there, expected, size);
+    CHECK_INT(clEnqueueWriteImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(rig, object), CL_SUCCESS);
+    rig_read(rig, texture, desc, index, there);
+    CHECK_MEM(there, bytes, size);
+    rig_read(rig, texture, desc, other, there);
+    CHECK_MEM(there, rest, rig_bytes(desc, other));
+    CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+}
+
+SHARING_CASE(levels_and_slices, 0)
+{
+    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 16, .height = 8, .levels = 3, .slices = 2};
+    void *texture = rig_make(rig, rig->device, &desc, NULL);
+    unsigned char bytes[1024];
+    if (!CHECK(texture != NULL))
+        return;
+    for (UINT i = 0; i < rig_subresources(&desc); i++) {
+        rig_pattern(bytes, rig_bytes(&desc, i), i);
+        rig_write(rig, texture, &desc, i, bytes);
+    }
+    const unsigned maps = fake_d3d_calls("Map");
+    for (UINT i = 0; i < rig_subresources(&desc); i++) {
+        const unsigned before = fake_d3d_live();
+        subresource(rig, texture, &desc, i);
+        CHECK_INT(fake_d3d_live(), before);
+    }
+    CHECK(fake_d3d_calls("Map") >= maps); /* by rig_read alone */
+    rig_release(texture);
+    nothing_left();
+}
+
+/* Direct3D fails at a copy beside the texture: the object goes through the host then. */
+SHARING_CASE(no_copy, 0)
+{
+    struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 8, .height = 4, .slices = 2};
+    struct shared shared = {.kind = KIND_2D, .desc = desc, .resource = rig_make(rig, rig->device, &desc, NULL)};
+    if (!CHECK(shared.resource != NULL))
+        return;
+    fake_d3d_fail("CreateTexture2D", 1, E_OUTOFMEMORY);
+    shared.object = rig->create_2d(rig->context, 0, shared.resource, 1, NULL);
+    fake_d3d_reset();
+    CHECK(shared.object != NULL);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    shared_close(&shared);
+    nothing_left();
+}
+
+/* ---- refused at creation ---- */
+
+static const struct refusal {
+    enum fake_d3d_vulkan_fault fault;
+    int number;
+    bool mapped, exported; /* whether it keeps objects of the way from being direct */
+} refusals[] = {
+    {FAKE_VULKAN_NO_SIDE, 0, true, true},
+    {FAKE_VULKAN_UNKNOWN_IMAGE, 0, true, true},
+    {FAKE_VULKAN_OTHER_FORMAT, 0, true, true},
+    {FAKE_VULKAN_OTHER_SIZE, 0, true, true},
+    {FAKE_VULKAN_SAMPLES, 0, true, true},
+    {FAKE_VULKAN_OTHER_DEVICE, 0, false, true},
+    {FAKE_VULKAN_NOT_EXPORTABLE, 0, false, true},
+    {FAKE_VULKAN_NOT_DEDICATED, 0, false, true},
+    {FAKE_VULKAN_SMALL_MEMORY, 0, true, true},
+    {FAKE_VULKAN_NO_FILES, 0, false, true},
+    {FAKE_VULKAN_NO_HOLD, 0, true, false},
+    {FAKE_VULKAN_ODD_PITCH, 0, true, false},
+    {FAKE_VULKAN_IMPORT_FAILS, 1, false, true},
+    {FAKE_VULKAN_IMPORT_FAILS, 999, false, true},
+    {FAKE_VULKAN_IMPORT_FAILS, CL_INVALID_VALUE, false, true},
+};
+
+static void falls_back(const struct rig *rig, const struct refusal *refusal)
+{
+    struct shared shared;
+    fake_d3d_vulkan_fault(refusal->fault, refusal->number);
+    const bool opened = shared_open(rig, KIND_2D, 1, &shared);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    if (!opened)
+        return;
+    const bool keeps = exports() ? refusal->exported : refusal->mapped;
+    if (!CHECK_INT(writes_through(rig, &shared, 2), !keeps))
+        printf("# with the fault %d (%d)\n", refusal->fault, refusal->number);
+    CHECK(round_trip(rig, &shared, 2, 3));
+    shared_close(&shared);
+    nothing_left();
+}
+
+SHARING_CASE(refusals_fall_back, 0)
+{
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+        falls_back(rig, &refusals[i]);
+    /* The next object is direct again. */
+    falls_back(rig, &(struct refusal){FAKE_VULKAN_NO_FAULT, 0, false, false});
+}
+
+/* What a context's devices can is found out once, with its first object. */
+static void devices_that_cannot(const struct rig *rig, enum fake_d3d_vulkan_fault fault)
+{
+    struct rig own = *rig;
+    struct shared shared;
+    own.context = rig_make_context(rig, rig->device, false, NULL);
+    own.queue = make_queue(rig, own.context, 0);
+    fake_d3d_vulkan_fault(fault, 0);
+    if (shared_open(&own, KIND_2D, 1, &shared)) {
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+        CHECK_INT(writes_through(&own, &shared, 2), !exports());
+        shared_close(&shared);
+    }
+    CHECK_INT(clReleaseCommandQueue(own.queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(own.context), CL_SUCCESS);
+    nothing_left();
+}
+
+SHARING_CASE(other_devices, 0)
+{
+    devices_that_cannot(rig, FAKE_VULKAN_NO_UUID);
+    devices_that_cannot(rig, FAKE_VULKAN_OTHER_HANDLES);
+    devices_that_cannot(rig, FAKE_VULKAN_NO_FUNCTIONS);
+}
+
+/* Resources that the CPU may map have their contents elsewhere; DXVK must not be asked for the images of some. */
+SHARING_CASE(other_usages, 0)
+{
+    const enum rig_usage usages[] = {RIG_DYNAMIC, RIG_STAGING};
+    for (int i = 0; i < 2; i++) {
+        struct shared shared = {.kind = KIND_2D, .desc = kind_desc(KIND_2D)};
+        shared.desc.usage = usages[i];
+        shared.desc.bind = usages[i] == RIG_DYNAMIC ? D3D11_BIND_SHADER_RESOURCE : 0;
+        shared.resource = rig_make(rig, rig->device, &shared.desc, NULL);
+        if (!CHECK(shared.resource != NULL))
+            return;
+        d3d_fill(rig, &shared, 1);
+        shared.object = rig->create_2d(rig->context, 0, shared.resource, 0, NULL);
+        CHECK(shared.object != NULL);
+        CHECK(round_trip(rig, &shared, 1, 2));
+        shared_close(&shared);
+    }
+    nothing_left();
+}
+
+/* ---- failures on the way ---- */
+
+/* The resource lies elsewhere: OpenCL would see nothing of it. */
+SHARING_CASE(moved, 0)
+{
+    struct shared shared, anew;
+    cl_event event = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK(round_trip(rig, &shared, 1, 2));
+    fake_d3d_vulkan_move();
+    CHECK_INT(acquire_one(rig, shared.object), CL_OUT_OF_RESOURCES);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
+    CHECK(rig_event_status(event) < 0);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+    CHECK(d3d_has(rig, &shared, 2));
+    anew = shared;
+    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+    anew.object = rig->create_2d(rig->context, 0, anew.resource, 0, NULL);
+    CHECK(round_trip(rig, &anew, 2, 3));
+    shared_close(&anew);
+    nothing_left();
+}
+
+static void wait_fails(const struct rig *rig, const struct shared *shared, const char *method)
+{
+    CHECK(fake_d3d_fail(method, 1, E_FAIL) > 0);
+    CHECK_INT(acquire_one(rig, shared->object), CL_OUT_OF_RESOURCES);
+    CHECK_INT(release_one(rig, shared->object), rig->api->not_acquired);
+    CHECK(round_trip(rig, shared, 1, 1));
+}
+
+SHARING_CASE(waits_fail, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    wait_fails(rig, &shared, "CreateQuery");
+    wait_fails(rig, &shared, "GetData");
+    shared_close(&shared);
+    nothing_left();
+}
+
+/* The device goes while OpenCL waits for its work, and while it has the object. */
+SHARING_CASE(device_lost, 0)
+{
+    struct rig own = *rig;
+    struct shared shared;
+    own.device = rig_another_device(rig);
+    own.context = rig_make_context(rig, own.device, false, NULL);
+    own.queue = make_queue(rig, own.context, 0);
+    if (!shared_open(&own, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(acquire_one(&own, shared.object), CL_SUCCESS);
+    fake_d3d_remove(own.device, DXGI_ERROR_DEVICE_REMOVED);
+    CHECK_INT(release_one(&own, shared.object), CL_OUT_OF_RESOURCES);
+    CHECK_INT(acquire_one(&own, shared.object), CL_OUT_OF_RESOURCES);
+    shared_close(&shared);
+    CHECK_INT(clReleaseCommandQueue(own.queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(own.context), CL_SUCCESS);
+    rig_release(own.device);
+    nothing_left();
+}
+
+/* The driver's own numbers are none of OpenCL's. */
+SHARING_CASE(commands_fail, 0)
+{
+    struct shared shared;
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    const int numbers[] = {1, 999, CL_OUT_OF_HOST_MEMORY};
+    for (int i = 0; i < 3; i++) {
+        const cl_int code = numbers[i] > 0 ? CL_OUT_OF_RESOURCES : numbers[i];
+        fake_d3d_vulkan_fault(FAKE_VULKAN_ACQUIRE_FAILS, numbers[i]);
+        CHECK_INT(acquire_one(rig, shared.object), code);
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+        CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        fake_d3d_vulkan_fault(FAKE_VULKAN_RELEASE_FAILS, numbers[i]);
+        CHECK_INT(release_one(rig, shared.object), code);
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+        CHECK(round_trip(rig, &shared, 1, 1));
+    }
+    shared_close(&shared);
+    nothing_left();
+}
+
+/* ---- lives ---- */
+
+SHARING_CASE(many, 0)
+{
+    for (unsigned i = 0; i < 300; i++) {
+        struct shared shared;
+        if (!shared_open(rig, (enum kind)(i % KINDS), i, &shared))
+            return;
+        if (i % 3)
+            CHECK(round_trip(rig, &shared, i, i + 1));
+        shared_close(&shared);
+    }
+    nothing_left();
+}
+
+/* Commands use the object when the application has dropped it and its resource: their memory is nobody else's. */
+SHARING_CASE(used_for_longer, 0)
+{
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    cl_event user = user_event(rig->context), done = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 2);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, &done), CL_SUCCESS);
+    shared_close(&shared);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &done), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(done), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    queue_wait(rig->queue);
+    /* The next objects take care of what was left. */
+    struct shared next;
+    if (shared_open(rig, KIND_2D, 1, &next))
+        shared_close(&next);
+    nothing_left();
+}
+
+/* ---- parts of a buffer ---- */
+
+static cl_int make_part(cl_mem buffer, cl_mem_flags flags, size_t origin, size_t size, cl_mem *part)
+{
+    const cl_buffer_region region = {origin, size};
+    cl_int status = 1;
+    *part = clCreateSubBuffer(buffer, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    CHECK_INT(*part != NULL, status == CL_SUCCESS);
+    return status;
+}
+
+SHARING_CASE(parts, 0)
+{
+    struct shared shared = {.kind = KIND_BUFFER, .desc = {.width = 1024}};
+    unsigned char bytes[1024], there[256];
+    cl_mem part = NULL, of = NULL;
+    size_t offset = 1;
+    shared.resource = rig_make(rig, rig->device, &shared.desc, NULL);
+    if (!CHECK(shared.resource != NULL))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 1);
+    rig_write(rig, shared.resource, &shared.desc, 0, bytes);
+    shared.object = rig->create_buffer(rig->context, CL_MEM_READ_ONLY, shared.resource, NULL);
+    CHECK_INT(make_part(shared.object, CL_MEM_WRITE_ONLY, 0, 128, &part), CL_INVALID_VALUE);
+    CHECK_INT(make_part(shared.object, 0, 0, 0, &part), CL_INVALID_BUFFER_SIZE);
+    CHECK_INT(make_part(shared.object, 0, 512, 1024, &part), CL_INVALID_VALUE);
+    if (kind_is_direct(rig, KIND_BUFFER)) /* else it is PoCL's to say, which takes it */
+        CHECK_INT(make_part(shared.object, 0, (size_t)-128, 256, &part), CL_INVALID_VALUE);
+    CHECK_INT(make_part(shared.object, 0, 512, 256, &part), CL_SUCCESS);
+    CHECK_INT(clGetMemObjectInfo(part, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(of), &of, NULL), CL_SUCCESS);
+    CHECK(of == shared.object);
+    CHECK_INT(clGetMemObjectInfo(part, CL_MEM_OFFSET, sizeof(offset), &offset, NULL), CL_SUCCESS);
+    CHECK_INT(offset, 512);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, part, CL_TRUE, 0, sizeof(there), there, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_MEM(there, bytes + 512, sizeof(there));
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    shared_close(&shared);
+    nothing_left();
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("direct: objects are the resources' own memory", direct),
+    SHARING_TESTS("direct: OpenCL waits for what Direct3D has queued", waits_for_direct3d),
+    SHARING_TESTS("direct: one wait serves a list", one_wait),
+    SHARING_TESTS("direct: an object shows nothing of it", seen),
+    SHARING_TESTS("direct: levels and slices", levels_and_slices),
+    SHARING_TESTS("direct: no copy beside a slice", no_copy),
+    SHARING_TESTS("direct: what is refused goes through the host", refusals_fall_back),
+    SHARING_TESTS("direct: devices that can't import", other_devices),
+    SHARING_TESTS("direct: resources that the CPU maps", other_usages),
+    SHARING_TESTS("direct: a resource that has moved", moved),
+    SHARING_TESTS("direct: waits for Direct3D fail", waits_fail),
+    SHARING_TESTS("direct: the device is lost", device_lost),
+    SHARING_TESTS("direct: the driver's commands fail", commands_fail),
+    SHARING_TESTS("direct: many objects leave nothing", many),
+    SHARING_TESTS("direct: commands use an object for longer", used_for_longer),
+    SHARING_TESTS("direct: parts of a buffer", parts),
+};
+
+TAP_MAIN(tests)

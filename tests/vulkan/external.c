@@ -1,0 +1,154 @@
+/* An OpenCL layer that imports the memory of the fake Direct3D by file descriptors, as a GPU's driver does, over one that works
+ * in the host's memory (PoCL). */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include "fake_d3d.h"
+
+#include "layer_entry.h"
+
+#include <CL/cl_ext.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+
+static const struct fake_vulkan *fake(void)
+{
+    return dlsym(RTLD_DEFAULT, "fake_vulkan");
+}
+
+static bool fails(enum fake_d3d_vulkan_fault fault, cl_int *number)
+{
+    int value = 0;
+    const bool does = fake() && fake()->fault(&value) == fault;
+    if (does && number)
+        *number = value;
+    return does;
+}
+
+/* ---- the device ---- */
+
+static cl_int answer(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
+{
+    if (to && room < size)
+        return CL_INVALID_VALUE;
+    if (to)
+        memcpy(to, value, size);
+    if (size_ret)
+        *size_ret = size;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret)
+{
+    const cl_uint types[] = {fails(FAKE_VULKAN_OTHER_HANDLES, NULL) ? CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR
+                                                                    : CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR};
+    if (name == CL_DEVICE_UUID_KHR && !fails(FAKE_VULKAN_NO_UUID, NULL))
+        return answer("a fake GPU's id.", 16, room, to, size_ret);
+    if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR)
+        return answer(types, sizeof(types), room, to, size_ret);
+    return below->clGetDeviceInfo(device, name, room, to, size_ret);
+}
+
+/* ---- imports ---- */
+
+static void CL_CALLBACK memory_gone(cl_mem memory, void *import)
+{
+    (void)memory;
+    fake()->close(import);
+}
+
+static cl_mem keep(cl_mem made, void *import, cl_int *status)
+{
+    if (made)
+        below->clSetMemObjectDestructorCallback(made, memory_gone, import);
+    else if (import)
+        fake()->close(import);
+    (void)status;
+    return made;
+}
+
+/* A failed import leaves the file descriptor open. */
+static void *open_import(cl_mem_properties file, struct fake_d3d_memory *at, cl_int *status)
+{
+    if (fails(FAKE_VULKAN_IMPORT_FAILS, status))
+        return NULL;
+    void *import = fake()->open((int)file, at);
+    *status = import ? CL_SUCCESS : CL_INVALID_VALUE;
+    return import;
+}
+
+static cl_mem CL_API_CALL create_image(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+                                       const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *status)
+{
+    struct fake_d3d_memory at;
+    if (!properties || properties[0] != CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR)
+        return below->clCreateImage(context, flags, format, desc, host, status);
+    void *import = open_import(properties[1], &at, status);
+    if (!import)
+        return NULL;
+    cl_image_desc placed = *desc;
+    placed.image_row_pitch = at.row_pitch;
+    placed.image_slice_pitch = desc->image_type == CL_MEM_OBJECT_IMAGE3D ? at.slice_pitch : 0;
+    return keep(below->clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, format, &placed, at.bytes, status), import, status);
+}
+
+static cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+                                        size_t size, void *host, cl_int *status)
+{
+    struct fake_d3d_memory at;
+    if (!properties || properties[0] != CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR)
+        return below->clCreateBuffer(context, flags, size, host, status);
+    void *import = open_import(properties[1], &at, status);
+    if (!import)
+        return NULL;
+    return keep(below->clCreateBuffer(context, flags | CL_MEM_USE_HOST_PTR, size, at.bytes, status), import, status);
+}
+
+/* ---- commands ---- */
+
+static cl_int mark(int difference, cl_command_queue queue, cl_uint count, cl_uint wait_count, const cl_event *wait,
+                   cl_event *event)
+{
+    cl_int status = CL_SUCCESS;
+    if (fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_FAILS : FAKE_VULKAN_RELEASE_FAILS, &status))
+        return status;
+    status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
+    if (status == CL_SUCCESS)
+        fake()->acquired(difference * (int)count);
+    return status;
+}
+
+static cl_int CL_API_CALL acquire(cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
+                                  const cl_event *wait, cl_event *event)
+{
+    (void)objects;
+    return mark(1, queue, count, wait_count, wait, event);
+}
+
+static cl_int CL_API_CALL release(cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
+                                  const cl_event *wait, cl_event *event)
+{
+    (void)objects;
+    return mark(-1, queue, count, wait_count, wait, event);
+}
+
+static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
+{
+    const bool none = fails(FAKE_VULKAN_NO_FUNCTIONS, NULL);
+    cl_int(CL_API_CALL *function)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *) = NULL;
+    void *address = NULL;
+    if (strcmp(name, "clEnqueueAcquireExternalMemObjectsKHR") == 0)
+        function = acquire;
+    else if (strcmp(name, "clEnqueueReleaseExternalMemObjectsKHR") == 0)
+        function = release;
+    else
+        return below->clGetExtensionFunctionAddressForPlatform(platform, name);
+    memcpy(&address, &function, sizeof(address));
+    return none ? NULL : address;
+}
+
+static void replace(void)
+{
+    table.clGetDeviceInfo = get_device_info;
+    table.clCreateImageWithProperties = create_image;
+    table.clCreateBufferWithProperties = create_buffer;
+    table.clGetExtensionFunctionAddressForPlatform = get_address;
+}
