@@ -1,0 +1,115 @@
+/* The Vulkan side from a Windows process: functions of ours that call the host's through the channel. */
+#include "host/vulkan_access.h"
+
+#include "host/guest.h"
+#include "os/os.h"
+
+#include <stdio.h>
+
+enum function { FIND_IMAGE, FIND_PLACE, FIND_BUFFER, EXPORT, CLOSE, HOLD, GIVE_BACK, FUNCTIONS };
+
+static const char *const names[FUNCTIONS] = {"find_image", "find_place", "find_buffer", "export", "close", "hold", "give_back"};
+
+/* The host's; written once, before anybody has the table below. */
+static uint64_t addresses[FUNCTIONS];
+
+static uint64_t number(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why)
+{
+    const uint64_t arguments[] = {image, number(found), number(why)};
+    return guest_call(addresses[FIND_IMAGE], 3, arguments);
+}
+
+static uint64_t find_place(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found,
+                           char *why)
+{
+    const uint64_t arguments[] = {image, aspect, level, layer, number(found), number(why)};
+    return guest_call(addresses[FIND_PLACE], 6, arguments);
+}
+
+static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why)
+{
+    const uint64_t arguments[] = {address, size, number(found), number(why)};
+    return guest_call(addresses[FIND_BUFFER], 4, arguments);
+}
+
+static uint64_t export_memory(uint64_t memory, int32_t *file, char *why)
+{
+    const uint64_t arguments[] = {memory, number(file), number(why)};
+    return guest_call(addresses[EXPORT], 3, arguments);
+}
+
+static uint64_t close_file(uint64_t file)
+{
+    return guest_call(addresses[CLOSE], 1, &file);
+}
+
+static uint64_t hold(uint64_t memory, char *why)
+{
+    const uint64_t arguments[] = {memory, number(why)};
+    return guest_call(addresses[HOLD], 2, arguments);
+}
+
+static uint64_t give_back(uint64_t memory)
+{
+    return guest_call(addresses[GIVE_BACK], 1, &memory);
+}
+
+static const struct vulkan_side guest_side = {
+    .find_image = find_image,
+    .find_place = find_place,
+    .find_buffer = find_buffer,
+    .export = export_memory,
+    .close = close_file,
+    .hold = hold,
+    .give_back = give_back,
+};
+
+static uint64_t ask(const char *name)
+{
+    const uint64_t arguments[] = {number(name)};
+    return guest_ask(CHANNEL_VULKAN, 0, 1, arguments);
+}
+
+static bool find_functions(char *why)
+{
+    bool all = true;
+    for (int i = 0; i < FUNCTIONS && all; i++) {
+        addresses[i] = ask(names[i]);
+        all = addresses[i] != 0;
+        if (!all)
+            snprintf(why, VULKAN_WHY, "the companion has no function %s", names[i]);
+    }
+    return all;
+}
+
+static bool join(char *why)
+{
+    const uint64_t version = guest_joined() ? ask("version") : 0;
+    if (version == VULKAN_SIDE_VERSION)
+        return find_functions(why);
+    if (!guest_joined())
+        snprintf(why, VULKAN_WHY, "there is no host companion");
+    else if (version == 0)
+        snprintf(why, VULKAN_WHY, "cld3d's Vulkan layer is not active (VK_INSTANCE_LAYERS, docs/vulkan-layer.md)");
+    else
+        snprintf(why, VULKAN_WHY, "the companion has version %u of the Vulkan side, this OpenCL.dll version %u",
+                 (unsigned)version, (unsigned)VULKAN_SIDE_VERSION);
+    return false;
+}
+
+/* The layer may become active later, with the program's first Vulkan instance. */
+const struct vulkan_side *vulkan_access(char *why)
+{
+    static os_mutex lock = OS_MUTEX_INIT;
+    static bool joined; /* guarded by `lock` */
+    os_lock(&lock);
+    joined = joined || join(why);
+    const bool there = joined;
+    os_unlock(&lock);
+    return there ? &guest_side : NULL;
+}
