@@ -72,7 +72,8 @@ static void not_followed(void)
     VkDeviceMemory memory = VK_NULL_HANDLE;
     CHECK_INT(rig.CreateImage(rig.device, &info, NULL, &image), VK_SUCCESS);
     rig.GetImageMemoryRequirements(rig.device, image, &needs);
-    const VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, NULL, needs.size, 0};
+    const VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, NULL, needs.size,
+                                           vulkan_memory_type(&rig, needs.memoryTypeBits, 0)};
     CHECK_INT(rig.AllocateMemory(rig.device, &allocate, NULL, &memory), VK_SUCCESS);
     const VkBindImageMemoryInfo bind = {VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO, NULL, image, memory, 0};
     CHECK_INT(rig.BindImageMemory2(rig.device, 1, &bind), VK_SUCCESS);
@@ -92,12 +93,16 @@ static bool import_image(struct vulkan_rig *rig, int32_t file, uint64_t size, st
     VkImageCreateInfo info = frame();
     info.pNext = &external;
     memset(made, 0, sizeof(*made));
+    VkMemoryRequirements needs;
     if (!CHECK_INT(rig->CreateImage(rig->device, &info, NULL, &made->image), VK_SUCCESS))
         return false;
+    rig->GetImageMemoryRequirements(rig->device, made->image, &needs);
     const VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .image = made->image};
     const VkImportMemoryFdInfoKHR import = {VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR, &dedicated,
                                             VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, file};
-    const VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &import, size, 0};
+    const VkMemoryAllocateInfo allocate = {
+        VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &import, size,
+        vulkan_memory_type(rig, needs.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
     return CHECK_INT(rig->AllocateMemory(rig->device, &allocate, NULL, &made->memory), VK_SUCCESS) &&
            CHECK_INT(rig->BindImageMemory(rig->device, made->image, made->memory, 0), VK_SUCCESS);
 }

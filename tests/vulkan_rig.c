@@ -64,8 +64,9 @@ static bool make_instance(struct vulkan_rig *rig, bool layer)
     return true;
 }
 
-static bool find_software(struct vulkan_rig *rig)
+static bool find_physical(struct vulkan_rig *rig)
 {
+    const bool gpu = getenv("CLD3D_TEST_VULKAN_GPU") != NULL; /* by hand, where there is one */
     VkPhysicalDevice list[8];
     uint32_t count = 8;
     rig->physical = VK_NULL_HANDLE;
@@ -74,11 +75,11 @@ static bool find_software(struct vulkan_rig *rig)
     for (uint32_t i = 0; i < count && !rig->physical; i++) {
         VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
         rig->GetPhysicalDeviceProperties2(list[i], &properties);
-        if (properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+        if ((properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) != gpu)
             rig->physical = list[i];
     }
     if (!rig->physical)
-        SKIP("there is no Vulkan driver that is the CPU (Debian: mesa-vulkan-drivers)");
+        SKIP("there is no Vulkan driver for such a device (Debian: mesa-vulkan-drivers)");
     return rig->physical != VK_NULL_HANDLE;
 }
 
@@ -125,7 +126,7 @@ bool vulkan_open(struct vulkan_rig *rig, bool layer)
     set_environment(layer);
     if (!load_loader(rig) || !make_instance(rig, layer))
         return false;
-    if (find_software(rig) && vulkan_open_device(rig)) {
+    if (find_physical(rig) && vulkan_open_device(rig)) {
         dl_iterate_phdr(keep_driver, NULL);
         return true;
     }
@@ -155,13 +156,15 @@ VkImageCreateInfo vulkan_image_info(VkFormat format, uint32_t width, uint32_t he
                                         VK_IMAGE_USAGE_TRANSFER_DST_BIT};
 }
 
-static uint32_t find_type(struct vulkan_rig *rig, uint32_t types)
+uint32_t vulkan_memory_type(struct vulkan_rig *rig, uint32_t types, VkMemoryPropertyFlags wanted)
 {
-    const VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     VkPhysicalDeviceMemoryProperties memory;
     rig->GetPhysicalDeviceMemoryProperties(rig->physical, &memory);
     for (uint32_t i = 0; i < memory.memoryTypeCount; i++)
         if ((types >> i & 1) && (memory.memoryTypes[i].propertyFlags & wanted) == wanted)
+            return i;
+    for (uint32_t i = 0; i < memory.memoryTypeCount; i++)
+        if (types >> i & 1)
             return i;
     return 0;
 }
@@ -181,7 +184,7 @@ bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, Vk
     const VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .image = made->image};
     const VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                            alone.requiresDedicatedAllocation ? &dedicated : NULL, made->size + made->offset,
-                                           find_type(rig, needs.memoryRequirements.memoryTypeBits)};
+                                           vulkan_memory_type(rig, needs.memoryRequirements.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
     CHECK_INT(made->offset % needs.memoryRequirements.alignment, 0);
     if (CHECK_INT(rig->AllocateMemory(rig->device, &allocate, NULL, &made->memory), VK_SUCCESS) &&
         CHECK_INT(rig->BindImageMemory(rig->device, made->image, made->memory, made->offset), VK_SUCCESS))
@@ -195,17 +198,20 @@ bool vulkan_make_buffer(struct vulkan_rig *rig, VkDeviceSize size, VkBufferUsage
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = size,
                                      .usage = usage | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const bool addressed = usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    const VkMemoryPropertyFlags wanted = addressed ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
+                                                   : VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     VkMemoryRequirements needs;
     memset(made, 0, sizeof(*made));
     if (!CHECK_INT(rig->CreateBuffer(rig->device, &info, NULL, &made->buffer), VK_SUCCESS))
         return false;
     rig->GetBufferMemoryRequirements(rig->device, made->buffer, &needs);
     const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
-                                             .flags = usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
+                                             .flags = addressed
                                                           ? (VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
                                                           : 0};
     const VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, needs.size,
-                                           find_type(rig, needs.memoryTypeBits)};
+                                           vulkan_memory_type(rig, needs.memoryTypeBits, wanted)};
     made->size = needs.size;
     if (CHECK_INT(rig->AllocateMemory(rig->device, &allocate, NULL, &made->memory), VK_SUCCESS) &&
         CHECK_INT(rig->BindBufferMemory(rig->device, made->buffer, made->memory, 0), VK_SUCCESS))

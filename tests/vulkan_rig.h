@@ -53,6 +53,9 @@ struct vulkan_thing {
     VkDeviceSize size, offset;
 };
 
+/* One of `types` that is as wanted, or any of them. */
+uint32_t vulkan_memory_type(struct vulkan_rig *rig, uint32_t types, VkMemoryPropertyFlags wanted);
+
 VkImageCreateInfo vulkan_image_info(VkFormat format, uint32_t width, uint32_t height);
 /* Bound `offset` bytes behind the beginning of memory of its own. False if that fails; then nothing is left. */
 bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, VkDeviceSize offset, struct vulkan_thing *made);

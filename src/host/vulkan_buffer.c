@@ -25,7 +25,7 @@ static bool plan_buffer(const struct vulkan_device *device, const VkBufferCreate
     const VkPhysicalDeviceExternalBufferInfo question = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, NULL, wanted->flags,
                                                          wanted->usage, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkExternalBufferProperties can = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
-    if (!device->exports_buffers || !is_followed(device, wanted) || wanted->pNext)
+    if (!device->marks_buffers || !is_followed(device, wanted) || wanted->pNext)
         return false;
     device->instance->buffer_properties(device->physical, &question, &can);
     const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;

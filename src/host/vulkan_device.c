@@ -45,7 +45,9 @@ static bool has_fd_extension(const struct vulkan_instance *instance, VkPhysicalD
     return found;
 }
 
-static bool exports_buffers(const struct vulkan_device *device)
+/* Whether memory that buffers share can be exported, and, for the types of memory, whether it is. Memory of the device that the
+ * host sees too (a window in the GPU's memory) is for what the host writes, unless there is no other. */
+static bool exports_buffers(struct vulkan_device *device)
 {
     const VkPhysicalDeviceExternalBufferInfo question = {
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, NULL, 0,
@@ -55,6 +57,14 @@ static bool exports_buffers(const struct vulkan_device *device)
     VkExternalBufferProperties can = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
     device->instance->buffer_properties(device->physical, &question, &can);
     const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
+    const VkMemoryPropertyFlags both = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    uint32_t local = 0, hidden = 0;
+    for (uint32_t i = 0; i < device->types.memoryTypeCount; i++) {
+        const VkMemoryPropertyFlags flags = device->types.memoryTypes[i].propertyFlags & both;
+        local |= (flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT ? 1u : 0u) << i;
+        hidden |= (flags == VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT ? 1u : 0u) << i;
+    }
+    device->chunk_types = hidden ? hidden : local;
     return (features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) && !(features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
 }
 
@@ -176,6 +186,31 @@ static void load(struct vulkan_device *device)
 #undef X
 }
 
+static uint32_t types_of_buffer(const struct vulkan_device *device, const VkBufferCreateInfo *info)
+{
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkMemoryRequirements needs;
+    if (device->calls.create_buffer(device->handle, info, NULL, &buffer) != VK_SUCCESS)
+        return 0;
+    device->calls.buffer_needs(device->handle, buffer, &needs);
+    device->calls.destroy_buffer(device->handle, buffer, NULL);
+    return needs.memoryTypeBits;
+}
+
+/* It should be said of buffers that they may lie in exportable memory. NVIDIA's driver wants no word of it, and would then not
+ * take the memory for them that the host can see. */
+static bool marks_buffers(const struct vulkan_device *device)
+{
+    const VkExternalMemoryBufferCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,
+                                                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = 65536,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    const uint32_t plain = types_of_buffer(device, &info);
+    info.pNext = &external;
+    return plain == types_of_buffer(device, &info);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
                                                     const VkAllocationCallbacks *allocator, VkDevice *made)
 {
@@ -198,6 +233,7 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice physical, c
     }
     device->handle = *made;
     load(device);
+    device->marks_buffers = device->exports_buffers && marks_buffers(device);
     vulkan_device_add(device);
     return VK_SUCCESS;
 }

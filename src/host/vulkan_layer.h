@@ -64,6 +64,7 @@ enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
     X(bind_image2, PFN_vkBindImageMemory2, "vkBindImageMemory2", "vkBindImageMemory2KHR")                              \
     X(create_buffer, PFN_vkCreateBuffer, "vkCreateBuffer", NULL)                                                       \
     X(destroy_buffer, PFN_vkDestroyBuffer, "vkDestroyBuffer", NULL)                                                    \
+    X(buffer_needs, PFN_vkGetBufferMemoryRequirements, "vkGetBufferMemoryRequirements", NULL)                          \
     X(future_buffer_needs, PFN_vkGetDeviceBufferMemoryRequirements, "vkGetDeviceBufferMemoryRequirements",             \
       "vkGetDeviceBufferMemoryRequirementsKHR")                                                                        \
     X(bind_buffer, PFN_vkBindBufferMemory, "vkBindBufferMemory", NULL)                                                 \
@@ -104,7 +105,9 @@ struct vulkan_device {
     struct vulkan_calls calls;
     uint8_t uuid[VK_UUID_SIZE];
     VkPhysicalDeviceMemoryProperties types;
-    bool exports_buffers;     /* whether memory that buffers share can be exported */
+    bool exports_buffers;     /* whether memory that buffers share is made exportable ... */
+    uint32_t chunk_types;     /* ... of which types, as bits ... */
+    bool marks_buffers;       /* ... and whether the driver is told of these buffers */
     VkDeviceSize granularity; /* bufferImageGranularity */
     uint64_t smallest;        /* bytes of the smallest image that is made exportable */
     unsigned busy;            /* threads of give_back that free memory of it */

@@ -111,7 +111,7 @@ static bool exports(const struct vulkan_device *device, const VkMemoryAllocateIn
         return image != NULL;
     }
     return device->exports_buffers && flags && (flags->flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT) &&
-           (properties_of(device, info->memoryTypeIndex) & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+           (device->chunk_types >> info->memoryTypeIndex & 1);
 }
 
 static bool host_sees(const struct vulkan_device *device, const VkMemoryAllocateInfo *info)
