@@ -28,7 +28,7 @@ enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
     X(SETTING_CALLBACKS, "CLD3D_CALLBACKS", "0", "1 calls the program's callbacks itself, which it does under Wine anyway") \
     X(SETTING_COPY_BACK, "CLD3D_COPY_BACK", "0", "1 brings all bytes back in each release, whatever was written")        \
     X(SETTING_CPU_AS_GPU, "CLD3D_CPU_AS_GPU", "0", "1 shows CPU devices as GPUs, for programs that take no other")        \
-    X(SETTING_TRANSPORT, "CLD3D_TRANSPORT", "", "names of the transports that may be used, with commas: `vulkan`, `in-place`, `host` (docs/behaviour.md); else all but `in-place`") \
+    X(SETTING_TRANSPORT, "CLD3D_TRANSPORT", "", "names of the transports that may be used, with commas: `vulkan`, `in-place`, `host` (docs/behaviour.md); else all") \
     X(SETTING_VULKAN, "CLD3D_VULKAN", "", "how the Vulkan layer makes images that can be shared: `mapped`, `export` or `none`; else what suits the device") \
     X(SETTING_VULKAN_SMALLEST, "CLD3D_VULKAN_SMALLEST", "65536", "bytes of the smallest image that the Vulkan layer makes exportable on a GPU") \
     X(SETTING_NO_QUIRKS, "CLD3D_NO_QUIRKS", "", "names of driver workarounds to turn off, with commas, or `all` (docs/quirks.md)")

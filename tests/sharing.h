@@ -90,6 +90,21 @@ static inline bool skip_without_staging(void)
     return over_import();
 }
 
+/* Whether an object may lie in its staging copy, which is made with it then: OpenCL computes in the host's memory, and
+ * Direct3D leaves staging copies in their place. */
+static inline bool lies_in_staging(void)
+{
+    const char *transport = getenv("CLD3D_TRANSPORT");
+#ifdef _WIN32
+    const char *driver = getenv("OPENCL");
+    const bool possible = driver && strcmp(driver, "pocl") == 0;
+#else
+    const char *stays = getenv("FAKE_D3D_STAYS"), *in_place = getenv("CLD3D_TEST_IN_PLACE");
+    const bool possible = stays && strcmp(stays, "1") == 0 && in_place && strcmp(in_place, "1") == 0;
+#endif
+    return possible && (!transport || strstr(transport, "in-place"));
+}
+
 #define SHARING_CASE(name, flags)                                                                                      \
     static void name(struct rig *rig);                                                                                 \
     static void name##_d3d11(void)                                                                                     \

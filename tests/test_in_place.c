@@ -160,7 +160,7 @@ SHARING_CASE(aligned, 0)
     struct shared shared;
     cl_uint bits = 0;
     cl_int status;
-    char text[128];
+    char text[192];
     if (!in_place() || over_copies()) {
         SKIP("the device does not compute in the host's memory");
         return;
@@ -168,7 +168,8 @@ SHARING_CASE(aligned, 0)
     fake_d3d_stays(true);
     if (!shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
-    snprintf(text, sizeof(text), "clCreateFromD3D%dBufferKHR: the object's memory is the staging copy's", rig->api->version);
+    snprintf(text, sizeof(text), "clCreateFromD3D%dBufferKHR: the object's transport: %s", rig->api->version,
+             "in place (OpenCL computes in the host's memory): in the staging copy");
     CHECK(logged(text));
     CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
     void *bytes = clEnqueueMapBuffer(rig->queue, shared.object, CL_TRUE, CL_MAP_READ, 0, SHARED_BYTES, 0, NULL, NULL,
@@ -213,6 +214,28 @@ SHARING_CASE(moved, 0)
     fake_d3d_move();
     CHECK(round_trip(rig, &shared, 3, 4));
     shared_close(&shared);
+}
+
+/* Wine's Direct3D leaves all staging copies in their place but those of 3D textures. A trial on the device tells it, and
+ * those objects lie in rows beside. */
+SHARING_CASE(volumes, 0)
+{
+    struct shared all[KINDS];
+    if (!in_place() || over_copies()) {
+        SKIP("the device does not compute in the host's memory");
+        return;
+    }
+    fake_d3d_stays(true);
+    fake_d3d_moves_volumes(true);
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (unsigned i = 0; i < 4; i++)
+            CHECK(round_trip(rig, &all[kind], i ? 10 * i + (unsigned)kind : 1 + (unsigned)kind,
+                             10 * (i + 1) + (unsigned)kind));
+    shared_close_all(all);
+    CHECK(logged("OpenCL works in rows beside the staging copies of 3D images"));
+    fake_d3d_moves_volumes(false);
 }
 
 /* A Direct3D that is not known to leave maps in their place moves them as it likes. */
@@ -285,6 +308,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("the bytes are there once", one_copy),
     SHARING_TESTS("a buffer is aligned for kernels", aligned),
     SHARING_TESTS("memory that has moved against all knowledge", moved),
+    SHARING_TESTS("3D textures whose memory moves", volumes),
     SHARING_TESTS("memory that moves with each map", moving),
     SHARING_TESTS("an object that is released while a command waits", in_use),
     SHARING_TESTS("objects made anew", anew),

@@ -81,11 +81,6 @@ enum describe_status d3d1x_describe(const struct d3d1x_calls *calls, void *devic
 
 /* ---- the staging copy ---- */
 
-bool d3d1x_stays(const struct d3d1x_calls *calls, void *device)
-{
-    return !(calls->creation_flags(device) & D3D11_CREATE_DEVICE_SINGLETHREADED) && dxgi_staging_stays(device);
-}
-
 bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface)
 {
     const struct surface_desc *desc = &surface->desc;

@@ -53,7 +53,7 @@ void *d3d1x_owner(const struct d3d1x_calls *calls, void *resource);
 enum describe_status d3d1x_describe(const struct d3d1x_calls *calls, void *device, void *resource,
                                     enum surface_kind kind, uint32_t index, struct surface_desc *desc, char *why,
                                     size_t why_size);
-bool d3d1x_stays(const struct d3d1x_calls *calls, void *device);
+bool d3d1x_stays(const struct d3d1x_calls *calls, void *device, enum surface_kind kind); /* stays.c */
 bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface);
 bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface);
 bool d3d1x_map(const struct d3d1x_calls *calls, struct surface *surface, struct mapped_surface *mapped);

@@ -462,9 +462,10 @@ static void unstage(struct surface *surface)
 }
 
 /* It is memory of ours. */
-static bool stays(void *device)
+static bool stays(void *device, enum surface_kind kind)
 {
     (void)device;
+    (void)kind;
     return true;
 }
 

@@ -254,9 +254,9 @@ enum describe_status dxgi_describe_texture(const struct texture_facts *facts, en
     return DESCRIBED;
 }
 
-/* wined3d has staging copies in memory of its own, from their making to their end; DXVK in a buffer that is mapped all the
- * time. (DXVK gives one another buffer if a map for writing meets copies that only read it. Ours come behind one that
- * writes.) Each has an interface that no other Direct3D has. */
+/* wined3d has staging copies that only the CPU uses in memory of its own, from their making to their end; DXVK in a buffer
+ * that is mapped all the time. (DXVK gives one another buffer if a map for writing meets copies that only read it. Ours come
+ * behind one that writes.) Each has an interface that no other Direct3D has. */
 bool dxgi_staging_stays(void *device)
 {
     static const GUID wine_device = {0x3e1ff30b, 0xc951, 0x48c3, {0xb0, 0x10, 0x0f, 0xb4, 0x9f, 0x3d, 0xca, 0x71}};

@@ -59,10 +59,11 @@ enum describe_status dxgi_describe_texture(const struct texture_facts *facts, en
 enum describe_status dxgi_describe_buffer(uint32_t bytes, bool immutable, bool dynamic, struct surface_desc *desc,
                                           char *why, size_t why_size);
 
+/* Whether the device is of a Direct3D whose staging copies are known to keep their memory. */
+bool dxgi_staging_stays(void *device);
+
 /* staging_ops.unstage and staging_serves_alike for both: the staging copy is one COM object, of which the description tells
  * all. */
-/* Whether the device is of a Direct3D that is known to leave staging copies in their place. No interface promises it. */
-bool dxgi_staging_stays(void *device);
 void dxgi_unstage(struct surface *surface);
 bool dxgi_staging_serves_alike(const struct surface *surface);
 

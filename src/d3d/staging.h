@@ -29,10 +29,12 @@ struct staging_ops {
     void (*unstage)(struct surface *surface);
     /* Whether the staging copy can serve any resource of the device with the same description. */
     bool (*staging_serves_alike)(const struct surface *surface);
-    /* Whether staging copies of the device stay where they were mapped first for as long as they live, mapped or not, so that
-     * memory objects can lie in them; and whether a thread that makes an object may map them. */
-    bool (*stays)(void *device);
-    bool changes_rows;         /* `stage`, `map` and `unmap` do not call Direct3D: the staging copy is memory of ours, and its texels can be others than the surface's */
+    /* Whether staging copies of the device and kind stay where they were mapped first for as long as they live, mapped or
+     * not, so that memory objects can lie in them; and whether a thread that makes an object may map them. Makes resources
+     * and maps them to find it out: the caller remembers the answer. */
+    bool (*stays)(void *device, enum surface_kind kind);
+    bool changes_rows; /* `stage`, `map` and `unmap` do not call Direct3D: the staging copy is memory of ours, and its texels
+                          can be others than the surface's */
     /* Around the fetches and maps of one command, or around its stores: what planes of one surface have in common is done
      * once meanwhile. `end` returns false if Direct3D failed at it, and then nothing in between counts. NULL: there is
      * nothing of the kind. */

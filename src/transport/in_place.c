@@ -13,11 +13,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { TRIED_MOST = 12 }; /* devices of the context, with kinds */
+
 /* What a context keeps. */
 struct state {
     struct staging_pool pool; /* the first member: staged.c knows it alone */
     cl_context context;
     atomic_bool moves;        /* a staging copy has not stayed in its place: no later object lies in one */
+    os_mutex lock; /* guards what follows */
+    struct tried {
+        const struct d3d_api *api;
+        const void *device; /* the context's, which lives as long */
+        enum surface_kind kind;
+        bool stays;
+    } tried[TRIED_MOST];
+    unsigned tried_count;
 };
 
 /* A memory object that commands still use, and its memory. */
@@ -48,7 +58,7 @@ static void *open_state(cl_context context)
     struct state *state = calloc(1, sizeof(*state));
     if (!state)
         return NULL;
-    state->pool.lock = (os_mutex)OS_MUTEX_INIT;
+    state->pool.lock = state->lock = (os_mutex)OS_MUTEX_INIT;
     state->context = context;
     return state;
 }
@@ -65,13 +75,51 @@ static bool same_place(const struct mapped_surface *a, const struct mapped_surfa
     return a->data == b->data && a->row_pitch == b->row_pitch && a->slice_pitch == b->slice_pitch;
 }
 
+static void tell_place(const struct tried *found)
+{
+    static const char *const kinds[] = {"buffers", "2D images", "3D images"};
+    log_write(LOG_INFO, "%s: OpenCL works in %s of %s", found->api->name,
+              found->stays ? "the staging copies" : "rows beside the staging copies", kinds[found->kind]);
+}
+
+static const struct tried *find_tried_locked(const struct state *state, const struct surface *surface)
+{
+    for (unsigned i = 0; i < state->tried_count; i++) {
+        const struct tried *one = &state->tried[i];
+        if (one->api == surface->api && one->device == surface->device && one->kind == surface->desc.kind)
+            return one;
+    }
+    return NULL;
+}
+
+/* Whether staging copies of the surface's device and kind stay in their place. Found out once. */
+static bool stays(struct state *state, const struct surface *surface)
+{
+    os_lock(&state->lock);
+    const struct tried *known = find_tried_locked(state, surface);
+    const bool stays_there = known && known->stays;
+    os_unlock(&state->lock);
+    if (known)
+        return stays_there;
+    const struct tried found = {surface->api, surface->device, surface->desc.kind,
+                                surface->api->staging->stays(surface->device, surface->desc.kind)};
+    os_lock(&state->lock);
+    const bool fresh = !find_tried_locked(state, surface);
+    if (fresh && state->tried_count < TRIED_MOST)
+        state->tried[state->tried_count++] = found;
+    os_unlock(&state->lock);
+    if (fresh)
+        tell_place(&found);
+    return found.stays;
+}
+
 /* Whether an object may lie in its staging copy at all. Without the check that objects are acquired, commands could come to
  * one that is not mapped. */
 static bool may_be_direct(const struct in_place *t)
 {
     const struct surface *surface = &t->staged.base.surface;
     return setting_on(SETTING_STRICT) && !atomic_load(&t->state->moves) && !staged_is_plane(&t->staged) &&
-           !staged_converts(&t->staged) && surface->api->staging->stays(surface->device);
+           !staged_converts(&t->staged) && stays(t->state, surface);
 }
 
 /* A buffer begins where its device wants it to, for which its staging copy has room. */
@@ -192,8 +240,7 @@ static cl_int make(struct in_place *t, const struct transfer_request *request, s
         return CL_OUT_OF_HOST_MEMORY;
     }
     t->staged.base.memory = create_memory(t, request, &status);
-    log_write(LOG_DEBUG, "%s: the object's memory is %s", request->call,
-              t->direct ? "the staging copy's" : "rows beside the staging copy");
+    t->staged.base.way = t->direct ? "in the staging copy" : "in rows beside the staging copy";
     if (!t->staged.base.memory)
         snprintf(why, TRANSPORT_WHY, "the OpenCL below makes no such object over memory of the host (%s)",
                  cl_error_name(status));
@@ -213,11 +260,15 @@ static struct in_place *new_in_place(void)
     return NULL;
 }
 
+static void sweep(bool wait);
+
 static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
 {
     struct host_memory memory = {.why = "the object is made in a callback, where nobody may wait for a trial"};
-    if (!callback_runs_here())
+    if (!callback_runs_here()) {
+        sweep(false); /* a program that makes objects for each frame gives back no context meanwhile */
         memory = host_memory_of_context(request->context);
+    }
     struct in_place *t = memory.in_place ? new_in_place() : NULL;
     if (!t) {
         snprintf(why, TRANSPORT_WHY, "%s", memory.in_place ? "no memory for the object's record" : memory.why);
@@ -410,8 +461,7 @@ static cl_int cl_give(const struct handover *handover, cl_command_queue queue, c
 
 const struct transport in_place_transport = {
     .name = "in-place",
-    .title = "in place (OpenCL computes in the staging copy)",
-    .by_name = true,
+    .title = "in place (OpenCL computes in the host's memory)",
     .leaves_out_unwritten = true,
     .open = open_state,
     .close = close_state,

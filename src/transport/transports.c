@@ -140,21 +140,29 @@ bool transports_prefer_shared(const struct transports *transports, const struct 
 
 /* ---- the choice ---- */
 
+enum { REASONS = TRANSPORTS_MAX * (TRANSPORT_WHY + 32) };
+static _Thread_local char last_way[REASONS + 2 * TRANSPORT_WHY];
+
+const char *transports_last_way(void)
+{
+    return last_way;
+}
+
 /* Programs that make objects for each frame would fill the log: it tells the way of the first, and each change. */
 static void tell_way(struct transports *transports, const struct transfer_request *request,
                      const struct transport *chosen, const struct transfer *made, const char *why, const char *reasons)
 {
     const char *way = made->way ? made->way : chosen->title;
     const char *before = atomic_exchange_explicit(&transports->told, way, memory_order_relaxed);
-    log_write(before == way ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s%s%s%s%s%s", request->call,
-              chosen->title, made->way ? ": " : "", made->way ? made->way : "", why[0] ? "; not better: " : "", why,
-              reasons);
+    snprintf(last_way, sizeof(last_way), "%s%s%s%s%s%s", chosen->title, made->way ? ": " : "", made->way ? made->way : "",
+             why[0] ? "; not better: " : "", why, reasons);
+    log_write(before == way ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s", request->call, last_way);
 }
 
 cl_int transports_create(struct transports *transports, const struct transfer_request *request, struct transfer **made)
 {
     struct transfer_request own = *request;
-    char why[TRANSPORT_WHY] = "", reasons[TRANSPORTS_MAX * (TRANSPORT_WHY + 32)] = "";
+    char why[TRANSPORT_WHY] = "", reasons[REASONS] = "";
     cl_int status = CL_INVALID_OPERATION;
     size_t length = 0;
     for (unsigned i = 0; i < transports->count; i++) {

@@ -29,5 +29,7 @@ bool transports_prefer_shared(const struct transports *transports, const struct 
 
 /* For people: the transports that may be used, in the order in which they are asked. */
 const char *transports_report(void);
+/* The way of the object that the calling thread made last, how, and why no earlier transport has it; empty: it made none. */
+const char *transports_last_way(void);
 
 #endif

@@ -34,7 +34,7 @@ static _Thread_local bool own_calls;
 static atomic_uint delay, slow_calls, moves;
 static atomic_int stays;
 enum { STAYS_UNKNOWN, STAYS, MOVES };
-static atomic_bool held, tight_pitch;
+static atomic_bool held, tight_pitch, moves_volumes;
 static atomic_bool check_single_threaded = true;
 
 /* Guards the text of the last violation. */
@@ -315,6 +315,16 @@ bool fake_knob_stays(void)
     return atomic_load_explicit(&stays, memory_order_relaxed) == STAYS;
 }
 
+void fake_d3d_moves_volumes(bool on)
+{
+    atomic_store(&moves_volumes, on);
+}
+
+bool fake_knob_moves_volumes(void)
+{
+    return atomic_load_explicit(&moves_volumes, memory_order_relaxed);
+}
+
 void fake_d3d_move(void)
 {
     atomic_fetch_add(&moves, 1);
@@ -378,6 +388,7 @@ void fake_d3d_reset(void)
     fake_d3d_hold(false);
     fake_d3d_slow_calls(0);
     fake_d3d_tight_pitch(false);
+    fake_d3d_moves_volumes(false);
     atomic_store(&stays, STAYS_UNKNOWN);
     fake_d3d_check_single_threaded(true);
     fake_d3d_set_adapters(0, NULL);

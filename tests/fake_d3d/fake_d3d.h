@@ -128,6 +128,8 @@ void fake_d3d_tight_pitch(bool on);
  * fake_d3d_move: the next map of each subresource finds another place once more, and the former one is gone. */
 void fake_d3d_stays(bool on);
 void fake_d3d_move(void);
+/* Whether 3D textures are an exception from that, as with Wine's Direct3D. Default false. */
+void fake_d3d_moves_volumes(bool on);
 
 /* What CheckFormatSupport answers for a DXGI format and what can be made of it
  * (D3D11_FORMAT_SUPPORT_*; Direct3D 10 has the same bits). FAKE_D3D_SUPPORT_DEFAULT undoes it. */

@@ -121,6 +121,7 @@ unsigned fake_knob_slow_calls(void);
 bool fake_knob_check_single_threaded(void);
 bool fake_knob_tight_pitch(void);
 bool fake_knob_stays(void);
+bool fake_knob_moves_volumes(void);
 unsigned fake_knob_moves(void); /* how often things have moved */
 /* False if the test has not set one. */
 bool fake_knob_format_support(DXGI_FORMAT format, UINT *support);

@@ -179,6 +179,11 @@ static bool find_place(struct fake_store *store, unsigned subresource, const cha
     return true;
 }
 
+static bool has_place(const struct fake_store *store)
+{
+    return fake_knob_stays() && !(fake_knob_moves_volumes() && store->desc.kind == FAKE_TEXTURE3D);
+}
+
 bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes,
                     bool discard, const char *method)
 {
@@ -188,7 +193,7 @@ bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, 
     struct fake_view view;
     size_t size;
 
-    if (fake_knob_stays()) {
+    if (has_place(store)) {
         if (!find_place(store, subresource, method))
             return false;
         view = sub->place;
@@ -198,7 +203,7 @@ bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, 
     /* Not a byte more than the texels need: a memory checker sees who reads the padding of the
      * last row. */
     size = fake_format_extent(format, sub->width, sub->height, sub->depth, view.pitch, view.slice);
-    sub->map = fake_knob_stays() ? sub->place.base : malloc(size);
+    sub->map = has_place(store) ? sub->place.base : malloc(size);
     if (!sub->map)
         return false;
     view.base = sub->map;

@@ -1,0 +1,122 @@
+/* Whether a Direct3D 10 or 11 leaves its staging copies where it mapped them first. No interface promises it, so two things
+ * are asked for: that the Direct3D is one whose staging copies are known to keep their memory, and that those of the kind do
+ * so in a trial on this device. Wine 8's wined3d keeps that of buffers and 2D textures, and frees that of 3D textures with
+ * each copy. */
+#include "d3d/d3d1x.h"
+#include "d3d/dxgi.h"
+#include "d3d/formats.h"
+
+#include <stdlib.h>
+
+/* Memory that is freed and taken anew often lies where it did. Several copies, mapped in another order each time, would
+ * have one another's. */
+enum { COPIES = 3, ROUNDS = 5, EXTENT = 16, DEPTH = 4, BUFFER_BYTES = EXTENT * EXTENT * 4 };
+
+struct stays_trial {
+    const struct d3d1x_calls *calls;
+    void *resource;
+    struct surface copies[COPIES];
+    struct mapped_surface places[COPIES];
+};
+
+static struct surface_desc trial_desc(enum surface_kind kind)
+{
+    if (kind == SURFACE_BUFFER)
+        return (struct surface_desc){.kind = kind, .width = BUFFER_BYTES, .height = 1, .depth = 1};
+    return (struct surface_desc){
+        .kind = kind,
+        .format = format_from_dxgi(DXGI_FORMAT_R8G8B8A8_UNORM, 0),
+        .width = EXTENT,
+        .height = EXTENT,
+        .depth = kind == SURFACE_IMAGE_3D ? DEPTH : 1,
+    };
+}
+
+/* An ordinary resource of the kind. */
+static void *make_resource(const struct d3d1x_calls *calls, void *device, const struct surface_desc *desc)
+{
+    void *made = NULL;
+    HRESULT result;
+    if (desc->kind == SURFACE_BUFFER) {
+        const D3D11_BUFFER_DESC d = {.ByteWidth = desc->width, .BindFlags = D3D11_BIND_VERTEX_BUFFER};
+        result = calls->create_buffer(device, &d, &made);
+    } else if (desc->kind == SURFACE_IMAGE_2D) {
+        const D3D11_TEXTURE2D_DESC d = {.Width = desc->width, .Height = desc->height, .MipLevels = 1, .ArraySize = 1,
+                                        .Format = (DXGI_FORMAT)desc->format->code, .SampleDesc = {1, 0},
+                                        .BindFlags = D3D11_BIND_SHADER_RESOURCE};
+        result = calls->create_texture2d(device, &d, &made);
+    } else {
+        const D3D11_TEXTURE3D_DESC d = {.Width = desc->width, .Height = desc->height, .Depth = desc->depth, .MipLevels = 1,
+                                        .Format = (DXGI_FORMAT)desc->format->code,
+                                        .BindFlags = D3D11_BIND_SHADER_RESOURCE};
+        result = calls->create_texture3d(device, &d, &made);
+    }
+    return SUCCEEDED(result) ? made : NULL;
+}
+
+static bool open_trial(struct stays_trial *trial, void *device, enum surface_kind kind)
+{
+    const struct surface_desc desc = trial_desc(kind);
+    trial->resource = make_resource(trial->calls, device, &desc);
+    for (int i = 0; i < COPIES && trial->resource; i++) {
+        trial->copies[i] = (struct surface){.device = device, .resource = trial->resource, .desc = desc};
+        if (!d3d1x_stage(trial->calls, &trial->copies[i]))
+            return false;
+    }
+    return trial->resource != NULL;
+}
+
+static void close_trial(const struct stays_trial *trial)
+{
+    for (int i = 0; i < COPIES; i++)
+        com_release(trial->copies[i].staging);
+    com_release(trial->resource);
+}
+
+static bool same(const struct mapped_surface *a, const struct mapped_surface *b)
+{
+    return a->data == b->data && a->row_pitch == b->row_pitch && a->slice_pitch == b->slice_pitch;
+}
+
+/* One after the other, in the order of the round. Every other time they are released as if something had been written. */
+static bool map_all(struct stays_trial *trial, int round)
+{
+    struct mapped_surface mapped;
+    bool stay = true;
+    for (int i = 0; i < COPIES; i++) {
+        const int copy = (i + round) % COPIES;
+        if (!d3d1x_map(trial->calls, &trial->copies[copy], &mapped))
+            return false;
+        if (round == 0)
+            trial->places[copy] = mapped;
+        stay = stay && same(&mapped, &trial->places[copy]);
+        if (round % 2 == 0)
+            d3d1x_unmap(trial->calls, &trial->copies[copy]);
+        else if (!d3d1x_store(trial->calls, &trial->copies[copy]))
+            return false;
+    }
+    return stay;
+}
+
+/* They are mapped first before anything was copied to them, as those of objects are. */
+static bool run_trial(struct stays_trial *trial)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < COPIES && round > 0; i++)
+            if (!d3d1x_fetch(trial->calls, &trial->copies[i]))
+                return false;
+        if (!map_all(trial, round))
+            return false;
+    }
+    return true;
+}
+
+bool d3d1x_stays(const struct d3d1x_calls *calls, void *device, enum surface_kind kind)
+{
+    struct stays_trial trial = {.calls = calls};
+    if ((calls->creation_flags(device) & D3D11_CREATE_DEVICE_SINGLETHREADED) || !dxgi_staging_stays(device))
+        return false;
+    const bool stays = open_trial(&trial, device, kind) && run_trial(&trial);
+    close_trial(&trial);
+    return stays;
+}
