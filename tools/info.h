@@ -187,6 +187,7 @@ struct sharing {
     bool own;    /* so does the OpenCL below cld3d */
     bool tried, works;
     char why[WHY_SIZE]; /* why it doesn't work */
+    char way[WHY_SIZE]; /* which way the bytes of the texture went */
     struct belonging adapters[ADAPTERS_MAX];
     const struct adapter *adapter; /* the one it was tried with */
     struct format_result *formats; /* one for each row of the API's table; NULL: not tried */
@@ -222,6 +223,8 @@ struct opencl {
 void opencl_find(struct opencl *cl);
 /* Why cld3d preferred the devices of the last question for an adapter; NULL if it does not tell. */
 const char *opencl_match_reason(const struct opencl *cl);
+/* Which way the bytes of the shared object go that was made last, and why; NULL if cld3d does not tell. */
+const char *opencl_last_way(const struct opencl *cl);
 
 /* ---- all of it ---- */
 

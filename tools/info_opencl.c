@@ -51,10 +51,20 @@ static void find_cld3d(struct opencl *cl)
         library_find(&cl->below, cl->next);
 }
 
-const char *opencl_match_reason(const struct opencl *cl)
+static const char *ask_cld3d(const struct opencl *cl, const char *topic)
 {
     const report_fn report = cl->cld3d.module ? (report_fn)library_function(&cl->cld3d, "cld3d_report") : NULL;
-    return report ? report("match") : NULL;
+    return report ? report(topic) : NULL;
+}
+
+const char *opencl_match_reason(const struct opencl *cl)
+{
+    return ask_cld3d(cl, "match");
+}
+
+const char *opencl_last_way(const struct opencl *cl)
+{
+    return ask_cld3d(cl, "way");
 }
 
 /* ---- texts ---- */

@@ -185,6 +185,8 @@ static void print_sharing(const struct opencl *cl, const struct device *device, 
         print_field(apis[api]->extension, "%s; works: a texture went to OpenCL and back", by);
     else
         print_field(apis[api]->extension, "%s; %s: %s", by, sharing->tried ? "does not work" : "not tried", sharing->why);
+    if (sharing->way[0])
+        print_field("", "its way: %s", sharing->way);
     if (!device->platform->lists[api])
         print_field("", "(the platform does not list it, and many programs look there)");
 }

@@ -2,6 +2,7 @@
 #include "info_session.h"
 #include "info_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- which devices belong to which adapter ---- */
@@ -105,6 +106,8 @@ static void try_device(const struct info *info, struct device *device, unsigned 
     sharing->adapter = adapter;
     sharing->works = session_open(&session, sharing->why) &&
                      session_try(&session, plain_format(apis[api]), &carrier, sharing->why);
+    const char *way = opencl_last_way(&info->opencl);
+    snprintf(sharing->way, sizeof(sharing->way), "%s", sharing->works && way ? way : "");
     session_close(&session);
 }
 

@@ -100,6 +100,8 @@ const char *CL_API_CALL cld3d_report(const char *topic)
         return match_reason();
     if (topic && strcmp(topic, "transport") == 0)
         return transports_report();
+    if (topic && strcmp(topic, "way") == 0)
+        return transports_last_way();
     if (topic && strcmp(topic, "passes") == 0)
         return passes[0] ? passes : NULL;
     return NULL;
