@@ -336,6 +336,40 @@ SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
     }
 }
 
+/* A barrier holds what comes later in the queue back, also behind a deferred acquire. PoCL 3.1 forgets such a barrier for another
+ * one that has a wait list, as that of a deferred command. */
+SHARING_CASE(behind_a_barrier, RIG_OUT_OF_ORDER)
+{
+    enum { SIZE = 16 << 20, FILLS = 8 };
+    struct shared shared;
+    cl_event users[2] = {user_event(rig->context), user_event(rig->context)};
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    cl_uint found = 0, value = 0;
+    cl_int status = 1;
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, SIZE, NULL, &status);
+    if (!CHECK_INT(status, CL_SUCCESS) || !open_written(rig, KIND_2D, &shared))
+        return;
+    for (value = 1; value <= FILLS; value++) {
+        CHECK_INT(clEnqueueFillBuffer(rig->queue, buffer, &value, sizeof(value), 0, SIZE, value == 1, value == 1 ? &users[0] : NULL,
+                                      NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 0, NULL, NULL), CL_SUCCESS);
+    }
+    CHECK_INT(rig->release(queue, 1, &shared.object, 1, &users[1], NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, buffer, CL_FALSE, SIZE - sizeof(found), sizeof(found), &found, 0, NULL, NULL),
+              CL_SUCCESS);
+    for (int i = 1; i >= 0; i--)
+        CHECK_INT(clSetUserEventStatus(users[i], CL_COMPLETE), CL_SUCCESS);
+    queue_wait(rig->queue);
+    CHECK_INT(found, FILLS);
+    check_after(rig, &shared, true, 2);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseEvent(users[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    shared_close(&shared);
+}
+
 /* ---- two threads set user events ---- */
 
 struct setter {
@@ -454,6 +488,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("a release in another queue", release_in_another_queue),
     SHARING_TESTS("an object made anew behind the release", anew),
     SHARING_TESTS("beside a held command", beside_a_held_command),
+    SHARING_TESTS("behind a barrier", behind_a_barrier),
     SHARING_TESTS("a user event is set in the device's critical section", critical_section),
     SHARING_TESTS("two threads set the two user events of a release", two_setters),
 #ifndef _WIN32

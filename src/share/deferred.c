@@ -150,12 +150,15 @@ static bool add_event(struct event_list *list, cl_event event)
     return true;
 }
 
-/* An acquire in an out-of-order queue comes after its wait list and nothing else of its queue, which a marker does not. */
+/* An acquire in an out-of-order queue comes after its wait list and the barriers of its queue, and after nothing else, which a
+ * marker does not. PoCL forgets those barriers for the gate's. */
 static cl_int wait_for_list(struct command *c, struct deferred *d)
 {
-    for (cl_uint i = 0; i < c->wait_count; i++)
-        if (!add_event(&d->before, c->wait[i]))
-            return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+    bool added = hold_list_events(c->queue, HOLD_BEFORE_ALL, &d->before);
+    for (cl_uint i = 0; i < c->wait_count && added; i++)
+        added = add_event(&d->before, c->wait[i]);
+    if (!added)
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     command_hold_end(c, CL_SUCCESS, NULL);
     return CL_SUCCESS;
 }
@@ -173,7 +176,7 @@ static cl_int wait_for_queue(struct command *c, struct deferred *d)
     if (status != CL_SUCCESS)
         return status;
     event_list_add(&d->before, marker);
-    if (queue_loses_order(c->queue) && !hold_list_events(c->queue, &d->before))
+    if (queue_loses_order(c->queue) && !hold_list_events(c->queue, HOLD_ALONE, &d->before))
         status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     command_hold_end(c, CL_SUCCESS, marker);
     if (c->event && queue_profiles(c->queue) && below()->clRetainEvent(marker) == CL_SUCCESS)

@@ -379,10 +379,10 @@ void hold_end(struct hold *hold, cl_int status, cl_event event)
     deferral.run(0); /* what another thread put behind it meanwhile */
 }
 
-bool hold_list_events(const struct queue_record *queue, struct event_list *events)
+bool hold_list_events(const struct queue_record *queue, unsigned order, struct event_list *events)
 {
     for (struct hold *hold = next_with_event(NULL); hold; hold = next_with_event(hold)) {
-        if (hold->queue != queue)
+        if (hold->queue != queue || (hold->order & order) != order)
             continue;
         if (!event_list_reserve(events, 1)) {
             hold_put(hold);

@@ -50,8 +50,8 @@ bool queue_held(struct queue_record *queue);
 /* Whether the command of an event is held. */
 bool event_held(cl_event event);
 
-/* The events of the commands of a queue that are held, each with a reference. False: memory is short. */
-bool hold_list_events(const struct queue_record *queue, struct event_list *list);
+/* The events of the commands of a queue that are held and stand so to the others, each with a reference. False: memory is short. */
+bool hold_list_events(const struct queue_record *queue, unsigned order, struct event_list *list);
 
 /* ---- user events ---- */
 

@@ -12,6 +12,8 @@ static const struct {
     [QUIRK_BLOCKING_FINISHES] = {POCL, "in PoCL 3.1 a blocking command waits for all of its queue, whatever the order of "
                                        "execution"},
     [QUIRK_MARKER_WAITS_FOR_ALL] = {POCL, "in PoCL 3.1 a marker with a wait list waits for all of an out-of-order queue, too"},
+    [QUIRK_BARRIER_FORGETS] = {POCL, "in PoCL 3.1 a barrier with a wait list lets later commands go past what an earlier barrier of "
+                                     "an out-of-order queue holds back"},
     [QUIRK_FAILS_SILENTLY] = {POCL | RUSTICL, "PoCL 3.1 and rusticl 22.3 call no callback of an event that fails; "
                                     "CLD3D_CALLBACKS=1 does"},
 };

@@ -53,6 +53,11 @@ static void mark(struct run *run, const struct op *op, bool barrier)
         return;
     if (!call_open(&call, run, op, barrier ? NODE_BARRIER : NODE_MARKER) || !call_order(&call))
         return;
+    if (barrier && call.wait_count && run->world.out_of_order[call.queue] && quirk(run->world.driver, QUIRK_BARRIER_FORGETS) &&
+        model_held(&run->model, call.queue)) {
+        call_drop(&call);
+        return;
+    }
     call_want_event(&call);
     const cl_int code =
         barrier ? clEnqueueBarrierWithWaitList(queue, call.wait_count, call_waits(&call), call.place)
