@@ -152,11 +152,13 @@ static void clean_run(void)
  * with each is lost. */
 enum { REPEATS = 4 };
 
-static void nothing_lost(enum fault_kind kind, unsigned n, const struct level *before)
+static void nothing_lost(enum fault_kind kind, unsigned n, const char *struck, const struct level *before)
 {
     struct level first = settled_level(before), now = first;
     if (growth(before, &first) <= 0)
         return;
+    if (kind == FAULT_EVENT_FAILS && struck && strcmp(struck, "clEnqueueUnmapMemObject") == 0)
+        return; /* PoCL keeps what is mapped, and its context, until it is unmapped */
     for (int i = 0; i < REPEATS && growth(&first, &now) >= i; i++) {
         fault_arm(kind, n);
         scenario_run(running, &kind);
@@ -180,7 +182,7 @@ static bool faulty_run(enum fault_kind kind, unsigned n)
     const unsigned long place = fault_place();
     fault_disarm();
     no_violation();
-    nothing_lost(kind, n, &level_before);
+    nothing_lost(kind, n, struck, &level_before);
     const int after = atomic_load(&tap_case.failures);
     if (struck && (after != before || ++since_clean >= clean_every)) {
         since_clean = 0;

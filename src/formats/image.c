@@ -35,6 +35,7 @@ static void destroy(struct record *record)
     while (image->mappings) {
         struct image_mapping *mapping = image->mappings;
         image->mappings = mapping->after;
+        event_put(mapping->collected);
         if (mapping->narrow)
             next.clReleaseMemObject(mapping->narrow);
         free(mapping);

@@ -224,26 +224,55 @@ static cl_int collect_or_keep(struct image_record *image, struct image_mapping *
     return status;
 }
 
+/* The second part, behind the first one: that of this call, or of one whose second part was refused, and then behind the wait
+ * list too. */
+static cl_int write_back(struct image_record *image, const struct image_mapping *mapping, cl_command_queue queue,
+                         cl_uint wait_count, const cl_event *wait, cl_event *done)
+{
+    cl_event *all = malloc((wait_count + 1) * sizeof(*all));
+    if (!all)
+        return CL_OUT_OF_HOST_MEMORY;
+    all[0] = mapping->collected;
+    if (wait_count)
+        memcpy(&all[1], wait, wait_count * sizeof(*all));
+    const cl_int status = image_from_narrow(image, queue, mapping->origin, mapping->region, mapping->narrow, wait_count + 1, all,
+                                            NULL, done);
+    free(all);
+    return status;
+}
+
+/* The application may try again. Its own memory is collected anew then. */
+static void keep(struct image_record *image, struct image_mapping *mapping)
+{
+    if (image->host) {
+        event_put(mapping->collected);
+        next.clReleaseMemObject(mapping->narrow);
+        mapping->collected = NULL;
+        mapping->narrow = NULL;
+    }
+    add_mapping(image, mapping);
+}
+
 static cl_int unmap_carried(struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
                             cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    cl_event first = NULL, done = NULL;
-    cl_int status = collect_or_keep(image, mapping, queue, wait_count, wait, &first);
+    const bool again = mapping->collected != NULL;
+    cl_event done = NULL;
+    cl_int status = again ? CL_SUCCESS : collect_or_keep(image, mapping, queue, wait_count, wait, &mapping->collected);
     if (status != CL_SUCCESS)
         return status;
-    if (mapping->writes) {
-        status = image_from_narrow(image, queue, mapping->origin, mapping->region, mapping->narrow, 1, &first, NULL, &done);
-        if (status == CL_SUCCESS)
-            image_publish(queue, CL_COMMAND_UNMAP_MEM_OBJECT, first, done, event);
-        else
-            event_put(first);
-    } else {
-        image_publish(queue, CL_COMMAND_UNMAP_MEM_OBJECT, NULL, first, event);
+    if (mapping->writes)
+        status = write_back(image, mapping, queue, again ? wait_count : 0, wait, &done);
+    if (status != CL_SUCCESS) {
+        keep(image, mapping);
+        return status;
     }
+    image_publish(queue, CL_COMMAND_UNMAP_MEM_OBJECT, mapping->writes ? mapping->collected : NULL,
+                  mapping->writes ? done : mapping->collected, event);
     if (mapping->narrow)
         next.clReleaseMemObject(mapping->narrow);
     free(mapping);
-    return status;
+    return CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL unmap_mem_object(cl_command_queue command_queue, cl_mem memobj, void *mapped_ptr,

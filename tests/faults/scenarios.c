@@ -261,7 +261,7 @@ static struct object *object_of(struct world *w, enum shape shape)
 
 static const size_t origin[3] = {0, 0, 0};
 
-/* Maps, changes and unmaps; what comes back is what was written in between. */
+/* Maps, changes and unmaps; what comes back is what was written in between. An unmap that is refused can be tried again. */
 static void map_one(struct world *w, struct object *object)
 {
     unsigned char bytes[MOST_BYTES];
@@ -281,7 +281,11 @@ static void map_one(struct world *w, struct object *object)
         for (size_t y = 0; y < object->extent[1]; y++)
             memcpy(mapped + z * slice + y * pitch, bytes + (z * object->extent[1] + y) * row, row);
     status = clEnqueueUnmapMemObject(w->queue, object->memory, mapped, 0, NULL, &unmapped);
-    const bool done = went(w, STEP_ANY, status, "an unmap") && went(w, STEP_EVENT, end_of(w, unmapped), "an unmap's event");
+    if (!went(w, STEP_ANY, status, "an unmap")) {
+        status = clEnqueueUnmapMemObject(w->queue, object->memory, mapped, 0, NULL, &unmapped);
+        CHECK_INT(status, CL_SUCCESS);
+    }
+    const bool done = status == CL_SUCCESS && went(w, STEP_EVENT, end_of(w, unmapped), "an unmap's event");
     wrote(object, SEED_SECOND, done);
     if (!done)
         object->doubtful = true; /* a map that never ended leaves the driver's object in its own state */
