@@ -1,10 +1,12 @@
-/* A layer that counts the flushes of each queue, for test_flushes: below cld3d, where its own are seen too. */
+/* A layer that counts the flushes of each queue, for test_flushes: below cld3d, where its own are seen too. And the markers with
+ * which a release begins in a queue with profiling take their time. */
 #include "flushes.h"
 
 #include "layer_entry.h"
 
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 enum { ROOM = 64 };
 static struct {
@@ -38,8 +40,20 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     return CL_SUCCESS;
 }
 
+static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    static const struct timespec slow = {0, FLUSHES_SLOW_MS * 1000000};
+    cl_command_queue_properties properties = 0;
+    if (!wait_count)
+        below->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+    if (properties & FLUSHES_SLOW_PROPERTY)
+        nanosleep(&slow, NULL);
+    return below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
+}
+
 static void replace(void)
 {
+    table.clEnqueueMarkerWithWaitList = marker;
     table.clFlush = flush;
     table.clGetCommandQueueInfo = get_queue_info;
 }

@@ -1,5 +1,5 @@
 /* Which queues cld3d flushes: those whose commands it has to wait for, since nobody else may do so while it waits; and no
- * others, whose batches are their owners' business. Each case is run again over a layer that counts (flushes.c). */
+ * others, whose batches are their owners' business. And that they wait for nothing else. Each case is run again over a layer that counts (flushes.c). */
 #include "flushes.h"
 #include "sharing.h"
 
@@ -194,6 +194,73 @@ SHARING_CASE(what_is_not, 0)
     shared_close(&shared);
 }
 
+/* ---- a command is enqueued beside a release ---- */
+
+enum { HOLDING_ROUNDS = 5, PATIENCE_MS = 20000 };
+
+struct holding {
+    const struct rig *rig;
+    atomic_int begun, released; /* rounds */
+};
+
+static bool reaches(atomic_int *rounds, int round)
+{
+    for (int i = 0; i < PATIENCE_MS && atomic_load(rounds) < round; i++)
+        pause_ms(1);
+    return atomic_load(rounds) >= round;
+}
+
+/* Holds the queue by a user event that is set when the release has returned. */
+static void hold_queue(void *data)
+{
+    struct holding *holding = data;
+    for (int round = 1; round <= HOLDING_ROUNDS; round++) {
+        cl_event user = user_event(holding->rig->context);
+        CHECK(reaches(&holding->begun, round));
+        pause_ms(FLUSHES_SLOW_MS / 3);
+        CHECK_INT(clEnqueueMarkerWithWaitList(holding->rig->queue, 1, &user, NULL), CL_SUCCESS);
+        const bool returned = CHECK(reaches(&holding->released, round));
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        if (!returned)
+            return;
+    }
+}
+
+/* A release that has found its queue free waits for no command that another thread enqueues then, before it has enqueued its own. */
+SHARING_CASE(held_beside, RIG_PROFILING)
+{
+    struct shared shared;
+    struct holding holding = {.rig = rig};
+    struct test_job job = {hold_queue, &holding};
+    test_thread thread;
+    if (!counted() || !shared_open(rig, KIND_2D, 1, &shared) || !test_thread_start(&thread, &job))
+        return;
+    for (int round = 1; round <= HOLDING_ROUNDS; round++) {
+        unsigned char bytes[SHARED_BYTES];
+        cl_event released = NULL;
+        rig_pattern(bytes, sizeof(bytes), (unsigned)round);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+        queue_wait(rig->queue);
+        atomic_store(&holding.begun, round);
+        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+        atomic_store(&holding.released, round);
+        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+        CHECK(d3d_has(rig, &shared, (unsigned)round));
+        CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+        if (atomic_load(&tap_case.failures))
+            break;
+    }
+    test_thread_join(thread);
+    shared_close(&shared);
+}
+
+static void beside(void)
+{
+    again(": held beside a release");
+}
+
 static void waited_for(void)
 {
     again(": queues that are waited for");
@@ -230,6 +297,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("flushed already", flushed_already),
     {"flushes of other queues", others},
     SHARING_TESTS("other queues", what_is_not),
+    {"commands that are held beside a release", beside},
+    SHARING_TESTS("held beside a release", held_beside),
 };
 
 TAP_MAIN(tests)

@@ -205,14 +205,23 @@ static bool acquire_failed(const struct command *c)
     return failed;
 }
 
-static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list *reads)
+/* The queue has been entered, and is left here. */
+static cl_int enqueue_release(struct command *c, cl_uint *moving, struct event_list *reads)
 {
+    begin_profile(c);
     queue_restore_order(c->queue);
     cl_int status = command_barrier(c);
-    if (status != CL_SUCCESS)
-        return status;
-    *moving = command_sort_written(c);
-    status = enqueue_reads(c, *moving, reads);
+    if (status == CL_SUCCESS) {
+        *moving = command_sort_written(c);
+        status = enqueue_reads(c, *moving, reads);
+    }
+    queue_leave(c->queue);
+    return status;
+}
+
+static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list *reads)
+{
+    const cl_int status = enqueue_release(c, moving, reads);
     /* What was enqueued uses the staging copies, also after a failure. */
     queue_flush(c->queue);
     const bool done = event_list_await(reads);
@@ -239,7 +248,6 @@ static cl_int release_now(struct command *c)
     struct event_list reads;
     cl_uint moving = 0;
     event_list_open(&reads);
-    begin_profile(c);
     cl_int status = read_objects(c, &moving, &reads);
     if (status == CL_SUCCESS) {
         const bool taken = command_d3d_take(c, moving);
@@ -305,7 +313,7 @@ static cl_int release_objects(struct command *c)
     cl_int status = follow_acquires(c);
     if (status == CL_SUCCESS)
         status = begin_hold(c, HOLD_AFTER_ALL | HOLD_BEFORE_ALL);
-    if (status == CL_SUCCESS && !behind && !queue_held(c->queue) && !callback_runs_commands())
+    if (status == CL_SUCCESS && !behind && !callback_runs_commands() && queue_enter(c->queue))
         return release_now(c);
     if (status == CL_SUCCESS)
         status = deferred_release(c);

@@ -310,6 +310,26 @@ static struct hold *follow_locked(struct queue_record *queue, unsigned order, un
     return hold;
 }
 
+/* One try. False: somebody is about to wait for commands of the queue. In a callback nobody waits for that: the driver may need
+ * the thread. */
+static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named, bool may_wait,
+                      struct hold **hold, bool *followed)
+{
+    bool free = true;
+    os_lock(&registry_lock);
+    struct queue_record *queue = registry_find_locked(RECORD_QUEUE, handle);
+    if (queue && !queue_out_of_order(queue))
+        order = HOLD_AFTER_ALL | HOLD_BEFORE_ALL;
+    const unsigned active = queue ? count_active_locked(count, wait) : 0;
+    if (queue && needed_locked(queue, order, active, named)) {
+        free = !queue->entered || !may_wait;
+        *hold = free ? follow_locked(queue, order, active, wait) : NULL;
+        *followed = !free || *hold;
+    }
+    os_unlock(&registry_lock);
+    return free;
+}
+
 cl_int hold_begin(const char *call, cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named,
                   struct hold **hold)
 {
@@ -318,16 +338,9 @@ cl_int hold_begin(const char *call, cl_command_queue handle, unsigned order, cl_
     if (!holds_possible())
         return CL_SUCCESS;
     holds_sweep();
-    os_lock(&registry_lock);
-    struct queue_record *queue = registry_find_locked(RECORD_QUEUE, handle);
-    if (queue && !queue_out_of_order(queue))
-        order = HOLD_AFTER_ALL | HOLD_BEFORE_ALL;
-    const unsigned active = queue ? count_active_locked(count, wait) : 0;
-    if (queue && needed_locked(queue, order, active, named)) {
-        *hold = follow_locked(queue, order, active, wait);
-        followed = *hold != NULL;
-    }
-    os_unlock(&registry_lock);
+    const bool may_wait = !callback_runs_here();
+    while (!try_begin(handle, order, count, wait, named, may_wait, hold, &followed))
+        sleep_shortly();
     return followed ? CL_SUCCESS
                     : log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to follow a command that a user event holds");
 }
@@ -394,20 +407,30 @@ bool hold_list_events(const struct queue_record *queue, unsigned order, struct e
     return true;
 }
 
-bool queue_held(struct queue_record *queue)
+static bool enter(struct queue_record *queue)
 {
     os_lock(&registry_lock);
-    const bool maybe = queue->held != 0;
+    const bool free = queue->held == 0;
+    queue->entered += free;
     os_unlock(&registry_lock);
-    if (!maybe)
-        return false;
+    return free;
+}
+
+bool queue_enter(struct queue_record *queue)
+{
+    if (enter(queue))
+        return true;
     if (!callback_runs_here()) /* rusticl 22.3 calls back with the event locked, which can't be asked there */
         each_with_event(ask_driver);
     settle();
+    return enter(queue);
+}
+
+void queue_leave(struct queue_record *queue)
+{
     os_lock(&registry_lock);
-    const bool held = queue->held != 0;
+    queue->entered--;
     os_unlock(&registry_lock);
-    return held;
 }
 
 bool event_held(cl_event event)

@@ -45,8 +45,10 @@ cl_event *hold_event(struct hold *hold, cl_event *wanted);
  * or NULL if there is none beside hold_event's. Else nothing has been enqueued. NULL for `hold` is allowed. */
 void hold_end(struct hold *hold, cl_int status, cl_event event);
 
-/* Whether a queue has a command that is held. */
-bool queue_held(struct queue_record *queue);
+/* For a command whose caller waits for it. False: the queue has a command that is held. Else what other threads enqueue there that
+ * is to be held waits until queue_leave, and so comes behind what the caller enqueues. Nothing may be waited for in between. */
+bool queue_enter(struct queue_record *queue);
+void queue_leave(struct queue_record *queue);
 /* Whether the command of an event is held. */
 bool event_held(cl_event event);
 

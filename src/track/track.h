@@ -72,6 +72,7 @@ struct queue_record {
     struct handles awaits;  /* other queues, not flushed, with commands that those of this one wait for */
     unsigned held, held_barriers;   /* commands that are held (hold.c), and those of them that all later ones come after */
     unsigned stuck, stuck_barriers; /* the same in one look through them */
+    unsigned entered;               /* see queue_enter */
 
     atomic_uint failures_seen; /* failed user events as of the last time that the order was restored */
 };
