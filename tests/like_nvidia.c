@@ -9,6 +9,8 @@
  *  - there are no host timers, and no sampler without properties. */
 #include "layer_entry.h"
 
+#include <CL/cl_gl.h>
+
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
@@ -85,11 +87,23 @@ static int named(const cl_context_properties *properties, cl_context_properties 
     return 0;
 }
 
+/* Shares with OpenGL, as long as the program synchronises. */
+static cl_context create_with_opengl(const cl_context_properties *properties, cl_uint device_count, const cl_device_id *devices,
+                                     cl_int *status)
+{
+    if (named(properties, CL_CONTEXT_INTEROP_USER_SYNC))
+        return below->clCreateContext(NULL, device_count, devices, NULL, NULL, status);
+    *status = CL_INVALID_GL_SHAREGROUP_REFERENCE_KHR;
+    return NULL;
+}
+
 static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint device_count,
                                              const cl_device_id *devices,
                                              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
                                              void *data, cl_int *status)
 {
+    if (named(properties, CL_GL_CONTEXT_KHR))
+        return create_with_opengl(properties, device_count, devices, status);
     if (!named(properties, UNKNOWN_PROPERTY))
         return below->clCreateContext(properties, device_count, devices, notify, data, status);
     *status = CL_INVALID_VALUE;

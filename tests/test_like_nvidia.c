@@ -2,6 +2,8 @@
  * driver is a real one under a layer (like_nvidia.c); the first case runs this program again over it. */
 #include "sharing.h"
 
+#include <CL/cl_gl.h>
+
 #define UNKNOWN_PROPERTY 0x4711
 
 static bool over_layer(void)
@@ -25,7 +27,7 @@ static void again(void)
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
     test_setenv("CLD3D_NO_QUIRKS", "pocl-order"); /* which asks other events than the markers */
-    CHECK_INT(run_again("like NVIDIA:", "OPENCL_LAYERS", layers), 12);
+    CHECK_INT(run_again("like NVIDIA:", "OPENCL_LAYERS", layers), 14);
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
     test_setenv("CLD3D_NO_QUIRKS", NULL);
 }
@@ -143,10 +145,29 @@ SHARING_CASE(times, RIG_PROFILING)
     shared_close_all(all);
 }
 
+/* Who synchronises is between the program and the driver where they share OpenGL's objects. */
+SHARING_CASE(opengl, RIG_NO_CONTEXT)
+{
+    const cl_context_properties platform = (cl_context_properties)rig->platform;
+    const cl_context_properties lists[][7] = {
+        {CL_CONTEXT_PLATFORM, platform, CL_GL_CONTEXT_KHR, 1, CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0},
+        {CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, CL_GL_CONTEXT_KHR, 1, 0}};
+    if (!over_layer())
+        return;
+    for (int i = 0; i < 2; i++) {
+        cl_int status = 1;
+        cl_context context = clCreateContext(lists[i], 1, &rig->cl_device, NULL, NULL, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        if (context)
+            CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    }
+}
+
 static const struct tap_test tests[] = {
     {"over a driver that answers as NVIDIA's does", again},
     SHARING_TESTS("like NVIDIA: an unknown property", unknown_property),
     SHARING_TESTS("like NVIDIA: no platform is named", no_platform),
+    SHARING_TESTS("like NVIDIA: OpenGL's objects, with who synchronises", opengl),
     SHARING_TESTS("like NVIDIA: NULL in a wait list", null_event),
     SHARING_TESTS("like NVIDIA: an acquire behind a failed event", failed_event),
     SHARING_TESTS("like NVIDIA: a chain behind an event that fails", failed_chain),

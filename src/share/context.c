@@ -215,17 +215,25 @@ static cl_int read_property(const char *call, struct sharing_context *context, c
     return api ? add_interop(call, context, api, (void *)p[1]) : CL_SUCCESS;
 }
 
-/* Fills the record from the list and `driver`, of the same room, with what the driver shall see. */
+static bool has_other_graphics(const cl_context_properties *properties)
+{
+    for (const cl_context_properties *p = properties; *p; p += 2)
+        if (other_graphics(*p) && p[1])
+            return true;
+    return false;
+}
+
+/* Fills the record from the list and `driver`, of the same room at least, with what the driver shall see. */
 static cl_int read_properties(const char *call, struct sharing_context *context, cl_context_properties *driver)
 {
-    bool graphics = false;
+    const bool graphics = has_other_graphics(context->properties);
     size_t kept = 0;
     for (const cl_context_properties *p = context->properties; *p; p += 2) {
         const cl_int status = read_property(call, context, p);
         if (status != CL_SUCCESS)
             return status;
-        graphics = graphics || (other_graphics(*p) && p[1]);
-        if (*p == CL_CONTEXT_INTEROP_USER_SYNC || api_of_property(*p))
+        /* Who synchronises OpenGL's objects is the driver's business. */
+        if ((*p == CL_CONTEXT_INTEROP_USER_SYNC && !graphics) || api_of_property(*p))
             continue;
         driver[kept++] = p[0];
         driver[kept++] = p[1];
@@ -280,7 +288,7 @@ static cl_context create_below(const struct creation *c, const cl_context_proper
     return context;
 }
 
-/* Names the first platform in a list that names none. There is room: something of ours was left out of the list. */
+/* Names the first platform in a list that names none. There is room for it. */
 static bool name_platform(cl_context_properties *driver)
 {
     cl_platform_id platform;
@@ -371,7 +379,7 @@ static cl_context create_on(const struct creation *c, const struct sharing_conte
 static cl_context create_recorded(const struct creation *c, const cl_context_properties *properties, cl_int *status)
 {
     struct sharing_context *context = record_from(properties);
-    cl_context_properties *driver = context ? malloc(context->property_count * sizeof(*driver)) : NULL;
+    cl_context_properties *driver = context ? malloc((context->property_count + 2) * sizeof(*driver)) : NULL;
     cl_context handle = NULL;
     if (!driver)
         *status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the context's properties");
