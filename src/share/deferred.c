@@ -6,12 +6,14 @@
  * object after the other: Direct3D's part, and OpenCL's in a queue of our own. It begins when the last user event that held
  * the queue before the command is set, inside that call: only such a call can set the queue free, and when it returns
  * Direct3D sees the result. In a callback nobody may wait: there it is begun, and whoever ends OpenCL's part goes on with
- * Direct3D's. So there is no thread of ours that could touch a Direct3D device.
+ * Direct3D's: a thread of the driver, or one of ours where the driver does not tell of a failure.
  *
  * A deferred command that fails changes nothing: its objects stay with the side that has them. What a later command of the
  * chain then finds with the other side fails in the same way. */
 #include "share/command.h"
 
+#include "complete/complete.h"
+#include "complete/delivery.h"
 #include "log.h"
 
 #include <stdint.h>
@@ -126,7 +128,7 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     cl_int status = hold_begin(c->call, c->queue->head.handle, HOLD_BEFORE_ALL, 1, &d->gate, true, &hold);
     if (status != CL_SUCCESS)
         return status;
-    below()->clFlush(c->queue->head.handle);
+    queue_push(c->queue->head.handle);
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
     hold_end(hold, status, end);
@@ -315,7 +317,7 @@ static void enqueue_moves(struct deferred *d)
         status = d->kind == DEFERRED_RELEASE ? command_cl_give(c, c->count, d->own, 0, NULL, &d->moves)
                                              : command_cl_take(c, d->own, 0, NULL, &d->moves);
     if (d->own)
-        below()->clFlush(d->own);
+        queue_push(d->own);
     if (status != CL_SUCCESS)
         atomic_store(&d->failed, true);
 }
@@ -496,6 +498,53 @@ static void run_here(struct deferred *d)
 static void run_ready_later(void);
 static void run_later(struct deferred *d);
 
+/* The first command behind number `after` that waits for a driver's callback at the end of `event`, with a hold. */
+static struct deferred *find_told(unsigned after, cl_event *event)
+{
+    os_lock(&registry_lock);
+    struct deferred *d = list;
+    while (d && (d->number <= after || !d->told_by || !d->told))
+        d = d->after;
+    if (d) {
+        atomic_fetch_add_explicit(&d->holds, 1, memory_order_relaxed);
+        *event = d->told_by;
+    }
+    os_unlock(&registry_lock);
+    return d;
+}
+
+/* Whether the caller has to go on with a command at the end of `event`, instead of a callback. */
+static bool take_told(struct deferred *d, cl_event event)
+{
+    os_lock(&registry_lock);
+    const bool mine = d->told_by == event && d->told;
+    if (mine)
+        d->told_by = NULL;
+    os_unlock(&registry_lock);
+    return mine;
+}
+
+/* PoCL 3.1 and rusticl 22.3 call no callback for a command that fails after they were asked to, so somebody looks. What OpenCL
+ * has failed to do needs Direct3D for an undo at most; what comes behind it goes on as in a callback. */
+static unsigned look_for_failed(void)
+{
+    enum { PAUSE_MS = 4 };
+    unsigned last = 0, left = 0;
+    cl_event event;
+    for (struct deferred *d = find_told(0, &event); d; d = find_told(last, &event)) {
+        last = d->number;
+        if (event_status(event) < 0 && take_told(d, event)) {
+            atomic_store(&d->failed, true);
+            run_later(d);
+        }
+        put(d);
+        left++;
+    }
+    return left ? PAUSE_MS : 0;
+}
+
+static struct watch watch = {.look = look_for_failed};
+
 static struct deferred *find_told_locked(unsigned number, cl_event event)
 {
     struct deferred *d = list;
@@ -548,6 +597,8 @@ static bool ask_to_tell(struct deferred *d, cl_event event)
     if (d)
         d->told = true;
     os_unlock(&registry_lock);
+    if (!complete_calls_back()) /* which tells of those that fail, too */
+        watch_start(&watch);
     return true;
 }
 
@@ -639,34 +690,20 @@ static void run_ready_here(unsigned owner)
         run_here(d);
 }
 
-/* A command that waits for a driver's callback, to be gone on with at the end of `event` instead. */
-static struct deferred *take_over(cl_event *event)
-{
-    os_lock(&registry_lock);
-    struct deferred *d = list;
-    while (d && !(d->told_by && d->told))
-        d = d->after;
-    if (d) {
-        *event = d->told_by;
-        d->told_by = NULL;
-    }
-    os_unlock(&registry_lock);
-    return d;
-}
-
 /* What the owner's commands wait for may be begun, in a callback or by another thread. rusticl 22.3 tells of an event's end, and
- * calls back, only when somebody waits for the event or its queue goes on, which the gate keeps it from. It never calls back for
- * a command that fails after it was asked to. */
+ * calls back, only when somebody waits for the event or its queue goes on, which the gate keeps it from. */
 static void help(void)
 {
     cl_event event;
-    struct deferred *d = take_over(&event);
-    if (d) {
+    struct deferred *d = find_told(0, &event);
+    if (d && take_told(d, event)) {
         await_here(d, event);
         run_here(d);
     } else {
         sleep_shortly();
     }
+    if (d)
+        put(d);
 }
 
 /* Waits for what the caller's user event has set free, and for what comes before that. Commands of others are not waited for:

@@ -186,6 +186,16 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 
 /* ---- flushing ---- */
 
+void queue_push(cl_command_queue handle)
+{
+    enum { TRIES = 10 };
+    cl_int status = below()->clFlush(handle);
+    for (int i = 1; i < TRIES && event_driver_short(status); i++) {
+        sleep_shortly();
+        status = below()->clFlush(handle);
+    }
+}
+
 static struct queue_record *take_awaited(struct queue_record *queue)
 {
     struct queue_record *other = NULL;
@@ -199,10 +209,10 @@ static struct queue_record *take_awaited(struct queue_record *queue)
 void queue_flush(struct queue_record *queue)
 {
     for (struct queue_record *other = take_awaited(queue); other; other = take_awaited(queue)) {
-        below()->clFlush(other->head.handle);
+        queue_push(other->head.handle);
         record_put(other);
     }
-    below()->clFlush(queue->head.handle);
+    queue_push(queue->head.handle);
 }
 
 void queue_flush_for(cl_event event)

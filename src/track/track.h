@@ -79,6 +79,8 @@ struct queue_record {
 
 bool queue_out_of_order(const struct queue_record *queue);
 bool queue_profiles(const struct queue_record *queue);
+/* Flushes a queue of the driver's. A driver that is short of something is asked again: somebody waits for what is in the queue. */
+void queue_push(cl_command_queue handle);
 /* Flushes a queue, and before it those that its commands wait for, so that a wait for them can't starve. */
 void queue_flush(struct queue_record *queue);
 /* The same for the queue of an event's command. */
