@@ -86,11 +86,12 @@ static void not_followed(void)
 /* ---- bytes ---- */
 
 /* The image of another device over the same memory. */
-static bool import_image(struct vulkan_rig *rig, int32_t file, uint64_t size, struct vulkan_thing *made)
+static bool import_image(struct vulkan_rig *rig, const VkImageCreateInfo *like, int32_t file, uint64_t size,
+                         struct vulkan_thing *made)
 {
     const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
                                                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkImageCreateInfo info = frame();
+    VkImageCreateInfo info = *like;
     info.pNext = &external;
     memset(made, 0, sizeof(*made));
     VkMemoryRequirements needs;
@@ -133,7 +134,7 @@ static void another_device(void)
         vulkan_make_buffer(&rig, sizeof(sent), 0, &buffer) && vulkan_make_buffer(&other, sizeof(sent), 0, &other_buffer) &&
         side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why)) &&
         side_done(side.export(found.memory.memory, &file, side_why)) &&
-        import_image(&other, file, found.memory.memory_size, &imported)) {
+        import_image(&other, &info, file, found.memory.memory_size, &imported)) {
         side_fill(sent, sizeof(sent), 1);
         move(&rig, &image, &buffer, sent, true, VULKAN_DISCARD | VULKAN_TO_OUTSIDE);
         move(&other, &imported, &other_buffer, got, false, VULKAN_FROM_OUTSIDE);
@@ -175,6 +176,247 @@ static void buffers(void)
         }
         vulkan_drop(&rig, &plain);
         vulkan_drop(&rig, &shared);
+    }
+    vulkan_close(&rig);
+}
+
+/* ---- copies beside what can't be imported ---- */
+
+/* A subresource of an image, and its copy as the other device has it. */
+struct beside {
+    VkImageSubresourceLayers subresource;
+    uint32_t width, height, bytes; /* of a texel */
+    VkFormat format;
+    uint64_t name;
+    struct vulkan_thing imported;
+    unsigned char sent[WIDTH * HEIGHT * 8], got[WIDTH * HEIGHT * 8];
+};
+
+static bool open_beside(struct vulkan_rig *other, VkImage image, struct beside *b)
+{
+    struct vulkan_image made;
+    int32_t file = -1;
+    if (!side_done(side.make_copy(HANDLE_NUMBER(image), b->subresource.aspectMask, b->subresource.mipLevel,
+                                  b->subresource.baseArrayLayer, &b->name, &made, side_why)) ||
+        !side_done(side.export(made.memory.memory, &file, side_why)))
+        return false;
+    CHECK_INT(made.format, b->format);
+    CHECK_INT(made.width, b->width);
+    CHECK_INT(made.height, b->height);
+    CHECK_INT(made.levels, 1);
+    CHECK_INT(made.layers, 1);
+    CHECK_INT(made.memory.offset, 0);
+    CHECK_INT(made.memory.dedicated, 1);
+    const VkImageCreateInfo info = vulkan_image_info(b->format, b->width, b->height);
+    return import_image(other, &info, file, made.memory.memory_size, &b->imported);
+}
+
+static void move_beside(struct vulkan_rig *rig, VkImage image, const struct vulkan_thing *buffer, const VkImageSubresourceLayers *where,
+                        const struct beside *b, unsigned char *bytes, bool to_image, unsigned how)
+{
+    const VkBufferImageCopy all = {.imageSubresource = *where, .imageExtent = {b->width, b->height, 1}};
+    const size_t size = (size_t)b->width * b->height * b->bytes;
+    if (to_image)
+        vulkan_write(rig, buffer, bytes, size);
+    vulkan_copy(rig, image, buffer->buffer, &all, to_image, how);
+    if (!to_image)
+        vulkan_read(rig, buffer, bytes, size);
+}
+
+/* All in one list: over, to the other device, changed there, and back. `rest` is a subresource that nobody moves. */
+static void both_ways(struct vulkan_rig *rig, struct vulkan_rig *other, const VkImageCreateInfo *info, struct beside *list,
+                      unsigned count, struct beside *rest)
+{
+    const VkImageSubresourceLayers whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+    struct vulkan_thing image, buffer, other_buffer;
+    struct vulkan_move moves[4];
+    if (!vulkan_make_image(rig, info, 0, &image))
+        return;
+    vulkan_make_buffer(rig, sizeof(rest->sent), 0, &buffer);
+    vulkan_make_buffer(other, sizeof(rest->sent), 0, &other_buffer);
+    side_fill(rest->sent, sizeof(rest->sent), 99);
+    move_beside(rig, image.image, &buffer, &rest->subresource, rest, rest->sent, true, VULKAN_DISCARD);
+    for (unsigned i = 0; i < count; i++) {
+        side_fill(list[i].sent, sizeof(list[i].sent), i);
+        move_beside(rig, image.image, &buffer, &list[i].subresource, &list[i], list[i].sent, true, 0);
+        if (!open_beside(other, image.image, &list[i]))
+            return;
+        moves[i] = (struct vulkan_move){list[i].name, VK_IMAGE_LAYOUT_GENERAL, 0};
+    }
+    side_done(side.move(moves, count, 0, side_why));
+    for (unsigned i = 0; i < count; i++) {
+        const size_t size = (size_t)list[i].width * list[i].height * list[i].bytes;
+        move_beside(other, list[i].imported.image, &other_buffer, &whole, &list[i], list[i].got, false, VULKAN_FROM_OUTSIDE);
+        CHECK_MEM(list[i].got, list[i].sent, size);
+        side_fill(list[i].sent, sizeof(list[i].sent), i + 50);
+        move_beside(other, list[i].imported.image, &other_buffer, &whole, &list[i], list[i].sent, true, VULKAN_TO_OUTSIDE);
+    }
+    side_done(side.move(moves, count, 1, side_why));
+    for (unsigned i = 0; i < count; i++) {
+        const size_t size = (size_t)list[i].width * list[i].height * list[i].bytes;
+        move_beside(rig, image.image, &buffer, &list[i].subresource, &list[i], list[i].got, false, 0);
+        CHECK_MEM(list[i].got, list[i].sent, size);
+        CHECK_INT(side.drop_copy(list[i].name), 1);
+        CHECK_INT(side.drop_copy(list[i].name), 0);
+        vulkan_drop(other, &list[i].imported);
+    }
+    move_beside(rig, image.image, &buffer, &rest->subresource, rest, rest->got, false, 0);
+    CHECK_MEM(rest->got, rest->sent, (size_t)rest->width * rest->height * rest->bytes);
+    vulkan_drop(other, &other_buffer);
+    vulkan_drop(rig, &buffer);
+    vulkan_drop(rig, &image);
+}
+
+static bool open_two(struct vulkan_rig *rig, struct vulkan_rig *other)
+{
+    if (!open_export(rig))
+        return false;
+    *other = *rig;
+    if (vulkan_open_device(other))
+        return true;
+    vulkan_close(rig);
+    return false;
+}
+
+static void close_two(struct vulkan_rig *rig, struct vulkan_rig *other)
+{
+    vulkan_close_device(other);
+    vulkan_close(rig);
+}
+
+static void copies_of_levels(void)
+{
+    static struct beside list[2], rest;
+    struct vulkan_rig rig, other;
+    if (!open_two(&rig, &other))
+        return;
+    VkImageCreateInfo info = frame();
+    info.mipLevels = 3;
+    info.arrayLayers = 2;
+    list[0] = (struct beside){.subresource = {VK_IMAGE_ASPECT_COLOR_BIT, 2, 1, 1}, .width = WIDTH / 4, .height = HEIGHT / 4,
+                              .bytes = 4, .format = info.format};
+    list[1] = (struct beside){.subresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 1}, .width = WIDTH, .height = HEIGHT, .bytes = 4,
+                              .format = info.format};
+    rest = (struct beside){.subresource = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, 1}, .width = WIDTH / 2, .height = HEIGHT / 2, .bytes = 4};
+    both_ways(&rig, &other, &info, list, 2, &rest);
+    close_two(&rig, &other);
+}
+
+static bool has_format(struct vulkan_rig *rig, VkFormat format)
+{
+    VkImageFormatProperties can;
+    const VkImageCreateInfo info = frame();
+    return rig->GetPhysicalDeviceImageFormatProperties(rig->physical, format, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL, info.usage,
+                                                       0, &can) == VK_SUCCESS;
+}
+
+static void copies_of_planes(void)
+{
+    static struct beside planes[2], rest;
+    static const struct {
+        VkFormat video, planes[2];
+        uint32_t bytes;
+    } kinds[] = {{VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM}, 1},
+                 {VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, {VK_FORMAT_R16_UNORM, VK_FORMAT_R16G16_UNORM}, 2}};
+    struct vulkan_rig rig, other;
+    unsigned tried = 0;
+    if (!open_two(&rig, &other))
+        return;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const VkImageCreateInfo info = vulkan_image_info(kinds[i].video, 2 * WIDTH, 2 * HEIGHT);
+        if (!has_format(&rig, kinds[i].video))
+            continue;
+        for (unsigned moved = 0; moved < 2; moved++) { /* one plane moves, the other stays as it is */
+            for (unsigned k = 0; k < 2; k++)
+                planes[k] = (struct beside){
+                    .subresource = {k ? VK_IMAGE_ASPECT_PLANE_1_BIT : VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, 1},
+                    .width = 2 * WIDTH >> k, .height = 2 * HEIGHT >> k, .bytes = kinds[i].bytes << k, .format = kinds[i].planes[k]};
+            rest = planes[!moved];
+            both_ways(&rig, &other, &info, &planes[moved], 1, &rest);
+            tried++;
+        }
+    }
+    close_two(&rig, &other);
+    if (!tried)
+        SKIP("the driver has no images with planes");
+}
+
+static void copies_refused(void)
+{
+    struct vulkan_rig rig;
+    struct vulkan_thing image;
+    struct vulkan_image made;
+    uint64_t copy = 0, left = 0;
+    if (!open_export(&rig))
+        return;
+    const VkImageCreateInfo info = frame();
+    if (vulkan_make_image(&rig, &info, 0, &image)) {
+        const uint64_t handle = HANDLE_NUMBER(image.image);
+        CHECK_REFUSED(side.make_copy(handle, VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, &copy, &made, side_why));
+        CHECK_REFUSED(side.make_copy(handle, VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, &copy, &made, side_why));
+        CHECK_REFUSED(side.make_copy(handle, VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, &copy, &made, side_why));
+        CHECK_REFUSED(side.make_copy(handle + 8, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &copy, &made, side_why));
+        CHECK_REFUSED(side.make_copy(0, UINT64_MAX, UINT64_MAX, UINT64_MAX, &copy, &made, side_why));
+        side_done(side.make_copy(handle, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &copy, &made, side_why));
+        side_done(side.make_copy(handle, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &left, &made, side_why));
+        const struct vulkan_move bad[] = {{copy, VK_IMAGE_LAYOUT_UNDEFINED, 0}, {copy, VK_IMAGE_LAYOUT_GENERAL, 77},
+                                          {copy + 1000, VK_IMAGE_LAYOUT_GENERAL, 0}, {0, VK_IMAGE_LAYOUT_GENERAL, 0}};
+        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+            CHECK_REFUSED(side.move(&bad[i], 1, i % 2, side_why));
+        const struct vulkan_move mixed[] = {{copy, VK_IMAGE_LAYOUT_GENERAL, 0}, {copy + 1000, VK_IMAGE_LAYOUT_GENERAL, 0}};
+        CHECK_REFUSED(side.move(mixed, 2, 0, side_why));
+        CHECK_INT(side.move(NULL, 0, 0, side_why), 1);
+        CHECK_INT(side.drop_copy(0), 0);
+        CHECK_INT(side.drop_copy(UINT64_MAX), 0);
+        vulkan_drop(&rig, &image);
+        CHECK_INT(side.drop_copy(copy), 1); /* `left` is left to the device */
+    }
+    vulkan_close(&rig);
+    CHECK_INT(side.drop_copy(left), 0);
+}
+
+enum { MOVES = 200 };
+
+struct mover {
+    struct vulkan_move move;
+    unsigned moved;
+};
+
+static void keep_moving(void *data)
+{
+    struct mover *mover = data;
+    for (unsigned i = 0; i < MOVES; i++)
+        mover->moved += (unsigned)side.move(&mover->move, 1, i % 2, NULL);
+}
+
+/* The program's queue has two users: its own thread does not know of ours. */
+static void copies_beside_submissions(void)
+{
+    struct vulkan_rig rig;
+    struct vulkan_thing image, buffer;
+    struct vulkan_image made;
+    static unsigned char bytes[WIDTH * HEIGHT * 4];
+    uint64_t copy;
+    if (!open_export(&rig))
+        return;
+    const VkImageCreateInfo info = frame();
+    if (vulkan_make_image(&rig, &info, 0, &image) && vulkan_make_buffer(&rig, sizeof(bytes), 0, &buffer) &&
+        side_done(side.make_copy(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &copy, &made, side_why))) {
+        struct mover mover = {{copy, VK_IMAGE_LAYOUT_GENERAL, 0}, 0};
+        struct test_job job = {keep_moving, &mover};
+        test_thread thread;
+        struct vulkan_thing second;
+        move(&rig, &image, &buffer, bytes, true, VULKAN_DISCARD);
+        if (CHECK(vulkan_make_image(&rig, &info, 0, &second)) && CHECK(test_thread_start(&thread, &job))) {
+            for (unsigned i = 0; i < 200; i++)
+                move(&rig, &second, &buffer, bytes, true, VULKAN_DISCARD);
+            test_thread_join(thread);
+        }
+        CHECK_INT(mover.moved, MOVES);
+        vulkan_drop(&rig, &second);
+        CHECK_INT(side.drop_copy(copy), 1);
+        vulkan_drop(&rig, &buffer);
+        vulkan_drop(&rig, &image);
     }
     vulkan_close(&rig);
 }
@@ -245,6 +487,10 @@ static const struct tap_test tests[] = {
     {"programs without dedicated memory", not_followed},
     {"another device sees the same bytes", another_device},
     {"buffers", buffers},
+    {"copies of levels and layers", copies_of_levels},
+    {"copies of planes", copies_of_planes},
+    {"copies that are refused", copies_refused},
+    {"copies beside the program's submissions", copies_beside_submissions},
     {"10,000 exports leave no file descriptor", many_exports},
     {"no file descriptors left", no_files_left},
 };

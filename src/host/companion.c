@@ -66,7 +66,8 @@ static const struct {
     size_t offset;
 } vulkan_functions[] = {
 #define F(name) {#name, offsetof(struct vulkan_side, name)}
-    F(find_image), F(find_place), F(find_buffer), F(export), F(close), F(hold), F(give_back),
+    F(find_image), F(find_place), F(find_buffer), F(export), F(close), F(hold), F(give_back), F(make_copy), F(move),
+    F(drop_copy),
 #undef F
 };
 

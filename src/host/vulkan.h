@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-    VULKAN_SIDE_VERSION = 1,
+    VULKAN_SIDE_VERSION = 2,
     VULKAN_WHY = 160, /* bytes for a reason in words */
 };
 
@@ -42,6 +42,13 @@ struct vulkan_place {
     uint64_t slice_pitch; /* of an array: from layer to layer */
 };
 
+/* One copy to be made. */
+struct vulkan_move {
+    uint64_t copy;   /* its name */
+    uint32_t layout; /* the VkImageLayout that Direct3D has the image in */
+    uint32_t family; /* of the queue that Direct3D submits to */
+};
+
 /* The functions. Each gives 1, or 0 and why not in words: VULKAN_WHY bytes at `why`, which may be NULL. Garbage for a name or a
  * handle is answered like one that is not known. Two devices may have images with the same handle, or buffers with the same
  * address; such a one is ambiguous, and refused. */
@@ -62,6 +69,18 @@ struct vulkan_side {
      * resource, too. `give_back` gives 0 for what is not held. */
     uint64_t (*hold)(uint64_t memory, char *why);
     uint64_t (*give_back)(uint64_t memory);
+
+    /* For a plane, level or layer of an image that OpenCL can't import: an image of ours, of that size, with one level and one
+     * layer, in exportable memory of its own. `*copy` is its name, `made` what find_image tells of it. Only where images are
+     * exported: mapped ones need none. The image may be destroyed before its copy, which is of no use then. */
+    uint64_t (*make_copy)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
+                          struct vulkan_image *made, char *why);
+    /* Copies the images to their copies, or, with `back`, the copies to the images: on the GPU, behind all that Direct3D has
+     * submitted to its queue before, and waits until it is done. All are of one device. Direct3D uses the queue meanwhile as it
+     * likes, but not the images. If it fails nothing can be said of the bytes of what was to be written. */
+    uint64_t (*move)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
+    /* No memory of it is left but what was exported. 0 for what is no copy. */
+    uint64_t (*drop_copy)(uint64_t copy);
 };
 
 /* The functions of this library itself, or NULL where no Vulkan instance of this process has the layer. For native Linux: in a
@@ -70,6 +89,7 @@ const struct vulkan_side *vulkan_side_here(void);
 
 static_assert(sizeof(struct vulkan_memory) == 64, "memory is described in the same way on both sides");
 static_assert(sizeof(struct vulkan_image) == 112, "images are described in the same way on both sides");
+static_assert(sizeof(struct vulkan_move) == 16, "moves are described in the same way on both sides");
 static_assert(sizeof(struct vulkan_place) == 32, "places are described in the same way on both sides");
 
 #endif

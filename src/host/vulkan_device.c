@@ -121,11 +121,11 @@ void vulkan_device_look(struct vulkan_device *device, const VkDeviceCreateInfo *
 
 /* ---- made and destroyed ---- */
 
-static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info)
+static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info, VkLayerFunction function)
 {
     for (const VkBaseInStructure *each = info->pNext; each; each = each->pNext) {
         const VkLayerDeviceCreateInfo *link = (const void *)each;
-        if (each->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO && link->function == VK_LAYER_LINK_INFO)
+        if (each->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO && link->function == function)
             return (VkLayerDeviceCreateInfo *)(uintptr_t)link;
     }
     return NULL;
@@ -214,7 +214,7 @@ static bool marks_buffers(const struct vulkan_device *device)
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
                                                     const VkAllocationCallbacks *allocator, VkDevice *made)
 {
-    VkLayerDeviceCreateInfo *link = link_of(info);
+    VkLayerDeviceCreateInfo *link = link_of(info, VK_LAYER_LINK_INFO), *data = link_of(info, VK_LOADER_DATA_CALLBACK);
     const struct vulkan_instance *instance = vulkan_instance_of(physical);
     struct vulkan_device *device = link && instance ? calloc(1, sizeof(*device)) : NULL;
     if (!device)
@@ -223,6 +223,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice physical, c
     device->get = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
     device->instance = instance;
     device->physical = physical;
+    device->queue_lock = device->copy_lock = (os_mutex)OS_MUTEX_INIT;
+    device->set_loader_data = data ? data->u.pfnSetDeviceLoaderData : NULL;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
     vulkan_device_look(device, info);
     const PFN_vkCreateDevice create_next = (PFN_vkCreateDevice)get_instance(instance->handle, "vkCreateDevice");
@@ -244,6 +246,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_destroy_device(VkDevice handle, const VkAlloca
     if (!device)
         return;
     const PFN_vkDestroyDevice destroy = device->calls.destroy_device;
+    vulkan_copy_close(device);
     vulkan_device_remove(device);
     free(device);
     destroy(handle, allocator);

@@ -6,9 +6,10 @@
 
 #include <stdio.h>
 
-enum function { FIND_IMAGE, FIND_PLACE, FIND_BUFFER, EXPORT, CLOSE, HOLD, GIVE_BACK, FUNCTIONS };
+enum function { FIND_IMAGE, FIND_PLACE, FIND_BUFFER, EXPORT, CLOSE, HOLD, GIVE_BACK, MAKE_COPY, MOVE, DROP_COPY, FUNCTIONS };
 
-static const char *const names[FUNCTIONS] = {"find_image", "find_place", "find_buffer", "export", "close", "hold", "give_back"};
+static const char *const names[FUNCTIONS] = {"find_image", "find_place", "find_buffer", "export", "close", "hold", "give_back",
+                                             "make_copy",  "move",       "drop_copy"};
 
 /* The host's; written once, before anybody has the table below. */
 static uint64_t addresses[FUNCTIONS];
@@ -59,6 +60,24 @@ static uint64_t give_back(uint64_t memory)
     return guest_call(addresses[GIVE_BACK], 1, &memory);
 }
 
+static uint64_t make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
+                          struct vulkan_image *made, char *why)
+{
+    const uint64_t arguments[] = {image, aspect, level, layer, number(copy), number(made), number(why)};
+    return guest_call(addresses[MAKE_COPY], 7, arguments);
+}
+
+static uint64_t move_copies(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+{
+    const uint64_t arguments[] = {number(moves), count, back, number(why)};
+    return guest_call(addresses[MOVE], 4, arguments);
+}
+
+static uint64_t drop_copy(uint64_t copy)
+{
+    return guest_call(addresses[DROP_COPY], 1, &copy);
+}
+
 static const struct vulkan_side guest_side = {
     .find_image = find_image,
     .find_place = find_place,
@@ -67,6 +86,9 @@ static const struct vulkan_side guest_side = {
     .close = close_file,
     .hold = hold,
     .give_back = give_back,
+    .make_copy = make_copy,
+    .move = move_copies,
+    .drop_copy = drop_copy,
 };
 
 static uint64_t ask(const char *name)

@@ -8,27 +8,37 @@ static uint64_t number(VkImage image)
     return (uint64_t)(uintptr_t)image;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_image(VkDevice handle, const VkImageCreateInfo *info,
-                                                   const VkAllocationCallbacks *allocator, VkImage *made)
+VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan, const VkAllocationCallbacks *allocator,
+                           VkImage *made)
 {
-    struct vulkan_device *device = vulkan_device_of(handle);
-    struct vulkan_plan plan;
-    vulkan_plan_image(device, info, &plan);
-    struct vulkan_image_record *image = plan.way ? calloc(1, sizeof(*image)) : NULL;
-    if (!image || device->calls.create_image(handle, &plan.info, allocator, made) != VK_SUCCESS) {
+    struct vulkan_image_record *image = calloc(1, sizeof(*image));
+    const VkResult result =
+        image ? device->calls.create_image(device->handle, &plan->info, allocator, made) : VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (result != VK_SUCCESS) {
         free(image);
-        return device->calls.create_image(handle, info, allocator, made);
+        return result;
     }
     image->record = (struct vulkan_record){VULKAN_IMAGE, device, number(*made), NULL};
-    image->way = plan.way;
-    image->planes = plan.planes;
-    image->info = plan.info;
+    image->way = plan->way;
+    image->planes = plan->planes;
+    image->info = plan->info;
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
     os_lock(&vulkan_lock);
     vulkan_record_add_locked(&image->record);
     os_unlock(&vulkan_lock);
     return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_image(VkDevice handle, const VkImageCreateInfo *info,
+                                                   const VkAllocationCallbacks *allocator, VkImage *made)
+{
+    struct vulkan_device *device = vulkan_device_of(handle);
+    struct vulkan_plan plan;
+    vulkan_plan_image(device, info, &plan);
+    if (plan.way && vulkan_make_image(device, &plan, allocator, made) == VK_SUCCESS)
+        return VK_SUCCESS;
+    return device->calls.create_image(handle, info, allocator, made);
 }
 
 VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice handle, VkImage destroyed, const VkAllocationCallbacks *allocator)

@@ -122,6 +122,15 @@ static const struct entry shared_entries[] = {
     ENTRY("vkGetBufferDeviceAddress", vulkan_buffer_address),
     ENTRY("vkGetBufferDeviceAddressKHR", vulkan_buffer_address),
     ENTRY("vkGetBufferDeviceAddressEXT", vulkan_buffer_address_ext),
+    ENTRY("vkGetDeviceQueue", vulkan_get_queue),
+    ENTRY("vkGetDeviceQueue2", vulkan_get_queue2),
+    ENTRY("vkQueueSubmit", vulkan_submit),
+    ENTRY("vkQueueSubmit2", vulkan_submit2),
+    ENTRY("vkQueueSubmit2KHR", vulkan_submit2),
+    ENTRY("vkQueueBindSparse", vulkan_bind_sparse),
+    ENTRY("vkQueuePresentKHR", vulkan_present),
+    ENTRY("vkQueueWaitIdle", vulkan_queue_idle),
+    ENTRY("vkDeviceWaitIdle", vulkan_device_idle),
 };
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))

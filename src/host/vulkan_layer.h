@@ -13,6 +13,7 @@
 #define CLD3D_HOST_VULKAN_LAYER_H
 
 #include "host/vulkan_newer.h"
+#include "log.h"
 #include "os/os.h"
 
 #include <assert.h>
@@ -70,7 +71,27 @@ enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
     X(bind_buffer, PFN_vkBindBufferMemory, "vkBindBufferMemory", NULL)                                                 \
     X(bind_buffer2, PFN_vkBindBufferMemory2, "vkBindBufferMemory2", "vkBindBufferMemory2KHR")                          \
     X(buffer_address, PFN_vkGetBufferDeviceAddress, "vkGetBufferDeviceAddress", "vkGetBufferDeviceAddressKHR")         \
-    X(buffer_address_ext, PFN_vkGetBufferDeviceAddress, "vkGetBufferDeviceAddressEXT", NULL)
+    X(buffer_address_ext, PFN_vkGetBufferDeviceAddress, "vkGetBufferDeviceAddressEXT", NULL)                           \
+    X(get_queue, PFN_vkGetDeviceQueue, "vkGetDeviceQueue", NULL)                                                       \
+    X(get_queue2, PFN_vkGetDeviceQueue2, "vkGetDeviceQueue2", NULL)                                                    \
+    X(submit, PFN_vkQueueSubmit, "vkQueueSubmit", NULL)                                                                \
+    X(submit2, PFN_vkQueueSubmit2, "vkQueueSubmit2", "vkQueueSubmit2KHR")                                              \
+    X(bind_sparse, PFN_vkQueueBindSparse, "vkQueueBindSparse", NULL)                                                   \
+    X(present, PFN_vkQueuePresentKHR, "vkQueuePresentKHR", NULL)                                                       \
+    X(queue_idle, PFN_vkQueueWaitIdle, "vkQueueWaitIdle", NULL)                                                        \
+    X(device_idle, PFN_vkDeviceWaitIdle, "vkDeviceWaitIdle", NULL)                                                     \
+    X(create_pool, PFN_vkCreateCommandPool, "vkCreateCommandPool", NULL)                                               \
+    X(destroy_pool, PFN_vkDestroyCommandPool, "vkDestroyCommandPool", NULL)                                            \
+    X(reset_pool, PFN_vkResetCommandPool, "vkResetCommandPool", NULL)                                                  \
+    X(allocate_commands, PFN_vkAllocateCommandBuffers, "vkAllocateCommandBuffers", NULL)                               \
+    X(begin, PFN_vkBeginCommandBuffer, "vkBeginCommandBuffer", NULL)                                                   \
+    X(end, PFN_vkEndCommandBuffer, "vkEndCommandBuffer", NULL)                                                         \
+    X(barrier, PFN_vkCmdPipelineBarrier, "vkCmdPipelineBarrier", NULL)                                                 \
+    X(copy_image, PFN_vkCmdCopyImage, "vkCmdCopyImage", NULL)                                                          \
+    X(create_fence, PFN_vkCreateFence, "vkCreateFence", NULL)                                                          \
+    X(destroy_fence, PFN_vkDestroyFence, "vkDestroyFence", NULL)                                                       \
+    X(reset_fences, PFN_vkResetFences, "vkResetFences", NULL)                                                          \
+    X(wait_fences, PFN_vkWaitForFences, "vkWaitForFences", NULL)
 
 struct vulkan_calls {
 #define X(member, type, name, alias) type member;
@@ -93,6 +114,22 @@ struct vulkan_answer {
 
 enum { VULKAN_ANSWERS = 64 };
 
+/* A queue that the program has. */
+struct vulkan_queue {
+    VkQueue handle;
+    uint32_t family;
+};
+
+enum { VULKAN_QUEUES = 32 };
+
+/* What copies are made with. */
+struct vulkan_copier {
+    uint32_t family;
+    VkCommandPool pool; /* VK_NULL_HANDLE: nothing of it is there */
+    VkCommandBuffer commands;
+    VkFence fence;
+};
+
 /* It lives from vkCreateDevice to vkDestroyDevice. What changes in it is guarded by the lock. */
 struct vulkan_device {
     struct vulkan_device *chain;
@@ -112,6 +149,12 @@ struct vulkan_device {
     uint64_t smallest;        /* bytes of the smallest image that is made exportable */
     unsigned busy;            /* threads of give_back that free memory of it */
     struct vulkan_answer answers[VULKAN_ANSWERS];
+    PFN_vkSetDeviceLoaderData set_loader_data; /* for command buffers of ours */
+    struct vulkan_queue queues[VULKAN_QUEUES];
+    unsigned queue_count;
+    os_mutex queue_lock; /* held by who uses one of the queues: the program does not know that we do */
+    os_mutex copy_lock;  /* guards `copier`, held while a copy is made; taken before queue_lock */
+    struct vulkan_copier copier;
 };
 
 extern os_mutex vulkan_lock;
@@ -139,7 +182,7 @@ const void *vulkan_chained(const void *chain, VkStructureType type);
 
 /* ---- records ---- */
 
-enum vulkan_kind { VULKAN_IMAGE, VULKAN_BUFFER, VULKAN_MEMORY, VULKAN_NAME };
+enum vulkan_kind { VULKAN_IMAGE, VULKAN_BUFFER, VULKAN_MEMORY, VULKAN_NAME, VULKAN_COPY };
 
 /* What is known about a handle of a device; larger structures begin with it. */
 struct vulkan_record {
@@ -179,6 +222,15 @@ struct vulkan_memory_record {
     bool foreign_map; /* mapped as the program wanted it, not by us; likewise */
 };
 
+/* An image of ours beside a subresource of one of the program's. Its handle is a name. */
+struct vulkan_copy_record {
+    struct vulkan_record record;
+    VkImage source, image;
+    VkDeviceMemory memory;
+    VkImageSubresourceLayers subresource; /* of the source */
+    VkExtent3D extent;
+};
+
 /* All with the lock held. */
 void vulkan_record_add_locked(struct vulkan_record *record);
 void vulkan_record_remove_locked(struct vulkan_record *record);
@@ -216,6 +268,30 @@ struct vulkan_plan {
 
 /* VULKAN_NONE: as the program wants it. The same parameters give the same plan. */
 void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
+/* The same for an image of ours, of any size. */
+void vulkan_plan_own(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
+/* Makes an image as planned, and notes it. */
+VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan, const VkAllocationCallbacks *allocator,
+                           VkImage *made);
+/* A copy of what is known about the image of that handle. False: `why` says why not. */
+bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, char *why);
+/* Whether it has such a subresource; `aspect` is colour, or a plane of an image that has planes. */
+bool vulkan_image_has(const struct vulkan_image_record *image, uint64_t aspect, uint64_t level, uint64_t layer);
+/* Says why not, and returns 0. */
+uint64_t vulkan_refuse(char *why, const char *format, ...) LOG_FORMAT(2, 3);
+
+/* ---- copies (vulkan_copy.c), as host/vulkan.h has them ---- */
+
+struct vulkan_image;
+struct vulkan_move;
+uint64_t vulkan_copy_make(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
+                          struct vulkan_image *made, char *why);
+uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
+uint64_t vulkan_copy_drop(uint64_t copy);
+/* Before a device is destroyed: what is left of ours in it. */
+void vulkan_copy_close(struct vulkan_device *device);
+/* What is told of an image, as find_image of host/vulkan.h. */
+uint64_t vulkan_describe_image(uint64_t image, struct vulkan_image *found, char *why);
 
 /* ---- our functions ---- */
 
@@ -245,5 +321,13 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer(VkDevice, VkBuffer, VkDeviceMe
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer2(VkDevice, uint32_t, const VkBindBufferMemoryInfo *);
 VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address(VkDevice, const VkBufferDeviceAddressInfo *);
 VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address_ext(VkDevice, const VkBufferDeviceAddressInfo *);
+VKAPI_ATTR void VKAPI_CALL vulkan_get_queue(VkDevice, uint32_t, uint32_t, VkQueue *);
+VKAPI_ATTR void VKAPI_CALL vulkan_get_queue2(VkDevice, const VkDeviceQueueInfo2 *, VkQueue *);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit(VkQueue, uint32_t, const VkSubmitInfo *, VkFence);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit2(VkQueue, uint32_t, const VkSubmitInfo2 *, VkFence);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_sparse(VkQueue, uint32_t, const VkBindSparseInfo *, VkFence);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_present(VkQueue, const VkPresentInfoKHR *);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_queue_idle(VkQueue);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_device_idle(VkDevice);
 
 #endif

@@ -149,15 +149,9 @@ static bool fits(const VkImageCreateInfo *info, const struct vulkan_answer *answ
            info->arrayLayers <= answer->layers;
 }
 
-void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan)
+static void plan_image(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan)
 {
-    plan->way = VULKAN_NONE;
-    if (device->way == VULKAN_NONE || !may_be_shared(wanted))
-        return;
     const bool export = device->way == VULKAN_EXPORT;
-    if (export ? !worth_export(device, wanted)
-               : wanted->tiling != VK_IMAGE_TILING_OPTIMAL && wanted->tiling != VK_IMAGE_TILING_LINEAR)
-        return;
     plan->info = *wanted;
     if (!export)
         plan->info.tiling = VK_IMAGE_TILING_LINEAR;
@@ -171,4 +165,21 @@ void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wa
     }
     plan->planes = vulkan_format_planes(wanted->format);
     plan->way = device->way;
+}
+
+void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan)
+{
+    plan->way = VULKAN_NONE;
+    if (device->way == VULKAN_NONE || !may_be_shared(wanted))
+        return;
+    if (device->way == VULKAN_EXPORT ? worth_export(device, wanted)
+                                     : wanted->tiling == VK_IMAGE_TILING_OPTIMAL || wanted->tiling == VK_IMAGE_TILING_LINEAR)
+        plan_image(device, wanted, plan);
+}
+
+void vulkan_plan_own(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan)
+{
+    plan->way = VULKAN_NONE;
+    if (device->way == VULKAN_EXPORT)
+        plan_image(device, wanted, plan);
 }

@@ -11,9 +11,7 @@
 
 static_assert(VK_UUID_SIZE == sizeof(((struct vulkan_memory *)0)->device_uuid), "UUIDs are Vulkan's");
 
-static uint64_t refuse(char *why, const char *format, ...) LOG_FORMAT(2, 3);
-
-static uint64_t refuse(char *why, const char *format, ...)
+uint64_t vulkan_refuse(char *why, const char *format, ...)
 {
     va_list arguments;
     if (!why)
@@ -32,7 +30,7 @@ static uint64_t describe(struct vulkan_memory_record *memory, uint64_t offset, u
     const struct vulkan_device *device = memory->record.device;
     const char *base = vulkan_memory_base(memory);
     if (!base && !memory->exportable)
-        return refuse(why, "its memory is mapped in another way");
+        return vulkan_refuse(why, "its memory is mapped in another way");
     *found = (struct vulkan_memory){.memory = memory->name.handle,
                                     .memory_size = memory->size,
                                     .offset = offset,
@@ -48,7 +46,7 @@ static uint64_t describe_by_name(uint64_t name, uint64_t offset, uint64_t size, 
 {
     struct vulkan_memory_record *memory = vulkan_memory_hold(name);
     if (!memory)
-        return refuse(why, "its memory can't be exported and is not seen by the host, or there is none");
+        return vulkan_refuse(why, "its memory can't be exported and is not seen by the host, or there is none");
     const uint64_t good = describe(memory, offset, size, found, why);
     vulkan_memory_put(memory);
     return good;
@@ -57,7 +55,7 @@ static uint64_t describe_by_name(uint64_t name, uint64_t offset, uint64_t size, 
 /* ---- images ---- */
 
 /* A copy of what is known about an image. */
-static bool look_up(uint64_t handle, struct vulkan_image_record *image, char *why)
+bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, char *why)
 {
     bool several;
     os_lock(&vulkan_lock);
@@ -66,17 +64,17 @@ static bool look_up(uint64_t handle, struct vulkan_image_record *image, char *wh
         *image = *found;
     os_unlock(&vulkan_lock);
     if (!found)
-        refuse(why, "no image of the Vulkan layer's: it is too small or of a kind that is not shared, or was made without the layer");
+        vulkan_refuse(why, "no image of the Vulkan layer's: it is too small or of a kind that is not shared, or was made without the layer");
     else if (several)
-        refuse(why, "ambiguous: several devices have an image with this handle");
+        vulkan_refuse(why, "ambiguous: several devices have an image with this handle");
     return found && !several;
 }
 
-static uint64_t find_image(uint64_t handle, struct vulkan_image *found, char *why)
+uint64_t vulkan_describe_image(uint64_t handle, struct vulkan_image *found, char *why)
 {
     struct vulkan_image_record image;
     VkMemoryRequirements needs;
-    if (!look_up(handle, &image, why))
+    if (!vulkan_look_up_image(handle, &image, why))
         return 0;
     const struct vulkan_device *device = image.record.device;
     device->calls.image_needs(device->handle, (VkImage)(uintptr_t)handle, &needs);
@@ -105,16 +103,21 @@ static bool has_aspect(const struct vulkan_image_record *image, uint64_t aspect)
            (aspect == VK_IMAGE_ASPECT_PLANE_2_BIT && image->planes == 3);
 }
 
+bool vulkan_image_has(const struct vulkan_image_record *image, uint64_t aspect, uint64_t level, uint64_t layer)
+{
+    return has_aspect(image, aspect) && level < image->info.mipLevels && layer < image->info.arrayLayers;
+}
+
 static uint64_t find_place(uint64_t handle, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found, char *why)
 {
     struct vulkan_image_record image;
     VkSubresourceLayout layout;
-    if (!look_up(handle, &image, why))
+    if (!vulkan_look_up_image(handle, &image, why))
         return 0;
     if (image.info.tiling != VK_IMAGE_TILING_LINEAR)
-        return refuse(why, "the image is not linear");
-    if (!has_aspect(&image, aspect) || level >= image.info.mipLevels || layer >= image.info.arrayLayers)
-        return refuse(why, "the image has no such subresource");
+        return vulkan_refuse(why, "the image is not linear");
+    if (!vulkan_image_has(&image, aspect, level, layer))
+        return vulkan_refuse(why, "the image has no such subresource");
     const VkImageSubresource subresource = {(VkImageAspectFlags)aspect, (uint32_t)level, (uint32_t)layer};
     const struct vulkan_device *device = image.record.device;
     device->calls.layout(device->handle, (VkImage)(uintptr_t)handle, &subresource, &layout);
@@ -163,9 +166,9 @@ static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memor
     }
     os_unlock(&vulkan_lock);
     if (!search.found)
-        return refuse(why, "no buffer of the Vulkan layer's has these addresses");
+        return vulkan_refuse(why, "no buffer of the Vulkan layer's has these addresses");
     if (search.several)
-        return refuse(why, "ambiguous: several buffers have these addresses");
+        return vulkan_refuse(why, "ambiguous: several buffers have these addresses");
     return describe_by_name(memory, offset, rest, found, why);
 }
 
@@ -177,7 +180,7 @@ static uint64_t export(uint64_t name, int32_t *file, char *why)
     VkResult result = VK_ERROR_FEATURE_NOT_PRESENT;
     int got = -1;
     if (!memory)
-        return refuse(why, "no such memory, or it was freed");
+        return vulkan_refuse(why, "no such memory, or it was freed");
     const struct vulkan_device *device = memory->record.device;
     const VkMemoryGetFdInfoKHR info = {VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, NULL,
                                        (VkDeviceMemory)(uintptr_t)memory->record.handle,
@@ -186,11 +189,11 @@ static uint64_t export(uint64_t name, int32_t *file, char *why)
         result = device->calls.get_fd(device->handle, &info, &got);
     vulkan_memory_put(memory);
     if (result == VK_ERROR_FEATURE_NOT_PRESENT)
-        return refuse(why, "the memory can't be exported");
+        return vulkan_refuse(why, "the memory can't be exported");
     if (result != VK_SUCCESS)
-        return refuse(why, "vkGetMemoryFdKHR failed: VkResult %d", (int)result);
+        return vulkan_refuse(why, "vkGetMemoryFdKHR failed: VkResult %d", (int)result);
     if (got < 0) /* lavapipe says nothing of it */
-        return refuse(why, "vkGetMemoryFdKHR gave no file descriptor: there may be none left");
+        return vulkan_refuse(why, "vkGetMemoryFdKHR gave no file descriptor: there may be none left");
     *file = got;
     return 1;
 }
@@ -202,7 +205,7 @@ static uint64_t close_file(uint64_t file)
 
 static uint64_t hold(uint64_t name, char *why)
 {
-    return vulkan_memory_hold(name) ? 1 : refuse(why, "no such memory, or it was freed");
+    return vulkan_memory_hold(name) ? 1 : vulkan_refuse(why, "no such memory, or it was freed");
 }
 
 static uint64_t give_back(uint64_t name)
@@ -218,6 +221,9 @@ static uint64_t give_back(uint64_t name)
 
 const struct vulkan_side *vulkan_side_here(void)
 {
-    static const struct vulkan_side side = {find_image, find_place, find_buffer, export, close_file, hold, give_back};
+    static const struct vulkan_side side = {
+        vulkan_describe_image, find_place, find_buffer, export, close_file, hold, give_back,
+        vulkan_copy_make, vulkan_copy_move, vulkan_copy_drop,
+    };
     return vulkan_layer_active() ? &side : NULL;
 }

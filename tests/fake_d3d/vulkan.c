@@ -446,10 +446,29 @@ static uint64_t give_back(uint64_t memory)
     return 1;
 }
 
+static uint64_t make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
+                          struct vulkan_image *made, char *why)
+{
+    (void)image, (void)aspect, (void)level, (void)layer, (void)copy, (void)made;
+    return refuse(why, "this Vulkan makes no copies");
+}
+
+static uint64_t move_copies(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+{
+    (void)moves, (void)count, (void)back;
+    return refuse(why, "this Vulkan makes no copies");
+}
+
+static uint64_t drop_copy(uint64_t copy)
+{
+    (void)copy;
+    return 0;
+}
+
 static const struct vulkan_side *side(void)
 {
     static const struct vulkan_side functions = {
-        find_image, find_place, find_buffer, export_memory, close_file, hold, give_back,
+        find_image, find_place, find_buffer, export_memory, close_file, hold, give_back, make_copy, move_copies, drop_copy,
     };
 
     return way() == FAKE_D3D_VULKAN_OFF || has(FAKE_VULKAN_NO_SIDE) ? NULL : &functions;

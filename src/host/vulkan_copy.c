@@ -1,0 +1,336 @@
+/* Copies beside images that OpenCL can't import: planes, levels and layers. They are made on the GPU, in the program's queue. */
+#include "host/vulkan.h"
+#include "host/vulkan_layer.h"
+
+#include <stdlib.h>
+
+static uint64_t number(VkImage image)
+{
+    return (uint64_t)(uintptr_t)image;
+}
+
+/* ---- what a copy is ---- */
+
+/* The format that a plane has, or the image itself if it has none. */
+static VkFormat format_of(const struct vulkan_image_record *image, uint64_t aspect)
+{
+    switch (image->info.format) {
+    case VK_FORMAT_G8_B8R8_2PLANE_420_UNORM:
+        return aspect == VK_IMAGE_ASPECT_PLANE_0_BIT ? VK_FORMAT_R8_UNORM : VK_FORMAT_R8G8_UNORM;
+    case VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16:
+    case VK_FORMAT_G16_B16R16_2PLANE_420_UNORM:
+        return aspect == VK_IMAGE_ASPECT_PLANE_0_BIT ? VK_FORMAT_R16_UNORM : VK_FORMAT_R16G16_UNORM;
+    case VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM:
+        return VK_FORMAT_R8_UNORM;
+    default:
+        return image->info.format;
+    }
+}
+
+static uint32_t shrink(uint32_t size, uint64_t level, bool chroma)
+{
+    const uint32_t at_level = size >> level ? size >> level : 1;
+    return chroma ? (at_level + 1) / 2 : at_level;
+}
+
+static VkImageCreateInfo info_of(const struct vulkan_image_record *image, uint64_t aspect, uint64_t level)
+{
+    const VkExtent3D all = image->info.extent;
+    const bool chroma = aspect == VK_IMAGE_ASPECT_PLANE_1_BIT || aspect == VK_IMAGE_ASPECT_PLANE_2_BIT;
+    return (VkImageCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+        .imageType = image->info.imageType,
+        .format = format_of(image, aspect),
+        .extent = {shrink(all.width, level, chroma), shrink(all.height, level, chroma), shrink(all.depth, level, false)},
+        .mipLevels = 1,
+        .arrayLayers = 1,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .tiling = VK_IMAGE_TILING_OPTIMAL,
+        .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
+    };
+}
+
+static bool can_be_copied(const struct vulkan_image_record *image, uint64_t aspect, uint64_t level, uint64_t layer, char *why)
+{
+    const VkImageUsageFlags both = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    if (image->way != VULKAN_EXPORT)
+        return vulkan_refuse(why, "the image needs no copy: the host sees its planes, levels and layers");
+    if (!vulkan_image_has(image, aspect, level, layer))
+        return vulkan_refuse(why, "the image has no such subresource");
+    if ((image->info.usage & both) != both)
+        return vulkan_refuse(why, "the image was not made to be copied");
+    return true;
+}
+
+/* ---- made and dropped ---- */
+
+static uint32_t local_type(const struct vulkan_device *device, uint32_t types)
+{
+    uint32_t best = 0, score = 0;
+    for (uint32_t i = 0; i < device->types.memoryTypeCount; i++) {
+        const bool local = device->types.memoryTypes[i].propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+        if ((types >> i & 1) && (local ? 2u : 1u) > score) {
+            best = i;
+            score = local ? 2 : 1;
+        }
+    }
+    return best;
+}
+
+/* By our own functions, which note what they do. */
+static bool give_memory(const struct vulkan_device *device, struct vulkan_copy_record *copy)
+{
+    VkMemoryRequirements needs;
+    device->calls.image_needs(device->handle, copy->image, &needs);
+    const VkMemoryDedicatedAllocateInfo dedicated = {VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, NULL, copy->image,
+                                                     VK_NULL_HANDLE};
+    const VkMemoryAllocateInfo info = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &dedicated, needs.size,
+                                       local_type(device, needs.memoryTypeBits)};
+    return vulkan_allocate(device->handle, &info, NULL, &copy->memory) == VK_SUCCESS &&
+           vulkan_bind_image(device->handle, copy->image, copy->memory, 0) == VK_SUCCESS;
+}
+
+static void destroy(const struct vulkan_device *device, struct vulkan_copy_record *copy)
+{
+    if (copy->image)
+        vulkan_destroy_image(device->handle, copy->image, NULL);
+    if (copy->memory)
+        vulkan_free(device->handle, copy->memory, NULL);
+    free(copy);
+}
+
+static void note(struct vulkan_device *device, struct vulkan_copy_record *copy)
+{
+    static uint64_t last_name; /* guarded by the lock */
+    os_lock(&vulkan_lock);
+    copy->record = (struct vulkan_record){VULKAN_COPY, device, ++last_name, NULL};
+    vulkan_record_add_locked(&copy->record);
+    os_unlock(&vulkan_lock);
+}
+
+uint64_t vulkan_copy_make(uint64_t handle, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *name, struct vulkan_image *made,
+                          char *why)
+{
+    struct vulkan_image_record image;
+    struct vulkan_plan plan;
+    if (!vulkan_look_up_image(handle, &image, why) || !can_be_copied(&image, aspect, level, layer, why))
+        return 0;
+    struct vulkan_device *device = image.record.device;
+    const VkImageCreateInfo info = info_of(&image, aspect, level);
+    vulkan_plan_own(device, &info, &plan);
+    if (!plan.way)
+        return vulkan_refuse(why, "the driver exports no image like the copy");
+    struct vulkan_copy_record *copy = calloc(1, sizeof(*copy));
+    if (!copy)
+        return vulkan_refuse(why, "no memory for the record of a copy");
+    copy->source = (VkImage)(uintptr_t)handle;
+    copy->subresource = (VkImageSubresourceLayers){(VkImageAspectFlags)aspect, (uint32_t)level, (uint32_t)layer, 1};
+    copy->extent = info.extent;
+    if (vulkan_make_image(device, &plan, NULL, &copy->image) != VK_SUCCESS || !give_memory(device, copy)) {
+        destroy(device, copy);
+        return vulkan_refuse(why, "no memory for a copy");
+    }
+    if (!vulkan_describe_image(number(copy->image), made, why)) {
+        destroy(device, copy);
+        return 0;
+    }
+    note(device, copy);
+    *name = copy->record.handle;
+    return 1;
+}
+
+uint64_t vulkan_copy_drop(uint64_t name)
+{
+    os_lock(&vulkan_lock);
+    struct vulkan_copy_record *copy = vulkan_record_find_locked(VULKAN_COPY, NULL, name, NULL);
+    struct vulkan_device *device = copy ? copy->record.device : NULL;
+    if (copy) {
+        vulkan_record_remove_locked(&copy->record);
+        device->busy++;
+    }
+    os_unlock(&vulkan_lock);
+    if (!copy)
+        return 0;
+    destroy(device, copy);
+    vulkan_device_quiet(device);
+    return 1;
+}
+
+/* ---- commands ---- */
+
+static void close_copier(struct vulkan_device *device)
+{
+    struct vulkan_copier *copier = &device->copier;
+    if (copier->pool)
+        device->calls.destroy_pool(device->handle, copier->pool, NULL);
+    if (copier->fence)
+        device->calls.destroy_fence(device->handle, copier->fence, NULL);
+    *copier = (struct vulkan_copier){0};
+}
+
+/* The loader has to know command buffers that it has not seen made. With copy_lock held. */
+static bool open_copier(struct vulkan_device *device, uint32_t family)
+{
+    struct vulkan_copier *copier = &device->copier;
+    const VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, NULL,
+                                          VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, family};
+    const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    if (copier->pool && copier->family == family)
+        return device->calls.reset_pool(device->handle, copier->pool, 0) == VK_SUCCESS;
+    close_copier(device);
+    if (device->calls.create_pool(device->handle, &pool, NULL, &copier->pool) != VK_SUCCESS)
+        return false;
+    const VkCommandBufferAllocateInfo commands = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, NULL, copier->pool,
+                                                  VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+    copier->family = family;
+    if (device->calls.allocate_commands(device->handle, &commands, &copier->commands) == VK_SUCCESS && device->set_loader_data &&
+        device->set_loader_data(device->handle, copier->commands) == VK_SUCCESS &&
+        device->calls.create_fence(device->handle, &fence, NULL, &copier->fence) == VK_SUCCESS)
+        return true;
+    close_copier(device);
+    return false;
+}
+
+struct change {
+    VkImage image;
+    VkImageLayout from, to;
+    VkAccessFlags before, after;
+    uint32_t family_before, family_after;
+    uint32_t level, layer;
+};
+
+static void change(const struct vulkan_device *device, const struct change *c)
+{
+    const VkImageMemoryBarrier barrier = {VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER, NULL, c->before, c->after, c->from, c->to,
+                                          c->family_before, c->family_after, c->image,
+                                          {VK_IMAGE_ASPECT_COLOR_BIT, c->level, 1, c->layer, 1}};
+    device->calls.barrier(device->copier.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL,
+                          0, NULL, 1, &barrier);
+}
+
+/* The program's image comes from the layout that it has, and goes back to it. Ours is OpenCL's between the copies there and back;
+ * what is in it before a copy there does not matter. */
+static void record(const struct vulkan_device *device, const struct vulkan_copy_record *copy, const struct vulkan_move *move, bool back)
+{
+    const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    const VkAccessFlags access = back ? VK_ACCESS_TRANSFER_WRITE_BIT : VK_ACCESS_TRANSFER_READ_BIT;
+    const VkImageLayout during = back ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+    const VkImageLayout layout = (VkImageLayout)move->layout, general = VK_IMAGE_LAYOUT_GENERAL;
+    const uint32_t ignored = VK_QUEUE_FAMILY_IGNORED, outside = VK_QUEUE_FAMILY_EXTERNAL, family = move->family;
+    const uint32_t level = copy->subresource.mipLevel, layer = copy->subresource.baseArrayLayer;
+    const VkImageSubresourceLayers whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+    const VkImageCopy region = {back ? whole : copy->subresource, {0, 0, 0}, back ? copy->subresource : whole, {0, 0, 0}, copy->extent};
+    const struct change before[] = {
+        {copy->source, layout, during, all, access, ignored, ignored, level, layer},
+        back ? (struct change){copy->image, general, general, 0, VK_ACCESS_TRANSFER_READ_BIT, outside, family, 0, 0}
+             : (struct change){copy->image, VK_IMAGE_LAYOUT_UNDEFINED, general, 0, VK_ACCESS_TRANSFER_WRITE_BIT, ignored, ignored, 0, 0}};
+    const struct change after[] = {
+        {copy->source, during, layout, access, all, ignored, ignored, level, layer},
+        {copy->image, general, general, VK_ACCESS_TRANSFER_WRITE_BIT, 0, family, outside, 0, 0}};
+    change(device, &before[0]);
+    change(device, &before[1]);
+    device->calls.copy_image(device->copier.commands, back ? copy->image : copy->source, back ? general : during,
+                             back ? copy->source : copy->image, back ? during : general, 1, &region);
+    change(device, &after[0]);
+    if (!back)
+        change(device, &after[1]);
+}
+
+/* With copy_lock held. */
+static VkResult run(struct vulkan_device *device, VkQueue queue)
+{
+    const struct vulkan_copier *copier = &device->copier;
+    const VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &copier->commands};
+    VkResult result = device->calls.end(copier->commands);
+    if (result == VK_SUCCESS)
+        result = device->calls.reset_fences(device->handle, 1, &copier->fence);
+    if (result != VK_SUCCESS)
+        return result;
+    os_lock(&device->queue_lock);
+    result = device->calls.submit(queue, 1, &submit, copier->fence);
+    os_unlock(&device->queue_lock);
+    return result == VK_SUCCESS ? device->calls.wait_fences(device->handle, 1, &copier->fence, VK_TRUE, UINT64_MAX) : result;
+}
+
+/* ---- a list ---- */
+
+static const struct vulkan_copy_record *find(uint64_t name)
+{
+    os_lock(&vulkan_lock);
+    const struct vulkan_copy_record *copy = vulkan_record_find_locked(VULKAN_COPY, NULL, name, NULL);
+    os_unlock(&vulkan_lock);
+    return copy;
+}
+
+static VkQueue find_queue(struct vulkan_device *device, uint32_t family)
+{
+    VkQueue found = VK_NULL_HANDLE;
+    os_lock(&vulkan_lock);
+    for (unsigned i = 0; i < device->queue_count && !found; i++)
+        if (device->queues[i].family == family)
+            found = device->queues[i].handle;
+    os_unlock(&vulkan_lock);
+    return found;
+}
+
+static bool fits_first(const struct vulkan_move *move, const struct vulkan_move *first, const struct vulkan_device *device, char *why)
+{
+    const struct vulkan_copy_record *copy = find(move->copy);
+    if (!copy || copy->record.device != device || move->family != first->family)
+        return vulkan_refuse(why, copy ? "the copies are not of one device and queue" : "no such copy");
+    if (move->layout == VK_IMAGE_LAYOUT_UNDEFINED || move->layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
+        return vulkan_refuse(why, "the image has no contents: its layout is undefined");
+    return true;
+}
+
+uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+{
+    const VkCommandBufferBeginInfo once = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                           .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    const struct vulkan_copy_record *first = count ? find(moves[0].copy) : NULL;
+    if (!count)
+        return 1;
+    if (!first)
+        return vulkan_refuse(why, "no such copy");
+    struct vulkan_device *device = first->record.device;
+    const VkQueue queue = find_queue(device, moves[0].family);
+    if (!queue)
+        return vulkan_refuse(why, "the program has no queue of family %u", moves[0].family);
+    for (uint64_t i = 0; i < count; i++)
+        if (!fits_first(&moves[i], &moves[0], device, why))
+            return 0;
+    VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    os_lock(&device->copy_lock);
+    if (open_copier(device, moves[0].family))
+        result = device->calls.begin(device->copier.commands, &once);
+    for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
+        record(device, find(moves[i].copy), &moves[i], back != 0);
+    if (result == VK_SUCCESS)
+        result = run(device, queue);
+    os_unlock(&device->copy_lock);
+    return result == VK_SUCCESS ? 1 : vulkan_refuse(why, "the copy on the GPU failed: VkResult %d", (int)result);
+}
+
+/* ---- the end ---- */
+
+static void pick(struct vulkan_record *each, void *data)
+{
+    struct vulkan_record **picked = data;
+    if (each->device == picked[0]->device)
+        picked[1] = each;
+}
+
+void vulkan_copy_close(struct vulkan_device *device)
+{
+    struct vulkan_record of = {VULKAN_COPY, device, 0, NULL};
+    for (;;) {
+        struct vulkan_record *picked[2] = {&of, NULL};
+        os_lock(&vulkan_lock);
+        vulkan_record_each_locked(VULKAN_COPY, pick, picked);
+        os_unlock(&vulkan_lock);
+        if (!picked[1] || !vulkan_copy_drop(picked[1]->handle))
+            break;
+    }
+    close_copier(device);
+}

@@ -1,0 +1,79 @@
+/* Queues. Vulkan leaves it to the program that one thread at a time uses a queue; since copies of ours go into the program's
+ * queues, its own calls and ours take turns here. */
+#include "host/vulkan_layer.h"
+
+static struct vulkan_device *enter(const void *dispatchable)
+{
+    struct vulkan_device *device = vulkan_device_of(dispatchable);
+    os_lock(&device->queue_lock);
+    return device;
+}
+
+static VkResult leave(struct vulkan_device *device, VkResult result)
+{
+    os_unlock(&device->queue_lock);
+    return result;
+}
+
+static void note(struct vulkan_device *device, VkQueue handle, uint32_t family)
+{
+    os_lock(&vulkan_lock);
+    bool known = !handle;
+    for (unsigned i = 0; i < device->queue_count && !known; i++)
+        known = device->queues[i].handle == handle;
+    if (!known && device->queue_count < VULKAN_QUEUES)
+        device->queues[device->queue_count++] = (struct vulkan_queue){handle, family};
+    os_unlock(&vulkan_lock);
+}
+
+VKAPI_ATTR void VKAPI_CALL vulkan_get_queue(VkDevice handle, uint32_t family, uint32_t index, VkQueue *queue)
+{
+    struct vulkan_device *device = vulkan_device_of(handle);
+    device->calls.get_queue(handle, family, index, queue);
+    note(device, *queue, family);
+}
+
+/* A queue with flags is protected, and none for copies. */
+VKAPI_ATTR void VKAPI_CALL vulkan_get_queue2(VkDevice handle, const VkDeviceQueueInfo2 *info, VkQueue *queue)
+{
+    struct vulkan_device *device = vulkan_device_of(handle);
+    device->calls.get_queue2(handle, info, queue);
+    if (!info->flags)
+        note(device, *queue, info->queueFamilyIndex);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence)
+{
+    struct vulkan_device *device = enter(queue);
+    return leave(device, device->calls.submit(queue, count, infos, fence));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence)
+{
+    struct vulkan_device *device = enter(queue);
+    return leave(device, device->calls.submit2(queue, count, infos, fence));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_sparse(VkQueue queue, uint32_t count, const VkBindSparseInfo *infos, VkFence fence)
+{
+    struct vulkan_device *device = enter(queue);
+    return leave(device, device->calls.bind_sparse(queue, count, infos, fence));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_present(VkQueue queue, const VkPresentInfoKHR *info)
+{
+    struct vulkan_device *device = enter(queue);
+    return leave(device, device->calls.present(queue, info));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_queue_idle(VkQueue queue)
+{
+    struct vulkan_device *device = enter(queue);
+    return leave(device, device->calls.queue_idle(queue));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_device_idle(VkDevice handle)
+{
+    struct vulkan_device *device = enter(handle);
+    return leave(device, device->calls.device_idle(handle));
+}
