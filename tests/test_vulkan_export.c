@@ -35,9 +35,10 @@ static void which(void)
     struct vulkan_image found;
     if (!open_export(&rig))
         return;
-    VkImageCreateInfo infos[] = {frame(), vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 128, 127), frame(), frame()};
+    VkImageCreateInfo infos[] = {frame(), vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 128, 127), frame(), frame(), frame()};
     infos[2].tiling = VK_IMAGE_TILING_LINEAR;
     infos[3].format = VK_FORMAT_D32_SFLOAT;
+    infos[4].mipLevels = 4; /* and only sampled */
     for (size_t i = 0; i < sizeof(infos) / sizeof(infos[0]); i++) {
         if (!vulkan_make_image(&rig, &infos[i], 4096, &image))
             continue;
@@ -292,6 +293,7 @@ static void copies_of_levels(void)
         return;
     VkImageCreateInfo info = frame();
     info.mipLevels = 3;
+    info.usage |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
     info.arrayLayers = 2;
     list[0] = (struct beside){.subresource = {VK_IMAGE_ASPECT_COLOR_BIT, 2, 1, 1}, .width = WIDTH / 4, .height = HEIGHT / 4,
                               .bytes = 4, .format = info.format};

@@ -134,11 +134,13 @@ static uint64_t bytes_of(const VkImageCreateInfo *info)
            formats[find_format(info->format)].bytes;
 }
 
-/* Exportable memory is the image's alone, and making it takes some 40 microseconds: it has to be large enough to pay. What is
- * linear there is for the host. */
+/* Exportable memory is the image's alone, and making it takes a hundred microseconds and more: the image has to be large enough
+ * to pay. What is linear there is for the host, and what has levels and is only sampled is a texture of a model or a sprite:
+ * there may be thousands, and nobody shares them. */
 static bool worth_export(const struct vulkan_device *device, const VkImageCreateInfo *info)
 {
-    return info->tiling == VK_IMAGE_TILING_OPTIMAL && info->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
+    const VkImageUsageFlags drawn = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
+    return (info->mipLevels == 1 || (info->usage & drawn)) && info->tiling == VK_IMAGE_TILING_OPTIMAL && info->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
            bytes_of(info) >= device->smallest;
 }
 
