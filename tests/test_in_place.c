@@ -71,6 +71,113 @@ static void copies_buffers(void)
     again("buffers");
 }
 
+/* ---- several devices ---- */
+
+/* What cld3d tells of the way of the object that was made last. */
+static const char *last_way(void)
+{
+    const char *(CL_API_CALL *report)(const char *);
+    void *address = clGetExtensionFunctionAddress("cld3d_report");
+    memcpy(&report, &address, sizeof(report));
+    return CHECK(report != NULL) ? report("way") : "";
+}
+
+/* Bytes go to each device and back, through a queue of its own, and from one device to the next. */
+static void use_devices(const struct rig *rig, cl_uint count, const cl_device_id *devices, int kinds, bool expected_in_place)
+{
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
+                                                rig->api->context_device, (cl_context_properties)rig->device, 0};
+    struct rig many = *rig;
+    struct shared all[KINDS];
+    cl_command_queue queues[8] = {NULL};
+    cl_int status = 1;
+    many.context = clCreateContext(properties, count, devices, NULL, NULL, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    for (cl_uint d = 0; d < count; d++) {
+        queues[d] = clCreateCommandQueue(many.context, devices[d], 0, &status);
+        CHECK_INT(status, CL_SUCCESS);
+    }
+    if (shared_open_all(&many, 1, all)) {
+        if (!CHECK_INT(strncmp(last_way(), "in place", 8) == 0, expected_in_place))
+            printf("# %s\n", last_way());
+        for (int kind = 0; kind < kinds; kind++)
+            for (unsigned turn = 0; turn < 2 * count; turn++) {
+                many.queue = queues[turn % count];
+                many.cl_device = devices[turn % count];
+                CHECK(round_trip(&many, &all[kind], turn ? 10 * turn + (unsigned)kind : 1 + (unsigned)kind,
+                                 10 * (turn + 1) + (unsigned)kind));
+            }
+        shared_close_all(all);
+    }
+    for (cl_uint d = 0; d < count; d++)
+        CHECK_INT(clReleaseCommandQueue(queues[d]), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(many.context), CL_SUCCESS);
+}
+
+/* A part of a device is as the whole. (PoCL 3.1 reads no images in queues of parts, and rusticl 22.3 crashes when it is asked
+ * for some.) */
+SHARING_CASE(parts_of_devices, 0)
+{
+    const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    cl_device_id parts[8];
+    cl_uint count = 0;
+    if (!in_place() || clCreateSubDevices(rig->cl_device, equally, 8, parts, &count) != CL_SUCCESS || count < 2 || count > 8) {
+        SKIP("the device has no parts, or many");
+        return;
+    }
+    for (int stays = 0; stays < 2; stays++) {
+        fake_d3d_stays(stays);
+        use_devices(rig, 2, parts, KIND_BUFFER + 1, !over_copies());
+    }
+    for (cl_uint i = 0; i < count; i++)
+        CHECK_INT(clReleaseDevice(parts[i]), CL_SUCCESS);
+}
+
+/* Run again with two devices, of which the last ones work in place: CLD3D_TEST_BOTH says how many. All have to, or no object
+ * of their context does. */
+SHARING_CASE(both_devices, 0)
+{
+    const char *text = getenv("CLD3D_TEST_BOTH");
+    cl_device_id devices[2];
+    cl_uint count = 0;
+    if (!text) {
+        SKIP("only as a part of the cases above");
+        return;
+    }
+    const bool first = strcmp(text, "2") == 0;
+    CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, devices, &count), CL_SUCCESS);
+    CHECK_INT(count, 2);
+    for (int stays = 0; stays < 2; stays++) {
+        fake_d3d_stays(stays);
+        use_devices(rig, 2, devices, KINDS, first);
+        use_devices(rig, 1, &devices[0], KINDS, first);
+        use_devices(rig, 1, &devices[1], KINDS, true);
+    }
+}
+
+static void with_both(const char *devices, const char *in_place_count)
+{
+    if (!in_place() || over_copies()) {
+        SKIP("needs a driver that makes several devices, and computes in the host's memory");
+        return;
+    }
+    test_setenv("CLD3D_TEST_BOTH", in_place_count);
+    CHECK_INT(run_again("both devices", "POCL_DEVICES", devices), 2);
+    test_setenv("CLD3D_TEST_BOTH", NULL);
+}
+
+static void two_alike(void)
+{
+    with_both("pthread pthread", "2");
+}
+
+/* PoCL's device without threads has done each command when its call returns, so nobody can see that it counts them. */
+static void one_other(void)
+{
+    with_both("basic pthread", "1");
+}
+
 /* ---- what is seen ---- */
 
 static void check_mem(cl_mem object, cl_mem_flags flags, size_t size)
@@ -304,6 +411,10 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("chosen for devices that compute in the host's memory", chosen),
     {"not for a driver with images of its own", copies_images},
     {"not for a driver with buffers of its own", copies_buffers},
+    SHARING_TESTS("parts of a device", parts_of_devices),
+    {"two devices in a context", two_alike},
+    {"two devices, of which one works in place", one_other},
+    SHARING_TESTS("both devices", both_devices),
     SHARING_TESTS("an application sees nothing of the memory", seen),
     SHARING_TESTS("the bytes are there once", one_copy),
     SHARING_TESTS("a buffer is aligned for kernels", aligned),
