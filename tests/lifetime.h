@@ -17,37 +17,18 @@ static inline struct counts count(const struct rig *rig, const struct shared *sh
     return (struct counts){rig_refs(rig->device), rig_refs(shared->resource)};
 }
 
-/* Checks that there are so many more references than before. */
+/* Checks that there are so many more references than before, at once or in a while. */
 static inline bool counts_are(const struct rig *rig, const struct shared *shared, struct counts before, unsigned device,
                        unsigned resource)
 {
-    const struct counts now = count(rig, shared);
+    struct counts now = count(rig, shared);
+    for (int i = 0; i < 1000 && lies_in_staging() && now.device - before.device != device; i++) {
+        rig_let_go(rig->cl_device);
+        pause_ms(10);
+        now = count(rig, shared);
+    }
     const bool same_device = CHECK_INT(now.device - before.device, device);
     return CHECK_INT(now.resource - before.resource, resource) && same_device;
-}
-
-/* What an object lies in lives for as long as the driver counts commands that used it, which may be a moment longer than
- * they run. With each context that goes those are looked at again. */
-static inline void let_go(const struct rig *rig)
-{
-    cl_int status = 1;
-    cl_context context = clCreateContext(NULL, 1, &rig->cl_device, NULL, NULL, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
-}
-
-/* Whether there are so many more references than before, at once or in a while. */
-static inline bool counts_become(const struct rig *rig, const struct shared *shared, struct counts before, unsigned device,
-                                 unsigned resource)
-{
-    for (int i = 0; i < 1000 && lies_in_staging(); i++) {
-        const struct counts now = count(rig, shared);
-        if (now.device - before.device == device && now.resource - before.resource == resource)
-            break;
-        let_go(rig);
-        pause_ms(10);
-    }
-    return counts_are(rig, shared, before, device, resource);
 }
 
 /* The same for an object that may have been given a staging copy when it was made, which is a child of the device and stays

@@ -301,7 +301,7 @@ static bool set_counts(const struct rig *rig, const struct set *set)
     const unsigned object = set->has[THE_OBJECT] || set->has[THE_PART];
     const unsigned context = set->has[THE_CONTEXT];
     const unsigned staging = !kind_is_direct(rig, (int)set->shared.kind) && (object || context);
-    return counts_become(rig, &set->shared, set->before, context + staging, object);
+    return counts_are(rig, &set->shared, set->before, context + staging, object);
 }
 
 /* The next order of the numbers, false behind the last one. */
@@ -362,7 +362,7 @@ static void every_order(const struct rig *rig, enum kind kind, enum part part, b
         }
         more = try_order(rig, &set, order, length) && next_order(order, length);
     }
-    counts_become(rig, &set.shared, set.before, 0, 0);
+    counts_are(rig, &set.shared, set.before, 0, 0);
     CHECK(acquired || d3d_has(rig, &set.shared, 1));
     set.shared.object = NULL; /* given back in each order */
     shared_close(&set.shared);

@@ -480,3 +480,11 @@ bool rig_has_format(const struct rig *rig, cl_image_format format, cl_mem_object
         clReleaseMemObject(image);
     return image != NULL;
 }
+
+void rig_let_go(cl_device_id device)
+{
+    cl_int status = 1;
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}

@@ -63,6 +63,10 @@ bool rig_open_queue(struct rig *rig, unsigned flags);
 
 /* A second device of the same API (one reference), or NULL with a failed check. */
 void *rig_another_device(const struct rig *rig);
+
+/* What an object lies in lives for as long as the driver counts commands that used it, which may be a moment longer than they
+ * run. Has cld3d look at that again, as it does with each context that goes. */
+void rig_let_go(cl_device_id device);
 /* A context with interop on `device`. */
 cl_context rig_make_context(const struct rig *rig, void *device, bool user_sync, cl_int *status);
 
