@@ -431,6 +431,90 @@ SHARING_CASE(used_for_longer, 0)
     nothing_left();
 }
 
+/* ---- several devices ---- */
+
+static char layers[1024]; /* as the program was given them: the loader cuts the variable into its parts */
+
+static bool two_devices(void)
+{
+    if (getenv("CLD3D_TEST_UUID_OF"))
+        return true;
+    SKIP("only as a part of the cases above");
+    return false;
+}
+
+/* Of two OpenCL devices one is the Vulkan device below Direct3D. */
+static void with_two(const char *cases)
+{
+    if (getenv("CLD3D_TEST_UUID_OF"))
+        return;
+    test_setenv("POCL_DEVICES", "basic pthread");
+    test_setenv("OPENCL_LAYERS", layers);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(run_again(cases, "CLD3D_TEST_UUID_OF", i ? "1" : "0"), 2);
+    test_setenv("POCL_DEVICES", NULL);
+}
+
+static void preferred(void)
+{
+    with_two("two devices: preferred");
+}
+
+static void mixed_contexts(void)
+{
+    with_two("two devices: contexts");
+}
+
+SHARING_CASE(preferred_by_uuid, RIG_NO_CONTEXT)
+{
+    cl_device_id all[2] = {NULL, NULL}, found[2] = {NULL, NULL};
+    cl_uint count = 0;
+    if (!two_devices())
+        return;
+    const int expected = atoi(getenv("CLD3D_TEST_UUID_OF"));
+    CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, all, &count), CL_SUCCESS);
+    CHECK_INT(count, 2);
+    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 2, found,
+                                  &count), CL_SUCCESS);
+    CHECK_INT(count, 1);
+    CHECK(found[0] == all[expected]);
+    /* Without the layer nothing tells the two from each other. */
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_SIDE, 0);
+    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 2, found,
+                                  &count), CL_SUCCESS);
+    CHECK_INT(count, 2);
+}
+
+/* Where one of a context's devices can't import, all objects go through the host. Whether both work in the host's memory the
+ * drivers say. */
+SHARING_CASE(context_of_two, RIG_NO_CONTEXT)
+{
+    cl_device_id all[2] = {NULL, NULL};
+    cl_int status = 1;
+    if (!two_devices())
+        return;
+    CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, all, NULL), CL_SUCCESS);
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
+                                                rig->api->context_device, (cl_context_properties)rig->device, 0};
+    struct rig own = *rig;
+    struct shared shared;
+    own.context = clCreateContext(properties, 2, all, NULL, NULL, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    for (int i = 0; i < 2; i++) {
+        own.cl_device = all[i];
+        own.queue = make_queue(&own, own.context, 0);
+        if (shared_open(&own, KIND_2D, 1, &shared)) {
+            CHECK(!writes_through(&own, &shared, 2) || !exports());
+            CHECK(round_trip(&own, &shared, 2, 3));
+            shared_close(&shared);
+        }
+        CHECK_INT(clReleaseCommandQueue(own.queue), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseContext(own.context), CL_SUCCESS);
+    nothing_left();
+}
+
 /* ---- parts of a buffer ---- */
 
 static cl_int make_part(cl_mem buffer, cl_mem_flags flags, size_t origin, size_t size, cl_mem *part)
@@ -490,6 +574,17 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: many objects leave nothing", many),
     SHARING_TESTS("direct: commands use an object for longer", used_for_longer),
     SHARING_TESTS("direct: parts of a buffer", parts),
+    {"direct: the preferred device by its UUID", preferred},
+    {"direct: a context of two devices", mixed_contexts},
+    SHARING_TESTS("two devices: preferred", preferred_by_uuid),
+    SHARING_TESTS("two devices: contexts", context_of_two),
 };
 
-TAP_MAIN(tests)
+struct tap_case tap_case;
+
+int main(int argc, char **argv)
+{
+    const char *given = getenv("OPENCL_LAYERS");
+    snprintf(layers, sizeof(layers), "%s", given ? given : "");
+    return tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

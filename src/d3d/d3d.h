@@ -48,6 +48,7 @@ struct d3d_adapter {
     char description[256]; /* UTF-8 */
     uint32_t vendor, device;
     uint8_t luid[8];
+    uint8_t uuid[16]; /* of the Vulkan device below (match_identify); zeros where none is known */
     bool software; /* llvmpipe, WARP, the reference rasteriser */
 };
 

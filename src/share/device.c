@@ -181,6 +181,8 @@ static cl_int find_adapter(const struct d3d_api *api, bool object_is_adapter, vo
     if (!device)
         return log_refuse(call, CL_INVALID_VALUE, "%p is no %s device", object, api->name);
     const bool found = api->ops->adapter(device, false, adapter);
+    if (found)
+        match_identify(api, device, adapter);
     api->ops->release(device);
     return found ? CL_SUCCESS
                  : log_refuse(call, CL_OUT_OF_RESOURCES, "the %s device %p does not tell its adapter; it may be lost",

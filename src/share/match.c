@@ -1,19 +1,25 @@
 /* Which OpenCL devices are the hardware of a Direct3D adapter.
  *
- * A LUID tells for certain, where both sides have one. Where none comes through (under Wine, and from plain Direct3D 9)
+ * The UUID of the Vulkan device below Direct3D tells for certain, where the Vulkan layer and the OpenCL device tell one; so does a
+ * LUID, where both sides have one. An OpenCL of another maker may have another UUID for the same hardware, so only an equal one
+ * counts. Where none comes through (under Wine, and from plain Direct3D 9)
  * what both sides know does: the name, and else the vendor. DXVK shows some cards under another vendor's number, so an
  * equal name is enough. A program that takes the preferred devices may stop at a second one (FFmpeg), so only the best
  * match over all platforms counts. */
 #include "share/share.h"
 
 #include "d3d/dxgi.h"
+#include "d3d/native.h"
+#include "host/vulkan_access.h"
 #include "log.h"
+
+#include <CL/cl_ext.h>
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum match { MATCH_NONE, MATCH_VENDOR, MATCH_NAME, MATCH_LUID };
+enum match { MATCH_NONE, MATCH_VENDOR, MATCH_NAME, MATCH_LUID, MATCH_UUID };
 
 /* As MATCH_... Of the last call; for people. */
 static const char *const reasons[] = {
@@ -21,6 +27,7 @@ static const char *const reasons[] = {
     "the vendor is the same, and no device has the adapter's name",
     "the name is the same",
     "the LUID is the same",
+    "the UUID of its Vulkan device is the same",
 };
 static const char no_cpu[] = "no OpenCL has the adapter's hardware, and none is a CPU: any device is as good";
 static _Atomic(const char *) last_reason = "nobody has asked yet";
@@ -47,6 +54,28 @@ static bool has_luid(const struct d3d_adapter *adapter)
 {
     static const uint8_t none[sizeof(adapter->luid)];
     return memcmp(adapter->luid, none, sizeof(none)) != 0;
+}
+
+/* A small image of the device is one of the Vulkan device's. */
+void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter *adapter)
+{
+    char why[VULKAN_WHY];
+    struct vulkan_image image;
+    uint64_t handle = 0;
+    const struct vulkan_side *side = vulkan_access(why);
+    void *probe = side ? api->native->make_probe(device, &handle) : NULL;
+    if (probe && side->find_image(handle, &image, why))
+        memcpy(adapter->uuid, image.memory.device_uuid, sizeof(adapter->uuid));
+    api->ops->release(probe);
+}
+
+static bool same_uuid(cl_device_id device, const struct d3d_adapter *adapter)
+{
+    static const uint8_t none[sizeof(adapter->uuid)];
+    uint8_t uuid[sizeof(none)];
+    return memcmp(adapter->uuid, none, sizeof(none)) != 0 &&
+           below()->clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL) == CL_SUCCESS &&
+           memcmp(adapter->uuid, uuid, sizeof(uuid)) == 0;
 }
 
 static bool is_cpu(cl_device_id device)
@@ -92,6 +121,8 @@ static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
 {
     uint8_t luid[8];
     cl_uint vendor = 0;
+    if (same_uuid(device, adapter))
+        return MATCH_UUID;
     if (has_luid(adapter) && get_luid(device, luid))
         return memcmp(luid, adapter->luid, sizeof(luid)) == 0 ? MATCH_LUID : MATCH_NONE;
     if (adapter->software || is_cpu(device))

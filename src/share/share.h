@@ -165,6 +165,8 @@ cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *s
 
 /* ---- which devices are an adapter's hardware (match.c) ---- */
 
+/* Finds out which Vulkan device a Direct3D device stands on, if it stands on one and the Vulkan layer is active. */
+void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter *adapter);
 /* Keeps of a list of devices those that are preferred for an adapter, and tells how many they are. */
 cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter);
 /* In words, why the devices of the last such list were preferred. */

@@ -8,6 +8,7 @@
 #include <CL/cl_ext.h>
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 static const struct fake_vulkan *fake(void)
 {
@@ -25,6 +26,19 @@ static bool fails(enum fake_d3d_vulkan_fault fault, cl_int *number)
 
 /* ---- the device ---- */
 
+/* With CLD3D_TEST_UUID_OF only the device of this number, of the first platform, is the fake GPU. */
+static bool is_the_gpu(cl_device_id device)
+{
+    const char *number = getenv("CLD3D_TEST_UUID_OF");
+    cl_platform_id platform = NULL;
+    cl_device_id devices[8] = {NULL};
+    if (!number)
+        return true;
+    below->clGetPlatformIDs(1, &platform, NULL);
+    below->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 8, devices, NULL);
+    return devices[atoi(number) % 8] == device;
+}
+
 static cl_int answer(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
 {
     if (to && room < size)
@@ -41,7 +55,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     const cl_uint types[] = {fails(FAKE_VULKAN_OTHER_HANDLES, NULL) ? CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR
                                                                     : CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR};
     if (name == CL_DEVICE_UUID_KHR && !fails(FAKE_VULKAN_NO_UUID, NULL))
-        return answer("a fake GPU's id.", 16, room, to, size_ret);
+        return answer(is_the_gpu(device) ? "a fake GPU's id." : "another device's", 16, room, to, size_ret);
     if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR)
         return answer(types, sizeof(types), room, to, size_ret);
     return below->clGetDeviceInfo(device, name, room, to, size_ret);
