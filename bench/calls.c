@@ -286,7 +286,7 @@ static ID3D11Device *create_textures(void)
 static void measure_memory(void)
 {
     ID3D11Device *device = create_textures();
-    const struct opencl cl = opencl_open(false, CL_CONTEXT_D3D11_DEVICE_KHR, device);
+    const struct opencl cl = opencl_open(OPENCL_CLD3D, CL_CONTEXT_D3D11_DEVICE_KHR, device);
     create_plain(&cl);
     create_shared(&cl);
 }
@@ -294,7 +294,7 @@ static void measure_memory(void)
 static void measure_objects(const cl_icd_dispatch *below)
 {
     ID3D11Device *device = create_textures();
-    const struct opencl cl = opencl_open(false, CL_CONTEXT_D3D11_DEVICE_KHR, device);
+    const struct opencl cl = opencl_open(OPENCL_CLD3D, CL_CONTEXT_D3D11_DEVICE_KHR, device);
     create_shared(&cl);
     measure_creation(&cl, device);
     const struct subject subject = open_subject(&cl);
@@ -309,9 +309,9 @@ int main(int argc, char **argv)
         return 0;
     }
     rounds = argc > 1 && strcmp(argv[1], "quick") == 0 ? 15 : rounds;
-    const struct opencl plain = opencl_open(false, 0, NULL);
+    const struct opencl plain = opencl_open(OPENCL_CLD3D, 0, NULL);
     cl_icd_dispatch below = {0};
-    opencl_load(&below, true);
+    opencl_load(&below, OPENCL_BELOW);
     const struct subject subject = open_subject(&plain);
     measure_calls(&subject, &below, "no object");
     measure_objects(&below);

@@ -1,6 +1,7 @@
 /* Measures what a frame costs through cld3d, by hand, and in its parts.
  *
  *     frames.exe [quick] [TEXT]               TEXT: only surfaces whose names hold it
+ *     frames.exe ways [TEXT]                  and through the host's memory in any case, beside what cld3d chooses
  *     frames.exe alone WAY PATTERN [TEXT]     nothing but this, some seconds long, for a profiler
  *
  * Prints for each measurement a line "sample,frames,SURFACE,PATTERN,WAY,ROUND,MILLISECONDS", and progress in lines that
@@ -18,6 +19,7 @@
 enum { MOST_ROUNDS = 41, FEWEST_ROUNDS = 9, WARM_UP = 2 };
 static double patience_ms = 3500;
 static const char *wanted = "";
+static bool by_host; /* with that way */
 static const char *only_way, *only_pattern; /* NULL: all are measured */
 
 static const struct pattern patterns[] = {
@@ -35,13 +37,18 @@ static const struct size {
 struct bench {
     struct surface surface;
     char name[32];
-    struct user cld3d, expert;
+    struct user cld3d, host, expert;
     void *from, *to; /* of the memcpy */
     float value;     /* drawn last */
 };
 
-enum way { CLD3D, EXPERT, CAREFUL, DIRECT3D, KERNELS, MEMCPY, WAYS };
-static const char *const way_names[WAYS] = {"cld3d", "expert", "careful", "direct3d", "kernels", "memcpy"};
+enum way { CLD3D, EXPERT, CAREFUL, DIRECT3D, KERNELS, MEMCPY, HOST, ALL_WAYS, WAYS = HOST };
+static const char *const way_names[ALL_WAYS] = {"cld3d", "expert", "careful", "direct3d", "kernels", "memcpy", "host"};
+
+static enum way way_count(void)
+{
+    return by_host ? ALL_WAYS : WAYS;
+}
 
 /* An expert who knows what the kernels do leaves a way out; a careful one never does. */
 static void run_way(struct bench *b, enum way way, const struct pattern *pattern, float value)
@@ -50,6 +57,7 @@ static void run_way(struct bench *b, enum way way, const struct pattern *pattern
     case CLD3D: frame_cld3d(&b->surface, &b->cld3d, pattern, value); break;
     case EXPERT: frame_by_hand(&b->surface, &b->expert, pattern, pattern->reads, pattern->writes, value); break;
     case CAREFUL: frame_by_hand(&b->surface, &b->expert, pattern, true, true, value); break;
+    case HOST: frame_cld3d(&b->surface, &b->host, pattern, value); break;
     case DIRECT3D: frame_direct3d(&b->surface, pattern); break;
     case KERNELS: frame_kernels(&b->surface, &b->expert, pattern, value); break;
     default: frame_memcpy(&b->surface, pattern, b->to, b->from); break;
@@ -71,7 +79,8 @@ static void check_way(struct bench *b, enum way way, const struct pattern *patte
     b->surface.ops->draw(&b->surface, drawn);
     run_way(b, way, pattern, written);
     if (pattern->reads)
-        expect(b, pattern, way, "OpenCL", user_result(way == CLD3D ? &b->cld3d : &b->expert), drawn);
+        expect(b, pattern, way, "OpenCL",
+               user_result(way == CLD3D ? &b->cld3d : way == HOST ? &b->host : &b->expert), drawn);
     expect(b, pattern, way, "Direct3D", b->surface.ops->look(&b->surface), pattern->writes ? written : drawn);
 }
 
@@ -93,10 +102,10 @@ static double measure(struct bench *b, enum way way, const struct pattern *patte
 }
 
 /* All ways in an order of chance, but the same one in each run. */
-static void shuffle(enum way order[WAYS])
+static void shuffle(enum way order[ALL_WAYS])
 {
     static unsigned long long state = 1;
-    for (unsigned i = 0; i < WAYS; i++) {
+    for (unsigned i = 0; i < way_count(); i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         const unsigned at = (unsigned)(state >> 33) % (i + 1);
         order[i] = order[at];
@@ -106,12 +115,12 @@ static void shuffle(enum way order[WAYS])
 
 static void measure_round(struct bench *b, const struct pattern *pattern, unsigned round)
 {
-    enum way order[WAYS] = {CLD3D};
-    double times[WAYS];
+    enum way order[ALL_WAYS] = {CLD3D};
+    double times[ALL_WAYS];
     shuffle(order);
-    for (unsigned i = 0; i < WAYS; i++)
+    for (unsigned i = 0; i < way_count(); i++)
         times[order[i]] = measure(b, order[i], pattern);
-    for (unsigned way = 0; way < WAYS; way++)
+    for (unsigned way = 0; way < way_count(); way++)
         printf("sample,frames,%s,%s,%s,%u,%.4f\n", b->name, pattern->name, way_names[way], round, times[way]);
 }
 
@@ -138,17 +147,23 @@ static void measure_alone(struct bench *b, const struct opencl *shared, const st
 
 static void measure_pattern(struct bench *b, const struct opencl *shared, const struct pattern *pattern)
 {
-    b->cld3d = user_open(&b->surface, shared, pattern);
+    b->cld3d = user_open(&b->surface, &shared[0], pattern);
+    if (by_host)
+        b->host = user_open(&b->surface, &shared[1], pattern);
     for (enum way way = CLD3D; way <= CAREFUL; way++)
         check_way(b, way, pattern);
+    if (by_host)
+        check_way(b, HOST, pattern);
     for (int i = 0; i < WARM_UP; i++)
-        for (enum way way = CLD3D; way < WAYS; way++)
+        for (enum way way = CLD3D; way < way_count(); way++)
             measure(b, way, pattern);
     const double start = clock_ms();
     unsigned round = 0;
     while (round < MOST_ROUNDS && (round < FEWEST_ROUNDS || clock_ms() - start < patience_ms))
         measure_round(b, pattern, round++);
     user_close(&b->cld3d);
+    if (by_host)
+        user_close(&b->host);
     step("# %s, %s: %u rounds", b->name, pattern->name, round);
 }
 
@@ -176,39 +191,50 @@ static void bench_surface(struct surface surface, const char *kind, const char *
     free(b.from);
 }
 
+/* cld3d, and the one by the host if that is measured. */
+static void open_shared(struct opencl shared[2], cl_context_properties property, void *device)
+{
+    shared[0] = opencl_open(OPENCL_CLD3D, property, device);
+    if (by_host)
+        shared[1] = opencl_open(OPENCL_BY_HOST, property, device);
+}
+
 static void bench_direct3d11(const struct opencl *plain, bool quick)
 {
     ID3D11Device *device = d3d11_open();
-    const struct opencl shared = opencl_open(false, CL_CONTEXT_D3D11_DEVICE_KHR, device);
+    struct opencl shared[2];
+    open_shared(shared, CL_CONTEXT_D3D11_DEVICE_KHR, device);
     for (unsigned i = 0; i < (quick ? 1 : 3); i++) {
         const struct size *s = &sizes[i];
-        bench_surface(d3d11_texture(device, DXGI_FORMAT_R8G8B8A8_UNORM, s->width, s->height), "RGBA8", s->name, &shared,
+        bench_surface(d3d11_texture(device, DXGI_FORMAT_R8G8B8A8_UNORM, s->width, s->height), "RGBA8", s->name, shared,
                       plain);
         bench_surface(d3d11_texture(device, DXGI_FORMAT_R16G16B16A16_FLOAT, s->width, s->height), "RGBA16F", s->name,
-                      &shared, plain);
+                      shared, plain);
     }
     for (unsigned mega = 1; mega <= (quick ? 16 : 256); mega *= mega == 1 ? 16 : 4) {
         char size[16];
         snprintf(size, sizeof(size), "%u MiB", mega);
-        bench_surface(d3d11_buffer(device, (size_t)mega << 20), "buffer", size, &shared, plain);
+        bench_surface(d3d11_buffer(device, (size_t)mega << 20), "buffer", size, shared, plain);
     }
 }
 
 static void bench_direct3d9(const struct opencl *plain, bool quick)
 {
     void *device = d3d9_open();
-    const struct opencl shared = opencl_open(false, CL_CONTEXT_ADAPTER_D3D9EX_KHR, device);
+    struct opencl shared[2];
+    open_shared(shared, CL_CONTEXT_ADAPTER_D3D9EX_KHR, device);
     for (unsigned i = 0; i < (quick ? 1 : 3); i++) {
         const struct size *s = &sizes[i];
-        bench_surface(d3d9_nv12(device, s->width, s->height), "NV12", s->name, &shared, plain);
-        bench_surface(d3d9_rgba8(device, s->width, s->height), "RGBA8 of 9", s->name, &shared, plain);
+        bench_surface(d3d9_nv12(device, s->width, s->height), "NV12", s->name, shared, plain);
+        bench_surface(d3d9_rgba8(device, s->width, s->height), "RGBA8 of 9", s->name, shared, plain);
     }
 }
 
 int main(int argc, char **argv)
 {
     const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0, alone = argc > 3 && strcmp(argv[1], "alone") == 0;
-    const int words = quick ? 2 : alone ? 4 : 1;
+    by_host = argc > 1 && strcmp(argv[1], "ways") == 0;
+    const int words = quick || by_host ? 2 : alone ? 4 : 1;
     patience_ms = quick ? 700 : patience_ms;
     if (alone) {
         patience_ms = 8000;
@@ -216,7 +242,7 @@ int main(int argc, char **argv)
         only_pattern = argv[3];
     }
     wanted = argc > words ? argv[words] : "";
-    const struct opencl plain = opencl_open(true, 0, NULL);
+    const struct opencl plain = opencl_open(OPENCL_BELOW, 0, NULL);
     bench_direct3d11(&plain, quick);
     bench_direct3d9(&plain, quick);
     step("# done");

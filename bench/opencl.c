@@ -6,14 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Both have the same name, so each is named with its folder. */
-static HMODULE open_library(bool below)
+static void beside_program(char *path)
 {
+    if (GetModuleFileNameA(NULL, path, MAX_PATH))
+        *strrchr(path, '\\') = '\0';
+}
+
+/* A second file is a second library, which reads its settings with the first call. */
+static void copy_library(char *path)
+{
+    char original[MAX_PATH + 16];
+    snprintf(original, sizeof(original), "%s\\OpenCL.dll", path);
+    strcat(path, "\\host");
+    CreateDirectoryA(path, NULL);
+    char copy[MAX_PATH + 16];
+    snprintf(copy, sizeof(copy), "%s\\OpenCL.dll", path);
+    if (!CopyFileA(original, copy, FALSE))
+        fail("%s can't be made (error %lu)", copy, GetLastError());
+}
+
+/* All have the same name, so each is named with its folder. */
+static HMODULE open_library(enum opencl_library from)
+{
+    const bool below = from == OPENCL_BELOW;
     char path[MAX_PATH + 16];
     if (below)
         GetSystemDirectoryA(path, MAX_PATH);
-    else if (GetModuleFileNameA(NULL, path, MAX_PATH))
-        *strrchr(path, '\\') = '\0';
+    else
+        beside_program(path);
+    if (from == OPENCL_BY_HOST)
+        copy_library(path);
     strcat(path, "\\OpenCL.dll");
     HMODULE library = LoadLibraryA(path);
     if (!library)
@@ -31,9 +53,9 @@ static any_function find(HMODULE library, const char *name)
     return (any_function)function;
 }
 
-void opencl_load(cl_icd_dispatch *call, bool below)
+void opencl_load(cl_icd_dispatch *call, enum opencl_library from)
 {
-    HMODULE library = open_library(below);
+    HMODULE library = open_library(from);
 #define LOAD(name) call->name = (cl_api_##name)find(library, #name)
     LOAD(clGetPlatformIDs);
     LOAD(clGetDeviceIDs);
@@ -80,11 +102,13 @@ static void build(struct opencl *cl)
              "this OpenCL can't compile the kernels");
 }
 
-struct opencl opencl_open(bool below, cl_context_properties property, void *value)
+struct opencl opencl_open(enum opencl_library from, cl_context_properties property, void *value)
 {
     struct opencl cl = {0};
     cl_int code;
-    opencl_load(&cl.call, below);
+    opencl_load(&cl.call, from);
+    if (from == OPENCL_BY_HOST)
+        SetEnvironmentVariableA("CLD3D_TRANSPORT", "host");
     check_cl(cl.call.clGetPlatformIDs(1, &cl.platform, NULL), "clGetPlatformIDs", "install an OpenCL driver");
     check_cl(cl.call.clGetDeviceIDs(cl.platform, CL_DEVICE_TYPE_ALL, 1, &cl.device, NULL), "clGetDeviceIDs",
              "this OpenCL driver has no device");
@@ -95,6 +119,8 @@ struct opencl opencl_open(bool below, cl_context_properties property, void *valu
     cl.queue = cl.call.clCreateCommandQueue(cl.context, cl.device, 0, &code);
     check_cl(code, "clCreateCommandQueue", "this OpenCL device is not usable now");
     build(&cl);
+    if (from == OPENCL_BY_HOST)
+        SetEnvironmentVariableA("CLD3D_TRANSPORT", NULL);
     return cl;
 }
 

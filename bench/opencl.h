@@ -1,4 +1,5 @@
-/* OpenCL through one of two libraries: cld3d's OpenCL.dll, or the one below it, of which cld3d knows nothing then. */
+/* OpenCL through one of several libraries: cld3d's OpenCL.dll; the one below it, of which cld3d knows nothing then; or a second
+ * cld3d, a copy of the file with settings of its own. */
 #ifndef BENCH_OPENCL_H
 #define BENCH_OPENCL_H
 
@@ -19,11 +20,16 @@ struct opencl {
 
 typedef void (*any_function)(void);
 
-/* cld3d's functions, or with `below` those of the system's own library. */
-void opencl_load(cl_icd_dispatch *call, bool below);
+enum opencl_library {
+    OPENCL_CLD3D,
+    OPENCL_BELOW,   /* the system's own */
+    OPENCL_BY_HOST, /* cld3d, with objects that go through the host's memory alone */
+};
+
+void opencl_load(cl_icd_dispatch *call, enum opencl_library from);
 /* A context with one more property, or with none for 0; the first device of the first platform. Lives to the end of the
  * program. */
-struct opencl opencl_open(bool below, cl_context_properties property, void *value);
+struct opencl opencl_open(enum opencl_library from, cl_context_properties property, void *value);
 /* A function of an extension. */
 any_function opencl_function(const struct opencl *cl, const char *name);
 cl_kernel opencl_kernel(const struct opencl *cl, const char *name);
