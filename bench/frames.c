@@ -75,7 +75,7 @@ static void expect(const struct bench *b, const struct pattern *pattern, enum wa
 /* A benchmark of what does not work is worth nothing. */
 static void check_way(struct bench *b, enum way way, const struct pattern *pattern)
 {
-    const float drawn = 0.25f + 0.125f * (float)way, written = drawn + 0.0625f;
+    const float drawn = 0.125f + 0.0625f * (float)way, written = drawn + 0.03125f;
     b->surface.ops->draw(&b->surface, drawn);
     run_way(b, way, pattern, written);
     if (pattern->reads)

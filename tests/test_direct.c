@@ -47,7 +47,8 @@ SHARING_CASE(direct, 0)
         cl_has(rig->queue, &all[kind], 1 + (unsigned)kind);
         CHECK_INT(release_one(rig, all[kind].object), CL_SUCCESS);
         if (kind_is_direct(rig, kind)) {
-            CHECK_INT(fake_d3d_calls("CopySubresourceRegion"), copies);
+            /* Of one texel, to have done what Direct3D has put off. */
+            CHECK_INT(fake_d3d_calls("CopySubresourceRegion") - copies, kind != KIND_BUFFER);
             CHECK_INT(fake_d3d_calls("Map"), maps);
         }
         CHECK_INT(writes_through(rig, &all[kind], 30 + (unsigned)kind), kind_is_direct(rig, kind));

@@ -63,6 +63,7 @@ bool d3d1x_store(const struct d3d1x_calls *calls, struct surface *surface);
 /* Those of struct native_ops (d3d1x_native.c). */
 bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, struct native_place *place, char *why,
                 size_t why_size);
+bool d3d1x_settle(const struct d3d1x_calls *calls, const struct surface *surface);
 bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface);
 bool d3d1x_alive(const struct d3d1x_calls *calls, const struct surface *surface);
 bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surface, struct surface *copy);

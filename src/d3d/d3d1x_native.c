@@ -98,6 +98,23 @@ static HRESULT make_texture(const struct d3d1x_calls *calls, void *device, const
     return calls->create_texture2d(device, &d, texture);
 }
 
+/* DXVK keeps a clear of a whole image for the next use of it in a frame, and a flush is none. A copy of a texel is; where it goes
+ * is of no use to anybody. */
+bool d3d1x_settle(const struct d3d1x_calls *calls, const struct surface *surface)
+{
+    struct surface_desc desc = surface->desc;
+    const UINT side = desc.whole_level ? 2 : 1; /* planes have chroma for pairs of texels */
+    const D3D11_BOX part = {0, 0, 0, side, side, 1};
+    void *texture = NULL;
+    desc.width = desc.height = side;
+    desc.depth = 1;
+    if (!d3d1x_check(calls, "CreateTexture (one texel)", make_texture(calls, surface->device, &desc, &texture)))
+        return false;
+    calls->copy(surface->device, texture, 0, 0, surface->resource, surface->desc.subresource, &part);
+    com_release(texture);
+    return true;
+}
+
 bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surface, struct surface *copy)
 {
     const struct surface_desc *desc = &surface->desc;

@@ -78,6 +78,31 @@ static bool find(const struct surface *surface, struct native_place *place, char
     return d3d9_leave() ? found : refuse(why, why_size, "the device is lost");
 }
 
+/* A render target takes the texels of all kinds of surfaces. */
+static bool read_corner(IDirect3DDevice9 *device, const struct surface *surface)
+{
+    static const RECT corner = {0, 0, 1, 1};
+    const D3DFORMAT format = (D3DFORMAT)surface->desc.format->code;
+    IDirect3DSurface9 *target = NULL;
+    if (!d3d_check("IDirect3DDevice9::CreateRenderTarget (one texel)",
+                   IDirect3DDevice9_CreateRenderTarget(device, 1, 1, format, D3DMULTISAMPLE_NONE, 0, FALSE, &target, NULL)))
+        return false;
+    const bool done = d3d_check("IDirect3DDevice9::StretchRect (one texel)",
+                                IDirect3DDevice9_StretchRect(device, surface->resource, &corner, target, &corner, D3DTEXF_NONE));
+    com_release(target);
+    return done;
+}
+
+/* DXVK keeps a clear of a whole surface for its next use, and a flush is none. */
+static bool settle(const struct surface *surface)
+{
+    IDirect3DDevice9 *device = d3d9_enter(surface->resource);
+    if (!device)
+        return false;
+    const bool done = read_corner(device, surface);
+    return d3d9_leave() && done;
+}
+
 static int reached(void *query)
 {
     BOOL done = FALSE;
@@ -131,6 +156,7 @@ static void *make_probe(void *object, uint64_t *image)
 
 const struct native_ops d3d9_native = {
     .find = find,
+    .settle = settle,
     .finish = finish,
     .alive = alive,
     .make_probe = make_probe,

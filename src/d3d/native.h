@@ -19,6 +19,9 @@ struct native_ops {
     /* Whether the surface's contents are in a Vulkan object and nowhere else, and which it is. That may be another one at
      * another time: the implementation moves resources. False: `why`, of `why_size` bytes, says in words why not. */
     bool (*find)(const struct surface *surface, struct native_place *place, char *why, size_t why_size);
+    /* Queues a read of an image surface, so that its memory will have all that Direct3D was told before: an implementation puts
+     * clears and resolves off until somebody looks, beyond a flush. Comes before `finish`. */
+    bool (*settle)(const struct surface *surface);
     /* Submits all that Direct3D has queued so far on the surface's device, and waits until it is done. False if Direct3D
      * fails at it, the device being lost for example. */
     bool (*finish)(const struct surface *surface);

@@ -161,13 +161,17 @@ static bool for_devices(const struct handover *handover, bool (*act)(const struc
     return all;
 }
 
-static bool copies_from(const struct handover *handover)
+/* Direct3D's part that comes before the wait: the copies, and what it has put off. */
+static bool queue_all(const struct handover *handover)
 {
+    const struct native_ops *native = handover->api->native;
     bool done = true;
     for (cl_uint i = 0; i < handover->count && done; i++) {
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
         if (o->copy.resource)
-            done = handover->api->native->copy_from(&o->base.surface, &o->copy);
+            done = native->copy_from(&o->base.surface, &o->copy);
+        else if (o->at.native.image)
+            done = native->settle(&o->base.surface);
     }
     return done;
 }
@@ -187,7 +191,7 @@ static bool stayed(const struct vulkan_object *o)
 
 static bool d3d_give(const struct handover *handover)
 {
-    if (!copies_from(handover) || !for_devices(handover, handover->api->native->finish))
+    if (!queue_all(handover) || !for_devices(handover, handover->api->native->finish))
         return false;
     for (cl_uint i = 0; i < handover->count; i++)
         if (!stayed(vulkan_object(handover->transfers[i])))
