@@ -298,16 +298,14 @@ cl_uint command_sort_written(struct command *c)
     return moving;
 }
 
-/* PoCL ends the process if a command fails at the moment at which another one that it waits for ends. A barrier that nothing
- * holds ends at once: it is through when no reference to its event but ours is left. */
-static void let_barrier_end(cl_event barrier)
+/* A command is through when no reference to its event but ours is left. */
+void command_let_end(cl_event event, cl_uint ours)
 {
     enum { MILLISECONDS = 3 };
     cl_uint refs = 0;
     for (int i = 0; i < MILLISECONDS; i++) {
-        if (event_status(barrier) <= CL_COMPLETE &&
-            below()->clGetEventInfo(barrier, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) == CL_SUCCESS &&
-            refs == 1)
+        if (event_status(event) <= CL_COMPLETE &&
+            below()->clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) == CL_SUCCESS && refs <= ours)
             return;
         sleep_shortly();
     }
@@ -323,7 +321,7 @@ cl_int command_barrier(const struct command *c)
     if (status != CL_SUCCESS)
         return status;
     if (context_has(c->queue->context, QUIRK_POCL_ENDS) && holds_possible())
-        let_barrier_end(passed);
+        command_let_end(passed, 1); /* nothing holds it */
     event_put(passed);
     return CL_SUCCESS;
 }

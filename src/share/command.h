@@ -73,6 +73,10 @@ cl_uint command_sort_written(struct command *command);
 /* Makes what follows in an out-of-order queue come after all that is in it. */
 cl_int command_barrier(const struct command *command);
 
+/* PoCL ends the process if a command fails at the moment at which another one ends that it waits for (QUIRK_POCL_ENDS). Gives that
+ * other one a few milliseconds to be through; `ours` are the references to its event that are cld3d's. */
+void command_let_end(cl_event event, cl_uint ours);
+
 /* ---- deferred commands (deferred.c) ---- */
 
 struct deferred;

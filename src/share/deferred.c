@@ -393,6 +393,21 @@ static void fail_later(const struct deferred *d)
     os_unlock(&registry_lock);
 }
 
+/* Behind a gate that fails comes a command that waits for the marker, too, in an in-order queue. What still holds the marker does not
+ * end it at this moment. */
+static void let_marker_end(const struct deferred *d)
+{
+    const struct queue_record *queue = d->command.queue;
+    if (d->done || !d->gate || !d->before.count || queue_out_of_order(queue) || !context_has(queue->context, QUIRK_POCL_ENDS))
+        return;
+    os_lock(&registry_lock);
+    const bool held = hold_active_locked(d->behind);
+    os_unlock(&registry_lock);
+    cl_event marker = d->before.events[0];
+    if (!held || event_status(marker) <= CL_COMPLETE)
+        command_let_end(marker, 1 + (d->behind != NULL) + queue_profiles(queue));
+}
+
 /* Its gate opens for all that wait for it, and with that it leaves the list. */
 static void finish(struct deferred *d)
 {
@@ -405,6 +420,7 @@ static void finish(struct deferred *d)
     d->over = true;
     os_unlock(&registry_lock);
     if (d->gate) {
+        let_marker_end(d);
         gate_open(d->command.call, d->gate, d->done);
         holds_over(d->gate, !d->done);
     }
