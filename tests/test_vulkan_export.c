@@ -242,7 +242,7 @@ static void both_ways(struct vulkan_rig *rig, struct vulkan_rig *other, const Vk
         move_beside(rig, image.image, &buffer, &list[i].subresource, &list[i], list[i].sent, true, 0);
         if (!open_beside(other, image.image, &list[i]))
             return;
-        moves[i] = (struct vulkan_move){list[i].name, VK_IMAGE_LAYOUT_GENERAL, 0};
+        moves[i] = (struct vulkan_move){list[i].name, VK_IMAGE_LAYOUT_GENERAL, VULKAN_ANY_FAMILY};
     }
     side_done(side.move(moves, count, 0, side_why));
     for (unsigned i = 0; i < count; i++) {

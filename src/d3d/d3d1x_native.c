@@ -61,7 +61,7 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
     }
     if (of_swap_chain(surface->resource))
         return refuse(why, why_size, "the texture is a buffer of a swap chain");
-    place->image = dxvk_image(surface->resource);
+    place->image = dxvk_image(surface->resource, &place->layout);
     place->level = desc->subresource % facts.levels;
     place->layer = desc->subresource / facts.levels;
     return place->image || refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
@@ -146,10 +146,11 @@ void *d3d1x_make_probe(const struct d3d1x_calls *calls, void *device, uint64_t *
                                        .Format = DXGI_FORMAT_R8G8B8A8_UNORM, .SampleDesc = {1, 0},
                                        .BindFlags = D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET};
     void *texture = NULL;
+    uint32_t layout;
     *image = 0;
     if (FAILED(calls->create_texture2d(device, &desc, &texture)))
         return NULL;
-    *image = dxvk_image(texture);
+    *image = dxvk_image(texture, &layout);
     if (*image)
         return texture;
     com_release(texture);

@@ -66,7 +66,7 @@ static bool find_image(const struct surface *surface, struct native_place *place
         return refuse(why, why_size, "the surface is a buffer of a swap chain");
     if (!place_in_image(surface->resource, &place->level))
         return refuse(why, why_size, "the surface is no level of a plain texture");
-    place->image = dxvk_image(surface->resource);
+    place->image = dxvk_image(surface->resource, &place->layout);
     return place->image || refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
 }
 
@@ -140,6 +140,7 @@ static void *make_probe(void *object, uint64_t *image)
 {
     IDirect3DDevice9 *device = com_query(object, &IID_IDirect3DDevice9);
     IDirect3DTexture9 *texture = NULL;
+    uint32_t layout;
     *image = 0;
     if (!device)
         return NULL;
@@ -147,7 +148,7 @@ static void *make_probe(void *object, uint64_t *image)
                                               &texture, NULL)))
         texture = NULL;
     com_release(device);
-    *image = texture ? dxvk_image(texture) : 0;
+    *image = texture ? dxvk_image(texture, &layout) : 0;
     if (*image)
         return texture;
     com_release(texture);

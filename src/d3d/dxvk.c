@@ -48,36 +48,36 @@ static const void *functions_of(void *object)
 
 /* ---- what is asked ---- */
 
-static uint64_t image_of_surface(void *surface)
+static uint64_t image_of_surface(void *surface, int32_t *layout)
 {
     const struct surface_functions *functions = functions_of(surface);
     uint64_t image = 0;
-    int32_t layout = 0;
-    const HRESULT result = functions->get_vulkan_image_info(surface, &image, &layout, NULL);
+    const HRESULT result = functions->get_vulkan_image_info(surface, &image, layout, NULL);
     return SUCCEEDED(result) ? image : 0;
 }
 
-static uint64_t image_of_texture9(void *texture)
+static uint64_t image_of_texture9(void *texture, int32_t *layout)
 {
     const struct texture9_functions *functions = functions_of(texture);
     uint64_t image = 0;
-    int32_t layout = 0;
-    const HRESULT result = functions->get_vulkan_image_info(texture, &image, &layout, NULL);
+    const HRESULT result = functions->get_vulkan_image_info(texture, &image, layout, NULL);
     return SUCCEEDED(result) ? image : 0;
 }
 
-uint64_t dxvk_image(void *resource)
+uint64_t dxvk_image(void *resource, uint32_t *layout)
 {
     uint64_t image = 0;
+    int32_t told = 0;
     void *surface = com_query(resource, &surface_interface), *texture = NULL;
     if (surface)
-        image = image_of_surface(surface);
+        image = image_of_surface(surface, &told);
     else
         texture = com_query(resource, &texture9_interface);
     if (texture)
-        image = image_of_texture9(texture);
+        image = image_of_texture9(texture, &told);
     com_release(surface);
     com_release(texture);
+    *layout = (uint32_t)told;
     return image;
 }
 

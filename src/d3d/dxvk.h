@@ -7,8 +7,8 @@
 
 /* The VkImage of a texture of Direct3D 10 or 11 (IDXGIVkInteropSurface), or of a surface or texture of Direct3D 9
  * (ID3D9VkInteropTexture). DXVK 2.6 has no image for resources that only the CPU maps, and must not be asked for theirs.
- * 0 if it is none of DXVK's. */
-uint64_t dxvk_image(void *resource);
+ * 0 if it is none of DXVK's. `layout` is the VkImageLayout that it has while DXVK does nothing with it. */
+uint64_t dxvk_image(void *resource, uint32_t *layout);
 
 /* The device address of a buffer of Direct3D 10 or 11 (ID3D11VkExtDevice1), from which on it stays in its place. 0: DXVK does not tell;
  * it does so where the Vulkan driver is NVIDIA's. */

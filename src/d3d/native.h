@@ -13,6 +13,7 @@ struct native_place {
     uint64_t image;   /* the handle of a VkImage; 0: it is a buffer */
     uint64_t address; /* a buffer's device address */
     uint32_t level, layer;
+    uint32_t layout; /* the VkImageLayout that the image is in while Direct3D does nothing with it */
 };
 
 struct native_ops {

@@ -14,6 +14,7 @@
 enum {
     VULKAN_SIDE_VERSION = 2,
     VULKAN_WHY = 160, /* bytes for a reason in words */
+    VULKAN_ANY_FAMILY = 0x7fffffff,
 };
 
 /* The memory in which a resource lies. */
@@ -46,7 +47,7 @@ struct vulkan_place {
 struct vulkan_move {
     uint64_t copy;   /* its name */
     uint32_t layout; /* the VkImageLayout that Direct3D has the image in */
-    uint32_t family; /* of the queue that Direct3D submits to */
+    uint32_t family; /* of the queue that Direct3D submits to; VULKAN_ANY_FAMILY: of the first one that draws */
 };
 
 /* The functions. Each gives 1, or 0 and why not in words: VULKAN_WHY bytes at `why`, which may be NULL. Garbage for a name or a

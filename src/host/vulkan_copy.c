@@ -216,7 +216,7 @@ static void record(const struct vulkan_device *device, const struct vulkan_copy_
     const VkAccessFlags access = back ? VK_ACCESS_TRANSFER_WRITE_BIT : VK_ACCESS_TRANSFER_READ_BIT;
     const VkImageLayout during = back ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     const VkImageLayout layout = (VkImageLayout)move->layout, general = VK_IMAGE_LAYOUT_GENERAL;
-    const uint32_t ignored = VK_QUEUE_FAMILY_IGNORED, outside = VK_QUEUE_FAMILY_EXTERNAL, family = move->family;
+    const uint32_t ignored = VK_QUEUE_FAMILY_IGNORED, outside = VK_QUEUE_FAMILY_EXTERNAL, family = device->copier.family;
     const uint32_t level = copy->subresource.mipLevel, layer = copy->subresource.baseArrayLayer;
     const VkImageSubresourceLayers whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     const VkImageCopy region = {back ? whole : copy->subresource, {0, 0, 0}, back ? copy->subresource : whole, {0, 0, 0}, copy->extent};
@@ -263,13 +263,14 @@ static const struct vulkan_copy_record *find(uint64_t name)
     return copy;
 }
 
-static VkQueue find_queue(struct vulkan_device *device, uint32_t family)
+/* The handle is VK_NULL_HANDLE if there is none. */
+static struct vulkan_queue find_queue(struct vulkan_device *device, uint32_t family)
 {
-    VkQueue found = VK_NULL_HANDLE;
+    struct vulkan_queue found = {0};
     os_lock(&vulkan_lock);
-    for (unsigned i = 0; i < device->queue_count && !found; i++)
-        if (device->queues[i].family == family)
-            found = device->queues[i].handle;
+    for (unsigned i = 0; i < device->queue_count && !found.handle; i++)
+        if (family == VULKAN_ANY_FAMILY ? device->queues[i].draws : device->queues[i].family == family)
+            found = device->queues[i];
     os_unlock(&vulkan_lock);
     return found;
 }
@@ -294,20 +295,20 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
     if (!first)
         return vulkan_refuse(why, "no such copy");
     struct vulkan_device *device = first->record.device;
-    const VkQueue queue = find_queue(device, moves[0].family);
-    if (!queue)
+    const struct vulkan_queue queue = find_queue(device, moves[0].family);
+    if (!queue.handle)
         return vulkan_refuse(why, "the program has no queue of family %u", moves[0].family);
     for (uint64_t i = 0; i < count; i++)
         if (!fits_first(&moves[i], &moves[0], device, why))
             return 0;
     VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
     os_lock(&device->copy_lock);
-    if (open_copier(device, moves[0].family))
+    if (open_copier(device, queue.family))
         result = device->calls.begin(device->copier.commands, &once);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
         record(device, find(moves[i].copy), &moves[i], back != 0);
     if (result == VK_SUCCESS)
-        result = run(device, queue);
+        result = run(device, queue.handle);
     os_unlock(&device->copy_lock);
     return result == VK_SUCCESS ? 1 : vulkan_refuse(why, "the copy on the GPU failed: VkResult %d", (int)result);
 }

@@ -26,12 +26,13 @@ static void load(struct vulkan_instance *instance, const VkApplicationInfo *appl
     LOAD(extensions, PFN_vkEnumerateDeviceExtensionProperties, "vkEnumerateDeviceExtensionProperties");
     LOAD(properties, PFN_vkGetPhysicalDeviceProperties2, "vkGetPhysicalDeviceProperties2");
     LOAD(memory_properties, PFN_vkGetPhysicalDeviceMemoryProperties, "vkGetPhysicalDeviceMemoryProperties");
+    LOAD(queue_families, PFN_vkGetPhysicalDeviceQueueFamilyProperties, "vkGetPhysicalDeviceQueueFamilyProperties");
     LOAD(format_properties, PFN_vkGetPhysicalDeviceFormatProperties, "vkGetPhysicalDeviceFormatProperties");
     LOAD(image_properties, PFN_vkGetPhysicalDeviceImageFormatProperties2, "vkGetPhysicalDeviceImageFormatProperties2");
     LOAD(buffer_properties, PFN_vkGetPhysicalDeviceExternalBufferProperties, "vkGetPhysicalDeviceExternalBufferProperties");
 #undef LOAD
     instance->usable = application && application->apiVersion >= VK_API_VERSION_1_1 && instance->extensions &&
-                       instance->properties && instance->memory_properties && instance->format_properties &&
+                       instance->properties && instance->memory_properties && instance->queue_families && instance->format_properties &&
                        instance->image_properties && instance->buffer_properties;
 }
 

@@ -35,6 +35,7 @@ struct vulkan_instance {
     PFN_vkEnumerateDeviceExtensionProperties extensions;
     PFN_vkGetPhysicalDeviceProperties2 properties;
     PFN_vkGetPhysicalDeviceMemoryProperties memory_properties;
+    PFN_vkGetPhysicalDeviceQueueFamilyProperties queue_families;
     PFN_vkGetPhysicalDeviceFormatProperties format_properties;
     PFN_vkGetPhysicalDeviceImageFormatProperties2 image_properties;
     PFN_vkGetPhysicalDeviceExternalBufferProperties buffer_properties;
@@ -118,6 +119,7 @@ enum { VULKAN_ANSWERS = 64 };
 struct vulkan_queue {
     VkQueue handle;
     uint32_t family;
+    bool draws;
 };
 
 enum { VULKAN_QUEUES = 32 };

@@ -15,14 +15,23 @@ static VkResult leave(struct vulkan_device *device, VkResult result)
     return result;
 }
 
+static bool draws(const struct vulkan_device *device, uint32_t family)
+{
+    VkQueueFamilyProperties list[VULKAN_QUEUES];
+    uint32_t count = VULKAN_QUEUES;
+    device->instance->queue_families(device->physical, &count, list);
+    return family < count && (list[family].queueFlags & VK_QUEUE_GRAPHICS_BIT);
+}
+
 static void note(struct vulkan_device *device, VkQueue handle, uint32_t family)
 {
+    const bool drawing = draws(device, family);
     os_lock(&vulkan_lock);
     bool known = !handle;
     for (unsigned i = 0; i < device->queue_count && !known; i++)
         known = device->queues[i].handle == handle;
     if (!known && device->queue_count < VULKAN_QUEUES)
-        device->queues[device->queue_count++] = (struct vulkan_queue){handle, family};
+        device->queues[device->queue_count++] = (struct vulkan_queue){handle, family, drawing};
     os_unlock(&vulkan_lock);
 }
 

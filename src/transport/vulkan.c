@@ -39,6 +39,7 @@ static void destroy(struct transfer *transfer)
         tier_formats()->clReleaseMemObject(o->whole);
     if (o->held)
         o->side->give_back(o->at.image.memory.memory);
+    vulkan_drop_beside(o);
     drop_copy(o);
     vulkan_outliving_free(o->outliving);
     free(o);
@@ -66,6 +67,8 @@ static cl_int share(struct vulkan_object *o, const struct transfer_request *requ
 
 static const char *way_of(const struct vulkan_object *o)
 {
+    if (o->beside)
+        return "a copy on the GPU by Vulkan, imported";
     if (o->copy.resource)
         return o->imported ? "a copy on the GPU, imported" : "a copy by Direct3D, in mapped memory";
     return o->imported ? "direct, imported" : "direct, in mapped memory";
@@ -75,16 +78,20 @@ static const char *way_of(const struct vulkan_object *o)
 static cl_int share_either(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
     const struct native_ops *native = request->surface.api->native;
-    char direct[VULKAN_WHY] = "", beside[VULKAN_WHY] = "";
+    char direct[VULKAN_WHY] = "", beside[VULKAN_WHY] = "", by_vulkan[VULKAN_WHY] = "";
     cl_int status = share(o, request, direct);
+    const bool image = o->at.native.image != 0;
     if (status == CL_SUCCESS)
         return status;
-    if (o->at.native.image && native->make_copy && native->make_copy(&o->base.surface, &o->copy)) {
+    if (image && native->make_copy && native->make_copy(&o->base.surface, &o->copy)) {
         status = share(o, request, beside);
         if (status != CL_SUCCESS)
             drop_copy(o);
     }
-    snprintf(why, TRANSPORT_WHY, "%.127s%s%.100s", direct, beside[0] ? "; a copy beside it: " : "", beside);
+    if (status != CL_SUCCESS && image)
+        status = vulkan_import_beside(o, request, by_vulkan);
+    snprintf(why, TRANSPORT_WHY, "%.96s%s%.60s%s%.60s", direct, beside[0] ? "; a copy beside it: " : "", beside,
+             by_vulkan[0] ? "; by Vulkan: " : "", by_vulkan);
     return status;
 }
 
@@ -180,8 +187,9 @@ static bool queue_all(const struct handover *handover)
 static bool stayed(const struct vulkan_object *o)
 {
     struct vulkan_location now;
+    const struct vulkan_location *then = o->beside ? &o->source : &o->at;
     char why[VULKAN_WHY] = "it lies elsewhere now";
-    if (vulkan_locate(o->side, vulkan_shared(o), &now, why) && vulkan_same_place(&o->at, &now))
+    if (vulkan_locate(o->side, vulkan_shared(o), &now, why) && vulkan_same_place(then, &now))
         return true;
     log_write(LOG_ERROR,
               "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can't be acquired any more; make "
@@ -196,7 +204,7 @@ static bool d3d_give(const struct handover *handover)
     for (cl_uint i = 0; i < handover->count; i++)
         if (!stayed(vulkan_object(handover->transfers[i])))
             return false;
-    return true;
+    return vulkan_move_beside(handover, false);
 }
 
 /* What OpenCL has written is there. */
@@ -208,6 +216,7 @@ static bool d3d_take(const struct handover *handover)
         if (o->copy.resource)
             all = handover->api->native->copy_back(&o->base.surface, &o->copy) && all;
     }
+    all = vulkan_move_beside(handover, true) && all;
     return for_devices(handover, handover->api->native->alive) && all;
 }
 

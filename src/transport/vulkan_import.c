@@ -135,7 +135,7 @@ static bool is_importable(const struct vulkan_object *o, char *why)
         reason = "the resource is larger than its memory";
     else if (desc->kind == SURFACE_BUFFER)
         reason = memory->offset % o->context->alignment ? "the buffer begins where the OpenCL device allows none" : NULL;
-    else if (desc->format->planes > 1)
+    else if (desc->format->planes > 1 && !o->beside)
         reason = "a plane can't be imported";
     else if (image->tiling != TILING_OPTIMAL)
         reason = "the image is linear";

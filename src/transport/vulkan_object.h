@@ -37,6 +37,8 @@ struct vulkan_object {
     struct surface copy; /* what is shared in place of the surface; `resource` owned, NULL: the surface itself is */
     struct vulkan_location at; /* of what is shared, as it was when it was */
     cl_mem_flags flags;  /* as asked for */
+    uint64_t beside; /* the Vulkan side's copy of a plane, level or slice, which is what `at` says then; 0: none */
+    struct vulkan_location source; /* of what has such a copy */
     bool imported;       /* else over mapped memory */
     bool held;           /* the memory, by the Vulkan side */
     cl_mem whole;        /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
@@ -77,6 +79,14 @@ cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command
                        const cl_event *wait, struct event_list *done);
 /* A code of OpenCL for one of a driver, which may be none. */
 cl_int vulkan_status(cl_int status);
+
+/* ---- vulkan_beside.c: by copies that the Vulkan side makes ---- */
+
+/* Has a copy made, and imports it. Nothing is left behind if that fails. */
+cl_int vulkan_import_beside(struct vulkan_object *object, const struct transfer_request *request, char *why);
+/* Copies over, or back, what of the list has such copies, and waits. */
+bool vulkan_move_beside(const struct handover *handover, bool back);
+void vulkan_drop_beside(struct vulkan_object *object);
 
 /* ---- vulkan_mapped.c: over memory that the host sees ---- */
 

@@ -215,6 +215,9 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_NO_FUNCTIONS,   /* or has no functions for external memory */
     FAKE_VULKAN_ACQUIRE_FAILS,  /* the command that acquires, or releases, fails with the number given */
     FAKE_VULKAN_RELEASE_FAILS,
+    FAKE_VULKAN_NO_COPY,        /* the Vulkan side makes no copy of a plane, level or slice, */
+    FAKE_VULKAN_OVER_FAILS,     /* or fails in copying over, */
+    FAKE_VULKAN_BACK_FAILS,     /* or back */
 };
 void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number);
 
@@ -225,6 +228,8 @@ void fake_d3d_vulkan_move(void);
  * often than released. */
 unsigned fake_d3d_vulkan_held(void), fake_d3d_vulkan_files(void), fake_d3d_vulkan_imported(void);
 unsigned fake_d3d_vulkan_acquired(void);
+/* Copies that the Vulkan side has. */
+unsigned fake_d3d_vulkan_copies(void);
 
 /* What the library and the layer of tests/vulkan look up in the program. */
 struct fake_vulkan {

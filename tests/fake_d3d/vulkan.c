@@ -19,7 +19,7 @@ static struct fake_store *files[FILES]; /* by file descriptor; one reference eac
 static enum fake_d3d_vulkan chosen;
 static enum fake_d3d_vulkan_fault the_fault;
 static int fault_number;
-static unsigned held, open_files, imported;
+static unsigned held, open_files, imported, copies_made;
 static int acquired;
 
 /* ---- knobs ---- */
@@ -446,23 +446,139 @@ static uint64_t give_back(uint64_t memory)
     return 1;
 }
 
-static uint64_t make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
+/* ---- copies of planes, levels and layers ---- */
+
+struct copy {
+    struct fake_store *source, *store; /* one reference each */
+    unsigned subresource, plane;
+    struct copy *next;
+};
+
+static struct copy *copies; /* guarded by the lock; a copy's name is that of its store, unshifted */
+
+static const struct fake_format *plane_format(const struct fake_format *format, unsigned plane)
+{
+    switch (vulkan_format(format)) {
+    case 1000156003:
+        return fake_format_dxgi(plane ? DXGI_FORMAT_R8G8_UNORM : DXGI_FORMAT_R8_UNORM);
+    case 1000156013:
+    case 1000156030:
+        return fake_format_dxgi(plane ? DXGI_FORMAT_R16G16_UNORM : DXGI_FORMAT_R16_UNORM);
+    default:
+        return format;
+    }
+}
+
+static uint64_t make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *name,
                           struct vulkan_image *made, char *why)
 {
-    (void)image, (void)aspect, (void)level, (void)layer, (void)copy, (void)made;
-    return refuse(why, "this Vulkan makes no copies");
+    struct fake_store *source = has(FAKE_VULKAN_NO_COPY) || way() != FAKE_D3D_VULKAN_EXPORT ? NULL : find(image);
+    struct copy *copy = source ? calloc(1, sizeof *copy) : NULL;
+    const struct fake_subresource *sub;
+    unsigned shift_by;
+
+    if (!copy) {
+        fake_store_release(source);
+        return refuse(why, "this Vulkan makes no copy");
+    }
+    copy->source = source;
+    copy->plane = aspect == 0x20;
+    copy->subresource = (unsigned)(level + layer * source->desc.mips);
+    sub = &source->subresources[copy->subresource];
+    shift_by = copy->plane ? 1 : 0;
+    copy->store = fake_store_create(&(struct fake_desc){.kind = source->desc.kind == FAKE_SURFACE9 ? FAKE_TEXTURE2D : source->desc.kind,
+                                                        .format = plane_format(source->desc.format, copy->plane),
+                                                        .width = sub->width >> shift_by,
+                                                        .height = sub->height >> shift_by,
+                                                        .depth = sub->depth,
+                                                        .mips = 1,
+                                                        .layers = 1,
+                                                        .samples = 1},
+                                    NULL);
+    *name = name_of(copy->store);
+    find_image(*name, made, why);
+    pthread_mutex_lock(&lock);
+    *name = copy->store->image;
+    copy->next = copies;
+    copies = copy;
+    copies_made++;
+    pthread_mutex_unlock(&lock);
+    return 1;
 }
 
-static uint64_t move_copies(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+/* With the lock held. */
+static struct copy **find_copy(uint64_t name)
 {
-    (void)moves, (void)count, (void)back;
-    return refuse(why, "this Vulkan makes no copies");
+    struct copy **place = &copies;
+
+    while (*place && (*place)->store->image != name)
+        place = &(*place)->next;
+    return place;
 }
 
-static uint64_t drop_copy(uint64_t copy)
+static void move_rows(const struct copy *copy, bool back)
 {
-    (void)copy;
-    return 0;
+    const struct fake_subresource *sub = &copy->source->subresources[copy->subresource];
+    const struct fake_subresource *own = &copy->store->subresources[0];
+    const size_t row = fake_format_row_bytes(copy->store->desc.format, own->width);
+    unsigned y, z;
+
+    for (z = 0; z < own->depth; z++) {
+        for (y = 0; y < own->height; y++) {
+            unsigned char *there = sub->view.base + z * sub->view.slice + y * sub->view.pitch
+                                   + (copy->plane ? sub->view.pitch * sub->height : 0);
+            unsigned char *here = own->view.base + z * own->view.slice + y * own->view.pitch;
+
+            memcpy(back ? there : here, back ? here : there, row);
+        }
+    }
+}
+
+static uint64_t move_copies(const struct vulkan_move *moves, uint64_t number, uint64_t back, char *why)
+{
+    bool good = !has(back ? FAKE_VULKAN_BACK_FAILS : FAKE_VULKAN_OVER_FAILS);
+    uint64_t i;
+
+    pthread_mutex_lock(&lock);
+    for (i = 0; i < number && good; i++) {
+        struct copy *copy = *find_copy(moves[i].copy);
+
+        if (!copy || moves[i].layout != 1 || moves[i].family != VULKAN_ANY_FAMILY) {
+            fake_violation("move: of no copy, or with another layout or family");
+            good = false;
+        } else {
+            move_rows(copy, back != 0);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return good ? 1 : refuse(why, "the copy on the GPU failed");
+}
+
+static uint64_t drop_copy(uint64_t name)
+{
+    struct copy *copy, **place;
+
+    pthread_mutex_lock(&lock);
+    place = find_copy(name);
+    copy = *place;
+    if (copy) {
+        *place = copy->next;
+        copies_made--;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!copy) {
+        fake_violation("drop_copy: of no copy");
+        return 0;
+    }
+    fake_store_release(copy->store);
+    fake_store_release(copy->source);
+    free(copy);
+    return 1;
+}
+
+unsigned fake_d3d_vulkan_copies(void)
+{
+    return read_count(&copies_made);
 }
 
 static const struct vulkan_side *side(void)

@@ -1,0 +1,126 @@
+/* Planes over a Vulkan that is played (suite native-export): OpenCL imports no plane and Direct3D copies none, so the Vulkan side
+ * has a copy of it on the GPU. Which way they go, what comes over and back, and what goes wrong on the way. */
+#include "sharing.h"
+
+enum { WIDTH = 64, HEIGHT = 32, LUMA = WIDTH * HEIGHT, FRAME = LUMA * 3 / 2 };
+
+static const struct rig_desc nv12 = {.format = DXGI_FORMAT_NV12, .width = WIDTH, .height = HEIGHT};
+
+/* A frame of Direct3D's. */
+static void *make_frame(const struct rig *rig, unsigned char *bytes, unsigned seed)
+{
+    const struct rig_desc staging_desc = {.format = DXGI_FORMAT_NV12, .width = WIDTH, .height = HEIGHT, .usage = RIG_STAGING};
+    void *texture = rig_make(rig, rig->device, &nv12, NULL), *staging = rig_make(rig, rig->device, &staging_desc, NULL);
+    rig_pattern(bytes, FRAME, seed);
+    if (CHECK(texture != NULL) && CHECK(staging != NULL)) {
+        rig_write(rig, staging, &staging_desc, 0, bytes);
+        rig_copy(rig, texture, staging, 0);
+    }
+    rig_release(staging);
+    return texture;
+}
+
+static cl_mem make_luma(const struct rig *rig, void *texture)
+{
+    cl_int status = 1;
+    cl_mem object = rig->create_2d(rig->context, CL_MEM_READ_WRITE, texture, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return object;
+}
+
+static bool luma_is(const struct rig *rig, cl_mem object, const unsigned char *expected)
+{
+    const size_t origin[3] = {0}, region[3] = {WIDTH, HEIGHT, 1};
+    unsigned char bytes[LUMA] = {0};
+    CHECK_INT(clEnqueueReadImage(rig->queue, object, CL_TRUE, origin, region, 0, 0, bytes, 0, NULL, NULL), CL_SUCCESS);
+    return CHECK_MEM(bytes, expected, LUMA);
+}
+
+static void write_luma(const struct rig *rig, cl_mem object, const unsigned char *bytes)
+{
+    const size_t origin[3] = {0}, region[3] = {WIDTH, HEIGHT, 1};
+    CHECK_INT(clEnqueueWriteImage(rig->queue, object, CL_TRUE, origin, region, 0, 0, bytes, 0, NULL, NULL), CL_SUCCESS);
+}
+
+/* `copies`: how many the Vulkan side has for it. */
+static void frame_both_ways(const struct rig *rig, unsigned copies)
+{
+    unsigned char frame[FRAME], there[FRAME];
+    void *texture = make_frame(rig, frame, 1);
+    if (!texture)
+        return;
+    cl_mem object = make_luma(rig, texture);
+    CHECK_INT(fake_d3d_vulkan_copies(), copies);
+    for (unsigned turn = 0; turn < 3; turn++) {
+        CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+        luma_is(rig, object, frame);
+        rig_pattern(frame, LUMA, 20 + turn);
+        write_luma(rig, object, frame);
+        CHECK_INT(release_one(rig, object), CL_SUCCESS);
+        rig_read(rig, texture, &nv12, 0, there);
+        CHECK_MEM(there, frame, FRAME); /* the other plane too */
+    }
+    CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+    rig_release(texture);
+    CHECK_INT(fake_d3d_vulkan_copies(), 0);
+}
+
+static bool skipped(void)
+{
+    if (!over_transport("export"))
+        SKIP("the host sees the planes in their place");
+    return !over_transport("export");
+}
+
+SHARING_CASE(both_ways, 0)
+{
+    if (!skipped())
+        frame_both_ways(rig, 1);
+}
+
+SHARING_CASE(no_copy, 0)
+{
+    if (skipped())
+        return;
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_COPY, 0);
+    frame_both_ways(rig, 0);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_IMPORT_FAILS, 999);
+    frame_both_ways(rig, 0);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    frame_both_ways(rig, 1);
+}
+
+/* What fails fails once, and the next acquire and release work. */
+SHARING_CASE(copies_fail, 0)
+{
+    unsigned char frame[FRAME], there[FRAME];
+    void *texture = skipped() ? NULL : make_frame(rig, frame, 3);
+    if (!texture)
+        return;
+    cl_mem object = make_luma(rig, texture);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_OVER_FAILS, 0);
+    CHECK_INT(acquire_one(rig, object), CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+    luma_is(rig, object, frame);
+    write_luma(rig, object, frame + 1);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_BACK_FAILS, 0);
+    CHECK_INT(release_one(rig, object), CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    rig_read(rig, texture, &nv12, 0, there);
+    CHECK_MEM(there, frame, FRAME);
+    CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+    luma_is(rig, object, frame);
+    CHECK_INT(release_one(rig, object), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+    rig_release(texture);
+    CHECK_INT(fake_d3d_vulkan_copies(), 0);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("beside: a plane comes over and goes back", both_ways),
+    SHARING_TESTS("beside: no copy, and no import of it", no_copy),
+    SHARING_TESTS("beside: copies fail", copies_fail),
+};
+
+TAP_MAIN(tests)
