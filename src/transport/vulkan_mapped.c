@@ -42,6 +42,21 @@ static cl_mem make_image(const struct vulkan_object *o, const struct transfer_re
                              (void *)(uintptr_t)(o->at.image.memory.mapped + place->offset), status);
 }
 
+/* Through the host one plane is brought back with all others, as they were a moment before: what OpenCL writes to another one in its
+ * place would be lost. So none is shared so unless all can be. */
+static bool planes_too(cl_context context, const struct surface_desc *desc, char *why)
+{
+    const struct format_row *planes = desc->format - desc->format->plane; /* they stand side by side in the tables */
+    for (unsigned i = 0; i < desc->format->planes; i++) {
+        const struct converter *converter = NULL;
+        enum image_storage storage = STORED_AS_DECLARED;
+        const cl_int status = image_storage_of(context, &planes[i].cl, CL_MEM_OBJECT_IMAGE2D, &storage, &converter);
+        if (status != CL_SUCCESS || storage != STORED_AS_DECLARED)
+            return refuse(why, "another plane of the image goes through the host, which writes all of them");
+    }
+    return true;
+}
+
 static bool computes_here(cl_context context, char *why)
 {
     if (callback_runs_here())
@@ -59,6 +74,8 @@ cl_int vulkan_over_mapped(struct vulkan_object *o, const struct transfer_request
         refuse(why, "the host does not see the memory");
         return CL_INVALID_OPERATION;
     }
+    if (request->surface.desc.format->planes > 1 && !planes_too(request->context, &request->surface.desc, why))
+        return CL_INVALID_OPERATION;
     if (!o->side->find_place(o->at.native.image, vulkan_aspect(&request->surface.desc), o->at.native.level,
                              o->at.native.layer, &place, why) ||
         !computes_here(request->context, why))
