@@ -50,7 +50,10 @@ static void draw(struct surface *surface, float value)
     } else {
         check_d3d(ID3D11Device_CreateRenderTargetView((ID3D11Device *)surface->device, surface->resource, NULL, &view),
                   "CreateRenderTargetView", "this format can't be drawn to");
+        /* DXVK puts a clear off until the texture is used: here, so that no way has to pay for it. */
+        const D3D11_BOX box = {0, 0, 0, 1, 1, 1};
         ID3D11DeviceContext_ClearRenderTargetView(context, view, color);
+        ID3D11DeviceContext_CopySubresourceRegion(context, surface->pixel, 0, 0, 0, 0, surface->resource, 0, &box);
         ID3D11RenderTargetView_Release(view);
     }
     wait(surface);

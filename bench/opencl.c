@@ -21,7 +21,7 @@ static void copy_library(char *path)
     CreateDirectoryA(path, NULL);
     char copy[MAX_PATH + 16];
     snprintf(copy, sizeof(copy), "%s\\OpenCL.dll", path);
-    if (!CopyFileA(original, copy, FALSE))
+    if (!GetModuleHandleA(copy) && !CopyFileA(original, copy, FALSE))
         fail("%s can't be made (error %lu)", copy, GetLastError());
 }
 

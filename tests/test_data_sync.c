@@ -278,7 +278,60 @@ static void user_sync_both_ways(const struct rig *rig)
     }
 }
 
+/* Fills a render target; false where Direct3D has no views. */
+static bool clear(const struct rig *rig, void *resource, const float color[4])
+{
+    if (rig->api->version == 11) {
+        ID3D11DeviceContext *context;
+        ID3D11RenderTargetView *view = NULL;
+        if (FAILED(ID3D11Device_CreateRenderTargetView((ID3D11Device *)rig->device, resource, NULL, &view)))
+            return false;
+        ID3D11Device_GetImmediateContext((ID3D11Device *)rig->device, &context);
+        ID3D11DeviceContext_ClearRenderTargetView(context, view, color);
+        ID3D11RenderTargetView_Release(view);
+        ID3D11DeviceContext_Release(context);
+        return true;
+    }
+    ID3D10RenderTargetView *view = NULL;
+    if (FAILED(ID3D10Device_CreateRenderTargetView((ID3D10Device *)rig->device, resource, NULL, &view)))
+        return false;
+    ID3D10Device_ClearRenderTargetView((ID3D10Device *)rig->device, view, color);
+    ID3D10RenderTargetView_Release(view);
+    return true;
+}
+
+/* A Direct3D may put a clear off until the texture is used next, beyond a flush and an event query. */
+static void clears(const struct rig *rig)
+{
+    static const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 96, .height = 48,
+                                         .bind = D3D11_BIND_RENDER_TARGET | D3D11_BIND_SHADER_RESOURCE};
+    unsigned char texels[96 * 48 * 4], expected[96 * 48 * 4];
+    struct shared s;
+    if (!shared_open(&s, rig, &desc, 0, CL_MEM_READ_WRITE))
+        return;
+    for (int i = 0; i < 8; i++) {
+        const unsigned value = 30u + 20u * (unsigned)i;
+        const float color[4] = {(float)value / 255, (float)value / 255, (float)value / 255, (float)value / 255};
+        if (!clear(rig, s.resource, color)) {
+            SKIP("this Direct3D has no views");
+            break;
+        }
+        if (i % 2)
+            rig_finish(rig, rig->device);
+        shared_acquire(&s);
+        shared_cl_read(&s, texels);
+        memset(expected, (int)value, sizeof(expected));
+        CHECK_MEM(texels, expected, sizeof(expected));
+        memset(texels, (int)value + 7, sizeof(texels));
+        shared_cl_write(&s, texels);
+        shared_release(&s);
+        shared_d3d_expect_bytes(&s, texels);
+    }
+    shared_close(&s);
+}
+
 CASES(frames, 0)
+CASES(clears, 0)
 CASES(queued_copies, 0)
 CASES(turns, 0)
 CASES(queues, 0)
@@ -289,6 +342,7 @@ CASES(user_sync_both_ways, RIG_USER_SYNC)
 
 static const struct tap_test tests[] = {
     ENTRIES("Direct3D writes right before the acquire and reads right after the release", frames),
+    ENTRIES("Direct3D clears a render target right before the acquire", clears),
     ENTRIES("Direct3D copies are queued before the acquire and after the release", queued_copies),
     ENTRIES("acquired and released in turn with no wait at all", turns),
     ENTRIES("acquired, used and released in three queues", queues),
