@@ -166,6 +166,15 @@ static void flush_for(const struct call *call, int queue)
         expect("clFlush", clFlush(call->run->world.queues[queue]), CL_SUCCESS, CL_SUCCESS);
 }
 
+/* A release that waits for several may fail with the first of them. */
+static bool has_failed(cl_event event)
+{
+    cl_int status = CL_COMPLETE;
+    expect("clGetEventInfo", clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL), CL_SUCCESS,
+           CL_SUCCESS);
+    return status < 0;
+}
+
 /* A place of the wait list for a slot's event. */
 static bool add_wait(struct call *call, unsigned slot)
 {
@@ -175,7 +184,7 @@ static bool add_wait(struct call *call, unsigned slot)
         return false;
     const bool failed = run->model.nodes[s->node].fate == FAILED, ours = call->node->kind >= NODE_ACQUIRE;
     const bool may_have_failed = failed || run->model.nodes[s->node].doomed || run->model.nodes[s->node].fate == OPEN;
-    if (may_have_failed && !ours && quirk(run->world.driver, QUIRK_NO_FAILED_WAITS))
+    if (!ours && quirk(run->world.driver, QUIRK_NO_FAILED_WAITS) && (may_have_failed || has_failed(s->event)))
         return false;
     call->wait_failed = call->wait_failed || failed;
     flush_for(call, run->model.nodes[s->node].queue);
