@@ -3,6 +3,7 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "transport/pool.h"
+#include "transport/statistics.h"
 
 #include <string.h>
 
@@ -58,6 +59,7 @@ void staged_copy_rows(struct staged *staged, bool to_mapped)
     const struct mapped_surface *mapped = &staged->mapped;
     const size_t row = staged_row_bytes(staged);
     char *ours = staged->rows.bytes;
+    statistics_bytes(&staged->base, staged_bytes(staged));
     for (size_t z = 0; z < desc->depth; z++) {
         for (size_t y = 0; y < desc->height; y++, ours += row) {
             char *theirs = (char *)mapped->data + z * mapped->slice_pitch + y * mapped->row_pitch;
