@@ -16,7 +16,7 @@ static bool nothing_left(void)
     for (int i = 0; i < 2000 && fake_d3d_vulkan_imported(); i++)
         pause_ms(1);
     return CHECK_INT(fake_d3d_vulkan_files(), 0) && CHECK_INT(fake_d3d_vulkan_held(), 0) &&
-           CHECK_INT(fake_d3d_vulkan_imported(), 0);
+           CHECK_INT(fake_d3d_vulkan_imported(), 0) && CHECK_INT(fake_d3d_vulkan_passed(), 0);
 }
 
 /* Whether what OpenCL writes stands in the resource before any release. */
@@ -187,6 +187,27 @@ SHARING_CASE(levels_and_slices, 0)
     }
     CHECK(fake_d3d_calls("Map") >= maps); /* by rig_read alone */
     rig_release(texture);
+    nothing_left();
+}
+
+/* What a GPU keeps beside an image's bytes is written out when the image changes hands. */
+SHARING_CASE(images_are_passed, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(fake_d3d_vulkan_passed(), 0);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_passed(), exports());
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_passed(), 0);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_PASS, 0);
+    CHECK_INT(acquire_one(rig, shared.object), exports() ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+    if (!exports())
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
     nothing_left();
 }
 
@@ -564,6 +585,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: one wait serves a list", one_wait),
     SHARING_TESTS("direct: an object shows nothing of it", seen),
     SHARING_TESTS("direct: levels and slices", levels_and_slices),
+    SHARING_TESTS("direct: images are passed to OpenCL and back", images_are_passed),
     SHARING_TESTS("direct: no copy beside a slice", no_copy),
     SHARING_TESTS("direct: what is refused goes through the host", refusals_fall_back),
     SHARING_TESTS("direct: devices that can't import", other_devices),

@@ -44,7 +44,8 @@ static inline bool side_open(void)
     } functions[] = {{"find_image", &side.find_image}, {"find_place", &side.find_place}, {"find_buffer", &side.find_buffer},
                      {"export", &side.export},         {"close", &side.close},           {"hold", &side.hold},
                      {"give_back", &side.give_back},
-                     {"make_copy", &side.make_copy},   {"move", &side.move},             {"drop_copy", &side.drop_copy}};
+                     {"make_copy", &side.make_copy},   {"move", &side.move},             {"drop_copy", &side.drop_copy},
+                     {"pass", &side.pass}};
     if (!side_channel() || !CHECK_INT(side_ask("version"), VULKAN_SIDE_VERSION))
         return false;
     bool found = true;

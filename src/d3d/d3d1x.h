@@ -65,6 +65,7 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
                 size_t why_size);
 bool d3d1x_settle(const struct d3d1x_calls *calls, const struct surface *surface);
 bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface);
+bool d3d1x_submit(const struct surface *surface, uint32_t *family);
 bool d3d1x_alive(const struct d3d1x_calls *calls, const struct surface *surface);
 bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surface, struct surface *copy);
 bool d3d1x_copy_from(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy);

@@ -83,6 +83,11 @@ bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface
     return d3d1x_alive(calls, surface) && (done || d3d1x_check(calls, "GetData (event)", E_FAIL));
 }
 
+bool d3d1x_submit(const struct surface *surface, uint32_t *family)
+{
+    return dxvk_submit(surface->device, family);
+}
+
 /* ---- a copy of the surface's own ---- */
 
 static HRESULT make_texture(const struct d3d1x_calls *calls, void *device, const struct surface_desc *desc, void **texture)

@@ -130,6 +130,15 @@ static bool finish(const struct surface *surface)
     return d3d9_leave() && done;
 }
 
+static bool submit(const struct surface *surface, uint32_t *family)
+{
+    IDirect3DDevice9 *device = d3d9_enter(surface->resource);
+    if (!device)
+        return false;
+    const bool done = dxvk_submit(device, family);
+    return d3d9_leave() && done;
+}
+
 static bool alive(const struct surface *surface)
 {
     return d3d9_enter(surface->resource) && d3d9_leave();
@@ -159,6 +168,7 @@ const struct native_ops d3d9_native = {
     .find = find,
     .settle = settle,
     .finish = finish,
+    .submit = submit,
     .alive = alive,
     .make_probe = make_probe,
 };

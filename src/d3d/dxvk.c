@@ -9,6 +9,8 @@
 
 static const GUID surface_interface = {0x5546cf8c, 0x77e7, 0x4341, {0xb0, 0x5d, 0x8d, 0x4d, 0x50, 0x00, 0xe7, 0x7d}};
 static const GUID texture9_interface = {0xd56344f5, 0x8d35, 0x46fd, {0x80, 0x6d, 0x94, 0xc3, 0x51, 0xb4, 0x72, 0xc1}};
+static const GUID interop_interface = {0xe2ef5fa5, 0xdc21, 0x4af7, {0x90, 0xc4, 0xf6, 0x7e, 0xf6, 0xa0, 0x93, 0x23}};
+static const GUID interop9_interface = {0x2eaa4b89, 0x0107, 0x4bdb, {0x87, 0xf7, 0x0f, 0x54, 0x1c, 0x49, 0x3c, 0xe0}};
 static const GUID device_interface = {0xcfcf64ef, 0x9586, 0x46d0, {0xbc, 0xa4, 0x97, 0xcf, 0x2c, 0xa6, 0x1b, 0x06}};
 
 enum {
@@ -39,6 +41,20 @@ struct device_functions {
     struct unknown_functions unknown;
     BOOL(STDMETHODCALLTYPE *get_extension_support)(void *self, uint32_t extension);
     bool(STDMETHODCALLTYPE *get_address_and_size)(void *self, void *resource, uint64_t *address, uint64_t *size);
+};
+
+/* IDXGIVkInteropDevice, and ID3D9VkInteropDevice, which tells the index of the queue too. */
+struct interop_functions {
+    struct unknown_functions unknown;
+    void(STDMETHODCALLTYPE *get_handles)(void *self, void **instance, void **physical, void **device);
+    union {
+        void(STDMETHODCALLTYPE *get_queue)(void *self, void **queue, uint32_t *family);
+        void(STDMETHODCALLTYPE *get_queue9)(void *self, void **queue, uint32_t *index, uint32_t *family);
+    };
+    void(STDMETHODCALLTYPE *transition)(void *self, void *surface, const void *range, int32_t from, int32_t to);
+    void(STDMETHODCALLTYPE *flush)(void *self);
+    void(STDMETHODCALLTYPE *lock_queue)(void *self);
+    void(STDMETHODCALLTYPE *release_queue)(void *self);
 };
 
 static const void *functions_of(void *object)
@@ -94,6 +110,30 @@ uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size)
     com_release(extended);
     com_release(buffer11);
     return address;
+}
+
+/* ---- submissions ---- */
+
+/* DXVK submits in a thread of its own. Its queue can be locked when that has nothing left to submit. */
+bool dxvk_submit(void *device, uint32_t *family)
+{
+    void *interop = com_query(device, &interop_interface), *queue = NULL;
+    const bool nine = !interop;
+    uint32_t index;
+    if (nine)
+        interop = com_query(device, &interop9_interface);
+    if (!interop)
+        return false;
+    const struct interop_functions *functions = functions_of(interop);
+    functions->flush(interop);
+    functions->lock_queue(interop);
+    functions->release_queue(interop);
+    if (nine)
+        functions->get_queue9(interop, &queue, &index, family);
+    else
+        functions->get_queue(interop, &queue, family);
+    com_release(interop);
+    return true;
 }
 
 /* ---- waits ---- */

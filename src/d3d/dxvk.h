@@ -10,6 +10,10 @@
  * 0 if it is none of DXVK's. `layout` is the VkImageLayout that it has while DXVK does nothing with it. */
 uint64_t dxvk_image(void *resource, uint32_t *layout);
 
+/* Hands all that the device has queued to the Vulkan driver (IDXGIVkInteropDevice, ID3D9VkInteropDevice), and tells the family of
+ * the queue. False: the device is none of DXVK's. */
+bool dxvk_submit(void *device, uint32_t *family);
+
 /* The device address of a buffer of Direct3D 10 or 11 (ID3D11VkExtDevice1), from which on it stays in its place. 0: DXVK does not tell;
  * it does so where the Vulkan driver is NVIDIA's. */
 uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size);

@@ -67,7 +67,7 @@ static const struct {
 } vulkan_functions[] = {
 #define F(name) {#name, offsetof(struct vulkan_side, name)}
     F(find_image), F(find_place), F(find_buffer), F(export), F(close), F(hold), F(give_back), F(make_copy), F(move),
-    F(drop_copy),
+    F(drop_copy), F(pass),
 #undef F
 };
 

@@ -43,9 +43,9 @@ struct vulkan_place {
     uint64_t slice_pitch; /* of an array: from layer to layer */
 };
 
-/* One copy to be made. */
+/* One copy to be made, or one image to be passed. */
 struct vulkan_move {
-    uint64_t copy;   /* its name */
+    uint64_t copy;   /* the copy's name; to `pass`, the image's handle */
     uint32_t layout; /* the VkImageLayout that Direct3D has the image in */
     uint32_t family; /* of the queue that Direct3D submits to; VULKAN_ANY_FAMILY: of the first one that draws */
 };
@@ -82,6 +82,11 @@ struct vulkan_side {
     uint64_t (*move)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
     /* No memory of it is left but what was exported. 0 for what is no copy. */
     uint64_t (*drop_copy)(uint64_t copy);
+
+    /* Passes images to another API that has imported their memory or, with `back`, to Direct3D again: what the GPU keeps beside
+     * the bytes, such as compression or a clear that is not written out, is in the bytes then. Behind all that Direct3D has
+     * submitted to its queue before; waits until it is done, but with `back` only queues it. All are of one device. */
+    uint64_t (*pass)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 };
 
 /* The functions of this library itself, or NULL where no Vulkan instance of this process has the layer. For native Linux: in a

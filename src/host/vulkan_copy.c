@@ -1,4 +1,5 @@
-/* Copies beside images that OpenCL can't import: planes, levels and layers. They are made on the GPU, in the program's queue. */
+/* Copies beside images that OpenCL can't import: planes, levels and layers; and the passing of those that it can. Both are done on
+ * the GPU, in the program's queue. */
 #include "host/vulkan.h"
 #include "host/vulkan_layer.h"
 
@@ -158,9 +159,20 @@ uint64_t vulkan_copy_drop(uint64_t name)
 
 /* ---- commands ---- */
 
+/* Waits until the commands are over. With copy_lock held. */
+static VkResult settle(struct vulkan_device *device)
+{
+    struct vulkan_copier *copier = &device->copier;
+    const VkResult result =
+        copier->runs ? device->calls.wait_fences(device->handle, 1, &copier->fence, VK_TRUE, UINT64_MAX) : VK_SUCCESS;
+    copier->runs = false;
+    return result;
+}
+
 static void close_copier(struct vulkan_device *device)
 {
     struct vulkan_copier *copier = &device->copier;
+    settle(device);
     if (copier->pool)
         device->calls.destroy_pool(device->handle, copier->pool, NULL);
     if (copier->fence)
@@ -175,6 +187,8 @@ static bool open_copier(struct vulkan_device *device, uint32_t family)
     const VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, NULL,
                                           VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, family};
     const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    if (settle(device) != VK_SUCCESS)
+        return false;
     if (copier->pool && copier->family == family)
         return device->calls.reset_pool(device->handle, copier->pool, 0) == VK_SUCCESS;
     close_copier(device);
@@ -196,14 +210,18 @@ struct change {
     VkImageLayout from, to;
     VkAccessFlags before, after;
     uint32_t family_before, family_after;
-    uint32_t level, layer;
+    VkImageSubresourceRange range;
 };
+
+static VkImageSubresourceRange one_of(uint32_t level, uint32_t layer)
+{
+    return (VkImageSubresourceRange){VK_IMAGE_ASPECT_COLOR_BIT, level, 1, layer, 1};
+}
 
 static void change(const struct vulkan_device *device, const struct change *c)
 {
     const VkImageMemoryBarrier barrier = {VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER, NULL, c->before, c->after, c->from, c->to,
-                                          c->family_before, c->family_after, c->image,
-                                          {VK_IMAGE_ASPECT_COLOR_BIT, c->level, 1, c->layer, 1}};
+                                          c->family_before, c->family_after, c->image, c->range};
     device->calls.barrier(device->copier.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL,
                           0, NULL, 1, &barrier);
 }
@@ -221,12 +239,13 @@ static void record(const struct vulkan_device *device, const struct vulkan_copy_
     const VkImageSubresourceLayers whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     const VkImageCopy region = {back ? whole : copy->subresource, {0, 0, 0}, back ? copy->subresource : whole, {0, 0, 0}, copy->extent};
     const struct change before[] = {
-        {copy->source, layout, during, all, access, ignored, ignored, level, layer},
-        back ? (struct change){copy->image, general, general, 0, VK_ACCESS_TRANSFER_READ_BIT, outside, family, 0, 0}
-             : (struct change){copy->image, VK_IMAGE_LAYOUT_UNDEFINED, general, 0, VK_ACCESS_TRANSFER_WRITE_BIT, ignored, ignored, 0, 0}};
+        {copy->source, layout, during, all, access, ignored, ignored, one_of(level, layer)},
+        back ? (struct change){copy->image, general, general, 0, VK_ACCESS_TRANSFER_READ_BIT, outside, family, one_of(0, 0)}
+             : (struct change){copy->image, VK_IMAGE_LAYOUT_UNDEFINED, general, 0, VK_ACCESS_TRANSFER_WRITE_BIT, ignored, ignored,
+                               one_of(0, 0)}};
     const struct change after[] = {
-        {copy->source, during, layout, access, all, ignored, ignored, level, layer},
-        {copy->image, general, general, VK_ACCESS_TRANSFER_WRITE_BIT, 0, family, outside, 0, 0}};
+        {copy->source, during, layout, access, all, ignored, ignored, one_of(level, layer)},
+        {copy->image, general, general, VK_ACCESS_TRANSFER_WRITE_BIT, 0, family, outside, one_of(0, 0)}};
     change(device, &before[0]);
     change(device, &before[1]);
     device->calls.copy_image(device->copier.commands, back ? copy->image : copy->source, back ? general : during,
@@ -239,7 +258,7 @@ static void record(const struct vulkan_device *device, const struct vulkan_copy_
 /* With copy_lock held. */
 static VkResult run(struct vulkan_device *device, VkQueue queue)
 {
-    const struct vulkan_copier *copier = &device->copier;
+    struct vulkan_copier *copier = &device->copier;
     const VkSubmitInfo submit = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &copier->commands};
     VkResult result = device->calls.end(copier->commands);
@@ -250,7 +269,8 @@ static VkResult run(struct vulkan_device *device, VkQueue queue)
     os_lock(&device->queue_lock);
     result = device->calls.submit(queue, 1, &submit, copier->fence);
     os_unlock(&device->queue_lock);
-    return result == VK_SUCCESS ? device->calls.wait_fences(device->handle, 1, &copier->fence, VK_TRUE, UINT64_MAX) : result;
+    copier->runs = result == VK_SUCCESS;
+    return result;
 }
 
 /* ---- a list ---- */
@@ -275,20 +295,36 @@ static struct vulkan_queue find_queue(struct vulkan_device *device, uint32_t fam
     return found;
 }
 
-static bool fits_first(const struct vulkan_move *move, const struct vulkan_move *first, const struct vulkan_device *device, char *why)
+static bool has_contents(const struct vulkan_move *move, char *why)
 {
-    const struct vulkan_copy_record *copy = find(move->copy);
-    if (!copy || copy->record.device != device || move->family != first->family)
-        return vulkan_refuse(why, copy ? "the copies are not of one device and queue" : "no such copy");
     if (move->layout == VK_IMAGE_LAYOUT_UNDEFINED || move->layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
         return vulkan_refuse(why, "the image has no contents: its layout is undefined");
     return true;
 }
 
-uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+static bool fits_first(const struct vulkan_move *move, const struct vulkan_move *first, const struct vulkan_device *device, char *why)
+{
+    const struct vulkan_copy_record *copy = find(move->copy);
+    if (!copy || copy->record.device != device || move->family != first->family)
+        return vulkan_refuse(why, copy ? "the copies are not of one device and queue" : "no such copy");
+    return has_contents(move, why);
+}
+
+/* Begins the commands in the device's queue. With copy_lock held. */
+static VkResult begin(struct vulkan_device *device, uint32_t family)
 {
     const VkCommandBufferBeginInfo once = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                            .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    return open_copier(device, family) ? device->calls.begin(device->copier.commands, &once) : VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+static uint64_t answer(VkResult result, const char *what, char *why)
+{
+    return result == VK_SUCCESS ? 1 : vulkan_refuse(why, "%s on the GPU failed: VkResult %d", what, (int)result);
+}
+
+uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+{
     const struct vulkan_copy_record *first = count ? find(moves[0].copy) : NULL;
     if (!count)
         return 1;
@@ -301,16 +337,75 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
     for (uint64_t i = 0; i < count; i++)
         if (!fits_first(&moves[i], &moves[0], device, why))
             return 0;
-    VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
     os_lock(&device->copy_lock);
-    if (open_copier(device, queue.family))
-        result = device->calls.begin(device->copier.commands, &once);
+    VkResult result = begin(device, queue.family);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
         record(device, find(moves[i].copy), &moves[i], back != 0);
     if (result == VK_SUCCESS)
         result = run(device, queue.handle);
+    if (result == VK_SUCCESS)
+        result = settle(device);
     os_unlock(&device->copy_lock);
-    return result == VK_SUCCESS ? 1 : vulkan_refuse(why, "the copy on the GPU failed: VkResult %d", (int)result);
+    return answer(result, "the copy", why);
+}
+
+/* ---- passing ---- */
+
+/* An image that queues of several families may use at once belongs to none of them. */
+static void record_pass(const struct vulkan_device *device, const struct vulkan_image_record *image, VkImageLayout layout, bool back)
+{
+    const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    const uint32_t ours = image->info.sharingMode == VK_SHARING_MODE_CONCURRENT ? VK_QUEUE_FAMILY_IGNORED : device->copier.family;
+    const uint32_t outside = VK_QUEUE_FAMILY_EXTERNAL;
+    const VkImageLayout general = VK_IMAGE_LAYOUT_GENERAL;
+    const struct change pass = {.image = (VkImage)(uintptr_t)image->record.handle,
+                                .from = back ? general : layout,
+                                .to = back ? layout : general,
+                                .before = back ? 0 : all,
+                                .after = back ? all : 0,
+                                .family_before = back ? outside : ours,
+                                .family_after = back ? ours : outside,
+                                .range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS}};
+    change(device, &pass);
+}
+
+static bool can_be_passed(const struct vulkan_move *move, const struct vulkan_move *first, struct vulkan_image_record *image,
+                          const struct vulkan_device *device, char *why)
+{
+    if (!vulkan_look_up_image(move->copy, image, why))
+        return false;
+    if (image->way != VULKAN_EXPORT)
+        return vulkan_refuse(why, "the image is not exported");
+    if ((device && image->record.device != device) || move->family != first->family)
+        return vulkan_refuse(why, "the images are not of one device and queue");
+    return has_contents(move, why);
+}
+
+uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+{
+    struct vulkan_image_record image;
+    struct vulkan_device *device = NULL;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!can_be_passed(&moves[i], &moves[0], &image, device, why))
+            return 0;
+        device = image.record.device;
+    }
+    if (!device)
+        return 1;
+    const struct vulkan_queue queue = find_queue(device, moves[0].family);
+    if (!queue.handle)
+        return vulkan_refuse(why, "the program has no queue of family %u", moves[0].family);
+    os_lock(&device->copy_lock);
+    VkResult result = begin(device, queue.family);
+    for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
+        if (vulkan_look_up_image(moves[i].copy, &image, why))
+            record_pass(device, &image, (VkImageLayout)moves[i].layout, back != 0);
+    if (result == VK_SUCCESS)
+        result = run(device, queue.handle);
+    if (result == VK_SUCCESS && !back)
+        result = settle(device);
+    os_unlock(&device->copy_lock);
+    return answer(result, "the change of the image's owner", why);
 }
 
 /* ---- the end ---- */

@@ -6,10 +6,10 @@
 
 #include <stdio.h>
 
-enum function { FIND_IMAGE, FIND_PLACE, FIND_BUFFER, EXPORT, CLOSE, HOLD, GIVE_BACK, MAKE_COPY, MOVE, DROP_COPY, FUNCTIONS };
+enum function { FIND_IMAGE, FIND_PLACE, FIND_BUFFER, EXPORT, CLOSE, HOLD, GIVE_BACK, MAKE_COPY, MOVE, DROP_COPY, PASS, FUNCTIONS };
 
 static const char *const names[FUNCTIONS] = {"find_image", "find_place", "find_buffer", "export", "close", "hold", "give_back",
-                                             "make_copy",  "move",       "drop_copy"};
+                                             "make_copy",  "move",       "drop_copy",  "pass"};
 
 /* The host's; written once, before anybody has the table below. */
 static uint64_t addresses[FUNCTIONS];
@@ -78,6 +78,12 @@ static uint64_t drop_copy(uint64_t copy)
     return guest_call(addresses[DROP_COPY], 1, &copy);
 }
 
+static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+{
+    const uint64_t arguments[] = {number(moves), count, back, number(why)};
+    return guest_call(addresses[PASS], 4, arguments);
+}
+
 static const struct vulkan_side guest_side = {
     .find_image = find_image,
     .find_place = find_place,
@@ -89,6 +95,7 @@ static const struct vulkan_side guest_side = {
     .make_copy = make_copy,
     .move = move_copies,
     .drop_copy = drop_copy,
+    .pass = pass,
 };
 
 static uint64_t ask(const char *name)

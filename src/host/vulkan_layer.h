@@ -130,6 +130,7 @@ struct vulkan_copier {
     VkCommandPool pool; /* VK_NULL_HANDLE: nothing of it is there */
     VkCommandBuffer commands;
     VkFence fence;
+    bool runs; /* the commands may run still: nobody has waited for the fence */
 };
 
 /* It lives from vkCreateDevice to vkDestroyDevice. What changes in it is guarded by the lock. */
@@ -289,6 +290,7 @@ struct vulkan_move;
 uint64_t vulkan_copy_make(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
                           struct vulkan_image *made, char *why);
 uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
+uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 uint64_t vulkan_copy_drop(uint64_t copy);
 /* Before a device is destroyed: what is left of ours in it. */
 void vulkan_copy_close(struct vulkan_device *device);

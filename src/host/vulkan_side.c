@@ -223,7 +223,7 @@ const struct vulkan_side *vulkan_side_here(void)
 {
     static const struct vulkan_side side = {
         vulkan_describe_image, find_place, find_buffer, export, close_file, hold, give_back,
-        vulkan_copy_make, vulkan_copy_move, vulkan_copy_drop,
+        vulkan_copy_make, vulkan_copy_move, vulkan_copy_drop, vulkan_copy_pass,
     };
     return vulkan_layer_active() ? &side : NULL;
 }

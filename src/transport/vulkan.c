@@ -35,6 +35,7 @@ static void drop_copy(struct vulkan_object *o)
 static void destroy(struct transfer *transfer)
 {
     struct vulkan_object *o = vulkan_object(transfer);
+    vulkan_return(o);
     if (o->whole)
         tier_formats()->clReleaseMemObject(o->whole);
     if (o->held)
@@ -155,7 +156,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
 /* ---- Direct3D's steps ---- */
 
 /* Once for each device in the list. */
-static bool for_devices(const struct handover *handover, bool (*act)(const struct surface *surface))
+static bool for_devices(const struct handover *handover, bool (*act)(const struct handover *handover, const struct surface *first))
 {
     bool all = true;
     for (cl_uint i = 0; i < handover->count; i++) {
@@ -163,9 +164,93 @@ static bool for_devices(const struct handover *handover, bool (*act)(const struc
         bool seen = false;
         for (cl_uint before = 0; before < i && !seen; before++)
             seen = handover->transfers[before]->surface.device == surface->device;
-        all = (seen || act(surface)) && all;
+        all = (seen || act(handover, surface)) && all;
     }
     return all;
+}
+
+/* Whether the GPU may have more of the image than its bytes, which the other API has to find there. */
+static bool is_passed(const struct vulkan_object *o)
+{
+    return o->imported && o->at.native.image && !o->beside;
+}
+
+/* An object that the application drops while OpenCL has it. */
+void vulkan_return(struct vulkan_object *o)
+{
+    const struct vulkan_move move = {o->at.native.image, o->at.native.layout, o->family};
+    if (o->passed)
+        o->side->pass(&move, 1, true, NULL);
+    o->passed = false;
+}
+
+enum { IMAGES_AT_ONCE = 64 };
+
+/* Some images of one device, which change hands together. */
+struct passing {
+    struct vulkan_object *objects[IMAGES_AT_ONCE];
+    struct vulkan_move moves[IMAGES_AT_ONCE];
+    unsigned count;
+};
+
+static bool pass_some(struct passing *some, bool back)
+{
+    char why[VULKAN_WHY] = "";
+    const bool done = !some->count || some->objects[0]->side->pass(some->moves, some->count, back, why);
+    if (!done)
+        log_write(LOG_ERROR, "Vulkan passes no images %s: %s", back ? "back to Direct3D" : "to OpenCL", why);
+    for (unsigned i = 0; i < some->count; i++)
+        some->objects[i]->passed = done && !back;
+    some->count = 0;
+    return done;
+}
+
+/* The images of the device that `first` is of. */
+static bool pass(const struct handover *handover, const struct surface *first, bool back)
+{
+    struct passing some = {.count = 0};
+    bool all = true;
+    for (cl_uint i = 0; i < handover->count; i++) {
+        struct vulkan_object *o = vulkan_object(handover->transfers[i]);
+        if (o->base.surface.device != first->device || !is_passed(o) || o->passed != back)
+            continue;
+        if (some.count == IMAGES_AT_ONCE)
+            all = pass_some(&some, back) && all;
+        some.objects[some.count] = o;
+        some.moves[some.count++] = (struct vulkan_move){o->at.native.image, o->at.native.layout, o->family};
+    }
+    return pass_some(&some, back) && all;
+}
+
+static bool pass_back(const struct handover *handover, const struct surface *first)
+{
+    return pass(handover, first, true);
+}
+
+static bool all_are_passed(const struct handover *handover, const struct surface *first)
+{
+    bool all = true;
+    for (cl_uint i = 0; i < handover->count; i++)
+        all = all && (handover->transfers[i]->surface.device != first->device || is_passed(vulkan_object(handover->transfers[i])));
+    return all;
+}
+
+/* Waits until what Direct3D has queued is done: by the passing of the images where there is nothing else. */
+static bool give_device(const struct handover *handover, const struct surface *first)
+{
+    const struct native_ops *native = handover->api->native;
+    uint32_t family = VULKAN_ANY_FAMILY;
+    if (!(all_are_passed(handover, first) && native->submit(first, &family)) && !native->finish(first))
+        return false;
+    for (cl_uint i = 0; i < handover->count; i++)
+        if (handover->transfers[i]->surface.device == first->device)
+            vulkan_object(handover->transfers[i])->family = family;
+    return pass(handover, first, false) && native->alive(first);
+}
+
+static bool is_alive(const struct handover *handover, const struct surface *first)
+{
+    return handover->api->native->alive(first);
 }
 
 /* Direct3D's part that comes before the wait: the copies, and what it has put off. */
@@ -184,45 +269,55 @@ static bool queue_all(const struct handover *handover)
 }
 
 /* What OpenCL has is the memory in which the resource lay when the object was made, and it can't get another. */
-static bool stayed(const struct vulkan_object *o)
+static bool stayed(struct vulkan_object *o)
 {
     struct vulkan_location now;
     const struct vulkan_location *then = o->beside ? &o->source : &o->at;
     char why[VULKAN_WHY] = "it lies elsewhere now";
-    if (vulkan_locate(o->side, vulkan_shared(o), &now, why) && vulkan_same_place(then, &now))
+    if (vulkan_locate(o->side, vulkan_shared(o), &now, why) && vulkan_same_place(then, &now)) {
+        o->at.native.layout = now.native.layout;
         return true;
+    }
     log_write(LOG_ERROR,
               "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can't be acquired any more; make "
               "it anew, or set %s=host", why, setting_variable(SETTING_TRANSPORT));
     return false;
 }
 
-static bool d3d_give(const struct handover *handover)
+static bool all_stayed(const struct handover *handover)
 {
-    if (!queue_all(handover) || !for_devices(handover, handover->api->native->finish))
-        return false;
     for (cl_uint i = 0; i < handover->count; i++)
         if (!stayed(vulkan_object(handover->transfers[i])))
             return false;
-    return vulkan_move_beside(handover, false);
+    return true;
+}
+
+static void undo(const struct handover *handover)
+{
+    for_devices(handover, pass_back);
+}
+
+static bool d3d_give(const struct handover *handover)
+{
+    if (!queue_all(handover) || !all_stayed(handover))
+        return false;
+    if (for_devices(handover, give_device) && vulkan_move_beside(handover, false))
+        return true;
+    undo(handover);
+    return false;
 }
 
 /* What OpenCL has written is there. */
 static bool d3d_take(const struct handover *handover)
 {
-    bool all = true;
+    bool all = for_devices(handover, pass_back);
     for (cl_uint i = 0; i < handover->count; i++) {
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
         if (o->copy.resource)
             all = handover->api->native->copy_back(&o->base.surface, &o->copy) && all;
     }
     all = vulkan_move_beside(handover, true) && all;
-    return for_devices(handover, handover->api->native->alive) && all;
-}
-
-static void undo(const struct handover *handover)
-{
-    (void)handover; /* Direct3D has what it had */
+    return for_devices(handover, is_alive) && all;
 }
 
 /* ---- OpenCL's steps ---- */

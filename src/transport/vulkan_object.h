@@ -40,6 +40,8 @@ struct vulkan_object {
     uint64_t beside; /* the Vulkan side's copy of a plane, level or slice, which is what `at` says then; 0: none */
     struct vulkan_location source; /* of what has such a copy */
     bool imported;       /* else over mapped memory */
+    bool passed;         /* OpenCL has the image, in a queue of this family: */
+    uint32_t family;
     bool held;           /* the memory, by the Vulkan side */
     cl_mem whole;        /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
     struct vulkan_outliving *outliving; /* owned; for the case that commands use the object for longer than the application */
@@ -66,6 +68,11 @@ bool vulkan_same_place(const struct vulkan_location *a, const struct vulkan_loca
 bool vulkan_fits(const struct surface_desc *desc, const struct vulkan_location *at, char *why);
 /* The VkImageAspectFlagBits of the surface's plane. */
 uint32_t vulkan_aspect(const struct surface_desc *desc);
+
+/* ---- vulkan.c ---- */
+
+/* Passes an image back to Direct3D that OpenCL still has, before its object goes. */
+void vulkan_return(struct vulkan_object *object);
 
 /* ---- vulkan_import.c: by file descriptors ---- */
 

@@ -63,6 +63,7 @@ static void give_back(struct vulkan_outliving *one)
 {
     struct vulkan_object *o = &one->object;
     const struct d3d_ops *ops = o->base.surface.api->ops;
+    vulkan_return(o);
     tier_formats()->clReleaseMemObject(o->base.memory);
     if (o->whole)
         tier_formats()->clReleaseMemObject(o->whole);
@@ -101,6 +102,7 @@ bool vulkan_outlive(struct transfer *transfer)
     o->copy.resource = NULL;
     o->whole = NULL;
     o->held = false;
+    o->passed = false;
     o->outliving = NULL;
     keep(one);
     return true;

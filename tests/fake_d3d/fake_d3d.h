@@ -218,6 +218,7 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_NO_COPY,        /* the Vulkan side makes no copy of a plane, level or slice, */
     FAKE_VULKAN_OVER_FAILS,     /* or fails in copying over, */
     FAKE_VULKAN_BACK_FAILS,     /* or back */
+    FAKE_VULKAN_NO_PASS,        /* images are not passed */
 };
 void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number);
 
@@ -230,6 +231,8 @@ unsigned fake_d3d_vulkan_held(void), fake_d3d_vulkan_files(void), fake_d3d_vulka
 unsigned fake_d3d_vulkan_acquired(void);
 /* Copies that the Vulkan side has. */
 unsigned fake_d3d_vulkan_copies(void);
+/* Images that were passed to OpenCL and not back. */
+unsigned fake_d3d_vulkan_passed(void);
 
 /* What the library and the layer of tests/vulkan look up in the program. */
 struct fake_vulkan {

@@ -280,6 +280,7 @@ struct fake_store {
     uint64_t keyed_key;
     uint64_t image; /* what names it for Vulkan (vulkan.c); 0: nobody has asked */
     struct fake_store *image_after;
+    bool passed; /* to OpenCL; guarded by vulkan.c's lock */
 };
 
 /* Whether other devices may open it. */

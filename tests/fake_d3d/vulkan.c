@@ -19,7 +19,7 @@ static struct fake_store *files[FILES]; /* by file descriptor; one reference eac
 static enum fake_d3d_vulkan chosen;
 static enum fake_d3d_vulkan_fault the_fault;
 static int fault_number;
-static unsigned held, open_files, imported, copies_made;
+static unsigned held, open_files, imported, copies_made, passed;
 static int acquired;
 
 /* ---- knobs ---- */
@@ -120,6 +120,11 @@ unsigned fake_d3d_vulkan_imported(void)
 unsigned fake_d3d_vulkan_acquired(void)
 {
     return read_count((const unsigned *)&acquired);
+}
+
+unsigned fake_d3d_vulkan_passed(void)
+{
+    return read_count(&passed);
 }
 
 static void count(unsigned *counter, int difference)
@@ -581,10 +586,33 @@ unsigned fake_d3d_vulkan_copies(void)
     return read_count(&copies_made);
 }
 
+static void set_passed(struct fake_store *store, bool now)
+{
+    pthread_mutex_lock(&lock);
+    passed += now != store->passed ? (now ? 1u : -1u) : 0;
+    store->passed = now;
+    pthread_mutex_unlock(&lock);
+}
+
+static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+{
+    if (has(FAKE_VULKAN_NO_PASS))
+        return refuse(why, "the images are not passed");
+    for (uint64_t i = 0; i < count; i++) {
+        struct fake_store *store = find(moves[i].copy);
+
+        if (!store)
+            return refuse(why, "no image of that name");
+        set_passed(store, !back);
+        fake_store_release(store);
+    }
+    return 1;
+}
+
 static const struct vulkan_side *side(void)
 {
     static const struct vulkan_side functions = {
-        find_image, find_place, find_buffer, export_memory, close_file, hold, give_back, make_copy, move_copies, drop_copy,
+        find_image, find_place, find_buffer, export_memory, close_file, hold, give_back, make_copy, move_copies, drop_copy, pass,
     };
 
     return way() == FAKE_D3D_VULKAN_OFF || has(FAKE_VULKAN_NO_SIDE) ? NULL : &functions;
