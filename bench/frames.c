@@ -26,7 +26,7 @@ static const struct pattern patterns[] = {
     {.name = "read", .reads = true},
     {.name = "write", .writes = true},
     {.name = "both", .reads = true, .writes = true},
-    {.name = "anew", .reads = true, .writes = true, .anew = true},
+    {.name = "recreated", .reads = true, .writes = true, .recreated = true},
 };
 
 static const struct size {

@@ -82,7 +82,7 @@ struct user user_open(struct surface *surface, const struct opencl *cl, const st
     }
     if (!shared)
         return user;
-    if (shared->anew)
+    if (shared->recreated)
         drop_planes(&user);
     const bool nine = surface->is_video;
     user.acquire = (clEnqueueAcquireD3D11ObjectsKHR_fn)opencl_function(
@@ -140,7 +140,7 @@ static void run_kernels(const struct surface *surface, const struct user *user, 
 static void frame_anew(struct surface *surface, struct user *user, const struct pattern *pattern, float value)
 {
     struct pattern kept = *pattern;
-    kept.anew = false;
+    kept.recreated = false;
     for (unsigned i = 0; i < surface->plane_count; i++) {
         share_plane(user, surface, pattern, i);
         name_plane(user, i);
@@ -151,7 +151,7 @@ static void frame_anew(struct surface *surface, struct user *user, const struct 
 
 void frame_cld3d(struct surface *surface, struct user *user, const struct pattern *pattern, float value)
 {
-    if (pattern->anew) {
+    if (pattern->recreated) {
         frame_anew(surface, user, pattern, value);
         return;
     }

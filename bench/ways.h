@@ -9,7 +9,7 @@
 struct pattern {
     const char *name;
     bool reads, writes;
-    bool anew; /* programs that keep nothing: each frame makes its shared objects and releases them */
+    bool recreated; /* programs that keep nothing: each frame makes its shared objects and releases them */
 };
 
 /* One side that runs kernels: the memory of the planes, and kernels whose arguments are set. */

@@ -24,7 +24,7 @@ SECTIONS_NOT_EXPORTED = {
     "cl_ext_device_fission", "cl_khr_gl_event", "cl_khr_egl_image", "cl_khr_egl_event", "cl_khr_sub_groups"}
 NOT_EXPORTED = {"clGetGLContextInfoKHR"}
 
-# The functions of the three extensions are written by hand in src/doors/; nothing is passed through.
+# The functions of the three extensions are written by hand in src/entry/; nothing is passed through.
 OWN_SUFFIXES = ("D3D10KHR", "D3D11KHR", "D3D10ObjectsKHR", "D3D11ObjectsKHR", "D3D10BufferKHR", "D3D11BufferKHR",
                 "D3D10Texture2DKHR", "D3D11Texture2DKHR", "D3D10Texture3DKHR", "D3D11Texture3DKHR",
                 "DX9MediaAdapterKHR", "DX9MediaSurfaceKHR", "DX9MediaSurfacesKHR")
@@ -164,11 +164,11 @@ def slots_file(functions):
 # -- the drop-in's exports --------------------------------------------------------------------------------------------
 
 def exports_file(functions):
-    out = ['#include "doors/door.h"', ""]
+    out = ['#include "entry/entry.h"', ""]
     mine = [f for f in functions if f.exported and not f.own]
     for f in mine:
-        out += [signature(f, f.name, "CL_API_ENTRY "), "{", call(f, f"door_table()->{f.name}"), "}", ""]
-    out += ["const cl_icd_dispatch door_exports = {"]
+        out += [signature(f, f.name, "CL_API_ENTRY "), "{", call(f, f"entry_table()->{f.name}"), "}", ""]
+    out += ["const cl_icd_dispatch entry_exports = {"]
     out += [f"    .{f.name} = {f.name}," for f in mine]
     out += ["};"]
     return c_file(out)
@@ -197,13 +197,13 @@ def guarded(f):
             or f.name in ORDERING or any(f.param(m) for m in MEM_LISTS))
 
 
-def hold_order(f):
+def blocking_order(f):
     """How a command stands to the others of an out-of-order queue, as a C expression."""
-    after = "num_events_in_wait_list ? HOLD_ALONE : HOLD_AFTER_ALL"
-    return {"clEnqueueMarker": "HOLD_AFTER_ALL", "clEnqueueMarkerWithWaitList": after,
-            "clEnqueueBarrier": "HOLD_BEFORE_ALL | HOLD_AFTER_ALL",
-            "clEnqueueBarrierWithWaitList": f"HOLD_BEFORE_ALL | ({after})",
-            "clEnqueueWaitForEvents": "HOLD_BEFORE_ALL"}.get(f.name, "HOLD_ALONE")
+    after = "num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL"
+    return {"clEnqueueMarker": "ORDER_AFTER_ALL", "clEnqueueMarkerWithWaitList": after,
+            "clEnqueueBarrier": "ORDER_BEFORE_ALL | ORDER_AFTER_ALL",
+            "clEnqueueBarrierWithWaitList": f"ORDER_BEFORE_ALL | ({after})",
+            "clEnqueueWaitForEvents": "ORDER_BEFORE_ALL"}.get(f.name, "ORDER_ALONE")
 
 
 def may_write(f):
@@ -222,7 +222,7 @@ def guard_setup(f):
     wait = ("num_events_in_wait_list, event_wait_list" if f.param("event_wait_list")
             else "num_events, event_list" if f.param("event_list") else "0, NULL")
     named = "event != NULL" if f.param("event") else "false"
-    return wrap("    struct guard guard = {", f'command_queue, "{f.name}", {hold_order(f)}, {wait}, {named}, NULL}};')
+    return wrap("    struct guard guard = {", f'command_queue, "{f.name}", {blocking_order(f)}, {wait}, {named}, NULL}};')
 
 
 def guard_check(f):
@@ -277,19 +277,19 @@ def blocking_argument(f):
 
 def blocking_file(functions):
     mine = [f for f in functions if not f.own and f.exported and blocking_argument(f)]
-    out = ['#include "complete/blocking.h"', ""]
+    out = ['#include "emulate/blocking.h"', ""]
     for f in mine:
         blocking = blocking_argument(f)
         words = {blocking: "CL_FALSE", "event": "done", "errcode_ret": "&status"}
         arguments = ", ".join(words.get(name, name) for _, name in f.params) + ");"
         out += [signature(f, f"waited_{f.name}"), "{", f"    if (!blocking_waits(command_queue, {blocking}))",
-                call(f, f"lacking.{f.name}", indent="        "), "    cl_event own = NULL, *done = event ? event : &own;"]
+                call(f, f"underlying.{f.name}", indent="        "), "    cl_event own = NULL, *done = event ? event : &own;"]
         if f.result == "cl_int":
-            out += [wrap(f"    const cl_int status = lacking.{f.name}(", arguments),
+            out += [wrap(f"    const cl_int status = underlying.{f.name}(", arguments),
                     "    return blocking_end(done, own, status);"]
         else:
             out += ["    cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */",
-                    wrap(f"    void *mapped = lacking.{f.name}(", arguments),
+                    wrap(f"    void *mapped = underlying.{f.name}(", arguments),
                     "    return blocking_mapped(done, own, mapped, status, errcode_ret);"]
         out += ["}", ""]
     out += ["void blocking_install_generated(cl_icd_dispatch *table)", "{"]
@@ -437,10 +437,10 @@ def outputs():
     functions = parse_header()
     return {
         "src/next/slots_generated.c": slots_file(functions),
-        "src/doors/exports_generated.c": exports_file(functions),
-        "src/doors/OpenCL.def": def_file(functions),
+        "src/entry/exports_generated.c": exports_file(functions),
+        "src/entry/OpenCL.def": def_file(functions),
         "src/share/guard_generated.c": guard_file(functions),
-        "src/complete/blocking_generated.c": blocking_file(functions),
+        "src/emulate/blocking_generated.c": blocking_file(functions),
         "src/host/guest_generated.c": guest_file(functions),
         "tests/faults/wrappers_generated.c": faults_file(functions),
     }

@@ -1,4 +1,4 @@
-/* A layer below cld3d that does what a driver may, for test_carried and test_names: it has no memory, lets a launch wait for
+/* A layer below cld3d that does what a driver may, for test_emulated and test_names: it has no memory, lets a launch wait for
  * another one, gives core functions by name, and functions that set pointers as arguments.
  * Threads may be in all its functions at once. */
 #include "below.h"

@@ -1,4 +1,4 @@
-/* A layer that makes any driver look as one with Direct3D sharing of its own, for test_aside: below cld3d, as a driver
+/* A layer that makes any driver look as one with Direct3D sharing of its own, for test_passthrough: below cld3d, as a driver
  * would be. It lists cl_khr_d3d11_sharing and cl_khr_dx9_media_sharing, takes the context property and has most of their
  * functions, one under NVIDIA's name alone and one not at all. Their answers are unmistakable. */
 #include "own_sharing.h"

@@ -111,7 +111,7 @@ static void arguments(void)
     close_base(&base);
 }
 
-/* For each of the three states, of a command that is held back until all three are registered. */
+/* For each of the three states, of a command that is delayed until all three are registered. */
 static void states(void)
 {
     struct base base;
@@ -276,7 +276,7 @@ static void ten_thousand(void)
     close_base(&base);
 }
 
-/* More queues than a handful of threads could wait for, and each held back; the last is freed first. */
+/* More queues than a handful of threads could wait for, and each delayed; the last is freed first. */
 static void many_queues(void)
 {
     enum { QUEUES = 12 };
@@ -318,7 +318,7 @@ static bool has_ended(cl_event event)
     return status <= CL_COMPLETE;
 }
 
-/* NVIDIA's driver lets no command go past one that a user event holds. */
+/* NVIDIA's driver lets no command go past one that a user event blocks. */
 static void out_of_order(void)
 {
     struct base base;

@@ -282,7 +282,7 @@ SHARING_CASE(anew, 0)
             made_anew_behind(rig, (enum kind)kind, by_event);
 }
 
-/* Whether a command of an out-of-order queue goes past one that a user event holds. NVIDIA's driver lets none. */
+/* Whether a command of an out-of-order queue goes past one that a user event blocks. NVIDIA's driver lets none. */
 static bool goes_past_held(const struct rig *rig)
 {
     static const cl_uint zero = 0;

@@ -178,7 +178,7 @@ DX9_CASE(copies_on_the_way, RIG_NO_CONTEXT)
     }
 }
 
-/* A release that waits for a user event holds what it needs, and no longer. */
+/* A release that waits for a user event blocks what it needs, and no longer. */
 DX9_CASE(deferred, RIG_NO_CONTEXT)
 {
     struct set set;
@@ -212,7 +212,7 @@ DX9_CASE(deferred, RIG_NO_CONTEXT)
     free(bytes);
 }
 
-/* ---- objects that are made anew for each frame ---- */
+/* ---- objects that are made again for each frame ---- */
 
 static void frame_of_new_objects(struct dx9_surface *s, unsigned seed)
 {
@@ -345,7 +345,7 @@ DX9_CASE(lost_in_any_call, 0)
     }
 }
 
-/* A program's way out: give back what a reset does not survive, reset, make it anew. */
+/* A program's way out: give back what a reset does not survive, reset, make it again. */
 DX9_CASE(reset, 0)
 {
     D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE,

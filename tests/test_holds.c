@@ -1,4 +1,4 @@
-/* What a user event holds back, and what not: the bytes of a release are with Direct3D when the call returns, unless the
+/* What a user event delays, and what not: the bytes of a release are with Direct3D when the call returns, unless the
  * release waits for a user event that is still pending. What was enqueued later than the command that it waits for, what
  * the driver refused and what an error has ended hold nothing. */
 #include "sharing.h"

@@ -251,7 +251,7 @@ static cl_mem make_part(cl_context context, cl_mem buffer, enum part part)
     return clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL);
 }
 
-/* Without the object, which is made anew for each order. */
+/* Without the object, which is made again for each order. */
 static bool set_open(const struct rig *rig, enum kind kind, struct set *set)
 {
     *set = (struct set){.rig = *rig};

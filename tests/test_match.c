@@ -2,16 +2,16 @@
  * And what no device of the tests' machine shows by itself: several of one platform with room for fewer, one without
  * images, one without the formats, one without memory.
  *
- * Two real devices (PoCL makes as many as it is told) under a layer that makes them look as graphics cards (dressed.c),
+ * Two real devices (PoCL makes as many as it is told) under a layer that makes them look as graphics cards (disguise.c),
  * and adapters of the fake Direct3D. The cases with "cards" in their names are run again with the looks they need. */
 #include "common/dx9.h"
-#include "dressed.h"
+#include "disguise.h"
 #include "fake_d3d.h"
 #include "sharing.h"
 
 #define VENDOR 0x1002
 
-static bool dressed(void)
+static bool disguise(void)
 {
     if (getenv(DRESSED_VARIABLE))
         return true;
@@ -27,8 +27,8 @@ static void run_with(const char *cases, const char *looks)
         SKIP("needs a driver that makes several devices");
         return;
     }
-    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_DRESSED");
-    if (!CHECK(before != NULL) || !CHECK(layer != NULL) || strstr(before, "dressed"))
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_DISGUISE");
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL) || strstr(before, "disguise"))
         return;
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("POCL_DEVICES", "basic pthread");
@@ -64,7 +64,7 @@ static void nothing_alike(void)
     run_with("cards: both", "10de:0:NVIDIA H200;8086:0:Intel Arc");
 }
 
-/* The second device is not dressed. */
+/* The second device is not disguise. */
 static void a_cpu(void)
 {
     run_with("cards: the second", "10de:0:NVIDIA H200");
@@ -134,7 +134,7 @@ static void preferred_are(struct rig *rig, bool first, bool second)
 {
     cl_device_id all[2], found[2] = {NULL, NULL};
     cl_uint count = 0;
-    if (!dressed())
+    if (!disguise())
         return;
     const struct fake_d3d_adapter adapter = {"AMD Radeon(TM) RX 6800 (RADV NAVI21)", VENDOR, 0x73bf, {0x2a, 0}};
     fake_d3d_set_adapters(1, &adapter);
@@ -174,7 +174,7 @@ SHARING_CASE(both, 0)
 SHARING_CASE(room_for_one, RIG_NO_CONTEXT)
 {
     const cl_uint sets[] = {rig->api->preferred_set, rig->api->all_set}, source = rig->api->device_source;
-    if (!dressed())
+    if (!disguise())
         return;
     const struct fake_d3d_adapter adapter = {"Some card", VENDOR, 0x73bf, {0x2a, 0}};
     fake_d3d_set_adapters(1, &adapter);
@@ -245,7 +245,7 @@ DX9_CASE(dx9_luid, RIG_NO_CONTEXT)
 {
     cl_device_id all[2], found;
     cl_uint count = 0;
-    if (!dressed())
+    if (!disguise())
         return;
     const struct fake_d3d_adapter adapter = {"AMD Radeon(TM) RX 6800", VENDOR, 0x73bf, {0x2a, 0}};
     fake_d3d_set_adapters(1, &adapter);
@@ -279,7 +279,7 @@ DX9_CASE(dx9_two_adapters, RIG_NO_CONTEXT)
 {
     cl_device_id all[2], found;
     cl_uint count = 0;
-    if (!dressed())
+    if (!disguise())
         return;
     const struct fake_d3d_adapter cards[] = {{"Some card", VENDOR, 0x73bf, {0x2a, 0}},
                                              {"Another", 0x10de, 0x2684, {0x2b, 0}}};
@@ -367,7 +367,7 @@ SHARING_CASE(one_blind, RIG_NO_CONTEXT)
     const cl_uint sets[] = {rig->api->preferred_set, rig->api->all_set};
     cl_device_id devices[2] = {NULL, NULL}, found = NULL;
     cl_uint count = 0;
-    if (!dressed())
+    if (!disguise())
         return;
     const struct fake_d3d_adapter adapter = {"Some card", VENDOR, 0x73bf, {0x2a, 0}};
     fake_d3d_set_adapters(1, &adapter);
@@ -388,7 +388,7 @@ DX9_CASE(dx9_one_blind, RIG_NO_CONTEXT)
 {
     cl_device_id devices[2] = {NULL, NULL}, found;
     cl_uint count = 0;
-    if (!dressed())
+    if (!disguise())
         return;
     CHECK_INT(clGetDeviceIDs(dx9->rig.platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL), CL_SUCCESS);
     CHECK_INT(ask_dx9(dx9, 1, &dx9->device, dx9_all, &found, &count), CL_SUCCESS);
@@ -404,7 +404,7 @@ DX9_CASE(dx9_one_blind, RIG_NO_CONTEXT)
 SHARING_CASE(no_format, 0)
 {
     struct shared shared;
-    if (!dressed())
+    if (!disguise())
         return;
     for (int kind = 0; kind < KINDS; kind++) {
         if (!shared_resource(rig, (enum kind)kind, 1, &shared))
@@ -422,7 +422,7 @@ DX9_CASE(dx9_no_format, 0)
 {
     struct dx9_surface s;
     cl_int status = 1;
-    if (!dressed() || !CHECK(dx9_make(&s, dx9, &dx9_formats[0], DX9_PLAIN, 64, 48)))
+    if (!disguise() || !CHECK(dx9_make(&s, dx9, &dx9_formats[0], DX9_PLAIN, 64, 48)))
         return;
     const ULONG refs = rig_refs(s.surface);
     for (UINT p = 0; p < 2; p++) {
@@ -454,7 +454,7 @@ SHARING_CASE(no_memory, 0)
     unsigned char bytes[SHARED_BYTES];
     struct shared all[KINDS];
     cl_event none = (cl_event)&none, event = none;
-    if (!dressed())
+    if (!disguise())
         return;
     set_memory(false);
     for (int kind = 0; kind < KINDS; kind++)

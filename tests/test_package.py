@@ -68,7 +68,7 @@ def check_tree(folder, names):
         need(mode == (0o755 if executable else 0o644), f"{path}: mode {mode:o}")
         if path.is_file():
             need(str(ROOT).encode() not in path.read_bytes(), f"{path} holds the path {ROOT}")
-            need(b"/src/doors/" not in path.read_bytes(), f"{path} holds paths of sources")
+            need(b"/src/entry/" not in path.read_bytes(), f"{path} holds paths of sources")
 
 
 def whole_zip(folder):

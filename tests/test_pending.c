@@ -1,5 +1,5 @@
 /* Things are given back while work on them is pending: commands that wait, mappings, events that outlive what they belong
- * to. Nothing is lost, and nothing is held for longer than it takes. */
+ * to. Nothing is lost, and nothing is blocked for longer than it takes. */
 #include "lifetime.h"
 
 /* ---- work is pending ---- */
@@ -68,7 +68,7 @@ SHARING_CASE(acquire_pending, 0)
     }
 }
 
-/* The release has failed already when what holds its queue besides comes to its end. Threads of the driver may go on with it
+/* The release has failed already when what blocks its queue besides comes to its end. Threads of the driver may go on with it
  * then, and some never tell that a command has failed. */
 SHARING_CASE(failed_release_goes_on, 0)
 {

@@ -1,5 +1,5 @@
 /* Threads that share frames for a long time: Direct3D 9, 10 and 11 side by side, sizes and formats that change, objects,
- * contexts and devices made anew. Each frame's texels are summed by the kernel that inverts them: the sum must be the one
+ * contexts and devices made again. Each frame's texels are summed by the kernel that inverts them: the sum must be the one
  * of what Direct3D wrote, and what Direct3D reads must be inverted. Nothing may be wrong and nothing may pile up.
  *
  * CLD3D_TEST_SOAK says for how many seconds; `make soak SECONDS=3600` is the long way. */
@@ -13,7 +13,7 @@
 #include <dirent.h>
 #endif
 
-/* A run of less than a minute makes no devices and contexts anew: the drivers' compilers would be most of it. */
+/* A run of less than a minute makes no devices and contexts again: the drivers' compilers would be most of it. */
 enum { THREADS = 8, SHORTEST = 12, ANEW_SECONDS = 60, OBJECT_FRAMES = 40, SESSION_OBJECTS = 12, MOST_TEXELS = 96 * 64 };
 
 static atomic_bool over;
@@ -329,7 +329,7 @@ static void session(struct worker *w)
     const unsigned count = w->nine ? PICTURES : PICTURES - 1;
     w->device_refs = device_refs(w);
     w->context_refs = context_refs(w);
-    /* Each picture once: a carried one has a program that is built now. */
+    /* Each picture once: an emulated one has a program that is built now. */
     for (unsigned i = 0; i < count; i++)
         some_frames(w, i, 1);
     atomic_fetch_add(&warm, w->sessions++ == 0);
@@ -426,7 +426,7 @@ static double process_memory(const char *process)
 
 #ifdef _WIN32
 /* Whether a process of the host runs this program, or starts it: its command line ends with the name, and some zeros where
- * Wine has written it anew. */
+ * Wine has written it again. */
 static bool runs_this(const char *process)
 {
     static const char name[] = "test_soak.exe";

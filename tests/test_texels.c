@@ -1,6 +1,6 @@
 /* The host's conversion of texels against one that goes byte by byte: every channel type, rows of any length, wherever the
  * narrow ones begin, and no byte beyond. */
-#include "formats/carrier.h"
+#include "formats/storage.h"
 #include "tap.h"
 
 #include "d3d/formats.h"
@@ -13,15 +13,15 @@ static const cl_channel_type types[] = {CL_SNORM_INT8,    CL_SNORM_INT16,    CL_
 
 static struct converter converter_of(cl_channel_order order, cl_channel_type type)
 {
-    const cl_image_format declared = {order, type}, carrier = {CL_RGBA, type};
-    return (struct converter){.declared = declared, .carrier = carrier, .narrow_texel = cl_format_texel_bytes(declared),
-                              .wide_texel = cl_format_texel_bytes(carrier)};
+    const cl_image_format declared = {order, type}, stored = {CL_RGBA, type};
+    return (struct converter){.declared = declared, .stored = stored, .narrow_texel = cl_format_texel_bytes(declared),
+                              .wide_texel = cl_format_texel_bytes(stored)};
 }
 
 static void widen_by_bytes(const struct converter *c, unsigned char *to, const unsigned char *from, size_t texels)
 {
     const size_t channel = c->wide_texel / 4;
-    const uint64_t alpha = carrier_alpha(c->declared.image_channel_data_type);
+    const uint64_t alpha = storage_alpha(c->declared.image_channel_data_type);
     for (size_t i = 0; i < texels; i++) {
         for (size_t byte = 0; byte < c->wide_texel; byte++) {
             const size_t of_alpha = byte - 3 * channel;

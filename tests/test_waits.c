@@ -433,7 +433,7 @@ SHARING_CASE(two_user_events, 0)
     shared_close(&shared);
 }
 
-/* Cycles that are enqueued while the queue is held run in their order, in the call that sets it free. */
+/* Cycles that are enqueued while the queue is blocked run in their order, in the call that sets it free. */
 SHARING_CASE(cycles_meanwhile, 0)
 {
     enum { CYCLES = 4 };

@@ -178,7 +178,7 @@ enum way {
 struct format_result {
     enum way way;
     uint8_t reason;          /* of WAY_REFUSED: index into info.reasons */
-    cl_image_format carrier; /* of WAY_WIDER: what the image really has; zeros if that can't be seen */
+    cl_image_format stored; /* of WAY_WIDER: what the image really has; zeros if that can't be seen */
 };
 
 /* The sharing of a device with one Direct3D. */

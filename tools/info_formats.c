@@ -68,7 +68,7 @@ static void try_formats(struct info *info, const struct session *session, struct
     for (unsigned i = 0; i < *session->api->format_count; i++) {
         const struct format_row *row = &session->api->formats[i];
         char why[WHY_SIZE] = "";
-        cl_image_format carrier = {0, 0};
+        cl_image_format stored = {0, 0};
         /* After a crash nothing more is tried: other formats would only crash in the same way, one process each. */
         if (!step(why, "sharing a %s texture of format %s (plane %u) with OpenCL device %u", session->api->name, row->name,
                   row->plane, (unsigned)(session->device - info->opencl.devices))) {
@@ -76,12 +76,12 @@ static void try_formats(struct info *info, const struct session *session, struct
             results[i].way = WAY_REFUSED;
             return;
         }
-        if (!session_try(session, row, &carrier, why)) {
+        if (!session_try(session, row, &stored, why)) {
             results[i].reason = note_reason(info, why);
             results[i].way = WAY_REFUSED;
-        } else if (carrier.image_channel_order) {
-            results[i].way = equal(carrier, row->cl) ? WAY_DIRECT : WAY_WIDER;
-            results[i].carrier = carrier;
+        } else if (stored.image_channel_order) {
+            results[i].way = equal(stored, row->cl) ? WAY_DIRECT : WAY_WIDER;
+            results[i].stored = stored;
         } else {
             results[i].way = driver_has(&driver, row->cl) ? WAY_DIRECT : WAY_WIDER;
         }

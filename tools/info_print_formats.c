@@ -112,19 +112,19 @@ void print_format_summary(const struct info *info, const struct device *device, 
 
 static void cell_text(const struct format_row *row, const struct format_result *result, char *text, size_t size)
 {
-    const cl_image_format carrier = result->carrier;
+    const cl_image_format stored = result->stored;
     switch (result->way) {
     case WAY_DIRECT:
         snprintf(text, size, "direct");
         return;
     case WAY_WIDER:
-        if (!carrier.image_channel_order)
+        if (!stored.image_channel_order)
             snprintf(text, size, "wider");
-        else if (carrier.image_channel_data_type == row->cl.image_channel_data_type)
-            snprintf(text, size, "as %s", order_name(carrier.image_channel_order));
+        else if (stored.image_channel_data_type == row->cl.image_channel_data_type)
+            snprintf(text, size, "as %s", order_name(stored.image_channel_order));
         else
-            snprintf(text, size, "as %s, %s", order_name(carrier.image_channel_order),
-                     type_name(carrier.image_channel_data_type));
+            snprintf(text, size, "as %s, %s", order_name(stored.image_channel_order),
+                     type_name(stored.image_channel_data_type));
         return;
     case WAY_REFUSED:
         snprintf(text, size, "no (%u)", result->reason + 1u);

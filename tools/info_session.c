@@ -136,15 +136,15 @@ static bool exchange(const struct trial *t, cl_mem image)
 }
 
 /* cld3d hands on the images of the OpenCL below as they are, so that this one can be asked what it has. */
-static void see_carrier(const struct trial *t, cl_mem image, cl_image_format *carrier)
+static void see_carrier(const struct trial *t, cl_mem image, cl_image_format *stored)
 {
     const cl_api_clGetImageInfo ask = (cl_api_clGetImageInfo)library_function(&t->session->cl->below, "clGetImageInfo");
     cl_image_format format;
     if (ask && ask(image, CL_IMAGE_FORMAT, sizeof(format), &format, NULL) == CL_SUCCESS)
-        *carrier = format;
+        *stored = format;
 }
 
-static bool share_texture(struct trial *t, cl_image_format *carrier)
+static bool share_texture(struct trial *t, cl_image_format *stored)
 {
     const struct session *s = t->session;
     cl_int code = CL_SUCCESS;
@@ -155,14 +155,14 @@ static bool share_texture(struct trial *t, cl_image_format *carrier)
         why_say(t->why, "%s gives NULL, but no error", s->api->create);
     if (!image)
         return did(t, s->api->create, code) && false;
-    see_carrier(t, image, carrier);
+    see_carrier(t, image, stored);
     const bool good = exchange(t, image);
     s->cl->call.clReleaseMemObject(image);
     memcpy(t->sent + t->place.offset, t->answer, (size_t)t->place.pitch * t->place.rows);
     return good && direct3d_has(t, t->sent, "Direct3D sees other texels than OpenCL has written");
 }
 
-bool session_try(const struct session *session, const struct format_row *row, cl_image_format *carrier, char *why)
+bool session_try(const struct session *session, const struct format_row *row, cl_image_format *stored, char *why)
 {
     struct trial t = {.session = session, .row = row, .why = why};
     char reason[WHY_SIZE] = "";
@@ -177,7 +177,7 @@ bool session_try(const struct session *session, const struct format_row *row, cl
         why_say(why, "%s makes no such textures here (%.200s)", session->api->name, reason);
         return false;
     }
-    const bool good = share_texture(&t, carrier);
+    const bool good = share_texture(&t, stored);
     IUnknown_Release(t.texture);
     return good;
 }

@@ -28,8 +28,8 @@ bool session_open(struct session *session, char *why);
 void session_close(struct session *session);
 
 /* Makes a texture of the row's format, shares the row's plane, reads that in OpenCL and writes other texels to it, and
- * compares what both sides see. `carrier` gets the format that the image has for the OpenCL below, or zeros if that can't
+ * compares what both sides see. `storage format` gets the format that the image has for the OpenCL below, or zeros if that can't
  * be seen. */
-bool session_try(const struct session *session, const struct format_row *row, cl_image_format *carrier, char *why);
+bool session_try(const struct session *session, const struct format_row *row, cl_image_format *stored, char *why);
 
 #endif

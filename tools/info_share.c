@@ -97,7 +97,7 @@ static void try_device(const struct info *info, struct device *device, unsigned 
         why_say(sharing->why, "there is no %s device to share with", apis[api]->name);
         return;
     }
-    cl_image_format carrier;
+    cl_image_format stored;
     struct session session = {&info->opencl, apis[api], device, adapter->d3d[api].device, NULL, NULL, NULL, NULL, NULL};
     sharing->tried = true;
     if (!step(sharing->why, "sharing a %s texture with OpenCL device %u", apis[api]->name,
@@ -105,7 +105,7 @@ static void try_device(const struct info *info, struct device *device, unsigned 
         return;
     sharing->adapter = adapter;
     sharing->works = session_open(&session, sharing->why) &&
-                     session_try(&session, plain_format(apis[api]), &carrier, sharing->why);
+                     session_try(&session, plain_format(apis[api]), &stored, sharing->why);
     const char *way = opencl_last_way(&info->opencl);
     snprintf(sharing->way, sizeof(sharing->way), "%s", sharing->works && way ? way : "");
     session_close(&session);

@@ -1,6 +1,6 @@
 /* Drivers crash and hang, under Wine even outside of what a Windows program can catch. So the work is done by a second
  * process, in steps that it announces in memory shared with the first. If it does not survive a step, the first process
- * starts it anew, and it leaves out that step and says why. */
+ * starts it again, and it leaves out that step and says why. */
 #include "info.h"
 #include "info_text.h"
 

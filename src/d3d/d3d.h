@@ -37,7 +37,7 @@ struct surface {
     void *device;   /* not owned: the resource keeps it alive */
     void *resource; /* one reference */
     void *staging;  /* what `stage` made; NULL before, and where no transport made one */
-    uint32_t staging_room;   /* set before `stage`: so many bytes more has the staging copy of a buffer */
+    uint32_t staging_padding;   /* set before `stage`: so many bytes more has the staging copy of a buffer */
     uint32_t staging_offset; /* up to that: where the buffer begins in its staging copy */
     const struct row_change *change; /* set before `stage`, and only for operations that change rows; NULL: nothing changes */
     struct surface_desc desc;

@@ -88,7 +88,7 @@ bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface)
     const UINT width = dxgi_staging_width(desc), height = dxgi_staging_height(desc);
     const DXGI_FORMAT format = desc->format ? (DXGI_FORMAT)desc->format->code : DXGI_FORMAT_UNKNOWN;
     if (desc->kind == SURFACE_BUFFER) {
-        const D3D11_BUFFER_DESC d = {.ByteWidth = width + surface->staging_room, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
+        const D3D11_BUFFER_DESC d = {.ByteWidth = width + surface->staging_padding, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
         return d3d1x_check(calls, "CreateBuffer (staging)", calls->create_buffer(surface->device, &d, &surface->staging));
     }
     if (desc->kind == SURFACE_IMAGE_2D) {
@@ -152,7 +152,7 @@ bool d3d1x_store(const struct d3d1x_calls *calls, struct surface *surface)
         done = store_dynamic(calls, surface);
     else
         calls->copy(surface->device, surface->resource, surface->desc.subresource, 0, surface->staging, 0,
-                    surface->staging_room ? &part : NULL);
+                    surface->staging_padding ? &part : NULL);
     calls->flush(surface->device);
     return done && d3d1x_check(calls, "CopySubresourceRegion", calls->removed_reason(surface->device));
 }

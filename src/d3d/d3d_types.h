@@ -1,5 +1,5 @@
 /* The Direct3D and DXGI headers, in the one order that they and the Khronos headers accept, on Windows (mingw-w64) and
- * natively (Wine's). Only files of src/d3d/ and the doors need them. */
+ * natively (Wine's). Only files of src/d3d/ and the entry points need them. */
 #ifndef CLD3D_D3D_D3D_TYPES_H
 #define CLD3D_D3D_D3D_TYPES_H
 

@@ -123,7 +123,7 @@ bool dxgi_software(const struct d3d_adapter *adapter)
            strstr(adapter->description, "softpipe") || strstr(adapter->description, "SwiftShader");
 }
 
-unsigned dxgi_list(struct d3d_adapter *adapters, unsigned room)
+unsigned dxgi_list(struct d3d_adapter *adapters, unsigned capacity)
 {
     typedef HRESULT(WINAPI * create_factory)(REFIID, void **);
     char why[256];
@@ -133,7 +133,7 @@ unsigned dxgi_list(struct d3d_adapter *adapters, unsigned room)
     const create_factory create = library ? (create_factory)os_library_symbol(library, "CreateDXGIFactory") : NULL;
     if (!create || FAILED(create(&IID_IDXGIFactory, (void **)&factory)))
         return 0; /* the library stays loaded: what it began may go on */
-    for (unsigned i = 0; count < room; i++) {
+    for (unsigned i = 0; count < capacity; i++) {
         IDXGIAdapter *adapter = NULL;
         if (FAILED(IDXGIFactory_EnumAdapters(factory, i, &adapter)))
             break;

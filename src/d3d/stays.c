@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Memory that is freed and taken anew often lies where it did. Several copies, mapped in another order each time, would
+/* Memory that is freed and taken again often lies where it did. Several copies, mapped in another order each time, would
  * have one another's. */
 enum { COPIES = 3, ROUNDS = 5, EXTENT = 16, DEPTH = 4, BUFFER_BYTES = EXTENT * EXTENT * 4 };
 

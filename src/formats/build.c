@@ -1,5 +1,5 @@
 /* Programs of contexts with interop are built so that their kernels tell which image arguments they read and which they
- * write. PoCL forgets that unless it is asked not to, and then each kernel with a carried image would have to be taken for
+ * write. PoCL forgets that unless it is asked not to, and then each kernel with an emulated image would have to be taken for
  * one that does both (launch.c). The application sees the options that it gave. */
 #include "formats/image.h"
 
@@ -19,7 +19,7 @@ static bool with_interop(cl_program program)
         return false;
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
     const bool with = context && context->interop;
-    record_put(context);
+    record_release(context);
     return with;
 }
 

@@ -1,4 +1,4 @@
-/* Carried images: creation, lifetimes and queries; and the two ways between a carried image and declared texels. */
+/* Emulated images: creation, lifetimes and queries; and the two ways between an emulated image and declared texels. */
 #include "formats/image.h"
 
 #include "d3d/formats.h"
@@ -16,7 +16,7 @@ const struct converter *image_host_converter(cl_mem handle)
 {
     struct image_record *image = image_get(handle);
     const struct converter *converter = image && image->converter->on_host ? image->converter : NULL;
-    record_put(image);
+    record_release(image);
     return converter;
 }
 
@@ -40,7 +40,7 @@ static void destroy(struct record *record)
             next.clReleaseMemObject(mapping->narrow);
         free(mapping);
     }
-    record_put(image->context);
+    record_release(image->context);
     free(image);
 }
 
@@ -70,7 +70,7 @@ bool image_region_valid(const struct image_record *image, const size_t *origin, 
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status)
 {
     cl_mem buffer = next.clCreateBuffer(image->context->head.handle, flags, bytes, NULL, status);
-    log_next("a command on an image in a carried format", "clCreateBuffer", *status);
+    log_next("a command on an image in an emulated format", "clCreateBuffer", *status);
     return buffer;
 }
 
@@ -135,7 +135,7 @@ void image_publish(cl_command_queue queue, cl_command_type type, cl_event first,
         event_put(done);
     if (first)
         event_put(first);
-    record_put(record);
+    record_release(record);
 }
 
 /* ---- creation ---- */
@@ -214,7 +214,7 @@ static struct image_record *new_image(struct context_record *context, struct con
     if (!image)
         return NULL;
     image->head = (struct record){.kind = RECORD_IMAGE, .destroy = destroy};
-    record_hold(context);
+    record_retain(context);
     image->context = context;
     image->converter = converter;
     image->type = desc->image_type;
@@ -239,7 +239,7 @@ static cl_int make_below(struct image_record *image, const void *bytes, void *me
         return log_refuse("clCreateImage", CL_INVALID_VALUE, "flags 0x%lx", (unsigned long)image->flags);
     image->head.handle =
         next.clCreateImage(image->context->head.handle, CL_MEM_READ_WRITE | (memory ? CL_MEM_USE_HOST_PTR : 0),
-                           &image->converter->carrier, &desc, memory, &status);
+                           &image->converter->stored, &desc, memory, &status);
     if (status != CL_SUCCESS)
         return log_next("clCreateImage", "clCreateImage in the wider format", status);
     status = bytes ? upload(image, bytes) : CL_SUCCESS;
@@ -250,17 +250,17 @@ static cl_int make_below(struct image_record *image, const void *bytes, void *me
     return status;
 }
 
-/* Makes a carried image if the format needs it: false if the driver shall make it. `memory`: for the driver's texels, or
+/* Makes an emulated image if the format needs it: false if the driver shall make it. `memory`: for the driver's texels, or
  * NULL. */
-static bool make_carried(cl_context handle, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
+static bool make_emulated(cl_context handle, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
                          void *host, void *memory, cl_int *status, cl_mem *made)
 {
     struct context_record *context = format && desc && !desc->mem_object ? registry_get(RECORD_CONTEXT, handle) : NULL;
-    cl_image_format carrier;
+    cl_image_format stored;
     *made = NULL;
     *status = CL_SUCCESS;
-    if (!context || !carrier_choose(context, *format, desc->image_type, &carrier, status)) {
-        record_put(context);
+    if (!context || !storage_choose(context, *format, desc->image_type, &stored, status)) {
+        record_release(context);
         return *status != CL_SUCCESS;
     }
     struct converter *converter = NULL;
@@ -269,7 +269,7 @@ static bool make_carried(cl_context handle, cl_mem_flags flags, const cl_image_f
     if (*status == CL_SUCCESS)
         *status = check_host(flags, host);
     if (*status == CL_SUCCESS)
-        converter = converter_get(context, *format, carrier, status);
+        converter = converter_get(context, *format, stored, status);
     if (converter) {
         image = new_image(context, converter, desc, flags, host);
         *status = image ? make_below(image, host, memory) : CL_OUT_OF_HOST_MEMORY;
@@ -278,7 +278,7 @@ static bool make_carried(cl_context handle, cl_mem_flags flags, const cl_image_f
         *made = image->head.handle;
     else if (image)
         destroy(&image->head);
-    record_put(context);
+    record_release(context);
     return true;
 }
 
@@ -286,16 +286,16 @@ cl_int image_storage_of(cl_context handle, const cl_image_format *format, cl_mem
                         enum image_storage *storage, const struct converter **converter)
 {
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
-    cl_image_format carrier;
+    cl_image_format stored;
     cl_int status = CL_SUCCESS;
     *storage = STORED_AS_DECLARED;
     *converter = NULL;
-    if (context && carrier_choose(context, *format, type, &carrier, &status)) {
-        const struct converter *found = converter_get(context, *format, carrier, &status);
+    if (context && storage_choose(context, *format, type, &stored, &status)) {
+        const struct converter *found = converter_get(context, *format, stored, &status);
         *storage = found && found->on_host ? STORED_BY_CONVERTER : STORED_OTHERWISE;
         *converter = *storage == STORED_BY_CONVERTER ? found : NULL;
     }
-    record_put(context);
+    record_release(context);
     return status;
 }
 
@@ -303,7 +303,7 @@ cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_
                          void *memory, cl_int *status)
 {
     cl_mem image;
-    if (make_carried(context, flags, format, desc, NULL, memory, status, &image))
+    if (make_emulated(context, flags, format, desc, NULL, memory, status, &image))
         return image;
     return next.clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, format, desc, memory, status);
 }
@@ -313,7 +313,7 @@ static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, c
 {
     cl_int status;
     cl_mem image;
-    if (!registry_hot() || !make_carried(context, flags, image_format, image_desc, host_ptr, NULL, &status, &image))
+    if (!registry_hot() || !make_emulated(context, flags, image_format, image_desc, host_ptr, NULL, &status, &image))
         return next.clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
     if (errcode_ret)
         *errcode_ret = status;
@@ -328,7 +328,7 @@ static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const
     cl_int status;
     cl_mem image;
     const bool plain = !properties || !properties[0];
-    if (!plain || !registry_hot() || !make_carried(context, flags, image_format, image_desc, host_ptr, NULL, &status, &image))
+    if (!plain || !registry_hot() || !make_emulated(context, flags, image_format, image_desc, host_ptr, NULL, &status, &image))
         return next.clCreateImageWithProperties(context, properties, flags, image_format, image_desc, host_ptr,
                                                 errcode_ret);
     if (errcode_ret)
@@ -344,7 +344,7 @@ static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags
                                 .image_height = image_height, .image_row_pitch = image_row_pitch};
     cl_int status;
     cl_mem image;
-    if (!registry_hot() || !make_carried(context, flags, image_format, &desc, host_ptr, NULL, &status, &image))
+    if (!registry_hot() || !make_emulated(context, flags, image_format, &desc, host_ptr, NULL, &status, &image))
         return next.clCreateImage2D(context, flags, image_format, image_width, image_height, image_row_pitch, host_ptr,
                                     errcode_ret);
     if (errcode_ret)
@@ -362,7 +362,7 @@ static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags
                                 .image_row_pitch = image_row_pitch, .image_slice_pitch = image_slice_pitch};
     cl_int status;
     cl_mem image;
-    if (!registry_hot() || !make_carried(context, flags, image_format, &desc, host_ptr, NULL, &status, &image))
+    if (!registry_hot() || !make_emulated(context, flags, image_format, &desc, host_ptr, NULL, &status, &image))
         return next.clCreateImage3D(context, flags, image_format, image_width, image_height, image_depth, image_row_pitch,
                                     image_slice_pitch, host_ptr, errcode_ret);
     if (errcode_ret)
@@ -397,12 +397,12 @@ static cl_int CL_API_CALL get_supported_image_formats(cl_context context, cl_mem
     struct context_record *record = status == CL_SUCCESS ? registry_get(RECORD_CONTEXT, context) : NULL;
     if (record) {
         const cl_uint written = image_formats && native < num_entries ? native : num_entries;
-        cl_uint carried;
-        status = carrier_list(record, image_type, image_formats ? num_entries - written : 0,
-                              image_formats ? image_formats + written : NULL, &carried);
-        native += carried;
+        cl_uint emulated;
+        status = storage_list(record, image_type, image_formats ? num_entries - written : 0,
+                              image_formats ? image_formats + written : NULL, &emulated);
+        native += emulated;
     }
-    record_put(record);
+    record_release(record);
     if (status == CL_SUCCESS && num_image_formats)
         *num_image_formats = native;
     return status;
@@ -442,29 +442,29 @@ static cl_int CL_API_CALL get_image_info(cl_mem handle, cl_image_info param_name
         status = answer("clGetImageInfo", &value, sizeof(value), param_value_size, param_value, param_value_size_ret);
     else
         status = next.clGetImageInfo(handle, param_name, param_value_size, param_value, param_value_size_ret);
-    record_put(image);
+    record_release(image);
     return status;
 }
 
-static cl_int query_mem(struct image_record *image, cl_mem_info name, size_t room, void *to, size_t *size_ret)
+static cl_int query_mem(struct image_record *image, cl_mem_info name, size_t capacity, void *to, size_t *size_ret)
 {
     const size_t size = image_region_bytes(image, image->extent);
     cl_uint count = 0;
     switch (name) {
     case CL_MEM_FLAGS:
-        return answer("clGetMemObjectInfo", &image->flags, sizeof(image->flags), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &image->flags, sizeof(image->flags), capacity, to, size_ret);
     case CL_MEM_SIZE:
-        return answer("clGetMemObjectInfo", &size, sizeof(size), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &size, sizeof(size), capacity, to, size_ret);
     case CL_MEM_HOST_PTR:
-        return answer("clGetMemObjectInfo", &image->host, sizeof(image->host), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &image->host, sizeof(image->host), capacity, to, size_ret);
     case CL_MEM_MAP_COUNT:
         os_lock(&registry_lock);
         for (const struct image_mapping *m = image->mappings; m; m = m->after)
             count++;
         os_unlock(&registry_lock);
-        return answer("clGetMemObjectInfo", &count, sizeof(count), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &count, sizeof(count), capacity, to, size_ret);
     default:
-        return next.clGetMemObjectInfo(image->head.handle, name, room, to, size_ret);
+        return next.clGetMemObjectInfo(image->head.handle, name, capacity, to, size_ret);
     }
 }
 
@@ -475,7 +475,7 @@ static cl_int CL_API_CALL get_mem_object_info(cl_mem handle, cl_mem_info param_n
     if (!image)
         return next.clGetMemObjectInfo(handle, param_name, param_value_size, param_value, param_value_size_ret);
     const cl_int status = query_mem(image, param_name, param_value_size, param_value, param_value_size_ret);
-    record_put(image);
+    record_release(image);
     return status;
 }
 

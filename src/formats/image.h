@@ -1,8 +1,8 @@
-/* Carried images: their records, and the files of the formats tier for one another. */
+/* Emulated images: their records, and the files of the formats tier for one another. */
 #ifndef CLD3D_FORMATS_IMAGE_H
 #define CLD3D_FORMATS_IMAGE_H
 
-#include "formats/carrier.h"
+#include "formats/storage.h"
 
 /* A mapping that the application holds. */
 struct image_mapping {
@@ -16,7 +16,7 @@ struct image_mapping {
 
 struct image_record {
     struct record head;
-    struct context_record *context; /* held */
+    struct context_record *context; /* retained */
     struct converter *converter;    /* the context's */
     cl_mem_object_type type;
     size_t extent[3];               /* as regions count: width; height or layers; depth or layers */
@@ -30,10 +30,10 @@ struct image_record {
     bool loose; /* a kernel may have written what the declared format can't hold: more channels, more precision */
 };
 
-/* The record of a carried image, held, or NULL. */
+/* The record of an emulated image, retained, or NULL. */
 struct image_record *image_get(cl_mem image);
 
-/* The converter of a carried image whose texels the host may convert, or NULL. Lives as long as the image's context. */
+/* The converter of an emulated image whose texels the host may convert, or NULL. Lives as long as the image's context. */
 const struct converter *image_host_converter(cl_mem image);
 
 /* How the images of a context have the texels of a format. */

@@ -1,6 +1,6 @@
-/* Kernels and carried images.
+/* Kernels and emulated images.
  *
- * A kernel that writes to a carried image may leave in it what the declared format can't hold: a third and fourth
+ * A kernel that writes to an emulated image may leave in it what the declared format can't hold: a third and fourth
  * channel, or more precision. Nobody on the host can see that, but the next kernel could. So such an image is tidied (out
  * to declared texels and back) before a kernel reads it; images that kernels only write or only read cost nothing. */
 #include "formats/image.h"
@@ -38,7 +38,7 @@ static cl_int tidy(struct image_record *image, cl_command_queue queue, cl_uint w
 enum { ARGUMENTS = 128 };
 
 struct arguments {
-    struct image_record *images[ARGUMENTS]; /* held */
+    struct image_record *images[ARGUMENTS]; /* retained */
     cl_uint indexes[ARGUMENTS], count;
     cl_event tidied[ARGUMENTS];
     cl_uint tidied_count;
@@ -93,7 +93,7 @@ static cl_int collect(struct arguments *a, const char *call, cl_command_queue qu
     for (cl_uint i = 0; i < a->tidied_count; i++)
         event_put(a->tidied[i]);
     for (cl_uint i = 0; i < a->count; i++)
-        record_put(a->images[i]);
+        record_release(a->images[i]);
     return log_next(call, "the conversion of an image argument", status);
 }
 

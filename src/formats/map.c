@@ -1,4 +1,4 @@
-/* Mapping of carried images: the application gets memory with the declared texels, either a mapped buffer of ours or the
+/* Mapping of emulated images: the application gets memory with the declared texels, either a mapped buffer of ours or the
  * memory that it gave with CL_MEM_USE_HOST_PTR. */
 #include "formats/image.h"
 
@@ -89,7 +89,7 @@ static void remember(const struct map_call *m, struct image_mapping *mapping)
     add_mapping(m->image, mapping);
 }
 
-static void *map_carried(const struct map_call *m, cl_event *event, cl_int *status)
+static void *map_emulated(const struct map_call *m, cl_event *event, cl_int *status)
 {
     cl_event first = NULL, filled = NULL, done = NULL;
     struct image_mapping *mapping = calloc(1, sizeof(*mapping));
@@ -165,10 +165,10 @@ static void *CL_API_CALL map_image(cl_command_queue command_queue, cl_mem handle
     const struct map_call m = {image, command_queue, blocking_map, map_flags, origin, region, num_events_in_wait_list,
                                event_wait_list};
     cl_int status = check_map(&m, image_row_pitch, image_slice_pitch);
-    void *pointer = status == CL_SUCCESS ? map_carried(&m, event, &status) : NULL;
+    void *pointer = status == CL_SUCCESS ? map_emulated(&m, event, &status) : NULL;
     if (pointer)
         report_pitches(&m, image_row_pitch, image_slice_pitch);
-    record_put(image);
+    record_release(image);
     if (errcode_ret)
         *errcode_ret = status;
     return pointer;
@@ -241,7 +241,7 @@ static cl_int write_back(struct image_record *image, const struct image_mapping 
     return status;
 }
 
-/* The application may try again. Its own memory is collected anew then. */
+/* The application may try again. Its own memory is collected again then. */
 static void keep(struct image_record *image, struct image_mapping *mapping)
 {
     if (image->host) {
@@ -253,7 +253,7 @@ static void keep(struct image_record *image, struct image_mapping *mapping)
     add_mapping(image, mapping);
 }
 
-static cl_int unmap_carried(struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
+static cl_int unmap_emulated(struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
                             cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     const bool again = mapping->collected != NULL;
@@ -286,11 +286,11 @@ static cl_int CL_API_CALL unmap_mem_object(cl_command_queue command_queue, cl_me
     struct image_mapping *mapping = take_mapping(image, mapped_ptr);
     cl_int status;
     if (mapping)
-        status = unmap_carried(image, mapping, command_queue, num_events_in_wait_list, event_wait_list, event);
+        status = unmap_emulated(image, mapping, command_queue, num_events_in_wait_list, event_wait_list, event);
     else
         status = log_refuse("clEnqueueUnmapMemObject", CL_INVALID_VALUE, "%p is no mapped pointer of image %p", mapped_ptr,
                             (void *)memobj);
-    record_put(image);
+    record_release(image);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* The conversion of texels by the host, where the device works in the host's memory anyway: what the kernels of convert.cl
  * do costs no command there, and no memory of the device. Only where bits are put beside others: R and RG in RGBA of the
  * same channel type. Little-endian, as all systems with Direct3D are. */
-#include "formats/carrier.h"
+#include "formats/storage.h"
 
 #include "d3d/formats.h"
 
@@ -10,15 +10,15 @@
 bool texels_convertible(const struct converter *c)
 {
     const cl_channel_order order = c->declared.image_channel_order;
-    return (order == CL_R || order == CL_RG) && c->carrier.image_channel_order == CL_RGBA &&
-           c->declared.image_channel_data_type == c->carrier.image_channel_data_type;
+    return (order == CL_R || order == CL_RG) && c->stored.image_channel_order == CL_RGBA &&
+           c->declared.image_channel_data_type == c->stored.image_channel_data_type;
 }
 
 /* Alpha's bits above those of a texel's other channels. */
 static uint64_t alpha_bits(const struct converter *c)
 {
     const unsigned channel = (unsigned)c->wide_texel * 2; /* bits of one of four channels */
-    return carrier_alpha(c->declared.image_channel_data_type) << (channel < 32 ? 3 * channel : channel);
+    return storage_alpha(c->declared.image_channel_data_type) << (channel < 32 ? 3 * channel : channel);
 }
 
 /* Texels wherever they lie: what Direct3D maps is aligned as it likes. */

@@ -1,4 +1,4 @@
-/* Host-side commands on carried images: read, write, fill and the copies. Each is a short chain of the driver's commands
+/* Host-side commands on emulated images: read, write, fill and the copies. Each is a short chain of the driver's commands
  * that the application sees as one, with one event. */
 #include "formats/image.h"
 
@@ -76,7 +76,7 @@ static cl_int read_steps(struct image_record *image, cl_command_queue queue, cl_
     return status;
 }
 
-static cl_int read_carried(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
+static cl_int read_emulated(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
                            const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr, cl_uint wait_count,
                            const cl_event *wait, cl_event *event)
 {
@@ -102,9 +102,9 @@ static cl_int CL_API_CALL read_image(cl_command_queue command_queue, cl_mem hand
     if (!image)
         return next.clEnqueueReadImage(command_queue, handle, blocking_read, origin, region, row_pitch, slice_pitch, ptr,
                                        num_events_in_wait_list, event_wait_list, event);
-    const cl_int status = read_carried(image, command_queue, blocking_read, origin, region, row_pitch, slice_pitch, ptr,
+    const cl_int status = read_emulated(image, command_queue, blocking_read, origin, region, row_pitch, slice_pitch, ptr,
                                        num_events_in_wait_list, event_wait_list, event);
-    record_put(image);
+    record_release(image);
     return status;
 }
 
@@ -132,12 +132,12 @@ static cl_int write_steps(struct image_record *image, cl_command_queue queue, cl
  * for ever. */
 static void end_failed_write(cl_event first)
 {
-    if (first && !holds_possible())
+    if (first && !blockers_possible())
         next.clWaitForEvents(1, &first);
     event_put(first);
 }
 
-static cl_int write_carried(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
+static cl_int write_emulated(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
                             const size_t *region, size_t row_pitch, size_t slice_pitch, const void *ptr,
                             cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
@@ -170,11 +170,11 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
     if (!image)
         return next.clEnqueueWriteImage(command_queue, handle, blocking_write, origin, region, input_row_pitch,
                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
-    const cl_int status = write_carried(image, command_queue, blocking_write, origin, region, input_row_pitch,
+    const cl_int status = write_emulated(image, command_queue, blocking_write, origin, region, input_row_pitch,
                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
     if (status == CL_SUCCESS && memcmp(region, image->extent, sizeof(image->extent)) == 0)
         image_overwritten(handle);
-    record_put(image);
+    record_release(image);
     return status;
 }
 
@@ -215,13 +215,13 @@ cl_int image_move(cl_mem handle, bool stored, bool write, cl_command_queue queue
 {
     struct image_record *image = stored ? NULL : image_get(handle);
     if (!event_list_reserve(done, 2)) {
-        record_put(image);
+        record_release(image);
         return log_refuse("the handover of an image", CL_OUT_OF_HOST_MEMORY, "no memory for a list of events");
     }
     const cl_int status =
         image ? move_emulated(image, write, queue, origin, region, rows, wait_count, wait, done)
               : move_stored(handle, write, queue, origin, region, rows, wait_count, wait, done);
-    record_put(image);
+    record_release(image);
     return status;
 }
 
@@ -234,10 +234,10 @@ static cl_int CL_API_CALL fill_image(cl_command_queue command_queue, cl_mem hand
     struct image_record *image = image_get(handle);
     cl_uint color[4];
     if (image && fill_color) {
-        carrier_fill_color(image->converter->declared, fill_color, color);
+        storage_fill_color(image->converter->declared, fill_color, color);
         fill_color = color;
     }
-    record_put(image);
+    record_release(image);
     return next.clEnqueueFillImage(command_queue, handle, fill_color, origin, region, num_events_in_wait_list,
                                    event_wait_list, event);
 }
@@ -267,27 +267,27 @@ static cl_int image_in(struct image_record *image, cl_mem handle, cl_command_que
                  : next.clEnqueueCopyBufferToImage(queue, buffer, handle, 0, origin, region, 1, wait, done);
 }
 
-/* An image copy with its arguments; source or destination is carried. */
+/* An image copy with its arguments; source or destination is emulated. */
 struct image_copy {
     cl_command_queue queue;
     cl_mem from, to;
-    struct image_record *carried_from, *carried_to;
+    struct image_record *emulated_from, *emulated_to;
     const size_t *from_origin, *to_origin, *region;
 };
 
-/* Only one side is carried, or the two by different formats: through the declared texels. */
+/* Only one side is emulated, or the two by different formats: through the declared texels. */
 static cl_int copy_by_buffer(const struct image_copy *c, size_t texel, cl_uint wait_count, const cl_event *wait,
                              cl_event *event)
 {
-    struct image_record *carried = c->carried_from ? c->carried_from : c->carried_to;
+    struct image_record *emulated = c->emulated_from ? c->emulated_from : c->emulated_to;
     cl_int status;
     cl_event first = NULL, done = NULL;
-    cl_mem buffer = image_buffer(carried, CL_MEM_READ_WRITE, c->region[0] * c->region[1] * c->region[2] * texel, &status);
+    cl_mem buffer = image_buffer(emulated, CL_MEM_READ_WRITE, c->region[0] * c->region[1] * c->region[2] * texel, &status);
     if (!buffer)
         return status;
-    status = image_out(c->carried_from, c->from, c->queue, c->from_origin, c->region, buffer, wait_count, wait, &first);
+    status = image_out(c->emulated_from, c->from, c->queue, c->from_origin, c->region, buffer, wait_count, wait, &first);
     if (status == CL_SUCCESS)
-        status = image_in(c->carried_to, c->to, c->queue, c->to_origin, c->region, buffer, &first, &done);
+        status = image_in(c->emulated_to, c->to, c->queue, c->to_origin, c->region, buffer, &first, &done);
     next.clReleaseMemObject(buffer);
     if (status == CL_SUCCESS)
         image_publish(c->queue, CL_COMMAND_COPY_IMAGE, first, done, event);
@@ -296,27 +296,27 @@ static cl_int copy_by_buffer(const struct image_copy *c, size_t texel, cl_uint w
     return status;
 }
 
-static cl_int copy_carried(const struct image_copy *c, cl_uint wait_count, const cl_event *wait, cl_event *event)
+static cl_int copy_emulated(const struct image_copy *c, cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     cl_image_format from, to;
-    cl_int status = format_of(c->from, c->carried_from, &from);
+    cl_int status = format_of(c->from, c->emulated_from, &from);
     if (status == CL_SUCCESS)
-        status = format_of(c->to, c->carried_to, &to);
+        status = format_of(c->to, c->emulated_to, &to);
     if (status != CL_SUCCESS)
         return log_refuse("clEnqueueCopyImage", CL_INVALID_MEM_OBJECT, "source or destination is no image");
     if (from.image_channel_order != to.image_channel_order || from.image_channel_data_type != to.image_channel_data_type)
         return log_refuse("clEnqueueCopyImage", CL_IMAGE_FORMAT_MISMATCH, "source and destination differ in their format");
-    if (c->carried_from)
-        status = check_region("clEnqueueCopyImage", c->carried_from, c->from_origin, c->region);
-    if (status == CL_SUCCESS && c->carried_to)
-        status = check_region("clEnqueueCopyImage", c->carried_to, c->to_origin, c->region);
+    if (c->emulated_from)
+        status = check_region("clEnqueueCopyImage", c->emulated_from, c->from_origin, c->region);
+    if (status == CL_SUCCESS && c->emulated_to)
+        status = check_region("clEnqueueCopyImage", c->emulated_to, c->to_origin, c->region);
     if (status != CL_SUCCESS)
         return status;
-    if (c->carried_from && c->carried_to && c->carried_from->converter == c->carried_to->converter) {
+    if (c->emulated_from && c->emulated_to && c->emulated_from->converter == c->emulated_to->converter) {
         os_lock(&registry_lock);
-        const bool loose = c->carried_from->loose;
+        const bool loose = c->emulated_from->loose;
         os_unlock(&registry_lock);
-        loosen(c->carried_to, loose);
+        loosen(c->emulated_to, loose);
         return next.clEnqueueCopyImage(c->queue, c->from, c->to, c->from_origin, c->to_origin, c->region, wait_count, wait,
                                        event);
     }
@@ -330,13 +330,13 @@ static cl_int CL_API_CALL copy_image(cl_command_queue command_queue, cl_mem src_
     const struct image_copy c = {command_queue, src_image, dst_image, image_get(src_image), image_get(dst_image),
                                  src_origin, dst_origin, region};
     cl_int status;
-    if (c.carried_from || c.carried_to)
-        status = copy_carried(&c, num_events_in_wait_list, event_wait_list, event);
+    if (c.emulated_from || c.emulated_to)
+        status = copy_emulated(&c, num_events_in_wait_list, event_wait_list, event);
     else
         status = next.clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
                                          num_events_in_wait_list, event_wait_list, event);
-    record_put(c.carried_from);
-    record_put(c.carried_to);
+    record_release(c.emulated_from);
+    record_release(c.emulated_to);
     return status;
 }
 
@@ -375,7 +375,7 @@ static cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue command_queue, c
                                                num_events_in_wait_list, event_wait_list, event);
     const cl_int status = copy_out(image, command_queue, dst_buffer, src_origin, region, dst_offset,
                                    num_events_in_wait_list, event_wait_list, event);
-    record_put(image);
+    record_release(image);
     return status;
 }
 
@@ -414,7 +414,7 @@ static cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue command_queue, c
                                                num_events_in_wait_list, event_wait_list, event);
     const cl_int status = copy_in(image, command_queue, src_buffer, src_offset, dst_origin, region,
                                   num_events_in_wait_list, event_wait_list, event);
-    record_put(image);
+    record_release(image);
     return status;
 }
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Looks for a companion, and lets it fill what is missing in `next`. Called once by the door, after `next` is filled and
+/* Looks for a companion, and lets it fill what is missing in `next`. Called once by the entry point, after `next` is filled and
  * before anything else runs. Without a companion, or with one of another version, `next` stays as it is. */
 void guest_join(void);
 

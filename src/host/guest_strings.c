@@ -23,14 +23,14 @@ static bool reachable(const char *name, size_t length, const void *data)
     return true;
 }
 
-static cl_int ask(uint64_t function, void *subject, cl_uint name, size_t room, void *to, size_t *size)
+static cl_int ask(uint64_t function, void *subject, cl_uint name, size_t capacity, void *to, size_t *size)
 {
-    const uint64_t arguments[] = {(uint64_t)(uintptr_t)subject, name, room, (uint64_t)(uintptr_t)to,
+    const uint64_t arguments[] = {(uint64_t)(uintptr_t)subject, name, capacity, (uint64_t)(uintptr_t)to,
                                   (uint64_t)(uintptr_t)size};
     return (cl_int)guest_call(function, 5, arguments);
 }
 
-static cl_int list(const char *call, uint64_t function, void *subject, cl_uint name, bool versions, size_t room, void *to,
+static cl_int list(const char *call, uint64_t function, void *subject, cl_uint name, bool versions, size_t capacity, void *to,
                    size_t *size_ret)
 {
     size_t size = 0;
@@ -49,7 +49,7 @@ static cl_int list(const char *call, uint64_t function, void *subject, cl_uint n
             words_filter(text, reachable, NULL);
             size = strlen(text) + 1;
         }
-        status = answer(call, text, size, room, to, size_ret);
+        status = answer(call, text, size, capacity, to, size_ret);
     }
     free(text);
     return status;

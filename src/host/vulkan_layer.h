@@ -248,7 +248,7 @@ struct vulkan_memory_record *vulkan_memory_locked(uint64_t name);
 
 /* ---- memory (vulkan_memory.c) ---- */
 
-/* Where the host sees the first byte of all of the memory, or NULL. The memory is held by the caller. */
+/* Where the host sees the first byte of all of the memory, or NULL. The memory is retained by the caller. */
 void *vulkan_memory_base(struct vulkan_memory_record *memory);
 /* Takes and gives back a hold; the second frees what its owner has freed already. */
 struct vulkan_memory_record *vulkan_memory_hold(uint64_t name);

@@ -1,6 +1,6 @@
 /* The OpenCL below: one dispatch table without empty slots.
  *
- * A door fills it once, before anything else runs; after that it is constant. Functions that the OpenCL below lacks
+ * An entry point fills it once, before anything else runs; after that it is constant. Functions that the OpenCL below lacks
  * are answered by `missing_` functions that say so and fail with CL_INVALID_OPERATION (there is no code for it in the
  * specification; the Khronos loader answers an empty slot with the same). */
 #ifndef CLD3D_NEXT_NEXT_H

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-cl_int answer(const char *call, const void *value, size_t size, size_t room, void *to, size_t *size_ret)
+cl_int answer(const char *call, const void *value, size_t size, size_t capacity, void *to, size_t *size_ret)
 {
-    if (to && room < size)
-        return log_refuse(call, CL_INVALID_VALUE, "param_value_size is %zu, the answer has %zu bytes", room, size);
+    if (to && capacity < size)
+        return log_refuse(call, CL_INVALID_VALUE, "param_value_size is %zu, the answer has %zu bytes", capacity, size);
     if (to && size)
         memcpy(to, value, size);
     if (size_ret)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Answers a query in the way of all OpenCL queries: CL_INVALID_VALUE, which is logged for `call`, if the room is too small. */
-cl_int answer(const char *call, const void *value, size_t size, size_t room, void *to, size_t *size_ret);
+cl_int answer(const char *call, const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
 
 /* Whether a text of words with blanks between them has one. */
 bool words_have(const char *text, const char *word, size_t length);

@@ -7,7 +7,7 @@
 #include "share/command.h"
 
 #include "log.h"
-#include "share/aside.h"
+#include "share/passthrough.h"
 
 static const cl_icd_dispatch *below(void)
 {
@@ -25,17 +25,17 @@ static void begin_profile(struct command *c)
         c->first = NULL;
 }
 
-/* Follows the command if a user event holds it, as long as it does. */
-static cl_int begin_hold(struct command *c, unsigned order)
+/* Follows the command if a user event blocks it, as long as it does. */
+static cl_int begin_blocker(struct command *c, unsigned order)
 {
     queue_waits(c->queue->head.handle, c->wait_count, c->wait);
-    return hold_begin(c->call, c->queue->head.handle, order, c->wait_count, c->wait, true, &c->hold);
+    return blocker_begin(c->call, c->queue->head.handle, order, c->wait_count, c->wait, true, &c->blocker);
 }
 
 /* Hands the command's event to the application, or gives it back. */
 static void publish(struct command *c, cl_event event)
 {
-    command_hold_end(c, CL_SUCCESS, event);
+    command_blocker_end(c, CL_SUCCESS, event);
     if (c->event) {
         event_track(event, c->type, c->queue, c->first);
         c->first = NULL;
@@ -62,7 +62,7 @@ static cl_int nothing_to_do(struct command *c)
     /* PoCL 3.1 never ends a command that is enqueued behind an event which has failed already. */
     if (event_list_failed(c->wait_count, c->wait))
         return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-    cl_int status = begin_hold(c, c->wait_count ? HOLD_ALONE : HOLD_AFTER_ALL);
+    cl_int status = begin_blocker(c, c->wait_count ? ORDER_ALONE : ORDER_AFTER_ALL);
     if (status == CL_SUCCESS)
         status = log_next(c->call, "clEnqueueMarkerWithWaitList",
                           below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &event));
@@ -121,7 +121,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
 static void undo_acquire(struct command *c, struct event_list *writes, struct deferred *undo)
 {
     if (undo && writes->count) {
-        command_hold_end(c, CL_SUCCESS, writes->events[0]);
+        command_blocker_end(c, CL_SUCCESS, writes->events[0]);
         deferred_undo_begin(undo);
         return;
     }
@@ -136,7 +136,7 @@ static cl_int acquire_now(struct command *c)
 {
     struct event_list local, *writes = &local;
     struct deferred *undo = NULL;
-    if (holds_possible()) {
+    if (blockers_possible()) {
         undo = deferred_undo_prepare(c);
         if (!undo) {
             command_finish(c, true, OBJECT_IDLE);
@@ -170,9 +170,9 @@ static cl_int acquire_objects(struct command *c)
         command_finish(c, true, OBJECT_IDLE);
         return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     }
-    cl_int status = begin_hold(c, HOLD_BEFORE_ALL);
+    cl_int status = begin_blocker(c, ORDER_BEFORE_ALL);
     /* What Direct3D did before the call is what counts, and what releases do that the command comes after. */
-    if (status == CL_SUCCESS && !behind && !(c->hold && deferred_writes_to(c)))
+    if (status == CL_SUCCESS && !behind && !(c->blocker && deferred_writes_to(c)))
         return acquire_now(c);
     if (status == CL_SUCCESS)
         status = deferred_acquire(c);
@@ -272,14 +272,14 @@ static cl_int follow(const struct command *c, cl_event upload)
     if (event_status(upload) <= CL_COMPLETE ||
         below()->clGetEventInfo(upload, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL) != CL_SUCCESS || of == handle)
         return CL_SUCCESS;
-    struct hold *hold;
+    struct blocker *blocker;
     queue_waits(handle, 1, &upload);
-    cl_int status = hold_begin(c->call, handle, HOLD_BEFORE_ALL, 1, &upload, false, &hold);
+    cl_int status = blocker_begin(c->call, handle, ORDER_BEFORE_ALL, 1, &upload, false, &blocker);
     if (status != CL_SUCCESS)
         return status;
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(handle, 1, &upload, &passed));
-    hold_end(hold, status, passed);
+    blocker_end(blocker, status, passed);
     if (status == CL_SUCCESS)
         event_put(passed);
     return status;
@@ -312,7 +312,7 @@ static cl_int release_objects(struct command *c)
     }
     cl_int status = follow_acquires(c);
     if (status == CL_SUCCESS)
-        status = begin_hold(c, HOLD_AFTER_ALL | HOLD_BEFORE_ALL);
+        status = begin_blocker(c, ORDER_AFTER_ALL | ORDER_BEFORE_ALL);
     if (status == CL_SUCCESS && !behind && !callback_runs_commands() && queue_enter(c->queue))
         return release_now(c);
     if (status == CL_SUCCESS)
@@ -327,15 +327,15 @@ static cl_int release_objects(struct command *c)
 static bool queue_known(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    record_put(queue);
+    record_release(queue);
     return queue != NULL;
 }
 
 static cl_int run(struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                   cl_int (*act)(struct command *))
 {
-    if (!queue_known(queue) && aside_queue(queue))
-        return aside_enqueue(c->call, queue, count, objects, c->wait_count, c->wait, c->event);
+    if (!queue_known(queue) && passthrough_queue(queue))
+        return passthrough_enqueue(c->call, queue, count, objects, c->wait_count, c->wait, c->event);
     cl_int status = command_begin(c, queue, count, objects);
     if (status == CL_SUCCESS && c->count == 0)
         status = nothing_to_do(c);

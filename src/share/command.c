@@ -72,7 +72,7 @@ static cl_int find_objects(struct command *c, cl_uint count, const cl_mem *handl
         struct object_record *object = registry_get(RECORD_OBJECT, handles[c->count]);
         const cl_int status = check_object(c, object, handles[c->count]);
         if (status != CL_SUCCESS) {
-            record_put(object);
+            record_release(object);
             return status;
         }
         insert(c, object);
@@ -95,7 +95,7 @@ cl_int command_begin(struct command *c, cl_command_queue queue, cl_uint count, c
 void command_lists_free(struct command *c)
 {
     for (cl_uint i = 0; i < c->count; i++)
-        record_put(c->objects[i]);
+        record_release(c->objects[i]);
     if (c->objects != c->inline_objects)
         free(c->objects);
     if (c->transfers != c->inline_transfers)
@@ -105,18 +105,18 @@ void command_lists_free(struct command *c)
     c->count = 0;
 }
 
-void command_hold_end(struct command *c, cl_int status, cl_event event)
+void command_blocker_end(struct command *c, cl_int status, cl_event event)
 {
-    hold_end(c->hold, status, event);
-    c->hold = NULL;
+    blocker_end(c->blocker, status, event);
+    c->blocker = NULL;
 }
 
 void command_end(struct command *c)
 {
-    command_hold_end(c, CL_INVALID_OPERATION, NULL);
+    command_blocker_end(c, CL_INVALID_OPERATION, NULL);
     command_lists_free(c);
     event_put(c->first);
-    record_put(c->queue);
+    record_release(c->queue);
 }
 
 bool command_lists_copy(struct command *copy, const struct command *c)
@@ -127,7 +127,7 @@ bool command_lists_copy(struct command *copy, const struct command *c)
     for (; copy->count < c->count; copy->count++) {
         copy->objects[copy->count] = c->objects[copy->count];
         copy->transfers[copy->count] = c->transfers[copy->count];
-        record_hold(copy->objects[copy->count]);
+        record_retain(copy->objects[copy->count]);
     }
     return true;
 }
@@ -320,8 +320,8 @@ cl_int command_barrier(const struct command *c)
                                    below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, &passed));
     if (status != CL_SUCCESS)
         return status;
-    if (context_has(c->queue->context, QUIRK_POCL_ENDS) && holds_possible())
-        command_let_end(passed, 1); /* nothing holds it */
+    if (context_has(c->queue->context, QUIRK_POCL_ENDS) && blockers_possible())
+        command_let_end(passed, 1); /* nothing blocks it */
     event_put(passed);
     return CL_SUCCESS;
 }

@@ -11,7 +11,7 @@ struct command {
     const struct d3d_api *api;
     const char *call;
     cl_command_type type;
-    struct queue_record *queue;     /* held */
+    struct queue_record *queue;     /* retained */
     cl_uint count;
     struct object_record **objects; /* `count` of them, held; those of one transport stand side by side */
     struct transfer **transfers;    /* theirs, in the same order */
@@ -21,7 +21,7 @@ struct command {
     const cl_event *wait;           /* the application's */
     cl_event *event;                /* where the application wants the event, or NULL */
     cl_event first;                 /* owned; the marker with which the command begins, or NULL */
-    struct hold *hold;              /* hold_end is due; NULL: nothing holds the command, or it has been called */
+    struct blocker *blocker;              /* blocker_end is due; NULL: nothing blocks the command, or it has been called */
 };
 
 /* ---- arguments ---- */
@@ -29,8 +29,8 @@ struct command {
 /* Checks the arguments of a call in the order of the specification; command_end is due in either case. */
 cl_int command_begin(struct command *command, cl_command_queue queue, cl_uint count, const cl_mem *objects);
 void command_end(struct command *command);
-/* What of the command is held was enqueued as `event`, or nothing was, by `status`. command_end says that nothing was. */
-void command_hold_end(struct command *command, cl_int status, cl_event event);
+/* What of the command is blocked was enqueued as `event`, or nothing was, by `status`. command_end says that nothing was. */
+void command_blocker_end(struct command *command, cl_int status, cl_event event);
 /* Copies the lists of a command into memory of their own. False: memory is short, and command_lists_free is due. */
 bool command_lists_copy(struct command *copy, const struct command *command);
 void command_lists_free(struct command *command);
@@ -81,7 +81,7 @@ void command_let_end(cl_event event, cl_uint ours);
 
 struct deferred;
 
-/* The queue is held, or an earlier command on one of the objects is deferred: the command runs when the user events are
+/* The queue is blocked, or an earlier command on one of the objects is deferred: the command runs when the user events are
  * set that it waits for. On success it is on its way, and has set the state that the objects show; else nothing has
  * happened. */
 cl_int deferred_release(struct command *command);

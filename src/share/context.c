@@ -1,10 +1,10 @@
 /* Contexts with interop: clCreateContext, clCreateContextFromType, clGetContextInfo and the counts of references. */
 #include "share/share.h"
 
-#include "formats/carrier.h"
+#include "formats/storage.h"
 #include "log.h"
 #include "next/handle.h"
-#include "share/aside.h"
+#include "share/passthrough.h"
 
 #include <CL/cl_gl.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void destroy(struct record *record)
 {
     struct sharing_context *context = (struct sharing_context *)record;
     os_lock(&registry_lock);
-    const bool unused = atomic_load_explicit(&record->holds, memory_order_relaxed) == 0;
+    const bool unused = atomic_load_explicit(&record->references, memory_order_relaxed) == 0;
     struct converter *converters = unused ? context->base.converters : NULL;
     struct claim *claims = unused ? context->claims : NULL;
     if (unused) {
@@ -78,7 +78,7 @@ static void forget_resting(cl_context handle)
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(RECORD_CONTEXT, handle);
     const bool unused =
-        record && record->resting && atomic_load_explicit(&record->holds, memory_order_relaxed) == 0;
+        record && record->resting && atomic_load_explicit(&record->references, memory_order_relaxed) == 0;
     if (unused)
         registry_remove_locked(RECORD_CONTEXT, handle);
     os_unlock(&registry_lock);
@@ -110,7 +110,7 @@ static void forget_former(cl_context handle)
     os_lock(&registry_lock);
     struct record *former = registry_remove_locked(RECORD_CONTEXT, handle);
     const bool unused =
-        former && atomic_load_explicit(&former->holds, memory_order_relaxed) == (former->resting ? 0 : 1);
+        former && atomic_load_explicit(&former->references, memory_order_relaxed) == (former->resting ? 0 : 1);
     os_unlock(&registry_lock);
     if (unused)
         destroy_all((struct sharing_context *)former);
@@ -126,7 +126,7 @@ bool context_serves(const struct sharing_context *context, const struct d3d_api 
 
 static cl_int not_a_context(const char *call, cl_context handle, struct sharing_context **context)
 {
-    record_put(*context);
+    record_release(*context);
     *context = NULL;
     return log_refuse(call, CL_INVALID_CONTEXT, "%p is no OpenCL context", (void *)handle);
 }
@@ -412,7 +412,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
 static cl_context create(const struct creation *c, const cl_context_properties *properties, cl_int *errcode_ret)
 {
     cl_int status = CL_SUCCESS;
-    const bool ours = concerns_us(properties) && !aside_new_context(properties, c->device_count, c->devices);
+    const bool ours = concerns_us(properties) && !passthrough_new_context(properties, c->device_count, c->devices);
     cl_context context = ours ? create_recorded(c, properties, &status) : create_below(c, properties, &status);
     if (errcode_ret)
         *errcode_ret = status;
@@ -466,7 +466,7 @@ static cl_int CL_API_CALL release_context(cl_context context)
         drop_devices(record);
         event_drop_kept(context);
     }
-    record_put(record);
+    record_release(record);
     object_sweep(last);
     if (last)
         deferred_await_ends();
@@ -476,20 +476,20 @@ static cl_int CL_API_CALL release_context(cl_context context)
     return below()->clReleaseContext(context);
 }
 
-static cl_int query(const struct sharing_context *context, cl_context_info name, size_t room, void *value,
+static cl_int query(const struct sharing_context *context, cl_context_info name, size_t capacity, void *value,
                     size_t *size_ret)
 {
     if (name == CL_CONTEXT_PROPERTIES)
         return answer("clGetContextInfo", context->properties,
-                      context->property_count * sizeof(*context->properties), room, value, size_ret);
+                      context->property_count * sizeof(*context->properties), capacity, value, size_ret);
     for (unsigned i = 0; i < context->interop_count; i++) {
         const struct d3d_api *api = context->interop[i].api;
         if (name == api->context_prefer_shared) {
             const cl_bool prefer = transports_prefer_shared(context->transports, api);
-            return answer("clGetContextInfo", &prefer, sizeof(prefer), room, value, size_ret);
+            return answer("clGetContextInfo", &prefer, sizeof(prefer), capacity, value, size_ret);
         }
         if (name == (cl_context_info)api->context_device)
-            return answer("clGetContextInfo", &context->interop[i].device, sizeof(void *), room, value, size_ret);
+            return answer("clGetContextInfo", &context->interop[i].device, sizeof(void *), capacity, value, size_ret);
     }
     return CL_INVALID_OPERATION; /* not ours */
 }
@@ -501,7 +501,7 @@ static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info p
     cl_int status = CL_INVALID_OPERATION;
     if (record)
         status = query(record, param_name, param_value_size, param_value, param_value_size_ret);
-    record_put(record);
+    record_release(record);
     if (status != CL_INVALID_OPERATION)
         return status;
     return below()->clGetContextInfo(context, param_name, param_value_size, param_value, param_value_size_ret);

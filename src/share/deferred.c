@@ -1,9 +1,9 @@
-/* Acquires and releases in a queue that a user event holds.
+/* Acquires and releases in a queue that a user event blocks.
  *
  * The program's call may not wait for a user event: perhaps the program sets it right after. So the call enqueues a marker,
- * which is complete when the commands before it are, and puts a gate behind it, a user event of ours that holds the rest of
+ * which is complete when the commands before it are, and puts a gate behind it, a user event of ours that blocks the rest of
  * the queue back: later commands of the queue keep their order. All else happens in between, one deferred command of an
- * object after the other: Direct3D's part, and OpenCL's in a queue of our own. It begins when the last user event that held
+ * object after the other: Direct3D's part, and OpenCL's in a queue of our own. It begins when the last user event that blocked
  * the queue before the command is set, inside that call: only such a call can set the queue free, and when it returns
  * Direct3D sees the result. In a callback nobody may wait: there it is begun, and whoever ends OpenCL's part goes on with
  * Direct3D's: a thread of the driver, or one of ours where the driver does not tell of a failure.
@@ -12,8 +12,8 @@
  * chain then finds with the other side fails in the same way. */
 #include "share/command.h"
 
-#include "complete/complete.h"
-#include "complete/delivery.h"
+#include "emulate/emulate.h"
+#include "emulate/delivery.h"
 #include "log.h"
 
 #include <stdint.h>
@@ -26,7 +26,7 @@ enum deferred_kind {
 };
 
 struct deferred {
-    struct command command;   /* its own lists and holds */
+    struct command command;   /* its own lists and blockers */
     enum deferred_kind kind;
     cl_event gate;            /* owned; NULL of an undo, for which nothing waits */
     struct event_list before; /* what it waits for: a marker behind the earlier commands, the bytes of acquires; of an undo
@@ -37,10 +37,10 @@ struct deferred {
     bool done;                /* what the gate will say */
     atomic_bool failed;       /* one of the events has */
     cl_uint at;               /* the next event to wait for */
-    atomic_uint holds;
-    struct hold *behind;      /* kept; what held the command when it was enqueued, or NULL. What holds its queue since then
+    atomic_uint references;
+    struct blocker *behind;      /* kept; what blocked the command when it was enqueued, or NULL. What blocks its queue since then
                                  comes after it */
-    struct hold *gate_hold;   /* kept; the gate's */
+    struct blocker *gate_blocker;   /* kept; the gate's */
 
     /* Guarded by registry_lock. */
     cl_event told_by;         /* whose end somebody has to go on with, of a command that was begun in a callback: who sets it to
@@ -72,7 +72,7 @@ static const cl_icd_dispatch *below(void)
 
 static void put(struct deferred *d)
 {
-    if (atomic_fetch_sub_explicit(&d->holds, 1, memory_order_acq_rel) != 1)
+    if (atomic_fetch_sub_explicit(&d->references, 1, memory_order_acq_rel) != 1)
         return;
     event_list_close(&d->before);
     event_list_close(&d->moves);
@@ -80,9 +80,9 @@ static void put(struct deferred *d)
     if (d->own)
         below()->clReleaseCommandQueue(d->own);
     command_lists_free(&d->command);
-    record_put(d->command.queue);
-    hold_put(d->behind);
-    hold_put(d->gate_hold);
+    record_release(d->command.queue);
+    blocker_put(d->behind);
+    blocker_put(d->gate_blocker);
     free(d);
 }
 
@@ -92,10 +92,10 @@ static struct deferred *make(const struct command *c, enum deferred_kind kind)
     struct deferred *d = calloc(1, sizeof(*d));
     if (!d)
         return NULL;
-    atomic_store_explicit(&d->holds, 1, memory_order_relaxed);
+    atomic_store_explicit(&d->references, 1, memory_order_relaxed);
     d->kind = kind;
     d->command = (struct command){.api = c->api, .call = c->call, .type = c->type, .queue = c->queue};
-    record_hold(c->queue);
+    record_retain(c->queue);
     event_list_open(&d->before);
     event_list_open(&d->moves);
     if (command_lists_copy(&d->command, c))
@@ -124,14 +124,14 @@ static void append(struct deferred *d, enum object_state state)
 static cl_int close_gate(struct command *c, struct deferred *d)
 {
     cl_event end = NULL;
-    struct hold *hold;
-    cl_int status = hold_begin(c->call, c->queue->head.handle, HOLD_BEFORE_ALL, 1, &d->gate, true, &hold);
+    struct blocker *blocker;
+    cl_int status = blocker_begin(c->call, c->queue->head.handle, ORDER_BEFORE_ALL, 1, &d->gate, true, &blocker);
     if (status != CL_SUCCESS)
         return status;
     queue_push(c->queue->head.handle);
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
-    hold_end(hold, status, end);
+    blocker_end(blocker, status, end);
     if (status != CL_SUCCESS)
         return status;
     if (c->event) {
@@ -156,12 +156,12 @@ static bool add_event(struct event_list *list, cl_event event)
  * marker does not. PoCL forgets those barriers for the gate's. */
 static cl_int wait_for_list(struct command *c, struct deferred *d)
 {
-    bool added = hold_list_events(c->queue, HOLD_BEFORE_ALL, &d->before);
+    bool added = blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before);
     for (cl_uint i = 0; i < c->wait_count && added; i++)
         added = add_event(&d->before, c->wait[i]);
     if (!added)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    command_hold_end(c, CL_SUCCESS, NULL);
+    command_blocker_end(c, CL_SUCCESS, NULL);
     return CL_SUCCESS;
 }
 
@@ -178,9 +178,9 @@ static cl_int wait_for_queue(struct command *c, struct deferred *d)
     if (status != CL_SUCCESS)
         return status;
     event_list_add(&d->before, marker);
-    if (queue_loses_order(c->queue) && !hold_list_events(c->queue, HOLD_ALONE, &d->before))
+    if (queue_loses_order(c->queue) && !blocked_list_events(c->queue, ORDER_ALONE, &d->before))
         status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    command_hold_end(c, CL_SUCCESS, marker);
+    command_blocker_end(c, CL_SUCCESS, marker);
     if (c->event && queue_profiles(c->queue) && below()->clRetainEvent(marker) == CL_SUCCESS)
         c->first = marker;
     return status;
@@ -203,12 +203,12 @@ static cl_int wait_for_uploads(struct deferred *d)
 static cl_int enqueue(struct command *c, struct deferred *d)
 {
     cl_int status;
-    d->behind = hold_keep(c->hold);
+    d->behind = blocker_keep(c->blocker);
     d->gate = below()->clCreateUserEvent(c->queue->context->head.handle, &status);
     if (!d->gate)
         return log_next(c->call, "clCreateUserEvent", status);
-    d->gate_hold = hold_user_event(d->gate);
-    if (!d->gate_hold)
+    d->gate_blocker = blocker_user_event(d->gate);
+    if (!d->gate_blocker)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     if (d->kind == DEFERRED_ACQUIRE && queue_out_of_order(c->queue))
         status = wait_for_list(c, d);
@@ -226,7 +226,7 @@ static cl_int defer(struct command *c, enum deferred_kind kind, enum object_stat
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     const cl_int status = enqueue(c, d);
     if (status != CL_SUCCESS) {
-        holds_over(d->gate, true); /* it is in no queue */
+        blockers_over(d->gate, true); /* it is in no queue */
         put(d);
         return status;
     }
@@ -276,7 +276,7 @@ struct deferred *deferred_undo_prepare(const struct command *c)
 {
     struct deferred *undo = make(c, DEFERRED_UNDO);
     if (undo)
-        undo->behind = hold_keep(c->hold);
+        undo->behind = blocker_keep(c->blocker);
     return undo;
 }
 
@@ -401,7 +401,7 @@ static void let_marker_end(const struct deferred *d)
     if (d->done || !d->gate || !d->before.count || queue_out_of_order(queue) || !context_has(queue->context, QUIRK_POCL_ENDS))
         return;
     os_lock(&registry_lock);
-    const bool held = hold_active_locked(d->behind);
+    const bool held = blocker_active_locked(d->behind);
     os_unlock(&registry_lock);
     cl_event marker = d->before.events[0];
     if (!held || event_status(marker) <= CL_COMPLETE)
@@ -422,7 +422,7 @@ static void finish(struct deferred *d)
     if (d->gate) {
         let_marker_end(d);
         gate_open(d->command.call, d->gate, d->done);
-        holds_over(d->gate, !d->done);
+        blockers_over(d->gate, !d->done);
     }
     os_lock(&registry_lock);
     struct deferred **place = &list;
@@ -453,7 +453,7 @@ static bool share_objects(const struct deferred *a, const struct deferred *b)
 
 static bool ready_locked(const struct deferred *d, unsigned owner)
 {
-    if (d->begun || (d->owner && d->owner != owner) || hold_active_locked(d->behind))
+    if (d->begun || (d->owner && d->owner != owner) || blocker_active_locked(d->behind))
         return false;
     /* Behind an earlier command on one of its objects it has to wait, even in a free queue. */
     for (const struct deferred *before = list; before != d; before = before->after)
@@ -522,7 +522,7 @@ static struct deferred *find_told(unsigned after, cl_event *event)
     while (d && (d->number <= after || !d->told_by || !d->told))
         d = d->after;
     if (d) {
-        atomic_fetch_add_explicit(&d->holds, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&d->references, 1, memory_order_relaxed);
         *event = d->told_by;
     }
     os_unlock(&registry_lock);
@@ -613,7 +613,7 @@ static bool ask_to_tell(struct deferred *d, cl_event event)
     if (d)
         d->told = true;
     os_unlock(&registry_lock);
-    if (!complete_calls_back()) /* which tells of those that fail, too */
+    if (!emulate_calls_back()) /* which tells of those that fail, too */
         watch_start(&watch);
     return true;
 }
@@ -645,14 +645,14 @@ static bool coming_locked(const struct deferred *d)
     for (const struct deferred *before = list; before != d; before = before->after)
         if (!before->coming && share_objects(before, d))
             return d->begun;
-    return d->begun || hold_coming_locked(d->behind);
+    return d->begun || blocker_coming_locked(d->behind);
 }
 
 static void look_locked(void)
 {
     for (struct deferred *d = list; d; d = d->after) {
         d->coming = coming_locked(d);
-        hold_comes_locked(d->gate_hold, d->coming);
+        blocker_comes_locked(d->gate_blocker, d->coming);
     }
 }
 
@@ -672,14 +672,14 @@ unsigned deferred_claim_locked(unsigned owner)
         owner = owners += owners + 1 ? 1 : 2; /* never 0 */
     for (struct deferred *d = list; d; d = d->after) {
         d->depends = depends_locked(d);
-        hold_mark_locked(d->gate_hold, d->depends);
+        hold_mark_locked(d->gate_blocker, d->depends);
         if (d->depends && !d->begun && !d->owner)
             d->owner = owner;
     }
     return owner;
 }
 
-/* What other user events hold still is not the owner's any longer. */
+/* What other user events block still is not the owner's any longer. */
 static void disown(unsigned owner)
 {
     os_lock(&registry_lock);
@@ -736,7 +736,7 @@ static void run_owned(unsigned owner)
 
 void deferred_sweep(void)
 {
-    holds_sweep();
+    blockers_sweep();
     object_sweep(false);
     if (!atomic_load_explicit(&any_spent, memory_order_relaxed) || callback_runs_here())
         return;

@@ -3,7 +3,7 @@
 
 #include "d3d/dxgi.h"
 #include "log.h"
-#include "share/aside.h"
+#include "share/passthrough.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,35 +105,35 @@ static bool find_adapter_of(cl_device_id device, struct d3d_adapter *adapter)
     return false;
 }
 
-cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret)
+cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t capacity, void *to, size_t *size_ret)
 {
     static const char call[] = "clGetDeviceInfo";
     struct d3d_adapter adapter;
     cl_bool valid = CL_FALSE;
     const cl_uint node = 1;
     if ((below()->clGetDeviceInfo(device, DEVICE_LUID_VALID, sizeof(valid), &valid, NULL) == CL_SUCCESS && valid) ||
-        !device_supports_sharing(device) || aside_device(device))
-        return below()->clGetDeviceInfo(device, name, room, to, size_ret);
+        !device_supports_sharing(device) || passthrough_device(device))
+        return below()->clGetDeviceInfo(device, name, capacity, to, size_ret);
     valid = find_adapter_of(device, &adapter);
     if (name == DEVICE_LUID_VALID)
-        return answer(call, &valid, sizeof(valid), room, to, size_ret);
+        return answer(call, &valid, sizeof(valid), capacity, to, size_ret);
     if (!valid)
-        return below()->clGetDeviceInfo(device, name, room, to, size_ret);
-    return name == DEVICE_LUID ? answer(call, adapter.luid, sizeof(adapter.luid), room, to, size_ret)
-                               : answer(call, &node, sizeof(node), room, to, size_ret);
+        return below()->clGetDeviceInfo(device, name, capacity, to, size_ret);
+    return name == DEVICE_LUID ? answer(call, adapter.luid, sizeof(adapter.luid), capacity, to, size_ret)
+                               : answer(call, &node, sizeof(node), capacity, to, size_ret);
 }
 
 /* ---- the calls ---- */
 
 /* What all of them check after the platform. */
-static cl_int check_lists(const struct d3d_api *api, cl_uint set, cl_uint room, const cl_device_id *devices,
+static cl_int check_lists(const struct d3d_api *api, cl_uint set, cl_uint capacity, const cl_device_id *devices,
                           const cl_uint *found)
 {
     const char *call = api->call.get_device_ids;
     if (set != api->preferred_set && set != api->all_set)
         return log_refuse(call, CL_INVALID_VALUE, "device set 0x%x; it can be 0x%x (preferred) or 0x%x (all)", set,
                           api->preferred_set, api->all_set);
-    if (room == 0 && devices)
+    if (capacity == 0 && devices)
         return log_refuse(call, CL_INVALID_VALUE, "num_entries is 0, but devices is not NULL");
     if (!devices && !found)
         return log_refuse(call, CL_INVALID_VALUE, "devices and num_devices are both NULL");
@@ -150,7 +150,7 @@ static cl_int check_platform(const struct d3d_api *api, cl_platform_id platform)
 
 /* The devices that belong to all of the adapters. */
 static cl_int give_devices(const struct d3d_api *api, cl_platform_id platform, const struct d3d_adapter *adapters,
-                           cl_uint adapter_count, cl_uint set, cl_uint room, cl_device_id *devices, cl_uint *found)
+                           cl_uint adapter_count, cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found)
 {
     cl_uint count;
     cl_int status;
@@ -159,7 +159,7 @@ static cl_int give_devices(const struct d3d_api *api, cl_platform_id platform, c
         return log_next(api->call.get_device_ids, "clGetDeviceIDs", status);
     for (cl_uint i = 0; i < adapter_count && set == api->preferred_set; i++)
         count = match_keep(candidates, count, &adapters[i]);
-    for (cl_uint i = 0; devices && i < count && i < room; i++)
+    for (cl_uint i = 0; devices && i < count && i < capacity; i++)
         devices[i] = candidates[i];
     if (found)
         *found = count;
@@ -200,25 +200,25 @@ static const struct d3d_api *source_api(const struct d3d_api *api, cl_uint sourc
 }
 
 cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
-                            cl_uint room, cl_device_id *devices, cl_uint *found)
+                            cl_uint capacity, cl_device_id *devices, cl_uint *found)
 {
     const struct d3d_api *of = source_api(api, source);
     cl_int status = check_platform(api, platform);
-    if (status == CL_SUCCESS && aside_platform(platform))
-        return aside_get_device_ids(api->call.get_device_ids, platform, source, object, set, room, devices, found);
+    if (status == CL_SUCCESS && passthrough_platform(platform))
+        return passthrough_get_device_ids(api->call.get_device_ids, platform, source, object, set, capacity, devices, found);
     if (status == CL_SUCCESS && !of)
         status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE,
                             "device source 0x%x is none of this function; 0x%x is a %s device", source, api->device_source,
                             api->name);
     if (status == CL_SUCCESS)
-        status = check_lists(api, set, room, devices, found);
+        status = check_lists(api, set, capacity, devices, found);
     if (status != CL_SUCCESS)
         return status;
     struct d3d_adapter adapter;
     status = find_adapter(of, source == of->adapter_source, object, &adapter);
     if (status != CL_SUCCESS)
         return status;
-    return give_devices(api, platform, &adapter, 1, set, room, devices, found);
+    return give_devices(api, platform, &adapter, 1, set, capacity, devices, found);
 }
 
 const struct d3d_api *media_api(cl_uint adapter_type)
@@ -244,19 +244,19 @@ static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *con
 }
 
 cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count, const cl_uint *types,
-                                  void *const *objects, cl_uint set, cl_uint room, cl_device_id *devices, cl_uint *found)
+                                  void *const *objects, cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found)
 {
     const struct d3d_api *api = &d3d9_api; /* the family's tokens */
     cl_int status = check_platform(api, platform);
-    if (status == CL_SUCCESS && aside_platform(platform))
-        return aside_get_media_device_ids(api->call.get_device_ids, platform, adapter_count, types, objects, set, room,
+    if (status == CL_SUCCESS && passthrough_platform(platform))
+        return passthrough_get_media_device_ids(api->call.get_device_ids, platform, adapter_count, types, objects, set, capacity,
                                           devices, found);
     if (status == CL_SUCCESS && (adapter_count == 0 || !os_readable(types, adapter_count * sizeof(*types)) ||
                                  !os_readable(objects, adapter_count * sizeof(*objects))))
         status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE, "%u adapters, types %p, adapters %p",
                             adapter_count, (const void *)types, (const void *)objects);
     if (status == CL_SUCCESS)
-        status = check_lists(api, set, room, devices, found);
+        status = check_lists(api, set, capacity, devices, found);
     if (status != CL_SUCCESS)
         return status;
     struct d3d_adapter *adapters = calloc(adapter_count, sizeof(*adapters));
@@ -264,7 +264,7 @@ cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count
         return log_refuse(api->call.get_device_ids, CL_OUT_OF_HOST_MEMORY, "no memory for %u adapters", adapter_count);
     status = find_media_adapters(adapter_count, types, objects, adapters);
     if (status == CL_SUCCESS)
-        status = give_devices(api, platform, adapters, adapter_count, set, room, devices, found);
+        status = give_devices(api, platform, adapters, adapter_count, set, capacity, devices, found);
     free(adapters);
     return status;
 }

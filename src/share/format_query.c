@@ -11,7 +11,7 @@ static const cl_icd_dispatch *below(void)
     return tier_formats();
 }
 
-/* The image formats that a context makes, native and carried. The caller frees the list. */
+/* The image formats that a context makes, native and emulated. The caller frees the list. */
 static cl_int list_images(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_image_format **list,
                           cl_uint *count)
 {
@@ -54,7 +54,7 @@ static cl_int check_question(const char *call, cl_mem_flags flags, cl_mem_object
 }
 
 cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context handle, cl_mem_flags flags,
-                         cl_mem_object_type type, cl_uint plane, cl_uint room, cl_uint *codes, cl_uint *found)
+                         cl_mem_object_type type, cl_uint plane, cl_uint capacity, cl_uint *codes, cl_uint *found)
 {
     struct sharing_context *context = NULL;
     cl_image_format *images = NULL;
@@ -64,8 +64,8 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
         status = log_refuse(call, CL_INVALID_CONTEXT, "the context was not made with a %s device", api->name);
     if (status == CL_SUCCESS)
         status = check_question(call, flags, type);
-    if (status == CL_SUCCESS && ((room == 0 && codes) || (!codes && !found)))
-        status = log_refuse(call, CL_INVALID_VALUE, "num_entries is %u, the list %p, the count %p", room, (void *)codes,
+    if (status == CL_SUCCESS && ((capacity == 0 && codes) || (!codes && !found)))
+        status = log_refuse(call, CL_INVALID_VALUE, "num_entries is %u, the list %p, the count %p", capacity, (void *)codes,
                             (void *)found);
     if (status == CL_SUCCESS)
         status = log_next(call, "clGetSupportedImageFormats", list_images(handle, flags, type, &images, &image_count));
@@ -75,13 +75,13 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
     for (unsigned i = 0; status == CL_SUCCESS && i < row_count; i++) {
         if (rows[i].plane != plane || !shares(api, &rows[i], type) || !listed(images, image_count, rows[i].cl))
             continue;
-        if (codes && count < room)
+        if (codes && count < capacity)
             codes[count] = rows[i].code;
         count++;
     }
     if (status == CL_SUCCESS && found)
         *found = count;
     free(images);
-    record_put(context);
+    record_release(context);
     return status;
 }

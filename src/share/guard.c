@@ -23,7 +23,7 @@ static cl_int check(const char *call, struct object_record *object, bool writes)
         status = log_refuse(call, api->not_acquired,
                             "object %p is shared with %s and not acquired; call %s first (%s=0 turns this check off)",
                             object->head.handle, api->name, api->call.acquire, setting_variable(SETTING_STRICT));
-    record_put(object);
+    record_release(object);
     return status;
 }
 
@@ -42,7 +42,7 @@ static cl_int begin(struct guard *guard)
     if (status != CL_SUCCESS)
         return status;
     queue_waits(guard->queue, guard->wait_count, guard->wait);
-    return hold_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named, &guard->hold);
+    return blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named, &guard->blocker);
 }
 
 cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, unsigned writes)
@@ -87,7 +87,7 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
             if (status == CL_SUCCESS)
                 status = check(guard->call, objects[i], may_write(kernel, indexes[i], objects[i]));
             else
-                record_put(objects[i]);
+                record_release(objects[i]);
         }
     }
     return status == CL_SUCCESS ? begin(guard) : status;

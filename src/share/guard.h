@@ -25,15 +25,15 @@ static inline const cl_icd_dispatch *guard_below(void)
 struct guard {
     cl_command_queue queue;
     const char *call;
-    unsigned order; /* see hold.h */
+    unsigned order; /* see blocker.h */
     cl_uint wait_count;
     const cl_event *wait;
     bool named; /* the application wants its event */
-    struct hold *hold;
+    struct blocker *blocker;
 };
 
 /* CL_SUCCESS, or the API's NOT_ACQUIRED code if one of the objects is shared and not acquired. On success the command is
- * followed if a user event holds it, and guard_end is due. Lists that break OpenCL's own rules are left to the OpenCL
+ * followed if a user event blocks it, and guard_end is due. Lists that break OpenCL's own rules are left to the OpenCL
  * below. Bit i of `writes`: the command may change objects[i]; each object remembers that until its next acquire. */
 cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, unsigned writes);
 /* The same for the memory objects that a kernel's arguments name: it may change what it is not known to only read. */
@@ -42,14 +42,14 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel);
 /* Where the driver is to put the command's event. */
 static inline cl_event *guard_event(const struct guard *guard, cl_event *event)
 {
-    return guard->hold ? hold_event(guard->hold, event) : event;
+    return guard->blocker ? blocker_event(guard->blocker, event) : event;
 }
 
 /* The driver has taken the command, or not; returns `status`. */
 static inline cl_int guard_end(const struct guard *guard, cl_int status, const cl_event *event)
 {
-    if (guard->hold)
-        hold_end(guard->hold, status, event && status == CL_SUCCESS ? *event : NULL);
+    if (guard->blocker)
+        blocker_end(guard->blocker, status, event && status == CL_SUCCESS ? *event : NULL);
     return status;
 }
 

@@ -9,7 +9,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBuffer(cl_command_queue command_q
     if (!guard_needed())
         return guard_below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueReadBuffer", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueReadBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, 0);
@@ -27,7 +27,7 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBuffer(cl_command_queue command_
     if (!guard_needed())
         return guard_below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueWriteBuffer", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueWriteBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
@@ -45,7 +45,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBuffer(cl_command_queue command_q
     if (!guard_needed())
         return guard_below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueCopyBuffer", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueCopyBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {src_buffer, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
@@ -63,7 +63,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReadImage(cl_command_queue command_qu
     if (!guard_needed())
         return guard_below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch,
             slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueReadImage", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueReadImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, 0);
@@ -82,7 +82,7 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteImage(cl_command_queue command_q
     if (!guard_needed())
         return guard_below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
             input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueWriteImage", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueWriteImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
@@ -100,7 +100,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImage(cl_command_queue command_qu
     if (!guard_needed())
         return guard_below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueCopyImage", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueCopyImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {src_image, dst_image};
     cl_int status = guard_objects(&guard, 2, used, 2);
@@ -118,7 +118,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImageToBuffer(cl_command_queue co
     if (!guard_needed())
         return guard_below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region,
             dst_offset, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueCopyImageToBuffer", HOLD_ALONE, num_events_in_wait_list,
+    struct guard guard = {command_queue, "clEnqueueCopyImageToBuffer", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     const cl_mem used[] = {src_image, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
@@ -136,7 +136,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferToImage(cl_command_queue co
     if (!guard_needed())
         return guard_below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin,
             region, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueCopyBufferToImage", HOLD_ALONE, num_events_in_wait_list,
+    struct guard guard = {command_queue, "clEnqueueCopyBufferToImage", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     const cl_mem used[] = {src_buffer, dst_image};
     cl_int status = guard_objects(&guard, 2, used, 2);
@@ -154,7 +154,7 @@ static void *CL_API_CALL guarded_clEnqueueMapBuffer(cl_command_queue command_que
     if (!guard_needed())
         return guard_below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
             num_events_in_wait_list, event_wait_list, event, errcode_ret);
-    struct guard guard = {command_queue, "clEnqueueMapBuffer", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueMapBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, map_flags != CL_MAP_READ);
@@ -178,7 +178,7 @@ static void *CL_API_CALL guarded_clEnqueueMapImage(cl_command_queue command_queu
     if (!guard_needed())
         return guard_below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
             image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
-    struct guard guard = {command_queue, "clEnqueueMapImage", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueMapImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, map_flags != CL_MAP_READ);
@@ -201,7 +201,7 @@ static cl_int CL_API_CALL guarded_clEnqueueUnmapMemObject(cl_command_queue comma
     if (!guard_needed())
         return guard_below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
             event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueUnmapMemObject", HOLD_ALONE, num_events_in_wait_list,
+    struct guard guard = {command_queue, "clEnqueueUnmapMemObject", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     const cl_mem used[] = {memobj};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
@@ -219,8 +219,8 @@ static cl_int CL_API_CALL guarded_clEnqueueNDRangeKernel(cl_command_queue comman
     if (!guard_needed())
         return guard_below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset,
             global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueNDRangeKernel", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueNDRangeKernel", ORDER_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
     cl_int status = guard_kernel(&guard, kernel);
     if (status != CL_SUCCESS)
         return status;
@@ -234,7 +234,7 @@ static cl_int CL_API_CALL guarded_clEnqueueTask(cl_command_queue command_queue, 
 {
     if (!guard_needed())
         return guard_below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueTask", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueTask", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_kernel(&guard, kernel);
     if (status != CL_SUCCESS)
@@ -251,7 +251,7 @@ static cl_int CL_API_CALL guarded_clEnqueueNativeKernel(cl_command_queue command
     if (!guard_needed())
         return guard_below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
             args_mem_loc, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueNativeKernel", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueNativeKernel", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, num_mem_objects, mem_list, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
@@ -265,7 +265,7 @@ static cl_int CL_API_CALL guarded_clEnqueueMarker(cl_command_queue command_queue
 {
     if (!guard_needed())
         return guard_below()->clEnqueueMarker(command_queue, event);
-    struct guard guard = {command_queue, "clEnqueueMarker", HOLD_AFTER_ALL, 0, NULL, event != NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueMarker", ORDER_AFTER_ALL, 0, NULL, event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
@@ -278,7 +278,7 @@ static cl_int CL_API_CALL guarded_clEnqueueWaitForEvents(cl_command_queue comman
 {
     if (!guard_needed())
         return guard_below()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
-    struct guard guard = {command_queue, "clEnqueueWaitForEvents", HOLD_BEFORE_ALL, num_events, event_list, false,
+    struct guard guard = {command_queue, "clEnqueueWaitForEvents", ORDER_BEFORE_ALL, num_events, event_list, false,
         NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
@@ -291,7 +291,7 @@ static cl_int CL_API_CALL guarded_clEnqueueBarrier(cl_command_queue command_queu
 {
     if (!guard_needed())
         return guard_below()->clEnqueueBarrier(command_queue);
-    struct guard guard = {command_queue, "clEnqueueBarrier", HOLD_BEFORE_ALL | HOLD_AFTER_ALL, 0, NULL, false, NULL};
+    struct guard guard = {command_queue, "clEnqueueBarrier", ORDER_BEFORE_ALL | ORDER_AFTER_ALL, 0, NULL, false, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
@@ -305,7 +305,7 @@ static cl_int CL_API_CALL guarded_clEnqueueAcquireGLObjects(cl_command_queue com
     if (!guard_needed())
         return guard_below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueAcquireGLObjects", HOLD_ALONE, num_events_in_wait_list,
+    struct guard guard = {command_queue, "clEnqueueAcquireGLObjects", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     cl_int status = guard_objects(&guard, num_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
@@ -321,7 +321,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReleaseGLObjects(cl_command_queue com
     if (!guard_needed())
         return guard_below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueReleaseGLObjects", HOLD_ALONE, num_events_in_wait_list,
+    struct guard guard = {command_queue, "clEnqueueReleaseGLObjects", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     cl_int status = guard_objects(&guard, num_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
@@ -340,7 +340,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBufferRect(cl_command_queue comma
         return guard_below()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
             region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueReadBufferRect", HOLD_ALONE, num_events_in_wait_list,
+    struct guard guard = {command_queue, "clEnqueueReadBufferRect", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, 0);
@@ -361,7 +361,7 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBufferRect(cl_command_queue comm
         return guard_below()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
             region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueWriteBufferRect", HOLD_ALONE, num_events_in_wait_list,
+    struct guard guard = {command_queue, "clEnqueueWriteBufferRect", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
@@ -382,7 +382,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferRect(cl_command_queue comma
         return guard_below()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin,
             region, src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list,
             event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueCopyBufferRect", HOLD_ALONE, num_events_in_wait_list,
+    struct guard guard = {command_queue, "clEnqueueCopyBufferRect", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     const cl_mem used[] = {src_buffer, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
@@ -401,7 +401,7 @@ static cl_int CL_API_CALL guarded_clEnqueueFillBuffer(cl_command_queue command_q
     if (!guard_needed())
         return guard_below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueFillBuffer", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueFillBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
@@ -419,7 +419,7 @@ static cl_int CL_API_CALL guarded_clEnqueueFillImage(cl_command_queue command_qu
     if (!guard_needed())
         return guard_below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueFillImage", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueFillImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
@@ -437,7 +437,7 @@ static cl_int CL_API_CALL guarded_clEnqueueMigrateMemObjects(cl_command_queue co
     if (!guard_needed())
         return guard_below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueMigrateMemObjects", HOLD_ALONE, num_events_in_wait_list,
+    struct guard guard = {command_queue, "clEnqueueMigrateMemObjects", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     cl_int status = guard_objects(&guard, num_mem_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
@@ -454,8 +454,8 @@ static cl_int CL_API_CALL guarded_clEnqueueMarkerWithWaitList(cl_command_queue c
         return guard_below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
             event);
     struct guard guard = {command_queue, "clEnqueueMarkerWithWaitList",
-        num_events_in_wait_list ? HOLD_ALONE : HOLD_AFTER_ALL, num_events_in_wait_list, event_wait_list, event != NULL,
-        NULL};
+        num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL, num_events_in_wait_list, event_wait_list,
+        event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
@@ -471,7 +471,7 @@ static cl_int CL_API_CALL guarded_clEnqueueBarrierWithWaitList(cl_command_queue 
         return guard_below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
             event);
     struct guard guard = {command_queue, "clEnqueueBarrierWithWaitList",
-        HOLD_BEFORE_ALL | (num_events_in_wait_list ? HOLD_ALONE : HOLD_AFTER_ALL), num_events_in_wait_list,
+        ORDER_BEFORE_ALL | (num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL), num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
@@ -489,7 +489,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMFree(cl_command_queue command_queu
     if (!guard_needed())
         return guard_below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMFree", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueSVMFree", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
@@ -506,7 +506,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMemcpy(cl_command_queue command_qu
     if (!guard_needed())
         return guard_below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMMemcpy", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueSVMMemcpy", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
@@ -523,7 +523,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMemFill(cl_command_queue command_q
     if (!guard_needed())
         return guard_below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMMemFill", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueSVMMemFill", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
@@ -540,7 +540,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMap(cl_command_queue command_queue
     if (!guard_needed())
         return guard_below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMMap", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueSVMMap", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
@@ -556,7 +556,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMUnmap(cl_command_queue command_que
     if (!guard_needed())
         return guard_below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list,
             event);
-    struct guard guard = {command_queue, "clEnqueueSVMUnmap", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
+    struct guard guard = {command_queue, "clEnqueueSVMUnmap", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
@@ -573,8 +573,8 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMigrateMem(cl_command_queue comman
     if (!guard_needed())
         return guard_below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMMigrateMem", HOLD_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueSVMMigrateMem", ORDER_ALONE, num_events_in_wait_list,
+        event_wait_list, event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;

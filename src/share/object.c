@@ -4,7 +4,7 @@
 
 #include "d3d/formats.h"
 #include "log.h"
-#include "share/aside.h"
+#include "share/passthrough.h"
 #include "track/spare.h"
 
 #include <stdio.h>
@@ -69,14 +69,14 @@ static void put_into_locked(struct object_record *object)
     atomic_store_explicit(&any_leaving, true, memory_order_relaxed);
 }
 
-/* Whether the end of an acquire is still to come whose bytes are on their way. It is waited for, unless what holds its queue
+/* Whether the end of an acquire is still to come whose bytes are on their way. It is waited for, unless what blocks its queue
  * may be the caller's to set, or the caller is in a callback. */
 static bool awaits_upload(const struct object_record *object)
 {
     const struct upload *upload = object->pending;
     if (!upload || event_status(upload->event) <= CL_COMPLETE)
         return false;
-    if (event_held(upload->event) || callback_runs_here())
+    if (event_blocked(upload->event) || callback_runs_here())
         return true;
     queue_flush_for(upload->event);
     below()->clWaitForEvents(1, &upload->event);
@@ -88,7 +88,7 @@ static bool put_aside(struct object_record *object)
 {
     if (!awaits_upload(object))
         return false;
-    atomic_store_explicit(&object->head.holds, 1, memory_order_relaxed);
+    atomic_store_explicit(&object->head.references, 1, memory_order_relaxed);
     os_lock(&registry_lock);
     put_into_locked(object);
     os_unlock(&registry_lock);
@@ -114,9 +114,9 @@ static void destroy(struct record *record)
         object->transfer->transport->destroy(object->transfer);
         surface.api->ops->release(surface.resource);
     }
-    record_put(object->parent);
+    record_release(object->parent);
     give_up_claim(object->context, object->claim);
-    record_put(object->context);
+    record_release(object->context);
     free(object);
     atomic_fetch_sub_explicit(&object_count, 1, memory_order_relaxed);
 }
@@ -133,7 +133,7 @@ void object_sweep(bool wait)
     leaving = NULL;
     atomic_store_explicit(&any_leaving, false, memory_order_relaxed);
     os_unlock(&registry_lock);
-    /* Those that are still held go back into the list. */
+    /* Those that are still blocked go back into the list. */
     while (list) {
         struct object_record *after = list->after;
         const bool stays = !wait && event_status(list->pending->event) > CL_COMPLETE;
@@ -142,7 +142,7 @@ void object_sweep(bool wait)
             put_into_locked(list);
             os_unlock(&registry_lock);
         } else {
-            record_put(list);
+            record_release(list);
         }
         list = after;
     }
@@ -171,7 +171,7 @@ static struct spares uploads = SPARES_INIT(struct upload);
 
 void upload_put(struct upload *upload)
 {
-    if (!upload || atomic_fetch_sub_explicit(&upload->holds, 1, memory_order_acq_rel) != 1)
+    if (!upload || atomic_fetch_sub_explicit(&upload->references, 1, memory_order_acq_rel) != 1)
         return;
     event_put_late(upload->event);
     spare_give(&uploads, upload);
@@ -182,7 +182,7 @@ struct upload *object_upload(struct object_record *object)
     os_lock(&registry_lock);
     struct upload *upload = object->pending;
     if (upload)
-        atomic_fetch_add_explicit(&upload->holds, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&upload->references, 1, memory_order_relaxed);
     os_unlock(&registry_lock);
     return upload;
 }
@@ -191,13 +191,13 @@ struct upload *upload_make(void)
 {
     struct upload *upload = spare_take(&uploads);
     if (upload)
-        atomic_store_explicit(&upload->holds, 1, memory_order_relaxed);
+        atomic_store_explicit(&upload->references, 1, memory_order_relaxed);
     return upload;
 }
 
 void object_expect(struct object_record *object, struct upload *upload)
 {
-    atomic_fetch_add_explicit(&upload->holds, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&upload->references, 1, memory_order_relaxed);
     os_lock(&registry_lock);
     struct upload *before = object->pending;
     object->pending = upload;
@@ -271,7 +271,7 @@ void object_settle(struct object_record *object)
 
 struct creation {
     const struct object_request *asked;
-    struct sharing_context *context; /* held; NULL if the context has no record */
+    struct sharing_context *context; /* retained; NULL if the context has no record */
     void *device;                   /* the context's that the resource belongs to */
 };
 
@@ -390,7 +390,7 @@ static cl_int create_object(const struct creation *c, const struct surface_desc 
     struct object_record *object = new_object();
     if (!object)
         return log_refuse(asked->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
-    record_hold(c->context);
+    record_retain(c->context);
     object->context = c->context;
     object->flags = asked->flags ? asked->flags : CL_MEM_READ_WRITE;
     object->index = asked->index;
@@ -409,7 +409,7 @@ static cl_int create_object(const struct creation *c, const struct surface_desc 
 static bool context_known(cl_context handle)
 {
     struct sharing_context *context = registry_get(RECORD_CONTEXT, handle);
-    record_put(context);
+    record_release(context);
     return context != NULL;
 }
 
@@ -419,8 +419,8 @@ cl_mem object_create(const struct object_request *asked, cl_context context, cl_
     struct surface_desc desc = {0};
     struct object_record *object = NULL;
     cl_mem memory = NULL;
-    if (!context_known(context) && aside_context(context))
-        return aside_create(asked, context, errcode_ret);
+    if (!context_known(context) && passthrough_context(context))
+        return passthrough_create(asked, context, errcode_ret);
     cl_int status = check_context(&c, context);
     if (status == CL_SUCCESS)
         status = check_flags(&c);
@@ -436,7 +436,7 @@ cl_mem object_create(const struct object_request *asked, cl_context context, cl_
                   (void *)memory, asked->index, asked->resource, desc.width, desc.height, desc.depth,
                   desc.format ? desc.format->name : "bytes", object->transfer->transport->name);
     }
-    record_put(c.context);
+    record_release(c.context);
     if (errcode_ret)
         *errcode_ret = status;
     return memory;
@@ -458,7 +458,7 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
 {
     struct object_record *object = registry_get(RECORD_OBJECT, memobj);
     if (!object || !registry_app_rest(RECORD_OBJECT, memobj)) {
-        record_put(object);
+        record_release(object);
         return below()->clReleaseMemObject(memobj);
     }
     /* The subresource is free for a new object now, whatever still holds this one. */
@@ -468,7 +468,7 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     os_unlock(&registry_lock);
     give_up_claim(object->context, claim);
     /* The driver's goes with the record: a deferred command may still need it. */
-    record_put(object);
+    record_release(object);
     deferred_sweep();
     return CL_SUCCESS;
 }
@@ -480,14 +480,14 @@ static void adopt(cl_mem child, cl_mem parent)
 {
     struct object_record *of = parent ? registry_get(RECORD_OBJECT, parent) : NULL;
     if (!child || !of) {
-        record_put(of);
+        record_release(of);
         return;
     }
     struct object_record *object = new_object();
     if (object) {
         object->head.handle = child;
         object->parent = of;
-        record_hold(of->context);
+        record_retain(of->context);
         object->context = of->context;
         if (registry_add(&object->head))
             return;
@@ -496,7 +496,7 @@ static void adopt(cl_mem child, cl_mem parent)
     }
     log_write(LOG_ERROR, "no memory to follow a sub-buffer: its use is not checked");
     writes_hidden("a sub-buffer is not known");
-    record_put(of);
+    record_release(of);
 }
 
 static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type buffer_create_type,
@@ -509,7 +509,7 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, c
                        ? transfer->transport->create_part(transfer, flags, buffer_create_type, buffer_create_info, &status)
                        : below()->clCreateSubBuffer(buffer, flags, buffer_create_type, buffer_create_info, &status);
     adopt(child, buffer);
-    record_put(object);
+    record_release(object);
     if (errcode_ret)
         *errcode_ret = status;
     return child;
@@ -564,14 +564,14 @@ static bool made_by(const struct object_record *object, const struct d3d_api *ap
 }
 
 /* The flags of a part of an object: the driver's, but for what it has from the transport's way to make the object. */
-static cl_int query_part_flags(const struct object_record *object, size_t room, void *to, size_t *size_ret)
+static cl_int query_part_flags(const struct object_record *object, size_t capacity, void *to, size_t *size_ret)
 {
     cl_mem_flags flags;
     const cl_int status = below()->clGetMemObjectInfo(object->head.handle, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
     if (status != CL_SUCCESS)
         return status;
     flags &= ~(cl_mem_flags)CL_MEM_USE_HOST_PTR;
-    return answer("clGetMemObjectInfo", &flags, sizeof(flags), room, to, size_ret);
+    return answer("clGetMemObjectInfo", &flags, sizeof(flags), capacity, to, size_ret);
 }
 
 static size_t driver_offset(const struct object_record *object)
@@ -582,7 +582,7 @@ static size_t driver_offset(const struct object_record *object)
 }
 
 /* What the driver has a part made of may be another object than the application has. */
-static cl_int query_part(const struct object_record *object, cl_mem_info name, size_t room, void *to, size_t *size_ret)
+static cl_int query_part(const struct object_record *object, cl_mem_info name, size_t capacity, void *to, size_t *size_ret)
 {
     const struct object_record *root = object->parent;
     while (root->parent)
@@ -591,11 +591,11 @@ static cl_int query_part(const struct object_record *object, cl_mem_info name, s
     const size_t base = own ? driver_offset(root) : 0, offset = own >= base ? own - base : own;
     switch (name) {
     case CL_MEM_FLAGS:
-        return query_part_flags(object, room, to, size_ret);
+        return query_part_flags(object, capacity, to, size_ret);
     case CL_MEM_ASSOCIATED_MEMOBJECT:
-        return answer("clGetMemObjectInfo", &object->parent->head.handle, sizeof(cl_mem), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &object->parent->head.handle, sizeof(cl_mem), capacity, to, size_ret);
     case CL_MEM_OFFSET:
-        return answer("clGetMemObjectInfo", &offset, sizeof(offset), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &offset, sizeof(offset), capacity, to, size_ret);
     default:
         return CL_INVALID_OPERATION;
     }
@@ -603,13 +603,13 @@ static cl_int query_part(const struct object_record *object, cl_mem_info name, s
 
 /* Answers that are ours for a shared object; CL_INVALID_OPERATION: the driver's is right. A transport may have made the object
  * over memory of its own, which is no business of the application. */
-static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t room, void *to, size_t *size_ret)
+static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t capacity, void *to, size_t *size_ret)
 {
     static const void *const no_memory = NULL;
     if (name == CL_MEM_HOST_PTR)
-        return answer("clGetMemObjectInfo", &no_memory, sizeof(no_memory), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &no_memory, sizeof(no_memory), capacity, to, size_ret);
     if (object->parent)
-        return query_part(object, name, room, to, size_ret);
+        return query_part(object, name, capacity, to, size_ret);
     os_lock(&registry_lock);
     const cl_uint refs = object->head.app_refs;
     os_unlock(&registry_lock);
@@ -619,47 +619,47 @@ static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t r
     const size_t no_offset = 0;
     switch (name) {
     case CL_MEM_ASSOCIATED_MEMOBJECT:
-        return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), capacity, to, size_ret);
     case CL_MEM_OFFSET:
-        return answer("clGetMemObjectInfo", &no_offset, sizeof(no_offset), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &no_offset, sizeof(no_offset), capacity, to, size_ret);
     case CL_MEM_PROPERTIES: /* it was made without any, as far as the application knows */
-        return answer("clGetMemObjectInfo", &no_pointer, 0, room, to, size_ret);
+        return answer("clGetMemObjectInfo", &no_pointer, 0, capacity, to, size_ret);
     case CL_MEM_REFERENCE_COUNT:
-        return answer("clGetMemObjectInfo", &refs, sizeof(refs), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &refs, sizeof(refs), capacity, to, size_ret);
     case CL_MEM_FLAGS:
-        return answer("clGetMemObjectInfo", &object->flags, sizeof(object->flags), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &object->flags, sizeof(object->flags), capacity, to, size_ret);
     case CL_MEM_HOST_PTR:
-        return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), capacity, to, size_ret);
     case CL_MEM_SIZE:
-        return answer("clGetMemObjectInfo", &bytes, sizeof(bytes), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &bytes, sizeof(bytes), capacity, to, size_ret);
     default:
         return CL_INVALID_OPERATION;
     }
 }
 
 /* What the driver says of a child of an object with memory of ours. */
-static cl_int query_child(cl_mem child, cl_mem_info name, size_t room, void *to, size_t *size_ret)
+static cl_int query_child(cl_mem child, cl_mem_info name, size_t capacity, void *to, size_t *size_ret)
 {
     const void *const no_pointer = NULL;
     cl_mem_flags flags;
     if (name == CL_MEM_HOST_PTR)
-        return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), capacity, to, size_ret);
     if (name != CL_MEM_FLAGS || below()->clGetMemObjectInfo(child, name, sizeof(flags), &flags, NULL) != CL_SUCCESS)
         return CL_INVALID_OPERATION;
     flags &= ~(cl_mem_flags)CL_MEM_USE_HOST_PTR;
-    return answer("clGetMemObjectInfo", &flags, sizeof(flags), room, to, size_ret);
+    return answer("clGetMemObjectInfo", &flags, sizeof(flags), capacity, to, size_ret);
 }
 
-static cl_int query_extension(const struct object_record *object, const struct d3d_api *api, cl_mem_info name, size_t room,
+static cl_int query_extension(const struct object_record *object, const struct d3d_api *api, cl_mem_info name, size_t capacity,
                               void *to, size_t *size_ret)
 {
     if (!made_by(object, api))
         return foreign("clGetMemObjectInfo", api);
     if (name == api->mem_adapter_type)
-        return answer("clGetMemObjectInfo", &api->adapter_type, sizeof(api->adapter_type), room, to, size_ret);
+        return answer("clGetMemObjectInfo", &api->adapter_type, sizeof(api->adapter_type), capacity, to, size_ret);
     if (name == api->mem_shared_handle)
-        return answer("clGetMemObjectInfo", &object->given[1], sizeof(object->given[1]), room, to, size_ret);
-    return answer("clGetMemObjectInfo", object->given, api->mem_resource_size, room, to, size_ret);
+        return answer("clGetMemObjectInfo", &object->given[1], sizeof(object->given[1]), capacity, to, size_ret);
+    return answer("clGetMemObjectInfo", object->given, api->mem_resource_size, capacity, to, size_ret);
 }
 
 /* A query of the core, while nothing is shared: the most frequent by far. */
@@ -684,7 +684,7 @@ static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_n
         status = query_mem(object, param_name, param_value_size, param_value, param_value_size_ret);
     else if (object)
         status = query_child(memobj, param_name, param_value_size, param_value, param_value_size_ret);
-    record_put(object);
+    record_release(object);
     if (status != CL_INVALID_OPERATION)
         return status;
     return below()->clGetMemObjectInfo(memobj, param_name, param_value_size, param_value, param_value_size_ret);
@@ -708,15 +708,15 @@ static bool image_number(const struct object_record *object, cl_image_info name,
     }
 }
 
-static cl_int query_image(const struct object_record *object, cl_image_info name, size_t room, void *to,
+static cl_int query_image(const struct object_record *object, cl_image_info name, size_t capacity, void *to,
                           size_t *size_ret)
 {
     const struct surface_desc *desc = &object->transfer->surface.desc;
     size_t number;
     if (name == CL_IMAGE_FORMAT)
-        return answer("clGetImageInfo", &desc->format->cl, sizeof(desc->format->cl), room, to, size_ret);
+        return answer("clGetImageInfo", &desc->format->cl, sizeof(desc->format->cl), capacity, to, size_ret);
     if (image_number(object, name, &number))
-        return answer("clGetImageInfo", &number, sizeof(number), room, to, size_ret);
+        return answer("clGetImageInfo", &number, sizeof(number), capacity, to, size_ret);
     return CL_INVALID_OPERATION; /* the driver's answer is right */
 }
 
@@ -736,7 +736,7 @@ static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info param_name,
                         param_value_size_ret);
     else if (is_image)
         status = query_image(object, param_name, param_value_size, param_value, param_value_size_ret);
-    record_put(object);
+    record_release(object);
     if (status != CL_INVALID_OPERATION)
         return status;
     return below()->clGetImageInfo(image, param_name, param_value_size, param_value, param_value_size_ret);

@@ -1,4 +1,4 @@
-/* The records of the sharing extensions and the functions of src/share/ for one another and for the doors.
+/* The records of the sharing extensions and the functions of src/share/ for one another and for the entry points.
  *
  * Unless said otherwise a function may be called from any thread with no lock held, and a cl_int result is an OpenCL
  * error code that has been logged already. */
@@ -59,7 +59,7 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
 /* The event of an acquire, until its bytes are through. */
 struct upload {
     cl_event event;  /* owned */
-    atomic_uint holds;
+    atomic_uint references;
 };
 
 enum object_state {
@@ -71,8 +71,8 @@ enum object_state {
 
 struct object_record {
     struct record head; /* while it rests the driver's object is ours to release, with the record */
-    struct sharing_context *context; /* held */
-    struct object_record *parent;   /* held; set for sub-buffers and images made of a shared buffer, which are shared
+    struct sharing_context *context; /* retained */
+    struct object_record *parent;   /* retained; set for sub-buffers and images made of a shared buffer, which are shared
                                        objects only in so far as their use needs the parent acquired */
     struct transfer *transfer; /* owned; NULL of a child */
     struct claim *claim;
@@ -84,7 +84,7 @@ struct object_record {
 
     /* Guarded by registry_lock. */
     enum object_state state;
-    struct upload *pending; /* held; of the acquire while its bytes are on their way and it may still fail, else NULL */
+    struct upload *pending; /* retained; of the acquire while its bytes are on their way and it may still fail, else NULL */
     bool written; /* since the last acquire a command was enqueued that may change the object */
     unsigned commands; /* acquires and releases on their way: calls at work, and deferred commands */
     bool opencl_owns;  /* who has the object now. `state` tells who will when all commands on their way succeed */
@@ -111,15 +111,15 @@ void object_settle(struct object_record *object);
 /* Waits for the bytes of the object's acquire. True: they did not come, and the acquire was undone. For the command that is
  * at work on the object. */
 bool object_end_upload(struct object_record *object);
-/* The record of an acquire, held by the caller, whose event is still to come. NULL if memory is short. */
+/* The record of an acquire, retained by the caller, whose event is still to come. NULL if memory is short. */
 struct upload *upload_make(void);
 /* Notes the acquire of an object, with a reference of its own. */
 void object_expect(struct object_record *object, struct upload *upload);
-/* What is still on its way to an object, held, or NULL. */
+/* What is still on its way to an object, retained, or NULL. */
 struct upload *object_upload(struct object_record *object);
 void upload_put(struct upload *upload);
 /* Lets the objects go that were kept for bytes on their way out of them: those whose bytes are through, and with `wait` all
- * whose bytes nothing holds any longer. */
+ * whose bytes nothing blocks any longer. */
 void object_sweep(bool wait);
 
 /* ---- acquire and release (acquire.c, deferred.c) ---- */
@@ -144,12 +144,12 @@ cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, 
                             cl_uint count, cl_device_id *devices, cl_uint *found);
 /* The same for media adapters: `types` and `adapters` have `adapter_count` entries. */
 cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count, const cl_uint *types,
-                                  void *const *adapters, cl_uint set, cl_uint room, cl_device_id *devices, cl_uint *found);
+                                  void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found);
 /* The API of an adapter type of DX9 media sharing, or NULL. */
 const struct d3d_api *media_api(cl_uint adapter_type);
 /* The formats of an API's family that a context shares, as DXGI_FORMAT or D3DFORMAT codes (format_query.c). */
 cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
-                         cl_mem_object_type type, cl_uint plane, cl_uint room, cl_uint *codes, cl_uint *found);
+                         cl_mem_object_type type, cl_uint plane, cl_uint capacity, cl_uint *codes, cl_uint *found);
 /* Whether `platform` is one that clGetPlatformIDs gives: CL_INVALID_PLATFORM if not, or why that can't be told. Says
  * nothing. */
 cl_int platform_check(cl_platform_id platform);
@@ -178,7 +178,7 @@ const char *match_reason(void);
 #define DEVICE_NODE_MASK 0x106E
 
 /* Their answer: the driver's, or where it has none the adapter whose preferred device this is. */
-cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret);
+cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t capacity, void *to, size_t *size_ret);
 
 /* The type of a device as the application shall see it, and the types that it means when it names one. */
 cl_device_type device_type_shown(cl_device_type type);

@@ -1,11 +1,11 @@
 /* The extension strings of platforms and devices, plain and with versions.
  *
- * The sizes are counted anew: Wine's own for these strings are wrong, and FFmpeg ends itself if the size is not
+ * The sizes are counted again: Wine's own for these strings are wrong, and FFmpeg ends itself if the size is not
  * strlen + 1. */
 #include "share/share.h"
 
 #include "log.h"
-#include "share/aside.h"
+#include "share/passthrough.h"
 #include "share/extensions.h"
 
 #include <stdio.h>
@@ -26,10 +26,10 @@ struct subject {
     cl_device_id device;
 };
 
-static cl_int ask(const struct subject *s, cl_uint name, size_t room, void *to, size_t *size_ret)
+static cl_int ask(const struct subject *s, cl_uint name, size_t capacity, void *to, size_t *size_ret)
 {
-    return s->device ? below()->clGetDeviceInfo(s->device, name, room, to, size_ret)
-                     : below()->clGetPlatformInfo(s->platform, name, room, to, size_ret);
+    return s->device ? below()->clGetDeviceInfo(s->device, name, capacity, to, size_ret)
+                     : below()->clGetPlatformInfo(s->platform, name, capacity, to, size_ret);
 }
 
 /* Whether our extensions belong into the string. The specification: a platform lists the extension if and only if all its
@@ -37,7 +37,7 @@ static cl_int ask(const struct subject *s, cl_uint name, size_t room, void *to, 
 static cl_int subject_shares(const struct subject *s, bool *shares)
 {
     *shares = false;
-    if (s->device ? aside_device(s->device) : aside_platform(s->platform))
+    if (s->device ? passthrough_device(s->device) : passthrough_platform(s->platform))
         return CL_SUCCESS; /* the driver's own string is right */
     if (s->device)
         return device_sharing(s->device, shares);
@@ -62,7 +62,7 @@ static void append_words(char *text, size_t size)
             length += (size_t)snprintf(text + length, size - length, "%s%s", length ? " " : "", extensions[i].name);
 }
 
-static cl_int extension_string(const struct subject *s, cl_uint name, size_t room, void *to, size_t *size_ret)
+static cl_int extension_string(const struct subject *s, cl_uint name, size_t capacity, void *to, size_t *size_ret)
 {
     char *text = calloc(1, STRING_ROOM + 1024);
     if (!text)
@@ -74,7 +74,7 @@ static cl_int extension_string(const struct subject *s, cl_uint name, size_t roo
     if (status == CL_SUCCESS) {
         if (shares)
             append_words(text, STRING_ROOM + 1024);
-        status = answer(s->call, text, strlen(text) + 1, room, to, size_ret);
+        status = answer(s->call, text, strlen(text) + 1, capacity, to, size_ret);
     }
     free(text);
     return status;
@@ -94,7 +94,7 @@ static size_t append_versions(cl_name_version *list, size_t count)
     return count;
 }
 
-static cl_int extension_versions(const struct subject *s, cl_uint name, size_t room, void *to, size_t *size_ret)
+static cl_int extension_versions(const struct subject *s, cl_uint name, size_t capacity, void *to, size_t *size_ret)
 {
     size_t size = 0;
     cl_int status = ask(s, name, 0, NULL, &size);
@@ -111,7 +111,7 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t r
     if (status == CL_SUCCESS) {
         if (shares)
             count = append_versions(list, count);
-        status = answer(s->call, list, count * sizeof(*list), room, to, size_ret);
+        status = answer(s->call, list, count * sizeof(*list), capacity, to, size_ret);
     }
     free(list);
     return status;

@@ -2,7 +2,7 @@
  * whoever waits for a command there may wait for himself. */
 #include "track/track.h"
 
-#include "complete/complete.h"
+#include "emulate/emulate.h"
 #include "log.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ bool callback_tells(cl_event event, cl_int *status)
 
 bool callback_runs_commands(void)
 {
-    return callback_runs_here() && !complete_calls_back();
+    return callback_runs_here() && !emulate_calls_back();
 }
 
 /* The application's callback, until it has been called. */

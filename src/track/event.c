@@ -21,7 +21,7 @@ static void destroy(struct record *record)
     struct event_record *event = (struct event_record *)record;
     if (event->first)
         event_put(event->first);
-    record_put(event->kept);
+    record_release(event->kept);
     spare_give(&records, event);
 }
 
@@ -31,7 +31,7 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
     struct event_record *record = spare_take(&records);
     if (record) {
         if (kept)
-            record_hold(kept);
+            record_retain(kept);
         record->kept = kept;
         record->head = (struct record){.kind = RECORD_EVENT, .handle = event, .destroy = destroy};
         record->type = type;
@@ -41,7 +41,7 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
         record->failure = failure;
         if (registry_add(&record->head))
             return;
-        record_put(kept);
+        record_release(kept);
         spare_give(&records, record);
     }
     log_write(LOG_ERROR, "no memory to follow an event: it will show the driver's command type");
@@ -156,24 +156,24 @@ bool event_list_failed(cl_uint count, const cl_event *events)
 
 /* ---- queries ---- */
 
-static cl_int query(const struct event_record *event, cl_event handle, cl_event_info name, size_t room, void *value,
+static cl_int query(const struct event_record *event, cl_event handle, cl_event_info name, size_t capacity, void *value,
                     size_t *size_ret)
 {
     cl_int status, asked;
     switch (name) {
     case CL_EVENT_COMMAND_TYPE:
-        return answer("clGetEventInfo", &event->type, sizeof(event->type), room, value, size_ret);
+        return answer("clGetEventInfo", &event->type, sizeof(event->type), capacity, value, size_ret);
     case CL_EVENT_COMMAND_QUEUE:
-        return answer("clGetEventInfo", &event->queue, sizeof(event->queue), room, value, size_ret);
+        return answer("clGetEventInfo", &event->queue, sizeof(event->queue), capacity, value, size_ret);
     case CL_EVENT_COMMAND_EXECUTION_STATUS:
         asked = below()->clGetEventInfo(handle, name, sizeof(status), &status, NULL);
         if (asked != CL_SUCCESS)
             return asked;
         if (status < 0)
             status = event->failure;
-        return answer("clGetEventInfo", &status, sizeof(status), room, value, size_ret);
+        return answer("clGetEventInfo", &status, sizeof(status), capacity, value, size_ret);
     default:
-        return below()->clGetEventInfo(handle, name, room, value, size_ret);
+        return below()->clGetEventInfo(handle, name, capacity, value, size_ret);
     }
 }
 
@@ -184,7 +184,7 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info param_nam
     if (!record)
         return below()->clGetEventInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
     const cl_int status = query(record, event, param_name, param_value_size, param_value, param_value_size_ret);
-    record_put(record);
+    record_release(record);
     return status;
 }
 
@@ -214,7 +214,7 @@ static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info p
                                                            param_value, param_value_size_ret);
     if (status == CL_SUCCESS && record->first && param_name == CL_PROFILING_COMMAND_END && param_value)
         end_after_beginning(record, param_value);
-    record_put(record);
+    record_release(record);
     return status;
 }
 
@@ -223,7 +223,7 @@ static cl_int CL_API_CALL retain_event(cl_event event)
     const cl_int status = below()->clRetainEvent(event);
     if (status == CL_SUCCESS) {
         registry_app_retain(RECORD_EVENT, event);
-        holds_retain(event);
+        blockers_retain(event);
     }
     return status;
 }
@@ -231,7 +231,7 @@ static cl_int CL_API_CALL retain_event(cl_event event)
 static cl_int CL_API_CALL release_event(cl_event event)
 {
     registry_app_release(RECORD_EVENT, event);
-    holds_release(event);
+    blockers_release(event);
     deferral.sweep();
     return event_keep(event) ? CL_SUCCESS : below()->clReleaseEvent(event);
 }

@@ -31,8 +31,8 @@ static struct {
 } kept;
 
 /* Room for some of them, so that memory that is short for a moment loses none. Guarded by registry_lock. */
-enum { FEW = 32 };
-static cl_event few[FEW];
+enum { INITIAL = 32 };
+static cl_event initial[INITIAL];
 
 /* The last events that were over when they were dropped. Guarded by registry_lock. */
 enum { RECENT = 64, SWEEP_FIRST = 256 };
@@ -61,7 +61,7 @@ static bool needs_care(cl_event event, bool ours)
         return event_driver_short(asked);
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
     const bool pocl = context ? context_has(context, QUIRK_POCL_EVENTS) : ours;
-    record_put(context);
+    record_release(context);
     return pocl;
 }
 
@@ -81,13 +81,13 @@ static bool queues_end(void);
 
 static void grow_locked(void)
 {
-    const unsigned wider = kept.capacity ? kept.capacity * 2 : FEW;
-    const bool in_few = kept.events == few, into_few = !kept.capacity;
-    cl_event *grown = into_few ? few : realloc(in_few ? NULL : kept.events, wider * sizeof(*grown));
+    const unsigned wider = kept.capacity ? kept.capacity * 2 : INITIAL;
+    const bool in_initial = kept.events == initial, into_initial = !kept.capacity;
+    cl_event *grown = into_initial ? initial : realloc(in_initial ? NULL : kept.events, wider * sizeof(*grown));
     if (!grown)
         return;
-    if (in_few)
-        memcpy(grown, few, sizeof(few));
+    if (in_initial)
+        memcpy(grown, initial, sizeof(initial));
     kept.events = grown;
     kept.capacity = wider;
 }
@@ -121,7 +121,7 @@ static bool keep_if_needed(cl_event event, bool ours)
     if (!atomic_load_explicit(&needed, memory_order_relaxed))
         return false;
     const cl_int status = event_status(event);
-    if (status == CL_COMPLETE || (status > CL_COMPLETE && !holds_possible()) || !needs_care(event, ours))
+    if (status == CL_COMPLETE || (status > CL_COMPLETE && !blockers_possible()) || !needs_care(event, ours))
         return false;
     keep(event, status);
     return true;
@@ -206,7 +206,7 @@ static void sweep(bool finish, cl_context context)
         sweep_one(i - 1, finish, context);
     os_lock(&registry_lock);
     if (!kept.count) {
-        unused = kept.events != few ? kept.events : NULL;
+        unused = kept.events != initial ? kept.events : NULL;
         memset(&kept, 0, sizeof(kept));
     }
     kept.sweep_at = kept.count * 2;
@@ -218,7 +218,7 @@ static void sweep(bool finish, cl_context context)
 /* A queue can be waited for while no user event is pending, unless a driver's thread calls back. */
 static bool queues_end(void)
 {
-    return !holds_possible() && !callback_runs_here();
+    return !blockers_possible() && !callback_runs_here();
 }
 
 void event_sweep(void)

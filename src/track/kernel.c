@@ -1,4 +1,4 @@
-/* Which shared objects and carried images a kernel's arguments name: followed from clSetKernelArg on, while there are any. */
+/* Which shared objects and emulated images a kernel's arguments name: followed from clSetKernelArg on, while there are any. */
 #include "track/kernel.h"
 
 #include "log.h"
@@ -73,7 +73,7 @@ static void note_first_argument(cl_kernel handle, cl_uint index, cl_mem object)
     os_unlock(&registry_lock);
     if (!noted)
         lost_track();
-    record_put(kernel);
+    record_release(kernel);
 }
 
 /* `value` is followed if it is a memory object that is known; else the argument names none. */
@@ -117,12 +117,12 @@ static cl_int CL_API_CALL set_kernel_arg_svm_pointer(cl_kernel kernel, cl_uint a
     return status;
 }
 
-cl_uint kernel_records(cl_kernel handle, enum record_kind kind, struct record **records, cl_uint *indexes, cl_uint room)
+cl_uint kernel_records(cl_kernel handle, enum record_kind kind, struct record **records, cl_uint *indexes, cl_uint capacity)
 {
     cl_uint found = 0;
     os_lock(&registry_lock);
     const struct kernel_record *kernel = registry_find_locked(RECORD_KERNEL, handle);
-    for (cl_uint i = 0; kernel && i < kernel->count && found < room; i++) {
+    for (cl_uint i = 0; kernel && i < kernel->count && found < capacity; i++) {
         struct record *record = kernel->arguments[i] ? registry_get_locked(kind, kernel->arguments[i]) : NULL;
         if (!record)
             continue;
@@ -174,7 +174,7 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel source_kernel, cl_int *errco
         if (object)
             note_argument(clone, i, object);
     }
-    record_put(from);
+    record_release(from);
     return clone;
 }
 

@@ -100,15 +100,15 @@ static bool remember(struct setter *setter, cl_platform_id platform, void *funct
     os_lock(&registry_lock);
     while (i < setter->count && (setter->of[i] != function || setter->platforms[i] != platform))
         i++;
-    const bool room = i < PLATFORMS;
-    if (room) {
+    const bool capacity = i < PLATFORMS;
+    if (capacity) {
         setter->of[i] = function;
         setter->platforms[i] = platform;
     }
-    if (room && i == setter->count)
+    if (capacity && i == setter->count)
         setter->count++;
     os_unlock(&registry_lock);
-    return room;
+    return capacity;
 }
 
 next_function pointer_setter(cl_platform_id platform, const char *name, void *function)

@@ -60,7 +60,7 @@ static void destroy(struct record *record)
 {
     struct queue_record *queue = (struct queue_record *)record;
     registry_leave(record);
-    record_put(queue->context);
+    record_release(queue->context);
     if (queue->head.resting)
         below()->clReleaseCommandQueue(queue->head.handle);
     free(queue->awaits.list);
@@ -85,7 +85,7 @@ static cl_int follow_in(struct context_record *context, cl_command_queue handle)
     if (!queue)
         return CL_OUT_OF_HOST_MEMORY;
     queue->head = (struct record){.kind = RECORD_QUEUE, .handle = handle, .destroy = destroy};
-    record_hold(context);
+    record_retain(context);
     queue->context = context;
     atomic_fetch_add_explicit(&queue_count, 1, memory_order_relaxed);
     cl_int status =
@@ -102,7 +102,7 @@ static cl_int follow(const char *call, cl_context context, cl_command_queue hand
 {
     struct context_record *record = registry_get(RECORD_CONTEXT, context);
     const cl_int status = record ? follow_in(record, handle) : CL_SUCCESS;
-    record_put(record);
+    record_release(record);
     if (status == CL_SUCCESS)
         return status;
     return log_refuse(call, status, "queue %p can't be followed, so it could acquire nothing", (void *)handle);
@@ -144,7 +144,7 @@ static cl_int follow_again(cl_command_queue handle)
         status = follow("clRetainCommandQueue", context, handle);
     else
         registry_app_retain(RECORD_QUEUE, handle);
-    record_put(queue);
+    record_release(queue);
     return status;
 }
 
@@ -170,16 +170,16 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
     if (!queue || !registry_app_rest(RECORD_QUEUE, handle)) {
-        record_put(queue);
+        record_release(queue);
         return below()->clReleaseCommandQueue(handle);
     }
-    /* The driver's goes with the record: another thread may be about to flush it, or commands be held. Flushed it is at
+    /* The driver's goes with the record: another thread may be about to flush it, or commands be blocked. Flushed it is at
      * once, as the release of a queue promises. */
     const cl_int status = below()->clFlush(handle);
     os_lock(&registry_lock);
     registry_each_locked(RECORD_QUEUE, is_flushed, handle);
     os_unlock(&registry_lock);
-    record_put(queue);
+    record_release(queue);
     deferral.release_objects();
     return status;
 }
@@ -210,7 +210,7 @@ void queue_flush(struct queue_record *queue)
 {
     for (struct queue_record *other = take_awaited(queue); other; other = take_awaited(queue)) {
         queue_push(other->head.handle);
-        record_put(other);
+        record_release(other);
     }
     queue_push(queue->head.handle);
 }
@@ -223,7 +223,7 @@ void queue_flush_for(cl_event event)
         queue = registry_get(RECORD_QUEUE, handle);
     if (queue)
         queue_flush(queue);
-    record_put(queue);
+    record_release(queue);
 }
 
 /* The queue of an event's command, NULL of a user event. Asked without the lock: it is the driver's knowledge. */
@@ -235,7 +235,7 @@ static cl_command_queue queue_of(cl_event event)
         of = ours->queue;
     else if (handle_may_be_event(event))
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL);
-    record_put(ours);
+    record_release(ours);
     return of;
 }
 
@@ -260,7 +260,7 @@ static void wait_for(struct queue_record *queue, cl_event event)
     os_unlock(&registry_lock);
     if (!noted)
         queue_flush(other); /* now, since later nobody would know */
-    record_put(other);
+    record_release(other);
 }
 
 void queue_waits(cl_command_queue handle, cl_uint count, const cl_event *events)
@@ -271,7 +271,7 @@ void queue_waits(cl_command_queue handle, cl_uint count, const cl_event *events)
     for (cl_uint i = 0; queue && i < count; i++)
         if (events[i])
             wait_for(queue, events[i]);
-    record_put(queue);
+    record_release(queue);
 }
 
 /* ---- user events ---- */
@@ -279,7 +279,7 @@ void queue_waits(cl_command_queue handle, cl_uint count, const cl_event *events)
 static bool shares(cl_context context)
 {
     struct context_record *record = registry_get(RECORD_CONTEXT, context);
-    record_put(record);
+    record_release(record);
     return record != NULL;
 }
 
@@ -288,9 +288,9 @@ static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcod
     cl_event event = below()->clCreateUserEvent(context, errcode_ret);
     if (!event || !shares(context))
         return event;
-    struct hold *user = hold_user_event(event);
+    struct blocker *user = blocker_user_event(event);
     if (user) {
-        hold_put(user);
+        blocker_put(user);
         return event;
     }
     below()->clReleaseEvent(event);
@@ -339,7 +339,7 @@ void gate_open(const char *call, cl_event gate, bool done)
 
 static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)
 {
-    const bool followed = holds_possible();
+    const bool followed = blockers_possible();
     const unsigned owner = followed ? holds_claim(event) : 0;
     const cl_int status = set_status(event, execution_status);
     if (status == CL_SUCCESS && followed)

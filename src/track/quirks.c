@@ -28,7 +28,7 @@ static const struct {
                          "moment is waited for (share/command.c)"},
     [QUIRK_POCL_HALF] = {"pocl-half", POCL, {0, 0},
                          "half floats of images with one channel are taken for whole numbers: such images are emulated "
-                         "(formats/carrier.c)"},
+                         "(formats/storage.c)"},
     [QUIRK_POCL_TELLS] = {"pocl-tells", POCL, {0, 0},
                           "a callback for an event that has failed already comes as if it had ended well: events that are over are "
                           "asked (share/deferred.c)"},

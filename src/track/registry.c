@@ -75,7 +75,7 @@ bool registry_add_locked(struct record *record, struct record **stale)
         return false;
     *stale = registry_remove_locked(record->kind, record->handle);
     record->app_refs = 1;
-    record_hold(record);
+    record_retain(record);
     struct record **head = &buckets[bucket_of(record->kind, record->handle, bucket_count)];
     record->chain = *head;
     *head = record;
@@ -90,7 +90,7 @@ bool registry_add(struct record *record)
     os_lock(&registry_lock);
     const bool added = registry_add_locked(record, &stale);
     os_unlock(&registry_lock);
-    record_put(stale);
+    record_release(stale);
     return added;
 }
 
@@ -100,12 +100,12 @@ void *registry_find_locked(enum record_kind kind, const void *handle)
     return place ? *place : NULL;
 }
 
-/* Nobody but the destructor has a record without holds, except a context that rests. */
+/* Nobody but the destructor has a record without references, except a context that rests. */
 static bool hold_locked(struct record *record)
 {
-    unsigned holds = atomic_load_explicit(&record->holds, memory_order_relaxed);
-    while (holds || record->kind == RECORD_CONTEXT)
-        if (atomic_compare_exchange_weak_explicit(&record->holds, &holds, holds + 1, memory_order_acquire,
+    unsigned references = atomic_load_explicit(&record->references, memory_order_relaxed);
+    while (references || record->kind == RECORD_CONTEXT)
+        if (atomic_compare_exchange_weak_explicit(&record->references, &references, references + 1, memory_order_acquire,
                                                   memory_order_relaxed))
             return true;
     return false;
@@ -127,15 +127,15 @@ void *registry_get(enum record_kind kind, const void *handle)
     return record;
 }
 
-void record_hold(void *record)
+void record_retain(void *record)
 {
-    atomic_fetch_add_explicit(&((struct record *)record)->holds, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&((struct record *)record)->references, 1, memory_order_relaxed);
 }
 
-void record_put(void *record)
+void record_release(void *record)
 {
     struct record *head = record;
-    if (head && atomic_fetch_sub_explicit(&head->holds, 1, memory_order_acq_rel) == 1)
+    if (head && atomic_fetch_sub_explicit(&head->references, 1, memory_order_acq_rel) == 1)
         head->destroy(head);
 }
 
@@ -161,7 +161,7 @@ bool registry_app_release(enum record_kind kind, const void *handle)
         registry_remove_locked(kind, handle);
     os_unlock(&registry_lock);
     if (last)
-        record_put(record);
+        record_release(record);
     return last;
 }
 
@@ -176,7 +176,7 @@ bool registry_app_rest(enum record_kind kind, const void *handle)
         record->resting = true;
     os_unlock(&registry_lock);
     if (last)
-        record_put(record);
+        record_release(record);
     return last;
 }
 
@@ -209,7 +209,7 @@ void registry_forget(enum record_kind kind, const void *handle)
     os_lock(&registry_lock);
     struct record *record = registry_remove_locked(kind, handle);
     os_unlock(&registry_lock);
-    record_put(record);
+    record_release(record);
 }
 
 void registry_each_locked(enum record_kind kind, void (*visit)(struct record *, void *), void *data)

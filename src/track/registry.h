@@ -19,14 +19,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum record_kind { RECORD_CONTEXT, RECORD_QUEUE, RECORD_OBJECT, RECORD_IMAGE, RECORD_KERNEL, RECORD_EVENT, RECORD_HOLD, RECORD_KINDS };
+enum record_kind { RECORD_CONTEXT, RECORD_QUEUE, RECORD_OBJECT, RECORD_IMAGE, RECORD_KERNEL, RECORD_EVENT, RECORD_BLOCKER, RECORD_KINDS };
 
 /* The head of every record; records embed it as their first member. */
 struct record {
     enum record_kind kind;
     void *handle;                     /* the driver's */
     unsigned app_refs;                /* the application's references; guarded by the registry's lock */
-    atomic_uint holds;                /* who needs the record, the registry included */
+    atomic_uint references;                /* who needs the record, the registry included */
     void (*destroy)(struct record *); /* frees it; called with no lock held */
     bool resting;                     /* without a hold of the registry, after registry_app_rest; guarded likewise */
     struct record *chain;             /* of the hash table */
@@ -48,17 +48,17 @@ bool registry_add(struct record *record);
 /* The same while the lock is held. `*stale` is such a record or NULL, for the caller to put without the lock. */
 bool registry_add_locked(struct record *record, struct record **stale);
 
-/* The record of a handle, held, or NULL. */
+/* The record of a handle, retained, or NULL. */
 void *registry_get(enum record_kind kind, const void *handle);
 /* The same while the lock is held. */
 void *registry_get_locked(enum record_kind kind, const void *handle);
 
-/* The record of a handle for use while the lock is held, and no longer: its destructor may be at work, so it can't be held. */
+/* The record of a handle for use while the lock is held, and no longer: its destructor may be at work, so it can't be retained. */
 void *registry_find_locked(enum record_kind kind, const void *handle);
 
-void record_hold(void *record);
+void record_retain(void *record);
 /* Gives a hold back; NULL is allowed. */
-void record_put(void *record);
+void record_release(void *record);
 
 /* The application's retain and release. `registry_app_release` returns true if that was its last reference; the record
  * has left the registry then. Both do nothing for unknown handles. */
@@ -75,7 +75,7 @@ void registry_leave(struct record *record);
 
 /* Takes a record out of the registry, whatever the application holds. */
 void registry_forget(enum record_kind kind, const void *handle);
-/* The same while the lock is held: the registry's hold is the caller's then, to be put without the lock. */
+/* The same while the lock is held: the registry's reference is the caller's then, to be put without the lock. */
 struct record *registry_remove_locked(enum record_kind kind, const void *handle);
 
 /* Calls `visit` for each record of a kind with the lock held. */

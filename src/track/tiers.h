@@ -1,7 +1,7 @@
 /* The tiers between a program and the OpenCL below. Each tier takes the table of the tier below and replaces the
  * functions that it changes; the rest goes through untouched.
  *
- *     program -> door -> share -> formats -> next
+ *     program -> entry point -> share -> formats -> next
  *
  * `share` is the extensions themselves: contexts, objects, ownership. `formats` carries image formats that a device lacks
  * in wider ones. `next` is the OpenCL below (next/next.h). A tier calls the tier below, never its own. */
@@ -10,7 +10,7 @@
 
 #include "next/next.h"
 
-/* The tables of the tiers: filled by the door and read through these functions alone, which every call runs. */
+/* The tables of the tiers: filled by the entry point and read through these functions alone, which every call runs. */
 extern cl_icd_dispatch tier_share_table, tier_formats_table;
 
 static inline const cl_icd_dispatch *tier_share(void)

@@ -8,7 +8,7 @@
 
 #include "next/query.h"
 #include "track/event_list.h"
-#include "track/hold.h"
+#include "track/blocker.h"
 #include "track/quirks.h"
 #include "track/registry.h"
 #include "track/tiers.h"
@@ -23,7 +23,7 @@ struct context_record {
     bool interop; /* with Direct3D */
     bool video;   /* with Direct3D 9, whose video formats are images there */
     unsigned quirks; /* that are on in it, a bit for each (quirks.h) */
-    struct converter *converters; /* of formats/carrier.c; guarded by registry_lock */
+    struct converter *converters; /* of formats/storage.c; guarded by registry_lock */
 };
 
 static inline bool context_has(const struct context_record *context, enum quirk quirk)
@@ -33,12 +33,12 @@ static inline bool context_has(const struct context_record *context, enum quirk 
 
 /* ---- what stands above ---- */
 
-/* Commands that the extension has deferred until nothing holds them. */
+/* Commands that the extension has deferred until nothing blocks them. */
 struct deferral {
-    /* Gives those to a thread that depend on the user event that is marked (hold.h), which the thread is about to set: no other
+    /* Gives those to a thread that depend on the user event that is marked (blocker.h), which the thread is about to set: no other
      * thread begins them. Returns the thread's number for this event, a new one for 0. deferral.run is due then. */
     unsigned (*claim_locked)(unsigned owner);
-    /* Runs those that nothing holds any longer and that are nobody's or the owner's, and waits until the owner's are over that
+    /* Runs those that nothing blocks any longer and that are nobody's or the owner's, and waits until the owner's are over that
      * come to their end; the others are nobody's again. 0: there is no owner. In a callback, which claims nothing, they are begun,
      * and end when their OpenCL part has. */
     void (*run)(unsigned owner);
@@ -55,7 +55,7 @@ extern struct deferral deferral;
 void writes_hidden(const char *why);
 bool writes_known(void);
 
-/* ---- queues and what holds them (queue.c) ---- */
+/* ---- queues and what blocks them (queue.c) ---- */
 
 /* A set of OpenCL handles, to compare and to look up. */
 struct handles {
@@ -65,12 +65,12 @@ struct handles {
 
 struct queue_record {
     struct record head; /* while it rests the driver's queue is ours to release, with the record */
-    struct context_record *context; /* held */
+    struct context_record *context; /* retained */
     cl_command_queue_properties properties;
 
     /* Guarded by registry_lock. */
     struct handles awaits;  /* other queues, not flushed, with commands that those of this one wait for */
-    unsigned held, held_barriers;   /* commands that are held (hold.c), and those of them that all later ones come after */
+    unsigned blocked, blocked_barriers;   /* commands that are blocked (blocker.c), and those of them that all later ones come after */
     unsigned stuck, stuck_barriers; /* the same in one look through them */
     unsigned entered;               /* see queue_enter */
 
@@ -106,7 +106,7 @@ struct event_record {
     struct record head;
     cl_command_type type;
     cl_command_queue queue;
-    struct queue_record *kept; /* held; the queue, where the driver's event is none of its events. Else NULL */
+    struct queue_record *kept; /* retained; the queue, where the driver's event is none of its events. Else NULL */
     cl_context context;
     cl_event first; /* owned; the command began with this event's. NULL: with the event itself */
     cl_int failure; /* the status to report if the command failed: negative */

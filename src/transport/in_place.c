@@ -130,8 +130,8 @@ static bool find_place(struct staged *staged)
         return false;
     staged->place = staged->mapped;
     staged_unmap(staged);
-    if (surface->staging_room) {
-        surface->staging_offset = (uint32_t)(-(uintptr_t)staged->place.data % surface->staging_room);
+    if (surface->staging_padding) {
+        surface->staging_offset = (uint32_t)(-(uintptr_t)staged->place.data % surface->staging_padding);
         staged->place.data = (char *)staged->place.data + surface->staging_offset;
     }
     return true;
@@ -159,12 +159,12 @@ static bool be_direct(struct in_place *t, size_t alignment)
     if (!may_be_direct(t))
         return false;
     if (staged->base.surface.desc.kind == SURFACE_BUFFER && staged->base.surface.desc.width <= UINT32_MAX - alignment)
-        staged->base.surface.staging_room = (uint32_t)alignment;
+        staged->base.surface.staging_padding = (uint32_t)alignment;
     if (staged_need_copy(staged) && (staged->place.data || find_place(staged)) && fits(t, alignment))
         return true;
     staged->failed = staged->failed || !staged->place.data;
     if (!staged->base.surface.staging)
-        staged->base.surface.staging_room = 0;
+        staged->base.surface.staging_padding = 0;
     if (staged->failed && staged->base.surface.staging)
         staged->base.surface.api->staging->unstage(&staged->base.surface);
     staged->failed = false;
@@ -305,7 +305,7 @@ static bool in_use(cl_mem memory)
 static bool still_in_use(cl_mem memory, int *milliseconds)
 {
     bool used = in_use(memory);
-    for (; used && *milliseconds > 0 && !holds_possible() && !callback_runs_here(); --*milliseconds) {
+    for (; used && *milliseconds > 0 && !blockers_possible() && !callback_runs_here(); --*milliseconds) {
         sleep_shortly();
         used = in_use(memory);
     }
@@ -390,7 +390,7 @@ static bool has_moved(struct in_place *t)
     if (!atomic_exchange(&t->state->moves, true))
         log_write(LOG_ERROR,
                   "Direct3D has mapped a staging copy at another place than before: objects that lie in one can't be "
-                  "acquired any more; make them anew, or set %s=host", setting_variable(SETTING_TRANSPORT));
+                  "acquired any more; make them again, or set %s=host", setting_variable(SETTING_TRANSPORT));
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* The transports of this library. A file of its own, which is linked with the doors: tests build libraries with others. */
+/* The transports of this library. A file of its own, which is linked with the entry points: tests build libraries with others. */
 #include "transport/transport.h"
 
 #include "transport/host.h"

@@ -38,7 +38,7 @@ bool pool_take(struct staging_pool *pool, struct pooled *wanted)
             found = remove_locked(pool, i);
     os_unlock(&pool->lock);
     wanted->surface.staging = found.surface.staging;
-    wanted->surface.staging_room = found.surface.staging_room;
+    wanted->surface.staging_padding = found.surface.staging_padding;
     wanted->surface.staging_offset = found.surface.staging_offset;
     wanted->place = found.place;
     wanted->memory = found.memory;

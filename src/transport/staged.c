@@ -81,7 +81,7 @@ bool staged_take_pooled(struct staged *staged)
     if (!pool_take(staged->pool, &wanted))
         return false;
     staged->base.surface.staging = wanted.surface.staging;
-    staged->base.surface.staging_room = wanted.surface.staging_room;
+    staged->base.surface.staging_padding = wanted.surface.staging_padding;
     staged->base.surface.staging_offset = wanted.surface.staging_offset;
     staged->place = wanted.place;
     if (!staged->rows.bytes)

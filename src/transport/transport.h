@@ -86,7 +86,7 @@ struct transport {
     bool (*d3d_give)(const struct handover *handover);
     /* OpenCL takes them, by commands behind the wait list, at least one. `done` gets their events, also those of the commands
      * that were enqueued before one failed: until they are over no step may follow. The queue is the application's, or one
-     * of ours while that is held with later commands on the objects in it. */
+     * of ours while that is blocked with later commands on the objects in it. */
     cl_int (*cl_take)(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done);
 

@@ -280,7 +280,7 @@ static bool stayed(struct vulkan_object *o)
     }
     log_write(LOG_ERROR,
               "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can't be acquired any more; make "
-              "it anew, or set %s=host", why, setting_variable(SETTING_TRANSPORT));
+              "it again, or set %s=host", why, setting_variable(SETTING_TRANSPORT));
     return false;
 }
 

@@ -1,6 +1,6 @@
 /* What outlives its object: memory that commands still use when the application has dropped it. Direct3D would give its place
  * to something else, so the resource is kept as long. */
-#include "complete/fence.h"
+#include "emulate/fence.h"
 #include "transport/vulkan_object.h"
 
 #include "track/tiers.h"
@@ -43,7 +43,7 @@ static bool in_use(cl_mem memory)
 static bool still_in_use(const struct vulkan_outliving *one, int *milliseconds)
 {
     bool used = one->fence ? !fence_passed(one->fence) : in_use(one->object.base.memory);
-    for (; used && *milliseconds > 0 && !holds_possible() && !callback_runs_here(); --*milliseconds) {
+    for (; used && *milliseconds > 0 && !blockers_possible() && !callback_runs_here(); --*milliseconds) {
         sleep_shortly();
         used = one->fence ? !fence_passed(one->fence) : in_use(one->object.base.memory);
     }

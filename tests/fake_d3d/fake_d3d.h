@@ -60,7 +60,7 @@ void fake_d3d_remove_after(void *device, unsigned nth, HRESULT reason);
 /* A fault in a call of any method that has a result, by the number of the call: the nth next one of
  * all threads fails, with E_FAIL or E_OUTOFMEMORY; or finds its device lost, as all calls after it
  * do (where it is no device's, the next one that is); or takes 5 ms. nth 0: none. Calls are
- * counted anew from here. */
+ * counted again from here. */
 enum fake_d3d_fault { FAKE_D3D_FAILS, FAKE_D3D_NO_MEMORY, FAKE_D3D_LOST, FAKE_D3D_SLOW };
 void fake_d3d_any_fault(enum fake_d3d_fault fault, unsigned nth);
 unsigned fake_d3d_any_calls(void);
@@ -207,7 +207,7 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_NOT_DEDICATED,
     FAKE_VULKAN_SMALL_MEMORY,   /* the memory ends before the image */
     FAKE_VULKAN_NO_FILES,       /* no file descriptor is left */
-    FAKE_VULKAN_NO_HOLD,        /* the memory can't be held */
+    FAKE_VULKAN_NO_HOLD,        /* the memory can't be retained */
     FAKE_VULKAN_ODD_PITCH,      /* rows begin within a texel */
     FAKE_VULKAN_IMPORT_FAILS,   /* the driver's import fails with the number given */
     FAKE_VULKAN_NO_UUID,        /* the OpenCL device does not tell which it is, */

@@ -34,7 +34,7 @@ enum fault_kind {
 
 const char *fault_name(enum fault_kind kind);
 
-/* The nth next call that the kind can strike is struck, once. n = 0: none is, but calls are counted. Counts begin anew. */
+/* The nth next call that the kind can strike is struck, once. n = 0: none is, but calls are counted. Counts begin again. */
 void fault_arm(enum fault_kind kind, unsigned n);
 void fault_disarm(void);
 

@@ -4,7 +4,7 @@
  * A command is a *node*, and so is a user event. A node is over when all that it waits for is over; whether it then is
  * done or has failed follows from its wait list. What fails in front of it in its queue may make it fail or not: there the
  * specification is silent, and the model asks what came out (`observe`), or, where nobody can know, takes what the node
- * writes to for unknown until it is written anew.
+ * writes to for unknown until it is written again.
  *
  * Commands that use one memory at the same time would make its bytes unknown as well. The executor leaves them out: it
  * asks with model_unordered. */

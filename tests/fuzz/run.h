@@ -27,7 +27,7 @@ struct mapping {
     size_t row, slice;
     bool writes;
     bool discards; /* what is there is not defined */
-    bool stale;    /* the object was acquired anew meanwhile */
+    bool stale;    /* the object was acquired again meanwhile */
 };
 
 /* A callback of an event. It outlives the event. */
@@ -95,7 +95,7 @@ void run_settle(struct run *run);
 void run_compare_reads(struct run *run);
 /* Of a find: `what` is wrong. */
 void run_compare(const char *what, const unsigned char *found, const unsigned char *right, size_t size);
-/* Waits for a queue that nothing holds. */
+/* Waits for a queue that nothing blocks. */
 void run_finish(struct run *run, int queue);
 
 /* A call that enqueues a command. */
@@ -148,7 +148,7 @@ unsigned char *copy_of(const void *bytes, size_t size);
 
 /* Makes an effect spoil what it writes, or tells that the command can't be (false), where memory is mapped. */
 bool mappings_allow(const struct run *run, struct node *node);
-/* A shared object has been acquired anew. */
+/* A shared object has been acquired again. */
 void mappings_acquired(struct run *run, int shared);
 bool is_mapped(const struct run *run, cl_mem object);
 /* Unmaps all, behind everything else. */

@@ -1,5 +1,5 @@
 /* Runs sequences in child processes, so that a crash or a hang is a find like another and the next sequence starts
- * anew. */
+ * again. */
 #ifndef CLD3D_TESTS_FUZZ_WATCH_H
 #define CLD3D_TESTS_FUZZ_WATCH_H
 

@@ -6,7 +6,7 @@
 
 /* ---- surfaces ---- */
 
-/* Of Direct3D 10 and 11: what is carried in a wider format by one driver or the other, levels and slices, a buffer, a
+/* Of Direct3D 10 and 11: what is emulated in a wider format by one driver or the other, levels and slices, a buffer, a
  * volume, and the planes of NV12. */
 static const struct {
     struct rig_desc desc;

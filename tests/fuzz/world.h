@@ -42,7 +42,7 @@ struct target {
 };
 
 /* A device of a family and a context with interop: made once for many sequences, since contexts are slow to make (converters
- * for carried formats are built anew in each). */
+ * for emulated formats are built again in each). */
 struct base {
     bool is_open, dx9;
     unsigned family;

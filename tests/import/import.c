@@ -62,7 +62,7 @@ static void CL_CALLBACK memory_gone(cl_mem memory, void *data)
 static bool is_emulated(cl_mem memory)
 {
     struct image_record *image = image_get(memory);
-    record_put(image);
+    record_release(image);
     return image != NULL;
 }
 

@@ -1,6 +1,6 @@
 #include "small_loader.h"
 
-#include "doors/door.h"
+#include "entry/entry.h"
 
 #include <windows.h>
 
@@ -14,7 +14,7 @@ enum { SLOTS = sizeof(cl_icd_dispatch) / sizeof(next_function), LAYERS_MAX = 8, 
 typedef cl_int(CL_API_CALL *init_with_properties)(cl_uint, const cl_icd_dispatch *, cl_uint *, const cl_icd_dispatch **,
                                                   const cl_properties *);
 
-_Atomic(const cl_icd_dispatch *) door_current;
+_Atomic(const cl_icd_dispatch *) entry_current;
 static cl_icd_dispatch tables[LAYERS_MAX + 1]; /* the OpenCL below, and each layer's with its gaps filled */
 static struct small_loader_state state;
 static bool initialising;
@@ -185,11 +185,11 @@ static void add_layers(void)
     RegCloseKey(key);
 }
 
-const cl_icd_dispatch *door_open_now(void)
+const cl_icd_dispatch *entry_open_now(void)
 {
     load_below(&tables[0]);
     add_layers();
-    atomic_store(&door_current, &tables[state.layers]);
+    atomic_store(&entry_current, &tables[state.layers]);
     return &tables[state.layers];
 }
 
@@ -198,17 +198,17 @@ const cl_icd_dispatch *door_open_now(void)
 CL_API_ENTRY cl_mem CL_API_CALL clCreateFromD3D11Texture2DKHR(cl_context context, cl_mem_flags flags,
                                                               ID3D11Texture2D *resource, UINT subresource, cl_int *status)
 {
-    return door_table()->clCreateFromD3D11Texture2DKHR(context, flags, resource, subresource, status);
+    return entry_table()->clCreateFromD3D11Texture2DKHR(context, flags, resource, subresource, status);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireD3D11ObjectsKHR(cl_command_queue queue, cl_uint count, const cl_mem *objects,
                                                                 cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    return door_table()->clEnqueueAcquireD3D11ObjectsKHR(queue, count, objects, wait_count, wait, event);
+    return entry_table()->clEnqueueAcquireD3D11ObjectsKHR(queue, count, objects, wait_count, wait, event);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseD3D11ObjectsKHR(cl_command_queue queue, cl_uint count, const cl_mem *objects,
                                                                 cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    return door_table()->clEnqueueReleaseD3D11ObjectsKHR(queue, count, objects, wait_count, wait, event);
+    return entry_table()->clEnqueueReleaseD3D11ObjectsKHR(queue, count, objects, wait_count, wait, event);
 }

@@ -1,0 +1,180 @@
+#include "emulate/delivery.h"
+
+#include "log.h"
+#include "os/os.h"
+
+#include <stddef.h>
+
+static os_mutex lock = OS_MUTEX_INIT;
+static os_condition came = OS_CONDITION_INIT;
+
+/* ---- deliveries ---- */
+
+static bool delivering, busy;
+static unsigned settling; /* threads that want the threads here to go */
+static struct delivery *first, **last = &first;
+/* Whether this is the thread that delivers. */
+static _Thread_local bool here;
+
+enum { SETTLE_MS = 1000 };
+
+static void deliver_all(void *data)
+{
+    (void)data;
+    here = true;
+    os_lock(&lock);
+    for (bool rested = false; first || (!rested && !settling);) {
+        struct delivery *next = first;
+        if (!next) {
+            os_wait(&came, &lock, THREAD_REST_MS);
+            rested = true;
+            continue;
+        }
+        rested = false;
+        first = next->after;
+        if (!first)
+            last = &first;
+        busy = true;
+        os_unlock(&lock);
+        next->run(next);
+        os_lock(&lock);
+        busy = false;
+    }
+    delivering = false;
+    os_wake_all(&came);
+    os_unlock(&lock);
+}
+
+static bool ready_locked(void)
+{
+    if (!delivering)
+        delivering = os_thread_start(deliver_all, NULL);
+    if (!delivering)
+        log_write(LOG_ERROR, "no thread for callbacks can be started");
+    return delivering;
+}
+
+bool delivery_ready(void)
+{
+    os_lock(&lock);
+    const bool ready = ready_locked();
+    os_unlock(&lock);
+    return ready;
+}
+
+void deliver(struct delivery *delivery)
+{
+    delivery->after = NULL;
+    os_lock(&lock);
+    *last = delivery;
+    last = &delivery->after;
+    ready_locked();
+    os_wake_all(&came);
+    os_unlock(&lock);
+}
+
+static void end_watches(void);
+
+void delivery_drain(void)
+{
+    const unsigned long long end = os_nanoseconds() + SETTLE_MS * 1000000ull;
+    if (here)
+        return;
+    os_lock(&lock);
+    settling++;
+    os_wake_all(&came);
+    for (unsigned long long now = os_nanoseconds(); (first || busy || delivering) && now < end; now = os_nanoseconds())
+        os_wait(&came, &lock, (unsigned)((end - now) / 1000000) + 1);
+    settling--;
+    os_unlock(&lock);
+    end_watches();
+}
+
+/* ---- watches ---- */
+
+static os_mutex watch_lock = OS_MUTEX_INIT;
+static os_condition wanted = OS_CONDITION_INIT;
+static struct watch *watches;
+static bool watching, watches_end;
+
+/* The next watch to look through, or NULL and the milliseconds until there is one. */
+static struct watch *find_due(unsigned *pause)
+{
+    const unsigned long long now = os_nanoseconds() / 1000000;
+    *pause = THREAD_REST_MS;
+    for (struct watch *watch = watches; watch; watch = watch->after) {
+        if (!watch->wanted)
+            continue;
+        if (watch->due <= now)
+            return watch;
+        if (watch->due - now < *pause)
+            *pause = (unsigned)(watch->due - now);
+    }
+    return NULL;
+}
+
+static bool any_wanted(void)
+{
+    for (const struct watch *watch = watches; watch; watch = watch->after)
+        if (watch->wanted)
+            return true;
+    return false;
+}
+
+static void look_through(void *data)
+{
+    (void)data;
+    os_lock(&watch_lock);
+    for (bool rested = false; any_wanted() || (!rested && !watches_end);) {
+        unsigned pause;
+        struct watch *watch = find_due(&pause);
+        if (!watch) {
+            rested = !any_wanted();
+            os_wait(&wanted, &watch_lock, pause);
+            continue;
+        }
+        watch->wanted = false; /* who wants more while we look says so again */
+        os_unlock(&watch_lock);
+        const unsigned again = watch->look();
+        os_lock(&watch_lock);
+        if (again && !watch->wanted) {
+            watch->wanted = true;
+            watch->due = os_nanoseconds() / 1000000 + again;
+        }
+    }
+    watching = false;
+    os_wake_all(&wanted);
+    os_unlock(&watch_lock);
+}
+
+/* The thread goes if nobody wants to look. */
+static void end_watches(void)
+{
+    os_lock(&watch_lock);
+    watches_end = true;
+    os_wake_all(&wanted);
+    for (unsigned i = 0; i < 100 && watching && !any_wanted(); i++)
+        os_wait(&wanted, &watch_lock, 1);
+    watches_end = false;
+    os_unlock(&watch_lock);
+}
+
+bool watch_start(struct watch *watch)
+{
+    os_lock(&watch_lock);
+    if (!watching)
+        watching = os_thread_start(look_through, NULL);
+    if (watching && !watch->listed) {
+        watch->listed = true;
+        watch->after = watches;
+        watches = watch;
+    }
+    if (watching && (!watch->wanted || watch->due > os_nanoseconds() / 1000000 + 1)) {
+        watch->wanted = true;
+        watch->due = os_nanoseconds() / 1000000 + 1;
+        os_wake_all(&wanted);
+    }
+    const bool started = watching;
+    os_unlock(&watch_lock);
+    return started;
+}

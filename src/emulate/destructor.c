@@ -1,0 +1,298 @@
+/* clSetMemObjectDestructorCallback, clSetContextDestructorCallback and clSetProgramReleaseCallback.
+ *
+ * An object with such functions gets a reference of ours. It is dead when only that one is left: kernels and children of the
+ * object are counted by the drivers as well, and the functions must not be called before they are done, since that is how
+ * an application learns that memory of its own is free. Nothing tells when a driver drops one, so after a release by the
+ * application the count is looked at regularly. Commands that are queued some drivers leave out of the count: there the
+ * context's queues must have gone past the moment of the last release. */
+#include "emulate/emulate.h"
+#include "emulate/delivery.h"
+#include "emulate/fence.h"
+#include "log.h"
+#include "os/os.h"
+
+#include <stdlib.h>
+
+enum kind { KIND_MEMORY, KIND_CONTEXT, KIND_PROGRAM };
+
+typedef void(CL_CALLBACK *function)(void *object, void *data);
+
+struct destructor {
+    function notify;
+    void *data;
+    struct destructor *before; /* the one that was registered before and is called after this one */
+};
+
+struct watched {
+    struct delivery delivery;
+    enum kind kind;
+    void *handle; /* one reference */
+    struct destructor *last;
+    bool released; /* by the application, at least once */
+    struct fence *fence; /* since only we hold it, if the driver does not count commands; the watch's alone */
+    struct watched *after;
+};
+
+enum { SHORTEST_LOOK_MS = 1, LONGEST_LOOK_MS = 64 };
+
+static os_mutex lock = OS_MUTEX_INIT;
+static struct watched *all;
+
+static cl_uint references(enum kind kind, void *handle)
+{
+    cl_uint count = 0;
+    cl_int status;
+    if (kind == KIND_MEMORY)
+        status = underlying.clGetMemObjectInfo(handle, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, NULL);
+    else if (kind == KIND_CONTEXT)
+        status = underlying.clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(count), &count, NULL);
+    else
+        status = underlying.clGetProgramInfo(handle, CL_PROGRAM_REFERENCE_COUNT, sizeof(count), &count, NULL);
+    return status == CL_SUCCESS ? count : 0;
+}
+
+static cl_int retain(enum kind kind, void *handle)
+{
+    return kind == KIND_MEMORY    ? underlying.clRetainMemObject(handle)
+           : kind == KIND_CONTEXT ? underlying.clRetainContext(handle)
+                             : underlying.clRetainProgram(handle);
+}
+
+static cl_int let_go(enum kind kind, void *handle)
+{
+    return kind == KIND_MEMORY    ? underlying.clReleaseMemObject(handle)
+           : kind == KIND_CONTEXT ? underlying.clReleaseContext(handle)
+                             : underlying.clReleaseProgram(handle);
+}
+
+/* ---- the end of an object ---- */
+
+static void run(struct delivery *delivery)
+{
+    struct watched *watched = (struct watched *)delivery;
+    let_go(watched->kind, watched->handle);
+    for (struct destructor *d = watched->last, *before; d; d = before) {
+        before = d->before;
+        d->notify(watched->handle, d->data);
+        free(d);
+    }
+    free(watched);
+}
+
+static struct watched **find_locked(enum kind kind, const void *handle)
+{
+    struct watched **place = &all;
+    while (*place && ((*place)->kind != kind || (*place)->handle != handle))
+        place = &(*place)->after;
+    return place;
+}
+
+/* Whose commands may use the object; NULL for a program, which they have taken their code from. */
+static cl_context context_of(enum kind kind, void *handle)
+{
+    cl_context context = NULL;
+    if (kind == KIND_MEMORY)
+        underlying.clGetMemObjectInfo(handle, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
+    return kind == KIND_CONTEXT ? handle : context;
+}
+
+/* Whether nobody but us holds it, no command in a queue either. */
+static bool is_dead(struct watched *watched)
+{
+    if (!watched->fence) {
+        if (references(watched->kind, watched->handle) != 1)
+            return false;
+        cl_context context = context_of(watched->kind, watched->handle);
+        if (!context || fence_counted_below(context))
+            return true;
+        watched->fence = fence_make(context);
+    }
+    if (!watched->fence || !fence_passed(watched->fence)) /* without memory for one, later */
+        return false;
+    fence_free(watched->fence);
+    watched->fence = NULL;
+    return true;
+}
+
+/* Takes one out that was released and is dead; the driver is asked without the lock, which an object with our reference
+ * outlives, as long as this is the only function that takes any out. */
+static bool deliver_one(unsigned *left)
+{
+    os_lock(&lock);
+    *left = 0;
+    for (struct watched *watched = all; watched; watched = watched->after) {
+        if (!watched->released)
+            continue;
+        os_unlock(&lock);
+        const bool dead = is_dead(watched);
+        os_lock(&lock);
+        if (dead) {
+            *find_locked(watched->kind, watched->handle) = watched->after;
+            os_unlock(&lock);
+            deliver(&watched->delivery);
+            return true;
+        }
+        ++*left;
+    }
+    os_unlock(&lock);
+    return false;
+}
+
+static unsigned look(void)
+{
+    static unsigned pause = SHORTEST_LOOK_MS;
+    unsigned left;
+    bool moved = false;
+    while (deliver_one(&left))
+        moved = true;
+    pause = moved ? SHORTEST_LOOK_MS : pause * 2 > LONGEST_LOOK_MS ? LONGEST_LOOK_MS : pause * 2;
+    return left ? pause : 0;
+}
+
+static struct watch watch = {.look = look};
+
+static cl_int released(enum kind kind, void *handle, cl_int status)
+{
+    bool known = false;
+    os_lock(&lock);
+    struct watched *watched = *find_locked(kind, handle);
+    if (watched && status == CL_SUCCESS)
+        known = watched->released = true;
+    os_unlock(&lock);
+    if (known)
+        watch_start(&watch);
+    return status;
+}
+
+/* ---- registration ---- */
+
+static struct watched *add_locked(enum kind kind, void *handle, struct watched *fresh)
+{
+    struct watched **place = find_locked(kind, handle);
+    if (!*place)
+        *place = fresh;
+    return *place;
+}
+
+static cl_int add(const char *call, enum kind kind, void *handle, cl_int invalid, function notify, void *data)
+{
+    if (!handle || references(kind, handle) == 0)
+        return log_refuse(call, invalid, "%p is no such object", handle);
+    if (!notify)
+        return log_refuse(call, CL_INVALID_VALUE, "the function is NULL");
+    struct watched *fresh = calloc(1, sizeof(*fresh));
+    struct destructor *destructor = malloc(sizeof(*destructor));
+    cl_int status = fresh && destructor && delivery_ready() ? retain(kind, handle) : CL_OUT_OF_HOST_MEMORY;
+    if (status != CL_SUCCESS) {
+        free(fresh);
+        free(destructor);
+        return log_refuse(call, status, "no means to call the function");
+    }
+    *fresh = (struct watched){.delivery.run = run, .kind = kind, .handle = handle};
+    cl_context context = context_of(kind, handle);
+    if (context)
+        fence_counted_below(context); /* now, not in a thread of ours, and so that ends of queues are seen from now on */
+    os_lock(&lock);
+    struct watched *watched = add_locked(kind, handle, fresh);
+    *destructor = (struct destructor){notify, data, watched->last};
+    watched->last = destructor;
+    os_unlock(&lock);
+    if (watched != fresh) { /* it has our reference already */
+        let_go(kind, handle);
+        free(fresh);
+    }
+    return CL_SUCCESS;
+}
+
+/* The functions differ in the type of the handle alone, which is a pointer to a structure in each. */
+static cl_int CL_API_CALL set_mem_object_destructor_callback(cl_mem memobj,
+                                                             void(CL_CALLBACK *pfn_notify)(cl_mem, void *),
+                                                             void *user_data)
+{
+    return add("clSetMemObjectDestructorCallback", KIND_MEMORY, memobj, CL_INVALID_MEM_OBJECT,
+               (function)(void (*)(void))pfn_notify, user_data);
+}
+
+static cl_int CL_API_CALL set_context_destructor_callback(cl_context context,
+                                                          void(CL_CALLBACK *pfn_notify)(cl_context, void *),
+                                                          void *user_data)
+{
+    return add("clSetContextDestructorCallback", KIND_CONTEXT, context, CL_INVALID_CONTEXT,
+               (function)(void (*)(void))pfn_notify, user_data);
+}
+
+static cl_int CL_API_CALL set_program_release_callback(cl_program program,
+                                                       void(CL_CALLBACK *pfn_notify)(cl_program, void *),
+                                                       void *user_data)
+{
+    return add("clSetProgramReleaseCallback", KIND_PROGRAM, program, CL_INVALID_PROGRAM,
+               (function)(void (*)(void))pfn_notify, user_data);
+}
+
+/* ---- what an application would see of our reference ---- */
+
+static cl_int without_ours(enum kind kind, void *handle, cl_int status, void *count)
+{
+    os_lock(&lock);
+    if (status == CL_SUCCESS && count && *find_locked(kind, handle))
+        --*(cl_uint *)count;
+    os_unlock(&lock);
+    return status;
+}
+
+static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_name, size_t param_value_size,
+                                              void *param_value, size_t *param_value_size_ret)
+{
+    const cl_int status =
+        underlying.clGetMemObjectInfo(memobj, param_name, param_value_size, param_value, param_value_size_ret);
+    return param_name == CL_MEM_REFERENCE_COUNT ? without_ours(KIND_MEMORY, memobj, status, param_value) : status;
+}
+
+static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info param_name, size_t param_value_size,
+                                           void *param_value, size_t *param_value_size_ret)
+{
+    const cl_int status =
+        underlying.clGetContextInfo(context, param_name, param_value_size, param_value, param_value_size_ret);
+    return param_name == CL_CONTEXT_REFERENCE_COUNT ? without_ours(KIND_CONTEXT, context, status, param_value) : status;
+}
+
+static cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info param_name, size_t param_value_size,
+                                           void *param_value, size_t *param_value_size_ret)
+{
+    const cl_int status =
+        underlying.clGetProgramInfo(program, param_name, param_value_size, param_value, param_value_size_ret);
+    return param_name == CL_PROGRAM_REFERENCE_COUNT ? without_ours(KIND_PROGRAM, program, status, param_value) : status;
+}
+
+static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
+{
+    return released(KIND_MEMORY, memobj, underlying.clReleaseMemObject(memobj));
+}
+
+/* The next in line for these two, set at installation. */
+static cl_int(CL_API_CALL *release_context_below)(cl_context);
+
+static cl_int CL_API_CALL release_context(cl_context context)
+{
+    return released(KIND_CONTEXT, context, release_context_below(context));
+}
+
+static cl_int CL_API_CALL release_program(cl_program program)
+{
+    return released(KIND_PROGRAM, program, underlying.clReleaseProgram(program));
+}
+
+void destructor_install(cl_icd_dispatch *table)
+{
+    fence_install(table);
+    release_context_below = table->clReleaseContext;
+    table->clSetMemObjectDestructorCallback = set_mem_object_destructor_callback;
+    table->clSetContextDestructorCallback = set_context_destructor_callback;
+    table->clSetProgramReleaseCallback = set_program_release_callback;
+    table->clGetMemObjectInfo = get_mem_object_info;
+    table->clGetContextInfo = get_context_info;
+    table->clGetProgramInfo = get_program_info;
+    table->clReleaseMemObject = release_mem_object;
+    table->clReleaseContext = release_context;
+    table->clReleaseProgram = release_program;
+}

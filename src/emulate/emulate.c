@@ -1,0 +1,27 @@
+#include "emulate/emulate.h"
+
+#include "log.h"
+#include "os/os.h"
+
+cl_icd_dispatch underlying;
+
+bool emulate_calls_back(void)
+{
+    /* Wine 8's opencl.dll takes callbacks and never calls them, or refuses them. */
+    return os_is_wine() || setting_on(SETTING_CALLBACKS);
+}
+
+void emulate_install(void)
+{
+    /* First of all, so that what is wrong is seen nowhere. */
+    if (os_is_wine())
+        wine_queries_install(&next);
+    underlying = next;
+    newer_install(&next);
+    if (!emulate_calls_back())
+        return;
+    event_callback_install(&next);
+    blocking_install(&next);
+    program_notify_install(&next);
+    destructor_install(&next);
+}

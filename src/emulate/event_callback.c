@@ -1,0 +1,361 @@
+/* clSetEventCallback.
+ *
+ * Who waits: each command queue with callbacks has a list with a thread that waits for the event at its head, so
+ * that commands of a queue in order are delivered in their order and nobody polls. A few threads are enough: queues
+ * beyond them, events that end out of order and callbacks for CL_SUBMITTED and CL_RUNNING, none of which OpenCL can wait
+ * for together, are looked at regularly. User events need neither: they end in clSetUserEventStatus. */
+#include "emulate/emulate.h"
+#include "emulate/delivery.h"
+#include "log.h"
+#include "os/os.h"
+
+#include <stdlib.h>
+
+typedef void(CL_CALLBACK *event_function)(cl_event, cl_int, void *);
+
+/* A registered callback. */
+struct waiter {
+    struct delivery delivery;
+    cl_event event; /* one reference */
+    cl_int type, status;
+    event_function notify;
+    void *data;
+    unsigned references; /* by the list or the delivery, and by the thread that waits for the event */
+    bool ended;     /* a user event: it was set */
+    struct waiter *after;
+};
+
+/* The callbacks for the commands of one queue, in the order in which they were registered. */
+struct callback_queue {
+    cl_command_queue queue; /* NULL: user events; only compared */
+    bool ordered;           /* the queue is */
+    bool threaded;          /* a thread waits for the head */
+    bool sweeping, again;   /* somebody goes through it; and shall do so once more */
+    struct waiter *first, **last;
+    struct callback_queue *after;
+};
+
+enum {
+    MOST_THREADS = 4,  /* which wait for heads of lists */
+    WINDOW = 64,       /* how many of a list are looked at beyond its head */
+    LONGEST_LOOK_MS = 16,
+};
+
+atomic_uint callback_queues;
+
+/* Guards everything here. */
+static os_mutex lock = OS_MUTEX_INIT;
+static os_condition changed = OS_CONDITION_INIT;
+static struct callback_queue *callback_lists;
+static unsigned threads, settling;
+
+/* ---- waiters ---- */
+
+static void drop(struct waiter *waiter)
+{
+    os_lock(&lock);
+    const bool gone = --waiter->references == 0;
+    os_unlock(&lock);
+    if (!gone)
+        return;
+    underlying.clReleaseEvent(waiter->event);
+    free(waiter);
+}
+
+static void run(struct delivery *delivery)
+{
+    struct waiter *waiter = (struct waiter *)delivery;
+    waiter->notify(waiter->event, waiter->status, waiter->data);
+    drop(waiter);
+}
+
+/* The state of the event in numbers that fall from CL_QUEUED to CL_COMPLETE and to errors. */
+static cl_int state_of(cl_event event)
+{
+    cl_int state = CL_QUEUED;
+    const cl_int status =
+        underlying.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
+    return status == CL_SUCCESS ? state : status;
+}
+
+/* ---- lists ---- */
+
+static void unlink_locked(struct callback_queue *list, struct waiter **place)
+{
+    struct waiter *waiter = *place;
+    *place = waiter->after;
+    if (list->last == &waiter->after)
+        list->last = place;
+}
+
+/* Delivers what is due, from the head on. What comes later in a queue in order ends later, so if it has ended, what was
+ * before it is looked at again first. Only one thread at a time goes through a list, and it alone takes out of it. */
+static void sweep_locked(struct callback_queue *list)
+{
+    unsigned unfinished = 0;
+    const struct waiter *restarted_for = NULL;
+    struct waiter **place = &list->first;
+    while (*place && unfinished < WINDOW) {
+        struct waiter *waiter = *place;
+        if (!list->queue && !waiter->ended) {
+            place = &waiter->after;
+            continue;
+        }
+        os_unlock(&lock);
+        const cl_int state = state_of(waiter->event);
+        os_lock(&lock);
+        if (state > waiter->type) {
+            place = &waiter->after;
+            unfinished++;
+        } else if (list->ordered && unfinished && restarted_for != waiter) {
+            restarted_for = waiter;
+            place = &list->first;
+            unfinished = 0;
+        } else {
+            waiter->status = state < 0 ? state : waiter->type;
+            unlink_locked(list, place);
+            deliver(&waiter->delivery);
+        }
+    }
+}
+
+static void sweep(struct callback_queue *list)
+{
+    list->again = true;
+    while (!list->sweeping && list->again) {
+        list->sweeping = true;
+        list->again = false;
+        sweep_locked(list);
+        list->sweeping = false;
+    }
+}
+
+static void remove_locked(struct callback_queue *list)
+{
+    struct callback_queue **place = &callback_lists;
+    while (*place != list)
+        place = &(*place)->after;
+    *place = list->after;
+    atomic_fetch_sub_explicit(&callback_queues, 1, memory_order_relaxed);
+    free(list);
+}
+
+static void wait_for_head(struct callback_queue *list)
+{
+    struct waiter *head = list->first;
+    head->references++;
+    os_unlock(&lock);
+    const cl_int status = underlying.clWaitForEvents(1, &head->event);
+    drop(head);
+    os_lock(&lock);
+    sweep(list);
+    /* A driver that can't wait, or an event that another thread delivers: not at full speed. */
+    if (list->first == head && status != CL_SUCCESS)
+        os_wait(&changed, &lock, 1);
+}
+
+static void lane_thread(void *data)
+{
+    struct callback_queue *list = data;
+    os_lock(&lock);
+    for (bool rested = false; list->first || list->sweeping || (!rested && !settling);) {
+        if (list->first) {
+            rested = false;
+            wait_for_head(list);
+            continue;
+        }
+        os_wait(&changed, &lock, THREAD_REST_MS);
+        rested = true;
+    }
+    remove_locked(list);
+    threads--;
+    os_wake_all(&changed);
+    os_unlock(&lock);
+}
+
+/* ---- what nobody can wait for ---- */
+
+static bool needs_looks(const struct callback_queue *list)
+{
+    if (!list->first || !list->queue)
+        return false;
+    return !list->threaded || list->first->after || list->first->type > CL_COMPLETE;
+}
+
+/* A list that is swept stays; those without a thread go here. */
+static unsigned look(void)
+{
+    static unsigned pause = 1;
+    unsigned left = 0;
+    bool moved = false;
+    os_lock(&lock);
+    for (struct callback_queue *list = callback_lists, *after; list; list = after) {
+        if (needs_looks(list)) {
+            const struct waiter *head = list->first;
+            sweep(list);
+            moved = moved || list->first != head;
+            left += needs_looks(list);
+        }
+        after = list->after;
+        if (!list->threaded && !list->first && !list->sweeping)
+            remove_locked(list);
+    }
+    os_unlock(&lock);
+    pause = moved ? 1 : pause * 2 > LONGEST_LOOK_MS ? LONGEST_LOOK_MS : pause * 2;
+    return left ? pause : 0;
+}
+
+static struct watch watch = {.look = look};
+
+/* ---- registration ---- */
+
+bool event_callback_awaited(cl_command_queue queue)
+{
+    bool awaited = false;
+    os_lock(&lock);
+    for (const struct callback_queue *list = callback_lists; list; list = list->after)
+        awaited = awaited || (list->queue == queue && list->first);
+    os_unlock(&lock);
+    return awaited;
+}
+
+static struct callback_queue *find_lane_locked(cl_command_queue queue, bool ordered)
+{
+    for (struct callback_queue *list = callback_lists; list; list = list->after)
+        if (list->queue == queue)
+            return list;
+    struct callback_queue *list = calloc(1, sizeof(*list));
+    if (!list)
+        return NULL;
+    *list = (struct callback_queue){.queue = queue, .ordered = ordered, .after = callback_lists};
+    list->last = &list->first;
+    if (queue && threads < MOST_THREADS)
+        list->threaded = os_thread_start(lane_thread, list);
+    threads += list->threaded;
+    callback_lists = list;
+    atomic_fetch_add_explicit(&callback_queues, 1, memory_order_relaxed);
+    return list;
+}
+
+static bool in_order(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = 0;
+    return underlying.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) == CL_SUCCESS &&
+           !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+static bool add(struct waiter *waiter, cl_command_queue queue)
+{
+    const bool ordered = queue && in_order(queue);
+    os_lock(&lock);
+    struct callback_queue *list = find_lane_locked(queue, ordered);
+    bool looks = false;
+    if (list) {
+        *list->last = waiter;
+        list->last = &waiter->after;
+        looks = needs_looks(list);
+        os_wake_all(&changed);
+    }
+    os_unlock(&lock);
+    if (looks)
+        watch_start(&watch);
+    return list != NULL;
+}
+
+static void user_event_ended(cl_event event)
+{
+    os_lock(&lock);
+    struct callback_queue *list = callback_lists;
+    while (list && list->queue)
+        list = list->after;
+    for (struct waiter *waiter = list ? list->first : NULL; waiter; waiter = waiter->after)
+        waiter->ended = waiter->ended || waiter->event == event;
+    if (list)
+        sweep(list);
+    os_unlock(&lock);
+}
+
+static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec_callback_type, event_function pfn_notify,
+                                             void *user_data)
+{
+    static const char call[] = "clSetEventCallback";
+    cl_command_queue queue = NULL;
+    if (!event || underlying.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) != CL_SUCCESS)
+        return log_refuse(call, CL_INVALID_EVENT, "%p is no event", (void *)event);
+    if (!pfn_notify || command_exec_callback_type < CL_COMPLETE || command_exec_callback_type > CL_SUBMITTED)
+        return log_refuse(call, CL_INVALID_VALUE, "the function is %s, the state %d",
+                          pfn_notify ? "given" : "NULL", command_exec_callback_type);
+    struct waiter *waiter = delivery_ready() ? calloc(1, sizeof(*waiter)) : NULL;
+    if (!waiter)
+        return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no means to call the function");
+    *waiter = (struct waiter){.delivery.run = run, .event = event, .type = command_exec_callback_type,
+                              .notify = pfn_notify, .data = user_data, .references = 1};
+    cl_int status = log_next(call, "clRetainEvent", underlying.clRetainEvent(event));
+    if (status == CL_SUCCESS && add(waiter, queue)) {
+        if (!queue && state_of(event) <= CL_COMPLETE)
+            user_event_ended(event); /* before it was listed */
+        return CL_SUCCESS;
+    }
+    if (status == CL_SUCCESS) {
+        underlying.clReleaseEvent(event);
+        status = log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory for the queue's callbacks");
+    }
+    free(waiter);
+    return status;
+}
+
+static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)
+{
+    const cl_int status = underlying.clSetUserEventStatus(event, execution_status);
+    if (status == CL_SUCCESS)
+        user_event_ended(event);
+    return status;
+}
+
+/* ---- the end ---- */
+
+static bool idle_threads(void)
+{
+    for (const struct callback_queue *list = callback_lists; list; list = list->after)
+        if (list->threaded && !list->first)
+            return true;
+    return false;
+}
+
+/* Programs that end in order release their queues and contexts before. What is due by then is delivered first, as far as
+ * the application's functions don't wait for this very thread. */
+static void drain(void)
+{
+    os_lock(&lock);
+    const bool any = callback_lists != NULL;
+    for (struct callback_queue *list = callback_lists; list; list = list->after)
+        sweep(list);
+    settling++;
+    os_wake_all(&changed);
+    for (unsigned i = 0; i < 100 && idle_threads(); i++)
+        os_wait(&changed, &lock, 1);
+    settling--;
+    os_unlock(&lock);
+    if (any)
+        delivery_drain();
+}
+
+static cl_int CL_API_CALL release_command_queue(cl_command_queue command_queue)
+{
+    drain();
+    return underlying.clReleaseCommandQueue(command_queue);
+}
+
+static cl_int CL_API_CALL release_context(cl_context context)
+{
+    drain();
+    return underlying.clReleaseContext(context);
+}
+
+void event_callback_install(cl_icd_dispatch *table)
+{
+    table->clSetEventCallback = set_event_callback;
+    table->clSetUserEventStatus = set_user_event_status;
+    table->clReleaseCommandQueue = release_command_queue;
+    table->clReleaseContext = release_context;
+}

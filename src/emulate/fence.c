@@ -1,0 +1,255 @@
+#include "emulate/fence.h"
+
+#include "log.h"
+#include "os/os.h"
+
+#include <stdlib.h>
+
+/* A queue that the application holds, or the end of one that it has released. */
+struct queue {
+    cl_command_queue handle; /* NULL after the application's last release */
+    cl_context context;      /* only compared */
+    unsigned references;     /* the application's */
+    cl_event end;            /* behind its last command, one reference; NULL while the application holds the queue */
+    struct queue *after;
+};
+
+struct fence {
+    unsigned count;
+    cl_event events[]; /* a reference to each */
+};
+
+/* Guards the list. The driver is called under it to retain what is listed, which another thread may be about to release. */
+static os_mutex lock = OS_MUTEX_INIT;
+static struct queue *queues;
+
+/* The next in line, set at installation. */
+static cl_icd_dispatch beneath;
+/* Whether fences may be needed at all: whoever asks what the driver counts may make one. */
+static atomic_bool any_wanted;
+
+/* ---- what is listed ---- */
+
+static bool ended(cl_event event)
+{
+    cl_int status = CL_QUEUED;
+    const cl_int asked =
+        underlying.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    return asked != CL_SUCCESS || status <= CL_COMPLETE;
+}
+
+static struct queue *find_locked(cl_command_queue handle)
+{
+    struct queue *queue = queues;
+    while (queue && queue->handle != handle)
+        queue = queue->after;
+    return queue;
+}
+
+static void forget_ended_locked(void)
+{
+    for (struct queue **place = &queues, *queue; (queue = *place);) {
+        if (queue->handle || (queue->end && !ended(queue->end))) {
+            place = &queue->after;
+            continue;
+        }
+        *place = queue->after;
+        if (queue->end)
+            underlying.clReleaseEvent(queue->end);
+        free(queue);
+    }
+}
+
+static cl_command_queue add(cl_command_queue handle, cl_context context)
+{
+    struct queue *queue = handle ? malloc(sizeof(*queue)) : NULL;
+    if (!queue)
+        return handle; /* callbacks may come early then */
+    os_lock(&lock);
+    *queue = (struct queue){.handle = handle, .context = context, .references = 1, .after = queues};
+    queues = queue;
+    forget_ended_locked();
+    os_unlock(&lock);
+    return handle;
+}
+
+static cl_event marker_behind_all(cl_command_queue queue)
+{
+    cl_event event = NULL;
+    if (underlying.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) != CL_SUCCESS)
+        return NULL;
+    underlying.clFlush(queue);
+    return event;
+}
+
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 cl_command_queue_properties properties, cl_int *errcode_ret)
+{
+    return add(beneath.clCreateCommandQueue(context, device, properties, errcode_ret), context);
+}
+
+static cl_command_queue CL_API_CALL create_queue_with(cl_context context, cl_device_id device,
+                                                      const cl_queue_properties *properties, cl_int *errcode_ret)
+{
+    return add(beneath.clCreateCommandQueueWithProperties(context, device, properties, errcode_ret), context);
+}
+
+static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
+{
+    const cl_int status = beneath.clRetainCommandQueue(handle);
+    os_lock(&lock);
+    struct queue *queue = status == CL_SUCCESS ? find_locked(handle) : NULL;
+    if (queue)
+        queue->references++;
+    os_unlock(&lock);
+    return status;
+}
+
+/* After the last release the address may be another queue's. */
+static cl_int CL_API_CALL release_queue(cl_command_queue handle)
+{
+    os_lock(&lock);
+    struct queue *queue = find_locked(handle);
+    const bool last = queue && --queue->references == 0;
+    os_unlock(&lock);
+    const bool wanted = last && atomic_load_explicit(&any_wanted, memory_order_relaxed);
+    const cl_event end = wanted && !fence_counted_below(queue->context) ? marker_behind_all(handle) : NULL;
+    os_lock(&lock);
+    if (last) {
+        queue->handle = NULL;
+        queue->end = end;
+        forget_ended_locked();
+    }
+    os_unlock(&lock);
+    return beneath.clReleaseCommandQueue(handle);
+}
+
+/* ---- what the driver counts ---- */
+
+/* Asks for the references of a buffer that a command of ours is going to write to. */
+static bool count_tried(cl_context context, cl_device_id device)
+{
+    static const cl_uint zero = 0;
+    cl_int status;
+    cl_uint count = 0;
+    cl_event gate = underlying.clCreateUserEvent(context, &status), done = NULL;
+    cl_mem buffer = underlying.clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(zero), NULL, &status);
+    cl_command_queue queue = underlying.clCreateCommandQueue(context, device, 0, &status);
+    if (gate && buffer && queue &&
+        underlying.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 1, &gate, &done) == CL_SUCCESS)
+        underlying.clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, NULL);
+    if (gate)
+        underlying.clSetUserEventStatus(gate, CL_COMPLETE);
+    if (done) {
+        underlying.clWaitForEvents(1, &done);
+        underlying.clReleaseEvent(done);
+    }
+    if (queue)
+        underlying.clReleaseCommandQueue(queue);
+    if (buffer)
+        underlying.clReleaseMemObject(buffer);
+    if (gate)
+        underlying.clReleaseEvent(gate);
+    return count > 1;
+}
+
+bool fence_counted_below(cl_context context)
+{
+    static struct {
+        cl_platform_id platform;
+        bool counted;
+    } known[16]; /* guarded by `lock`; more platforms are tried each time */
+    static unsigned known_count;
+    cl_device_id devices[64];
+    cl_platform_id platform = NULL;
+    bool found = false, counted = false;
+    atomic_store_explicit(&any_wanted, true, memory_order_relaxed);
+    if (underlying.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) != CL_SUCCESS ||
+        underlying.clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
+        return false;
+    os_lock(&lock);
+    for (unsigned i = 0; i < known_count && !found; i++) {
+        found = known[i].platform == platform;
+        counted = known[i].counted;
+    }
+    os_unlock(&lock);
+    if (found)
+        return counted;
+    counted = count_tried(context, devices[0]);
+    log_write(LOG_DEBUG, "the driver counts queued commands among an object's references: %s", counted ? "yes" : "no");
+    os_lock(&lock);
+    if (known_count < sizeof(known) / sizeof(known[0])) {
+        known[known_count].platform = platform;
+        known[known_count++].counted = counted;
+    }
+    os_unlock(&lock);
+    return counted;
+}
+
+/* ---- fences ---- */
+
+/* Room for all of the context's queues, those that are open retained in `open`. */
+static struct fence *collect_locked(cl_context context, cl_command_queue **open, unsigned *open_count)
+{
+    size_t most = 1; /* malloc may answer with NULL to a size of 0 */
+    for (const struct queue *queue = queues; queue; queue = queue->after)
+        most += queue->context == context;
+    struct fence *fence = malloc(sizeof(*fence) + most * sizeof(fence->events[0]));
+    *open = malloc(most * sizeof(**open));
+    *open_count = 0;
+    if (!fence || !*open) {
+        free(fence);
+        return NULL;
+    }
+    fence->count = 0;
+    for (const struct queue *queue = queues; queue; queue = queue->after) {
+        if (queue->context != context)
+            continue;
+        if (queue->end && underlying.clRetainEvent(queue->end) == CL_SUCCESS)
+            fence->events[fence->count++] = queue->end;
+        else if (queue->handle && underlying.clRetainCommandQueue(queue->handle) == CL_SUCCESS)
+            (*open)[(*open_count)++] = queue->handle;
+    }
+    return fence;
+}
+
+struct fence *fence_make(cl_context context)
+{
+    cl_command_queue *open;
+    unsigned open_count;
+    os_lock(&lock);
+    struct fence *fence = collect_locked(context, &open, &open_count);
+    os_unlock(&lock);
+    for (unsigned i = 0; i < open_count; i++) {
+        const cl_event event = marker_behind_all(open[i]);
+        if (event)
+            fence->events[fence->count++] = event;
+        underlying.clReleaseCommandQueue(open[i]);
+    }
+    free(open);
+    return fence;
+}
+
+bool fence_passed(const struct fence *fence)
+{
+    for (unsigned i = 0; i < fence->count; i++)
+        if (!ended(fence->events[i]))
+            return false;
+    return true;
+}
+
+void fence_free(struct fence *fence)
+{
+    for (unsigned i = 0; i < fence->count; i++)
+        underlying.clReleaseEvent(fence->events[i]);
+    free(fence);
+}
+
+void fence_install(cl_icd_dispatch *table)
+{
+    beneath = *table;
+    table->clCreateCommandQueue = create_queue;
+    table->clCreateCommandQueueWithProperties = create_queue_with;
+    table->clRetainCommandQueue = retain_queue;
+    table->clReleaseCommandQueue = release_queue;
+}

@@ -1,0 +1,24 @@
+/* What is left in the queues of a context, for drivers whose counts of references leave queued commands out (NVIDIA's):
+ * when such an object has only one reference left, commands may still use it. */
+#ifndef CLD3D_EMULATE_FENCE_H
+#define CLD3D_EMULATE_FENCE_H
+
+#include "emulate/emulate.h"
+
+struct fence;
+
+/* Whether the driver below counts queued commands among an object's references. Tried once per platform, with a command of
+ * ours in a queue of ours. */
+bool fence_counted_below(cl_context context);
+
+/* Behind all commands that are in the context's queues now. NULL if memory is short; the caller owns it. No lock may be held
+ * that is taken in callbacks. */
+struct fence *fence_make(cl_context context);
+/* Whether all that was before it has ended. */
+bool fence_passed(const struct fence *fence);
+void fence_free(struct fence *fence);
+
+/* Keeps the queues of `table` in mind from now on. */
+void fence_install(cl_icd_dispatch *table);
+
+#endif

@@ -1,0 +1,206 @@
+/* Functions of OpenCL 2.0 to 3.0 that OpenCL 1.2 can carry, for an OpenCL below that lacks them (Wine's opencl.dll ends
+ * with 1.2), and queries that would promise the others: a device must not say that it has what can't be called. */
+#include "emulate/emulate.h"
+#include "log.h"
+
+#include <string.h>
+
+/* ---- queues, samplers, buffers, images with properties ---- */
+
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 const cl_queue_properties *properties, cl_int *errcode_ret)
+{
+    static const char call[] = "clCreateCommandQueueWithProperties";
+    const cl_command_queue_properties known = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
+    cl_command_queue_properties bits = 0;
+    cl_int status = CL_SUCCESS;
+    for (const cl_queue_properties *p = properties; p && p[0] && status == CL_SUCCESS; p += 2)
+        if (p[0] == CL_QUEUE_PROPERTIES && !(p[1] & ~known))
+            bits = p[1];
+        else if (p[0] == CL_QUEUE_PROPERTIES || p[0] == CL_QUEUE_SIZE)
+            status = log_refuse(call, CL_INVALID_QUEUE_PROPERTIES,
+                                "property 0x%llx is 0x%llx; the OpenCL below has no queues on devices",
+                                (unsigned long long)p[0], (unsigned long long)p[1]);
+        else
+            status = log_refuse(call, CL_INVALID_VALUE, "unknown property 0x%llx", (unsigned long long)p[0]);
+    if (status == CL_SUCCESS)
+        return underlying.clCreateCommandQueue(context, device, bits, errcode_ret);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return NULL;
+}
+
+/* PoCL 3.1 ends the process where a queue on a device is asked for. */
+static bool wants_missing_device_queue(cl_device_id device, const cl_queue_properties *properties)
+{
+    cl_command_queue_properties can = 0;
+    bool wants = false;
+    for (const cl_queue_properties *p = properties; p && p[0]; p += 2)
+        wants = wants || (p[0] == CL_QUEUE_PROPERTIES && (p[1] & (CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT)));
+    return wants && underlying.clGetDeviceInfo(device, CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, sizeof(can), &can, NULL) ==
+                        CL_SUCCESS && !can;
+}
+
+static cl_command_queue CL_API_CALL check_queue(cl_context context, cl_device_id device,
+                                                const cl_queue_properties *properties, cl_int *errcode_ret)
+{
+    static const char call[] = "clCreateCommandQueueWithProperties";
+    cl_int status = CL_SUCCESS;
+    cl_command_queue queue = NULL;
+    if (wants_missing_device_queue(device, properties))
+        status = log_refuse(call, CL_INVALID_QUEUE_PROPERTIES, "the device has no queues on devices");
+    else
+        queue = underlying.clCreateCommandQueueWithProperties(context, device, properties, &status);
+    if (status == CL_INVALID_PROPERTY) /* which the specification does not have for queues, but rusticl 22.3 */
+        status = log_refuse(call, CL_INVALID_VALUE, "the driver does not know one of the properties");
+    if (errcode_ret)
+        *errcode_ret = status;
+    return queue;
+}
+
+static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sampler_properties *properties,
+                                             cl_int *errcode_ret)
+{
+    static const cl_sampler_properties names[3] = {CL_SAMPLER_NORMALIZED_COORDS, CL_SAMPLER_ADDRESSING_MODE,
+                                                   CL_SAMPLER_FILTER_MODE};
+    cl_sampler_properties values[3] = {CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST};
+    bool given[3] = {false};
+    for (const cl_sampler_properties *p = properties; p && p[0]; p += 2) {
+        int i = 0;
+        while (i < 3 && names[i] != p[0])
+            i++;
+        if (i == 3 || given[i]) {
+            const cl_int status = log_refuse("clCreateSamplerWithProperties", CL_INVALID_VALUE,
+                                             "property 0x%llx is unknown or there twice", (unsigned long long)p[0]);
+            if (errcode_ret)
+                *errcode_ret = status;
+            return NULL;
+        }
+        given[i] = true;
+        values[i] = p[1];
+    }
+    return underlying.clCreateSampler(context, (cl_bool)values[0], (cl_addressing_mode)values[1], (cl_filter_mode)values[2],
+                                   errcode_ret);
+}
+
+/* PoCL 3.1 and NVIDIA's driver refuse to make one without a list of properties. */
+static cl_sampler CL_API_CALL check_sampler(cl_context context, const cl_sampler_properties *properties,
+                                            cl_int *errcode_ret)
+{
+    if (!properties || !properties[0])
+        return create_sampler(context, NULL, errcode_ret);
+    return underlying.clCreateSamplerWithProperties(context, properties, errcode_ret);
+}
+
+/* The specification has no property that OpenCL 1.2 could carry. */
+static bool has_properties(const char *call, const cl_mem_properties *properties, cl_int *errcode_ret)
+{
+    if (!properties || !properties[0])
+        return false;
+    const cl_int status = log_refuse(call, CL_INVALID_PROPERTY, "unknown property 0x%llx",
+                                     (unsigned long long)properties[0]);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return true;
+}
+
+static cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+                                        size_t size, void *host_ptr, cl_int *errcode_ret)
+{
+    if (has_properties("clCreateBufferWithProperties", properties, errcode_ret))
+        return NULL;
+    return underlying.clCreateBuffer(context, flags, size, host_ptr, errcode_ret);
+}
+
+static cl_mem CL_API_CALL create_image(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+                                       const cl_image_format *image_format, const cl_image_desc *image_desc,
+                                       void *host_ptr, cl_int *errcode_ret)
+{
+    if (has_properties("clCreateImageWithProperties", properties, errcode_ret))
+        return NULL;
+    return underlying.clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
+}
+
+/* ---- queries ---- */
+
+/* What depends on functions that are missing, and its answer then: zeros. */
+static bool promises_too_much(cl_device_info name)
+{
+    switch (name) {
+    case CL_DEVICE_SVM_CAPABILITIES:
+    case CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES:
+    case CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE:
+    case CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE:
+    case CL_DEVICE_MAX_ON_DEVICE_QUEUES:
+    case CL_DEVICE_MAX_ON_DEVICE_EVENTS:
+    case CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES:
+    case CL_DEVICE_PIPE_SUPPORT:
+    case CL_DEVICE_MAX_PIPE_ARGS:
+    case CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS:
+    case CL_DEVICE_PIPE_MAX_PACKET_SIZE:
+    case CL_DEVICE_MAX_NUM_SUB_GROUPS:
+    case CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* As answers of their usual size: a text or list without content for what is variable. */
+static cl_int empty(size_t size, size_t capacity, void *to, size_t *size_ret)
+{
+    if (to && capacity < size)
+        return CL_INVALID_VALUE;
+    if (to && size)
+        memset(to, 0, size);
+    if (size_ret)
+        *size_ret = size;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
+                                          void *param_value, size_t *param_value_size_ret)
+{
+    const cl_int status =
+        underlying.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+    if (status != CL_SUCCESS)
+        return status;
+    if (param_name == CL_DEVICE_IL_VERSION)
+        return empty(1, param_value_size, param_value, param_value_size_ret);
+    if (param_name == CL_DEVICE_ILS_WITH_VERSION)
+        return empty(0, param_value_size, param_value, param_value_size_ret);
+    if (promises_too_much(param_name) && param_value)
+        memset(param_value, 0, param_value_size);
+    return status;
+}
+
+/* ---- installation ---- */
+
+static bool lacks(const cl_icd_dispatch *table, const char *name)
+{
+    for (size_t i = 0; i < next_slot_count; i++)
+        if (strcmp(next_slots[i].name, name) == 0)
+            return next_slot_get(table, &next_slots[i]) == next_slots[i].missing;
+    return false;
+}
+
+void newer_install(cl_icd_dispatch *table)
+{
+    if (lacks(table, "clGetPlatformIDs"))
+        return; /* there is no OpenCL at all */
+    if (lacks(table, "clCreateCommandQueueWithProperties"))
+        table->clCreateCommandQueueWithProperties = create_queue;
+    else
+        table->clCreateCommandQueueWithProperties = check_queue;
+    table->clCreateSamplerWithProperties =
+        lacks(table, "clCreateSamplerWithProperties") ? create_sampler : check_sampler;
+    if (lacks(table, "clCreateBufferWithProperties"))
+        table->clCreateBufferWithProperties = create_buffer;
+    if (lacks(table, "clCreateImageWithProperties"))
+        table->clCreateImageWithProperties = create_image;
+    if (lacks(table, "clCloneKernel"))
+        clone_kernel_install(table);
+    if (lacks(table, "clSVMAlloc"))
+        table->clGetDeviceInfo = get_device_info;
+    timers_install(table, !lacks(table, "clGetHostTimer"));
+}

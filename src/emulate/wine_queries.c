@@ -1,0 +1,165 @@
+/* Queries that Wine 8's opencl.dll answers wrongly.
+ *
+ * It takes names out of the extension strings whose functions it does not know, but not out of the lists with versions,
+ * and it leaves in what came later than it: extensions whose functions nobody can get. It counts the sizes of those strings
+ * before it shortens them. And it changes the execution capabilities where they ought to lie, without a look at whether
+ * there is a place for them. */
+#include "emulate/emulate.h"
+#include "log.h"
+#include "next/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRING_ROOM = 64 * 1024 }; /* the sizes that Wine tells are of no use */
+
+/* As they were. */
+static cl_icd_dispatch wine;
+
+/* A platform or a device, whose queries have the same shape. */
+struct subject {
+    const char *call;
+    cl_platform_id platform; /* of the device too */
+    cl_device_id device;     /* NULL: the platform */
+};
+
+static cl_int ask(const struct subject *s, cl_uint name, size_t capacity, void *to, size_t *size_ret)
+{
+    return s->device ? wine.clGetDeviceInfo(s->device, name, capacity, to, size_ret)
+                     : wine.clGetPlatformInfo(s->platform, name, capacity, to, size_ret);
+}
+
+/* ---- what can be reached ---- */
+
+/* Extensions that are nothing without their functions, and one of those. */
+static const struct {
+    const char *extension, *function;
+} with_functions[] = {
+    {"cl_ext_buffer_device_address", "clSetKernelArgDevicePointerEXT"},
+    {"cl_ext_device_fission", "clCreateSubDevicesEXT"},
+    {"cl_ext_image_requirements_info", "clGetImageRequirementsInfoEXT"},
+    {"cl_intel_unified_shared_memory", "clHostMemAllocINTEL"},
+    {"cl_khr_command_buffer", "clCreateCommandBufferKHR"},
+    {"cl_khr_command_buffer_mutable_dispatch", "clUpdateMutableCommandsKHR"},
+    {"cl_khr_create_command_queue", "clCreateCommandQueueWithPropertiesKHR"},
+    {"cl_khr_il_program", "clCreateProgramWithILKHR"},
+    {"cl_khr_semaphore", "clCreateSemaphoreWithPropertiesKHR"},
+    {"cl_khr_subgroups", "clGetKernelSubGroupInfoKHR"},
+    {"cl_khr_suggested_local_work_size", "clGetKernelSuggestedLocalWorkSizeKHR"},
+    {"cl_khr_terminate_context", "clTerminateContextKHR"},
+    {"cl_pocl_content_size", "clSetContentSizeBufferPoCL"},
+};
+
+static bool reachable(const char *name, size_t length, const void *platform)
+{
+    for (size_t i = 0; i < sizeof(with_functions) / sizeof(with_functions[0]); i++)
+        if (words_have(with_functions[i].extension, name, length))
+            return wine.clGetExtensionFunctionAddressForPlatform((cl_platform_id)platform, with_functions[i].function) !=
+                   NULL;
+    return true;
+}
+
+/* ---- extensions ---- */
+
+/* The extension string, for the caller to free, or NULL with *status set. */
+static char *extension_words(const struct subject *s, cl_int *status)
+{
+    char *text = calloc(1, STRING_ROOM);
+    if (!text) {
+        *status = log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension string");
+        return NULL;
+    }
+    *status = ask(s, s->device ? CL_DEVICE_EXTENSIONS : CL_PLATFORM_EXTENSIONS, STRING_ROOM - 1, text, NULL);
+    if (*status == CL_SUCCESS) {
+        words_filter(text, reachable, s->platform);
+        return text;
+    }
+    free(text);
+    return NULL;
+}
+
+static cl_int extension_string(const struct subject *s, size_t capacity, void *to, size_t *size_ret)
+{
+    cl_int status;
+    char *text = extension_words(s, &status);
+    if (text)
+        status = answer(s->call, text, strlen(text) + 1, capacity, to, size_ret);
+    free(text);
+    return status;
+}
+
+static bool named(const char *name, size_t length, const void *text)
+{
+    return words_have(text, name, length);
+}
+
+static cl_int extension_versions(const struct subject *s, cl_uint name, size_t capacity, void *to, size_t *size_ret)
+{
+    size_t size = 0;
+    cl_int status = ask(s, name, 0, NULL, &size);
+    if (status != CL_SUCCESS)
+        return status; /* an OpenCL before 3.0 has no such query */
+    char *text = extension_words(s, &status);
+    cl_name_version *list = text ? calloc(1, size + 1) : NULL;
+    if (text && !list)
+        status = log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension list");
+    if (list && size)
+        status = ask(s, name, size, list, NULL);
+    if (list && status == CL_SUCCESS) {
+        const size_t count = names_filter(list, size / sizeof(*list), named, text);
+        status = answer(s->call, list, count * sizeof(*list), capacity, to, size_ret);
+    }
+    free(list);
+    free(text);
+    return status;
+}
+
+/* ---- the hooks ---- */
+
+static cl_int execution_capabilities(cl_device_id device, size_t capacity, void *to, size_t *size_ret)
+{
+    cl_device_exec_capabilities capabilities = 0;
+    const cl_int status = wine.clGetDeviceInfo(device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities),
+                                               &capabilities, NULL);
+    if (status != CL_SUCCESS)
+        return status;
+    return answer("clGetDeviceInfo", &capabilities, sizeof(capabilities), capacity, to, size_ret);
+}
+
+static cl_platform_id platform_of(cl_device_id device)
+{
+    cl_platform_id platform = NULL;
+    wine.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    return platform;
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
+                                          void *param_value, size_t *param_value_size_ret)
+{
+    if (param_name == CL_DEVICE_EXECUTION_CAPABILITIES)
+        return execution_capabilities(device, param_value_size, param_value, param_value_size_ret);
+    if (!device || (param_name != CL_DEVICE_EXTENSIONS && param_name != CL_DEVICE_EXTENSIONS_WITH_VERSION))
+        return wine.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+    const struct subject s = {"clGetDeviceInfo", platform_of(device), device};
+    if (param_name == CL_DEVICE_EXTENSIONS)
+        return extension_string(&s, param_value_size, param_value, param_value_size_ret);
+    return extension_versions(&s, param_name, param_value_size, param_value, param_value_size_ret);
+}
+
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name, size_t param_value_size,
+                                            void *param_value, size_t *param_value_size_ret)
+{
+    const struct subject s = {"clGetPlatformInfo", platform, NULL};
+    if (param_name == CL_PLATFORM_EXTENSIONS)
+        return extension_string(&s, param_value_size, param_value, param_value_size_ret);
+    if (param_name == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
+        return extension_versions(&s, param_name, param_value_size, param_value, param_value_size_ret);
+    return wine.clGetPlatformInfo(platform, param_name, param_value_size, param_value, param_value_size_ret);
+}
+
+void wine_queries_install(cl_icd_dispatch *table)
+{
+    wine = *table;
+    table->clGetDeviceInfo = get_device_info;
+    table->clGetPlatformInfo = get_platform_info;
+}

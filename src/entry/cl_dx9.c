@@ -1,0 +1,124 @@
+/* The four functions of cl_khr_dx9_media_sharing, those of cl_intel_dx9_media_sharing, and the query of
+ * cl_intel_sharing_format_query. */
+#include "entry/cl_d3d.h"
+
+#include "log.h"
+
+#include <CL/cl_dx9_media_sharing.h>
+#include <string.h>
+
+/* cl_dx9_surface_info_khr, which the header has for Windows only. */
+struct surface_info {
+    IDirect3DSurface9 *resource;
+    HANDLE shared_handle;
+};
+
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(cl_platform_id platform, cl_uint num_media_adapters,
+                                                                     cl_dx9_media_adapter_type_khr *media_adapter_type,
+                                                                     void *media_adapters,
+                                                                     cl_dx9_media_adapter_set_khr media_adapter_set,
+                                                                     cl_uint num_entries, cl_device_id *devices,
+                                                                     cl_uint *num_devices)
+{
+    entry_open();
+    /* The adapters are an array of pointers, one for each type: not the one pointer that the name suggests. */
+    return share_get_media_device_ids(platform, num_media_adapters, media_adapter_type, media_adapters, media_adapter_set,
+                                      num_entries, devices, num_devices);
+}
+
+static cl_mem refuse(cl_int *errcode_ret, cl_int status)
+{
+    if (errcode_ret)
+        *errcode_ret = status;
+    return NULL;
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context context, cl_mem_flags flags,
+                                                               cl_dx9_media_adapter_type_khr adapter_type,
+                                                               void *surface_info, cl_uint plane, cl_int *errcode_ret)
+{
+    const char *call = d3d9_api.call.create_2d;
+    struct surface_info info = {NULL, NULL};
+    entry_open();
+    const struct d3d_api *api = media_api(adapter_type);
+    if (!api)
+        return refuse(errcode_ret, log_refuse(call, CL_INVALID_VALUE, "adapter_type is 0x%x, none of the three",
+                                              adapter_type));
+    /* A bad structure has no resource; that is refused in its turn, after a bad context. */
+    if (os_readable(surface_info, sizeof(info)))
+        memcpy(&info, surface_info, sizeof(info));
+    const struct object_request request = {.api = api, .call = call, .flags = flags, .kind = SURFACE_IMAGE_2D,
+                                           .resource = info.resource, .index = plane,
+                                           .shared_handle = info.shared_handle};
+    return object_create(&request, context, errcode_ret);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireDX9MediaSurfacesKHR(cl_command_queue command_queue, cl_uint num_objects,
+                                                                    const cl_mem *mem_objects,
+                                                                    cl_uint num_events_in_wait_list,
+                                                                    const cl_event *event_wait_list, cl_event *event)
+{
+    entry_open();
+    return share_acquire(&d3d9_api, command_queue, num_objects, mem_objects, num_events_in_wait_list, event_wait_list,
+                         event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_queue command_queue, cl_uint num_objects,
+                                                                    const cl_mem *mem_objects,
+                                                                    cl_uint num_events_in_wait_list,
+                                                                    const cl_event *event_wait_list, cl_event *event)
+{
+    entry_open();
+    return share_release(&d3d9_api, command_queue, num_objects, mem_objects, num_events_in_wait_list, event_wait_list,
+                         event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9INTEL(cl_platform_id platform,
+                                                           cl_dx9_device_source_intel dx9_device_source, void *dx9_object,
+                                                           cl_dx9_device_set_intel dx9_device_set, cl_uint num_entries,
+                                                           cl_device_id *devices, cl_uint *num_devices)
+{
+    entry_open();
+    return share_get_device_ids(&d3d9_intel_api, platform, dx9_device_source, dx9_object, dx9_device_set, num_entries,
+                                devices, num_devices);
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceINTEL(cl_context context, cl_mem_flags flags,
+                                                                 IDirect3DSurface9 *resource, HANDLE shared_handle,
+                                                                 UINT plane, cl_int *errcode_ret)
+{
+    const struct object_request request = {.api = &d3d9_intel_api, .call = d3d9_intel_api.call.create_2d, .flags = flags,
+                                           .kind = SURFACE_IMAGE_2D, .resource = resource, .index = plane,
+                                           .shared_handle = shared_handle};
+    entry_open();
+    return object_create(&request, context, errcode_ret);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireDX9ObjectsINTEL(cl_command_queue command_queue, cl_uint num_objects,
+                                                                const cl_mem *mem_objects,
+                                                                cl_uint num_events_in_wait_list,
+                                                                const cl_event *event_wait_list, cl_event *event)
+{
+    entry_open();
+    return share_acquire(&d3d9_intel_api, command_queue, num_objects, mem_objects, num_events_in_wait_list,
+                         event_wait_list, event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseDX9ObjectsINTEL(cl_command_queue command_queue, cl_uint num_objects,
+                                                                cl_mem *mem_objects, cl_uint num_events_in_wait_list,
+                                                                const cl_event *event_wait_list, cl_event *event)
+{
+    entry_open();
+    return share_release(&d3d9_intel_api, command_queue, num_objects, mem_objects, num_events_in_wait_list,
+                         event_wait_list, event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetSupportedDX9MediaSurfaceFormatsINTEL(cl_context context, cl_mem_flags flags,
+                                                                          cl_mem_object_type image_type, cl_uint plane,
+                                                                          cl_uint num_entries, D3DFORMAT *dx9_formats,
+                                                                          cl_uint *num_surface_formats)
+{
+    entry_open();
+    return share_get_formats(&d3d9_api, "clGetSupportedDX9MediaSurfaceFormatsINTEL", context, flags, image_type, plane,
+                             num_entries, (cl_uint *)dx9_formats, num_surface_formats);
+}

@@ -1,0 +1,108 @@
+#include "entry/entry.h"
+
+#include "emulate/emulate.h"
+#ifdef _WIN64
+#include "host/guest.h"
+#endif
+#include "log.h"
+#include "os/os.h"
+#include "share/passthrough.h"
+#include "share/share.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Atomic(const cl_icd_dispatch *) entry_current;
+
+/* Guards the opening. */
+static os_mutex opening = OS_MUTEX_INIT;
+
+/* For people: the other cld3d, if one is below. */
+static char passes[64];
+
+static void set_next_once(bool *there)
+{
+    static bool done, found;
+    const bool another = entry_needs_another();
+    os_lock(&opening);
+    if (!done) {
+        found = entry_set_next(another);
+        done = true;
+    }
+    *there = found;
+    os_unlock(&opening);
+}
+
+/* The mark of another cld3d below, or NULL. Without the lock: a loader starts its drivers now, and they may call us. */
+static next_function find_other(void)
+{
+    void *address = next.clGetExtensionFunctionAddress("cld3d_report");
+    next_function function;
+    memcpy(&function, &address, sizeof(function));
+    return function;
+}
+
+/* Leaves `next` as it is. The tiers serve the extensions' functions that a program links to: they step aside. */
+static const cl_icd_dispatch *pass_on(next_function other)
+{
+    const char *version = ((const char *(CL_API_CALL *)(const char *))other)("version");
+    snprintf(passes, sizeof(passes), "cld3d %s", version ? version : "of an unknown version");
+    log_write(LOG_INFO, "%s is below and does all: this one passes everything on", passes);
+    passthrough_from_all();
+    tiers_install();
+    return &next;
+}
+
+/* A companion fills what is missing, and what then is missing is completed. */
+static void emulate_next(void)
+{
+#ifdef _WIN64
+    guest_join();
+#endif
+    emulate_install();
+}
+
+static const cl_icd_dispatch *act(bool there)
+{
+    if (there)
+        emulate_next();
+    tiers_install();
+    return tier_share();
+}
+
+const cl_icd_dispatch *entry_open_now(void)
+{
+    bool there;
+    set_next_once(&there);
+    const next_function other = there ? find_other() : NULL;
+    os_lock(&opening);
+    const cl_icd_dispatch *table = atomic_load_explicit(&entry_current, memory_order_relaxed);
+    if (!table) {
+        table = other ? pass_on(other) : act(there);
+        atomic_store_explicit(&entry_current, table, memory_order_release);
+    }
+    os_unlock(&opening);
+    return table;
+}
+
+const char *CL_API_CALL cld3d_report(const char *topic)
+{
+    entry_open();
+    if (topic && strcmp(topic, "version") == 0)
+        return CLD3D_VERSION;
+    if (topic && strcmp(topic, "next") == 0)
+        return entry_next_report();
+#ifdef _WIN64
+    if (topic && strcmp(topic, "companion") == 0)
+        return guest_report();
+#endif
+    if (topic && strcmp(topic, "match") == 0)
+        return match_reason();
+    if (topic && strcmp(topic, "transport") == 0)
+        return transports_report();
+    if (topic && strcmp(topic, "way") == 0)
+        return transports_last_way();
+    if (topic && strcmp(topic, "passes") == 0)
+        return passes[0] ? passes : NULL;
+    return NULL;
+}

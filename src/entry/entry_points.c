@@ -1,0 +1,78 @@
+#include "entry/entry_points.h"
+
+#include "entry/cl_d3d.h"
+#include "entry/entry.h"
+
+#include <CL/cl_dx9_media_sharing.h>
+#include <string.h>
+
+#ifndef _WIN32
+/* cl_icd.h declares them for Windows only. */
+#define DECLARE(x)                                                                                                     \
+    cl_int CL_API_CALL clGetDeviceIDsFromD3D##x##KHR(cl_platform_id, cl_uint, void *, cl_uint, cl_uint,                \
+                                                     cl_device_id *, cl_uint *);                                       \
+    cl_mem CL_API_CALL clCreateFromD3D##x##BufferKHR(cl_context, cl_mem_flags, ID3D##x##Buffer *, cl_int *);           \
+    cl_mem CL_API_CALL clCreateFromD3D##x##Texture2DKHR(cl_context, cl_mem_flags, ID3D##x##Texture2D *, UINT,          \
+                                                        cl_int *);                                                     \
+    cl_mem CL_API_CALL clCreateFromD3D##x##Texture3DKHR(cl_context, cl_mem_flags, ID3D##x##Texture3D *, UINT,          \
+                                                        cl_int *);                                                     \
+    cl_int CL_API_CALL clEnqueueAcquireD3D##x##ObjectsKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint,          \
+                                                          const cl_event *, cl_event *);                               \
+    cl_int CL_API_CALL clEnqueueReleaseD3D##x##ObjectsKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint,          \
+                                                          const cl_event *, cl_event *);
+DECLARE(10)
+DECLARE(11)
+#undef DECLARE
+cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(cl_platform_id, cl_uint, cl_dx9_media_adapter_type_khr *, void *,
+                                                        cl_dx9_media_adapter_set_khr, cl_uint, cl_device_id *, cl_uint *);
+cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context, cl_mem_flags, cl_dx9_media_adapter_type_khr, void *, cl_uint,
+                                                  cl_int *);
+cl_int CL_API_CALL clEnqueueAcquireDX9MediaSurfacesKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint,
+                                                       const cl_event *, cl_event *);
+cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint,
+                                                       const cl_event *, cl_event *);
+#endif
+
+#define ENTRY(function) {#function, (next_function)function}
+/* A function of the Khronos extension and its twin of the NVIDIA one, which differ in the name alone. */
+#define TWINS(stem) {#stem "KHR", (next_function)stem##KHR}, {#stem "NV", (next_function)stem##KHR}
+static const struct {
+    const char *name;
+    next_function function;
+} entry_points[] = {
+    TWINS(clGetDeviceIDsFromD3D11),
+    TWINS(clCreateFromD3D11Buffer),
+    TWINS(clCreateFromD3D11Texture2D),
+    TWINS(clCreateFromD3D11Texture3D),
+    TWINS(clEnqueueAcquireD3D11Objects),
+    TWINS(clEnqueueReleaseD3D11Objects),
+    TWINS(clGetDeviceIDsFromD3D10),
+    TWINS(clCreateFromD3D10Buffer),
+    TWINS(clCreateFromD3D10Texture2D),
+    TWINS(clCreateFromD3D10Texture3D),
+    TWINS(clEnqueueAcquireD3D10Objects),
+    TWINS(clEnqueueReleaseD3D10Objects),
+    ENTRY(clGetDeviceIDsFromDX9MediaAdapterKHR),
+    ENTRY(clCreateFromDX9MediaSurfaceKHR),
+    ENTRY(clEnqueueAcquireDX9MediaSurfacesKHR),
+    ENTRY(clEnqueueReleaseDX9MediaSurfacesKHR),
+    ENTRY(clGetDeviceIDsFromDX9INTEL),
+    ENTRY(clCreateFromDX9MediaSurfaceINTEL),
+    ENTRY(clEnqueueAcquireDX9ObjectsINTEL),
+    ENTRY(clEnqueueReleaseDX9ObjectsINTEL),
+    ENTRY(clGetSupportedD3D11TextureFormatsINTEL),
+    ENTRY(clGetSupportedD3D10TextureFormatsINTEL),
+    ENTRY(clGetSupportedDX9MediaSurfaceFormatsINTEL),
+    /* By this one a cld3d above knows that we are here. */
+    ENTRY(cld3d_report),
+};
+#undef ENTRY
+#undef TWINS
+
+next_function entry_point(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof(entry_points) / sizeof(entry_points[0]); i++)
+        if (strcmp(entry_points[i].name, name) == 0)
+            return entry_points[i].function;
+    return NULL;
+}

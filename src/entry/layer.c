@@ -1,0 +1,220 @@
+/* The Khronos layer entry point: the loader gives us the table of what is below and gets ours.
+ *
+ * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, then once clInitLayer, or, if
+ * it is of 2025 or later, clInitLayerWithProperties and at the end clDeinitLayer. While a loader is in there, nothing
+ * below may be called: it would wait for itself. So the entry point opens with the program's first call. */
+#include "entry/cl_d3d.h"
+#include "entry/entry.h"
+#include "entry/entry_points.h"
+#ifndef _WIN32
+#include "host/companion.h"
+#endif
+#include "log.h"
+#include "os/os.h"
+
+#include <CL/cl_layer.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Younger than Debian 12's header. */
+CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint, const cl_icd_dispatch *, cl_uint *,
+                                                          const cl_icd_dispatch **, const cl_properties *);
+CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void);
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t param_value_size, void *param_value,
+                                               size_t *param_value_size_ret)
+{
+    static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    static const char name[] = "cld3d";
+    switch (param_name) {
+    case CL_LAYER_API_VERSION:
+        return answer("clGetLayerInfo", &version, sizeof(version), param_value_size, param_value, param_value_size_ret);
+    case CL_LAYER_NAME:
+        return answer("clGetLayerInfo", name, sizeof(name), param_value_size, param_value, param_value_size_ret);
+    default:
+        return log_refuse("clGetLayerInfo", CL_INVALID_VALUE, "unknown query 0x%x", param_name);
+    }
+}
+
+/* The loader fills what is NULL in it from the table below. */
+static cl_icd_dispatch layer_table;
+
+/* Loaders export some of the extensions' own functions, and call these through the table too. */
+static const struct {
+    const char *name;
+    size_t offset;
+} own_slots[] = {
+#define SLOT(name) {#name, offsetof(cl_icd_dispatch, name)}
+    SLOT(clGetDeviceIDsFromD3D10KHR), SLOT(clCreateFromD3D10BufferKHR), SLOT(clCreateFromD3D10Texture2DKHR),
+    SLOT(clCreateFromD3D10Texture3DKHR), SLOT(clEnqueueAcquireD3D10ObjectsKHR), SLOT(clEnqueueReleaseD3D10ObjectsKHR),
+    SLOT(clGetDeviceIDsFromD3D11KHR), SLOT(clCreateFromD3D11BufferKHR), SLOT(clCreateFromD3D11Texture2DKHR),
+    SLOT(clCreateFromD3D11Texture3DKHR), SLOT(clEnqueueAcquireD3D11ObjectsKHR), SLOT(clEnqueueReleaseD3D11ObjectsKHR),
+    SLOT(clGetDeviceIDsFromDX9MediaAdapterKHR), SLOT(clCreateFromDX9MediaSurfaceKHR),
+    SLOT(clEnqueueAcquireDX9MediaSurfacesKHR), SLOT(clEnqueueReleaseDX9MediaSurfacesKHR),
+#undef SLOT
+};
+
+static void fill_table(void)
+{
+    layer_table = entry_exports;
+    for (size_t i = 0; i < sizeof(own_slots) / sizeof(own_slots[0]); i++) {
+        const next_function function = entry_point(own_slots[i].name);
+        memcpy((char *)&layer_table + own_slots[i].offset, &function, sizeof(function));
+    }
+}
+
+/* In a Wine process the host's library is no layer, only the companion of the drop-in above. */
+static const cl_icd_dispatch *make_table(void)
+{
+#ifndef _WIN32
+    static cl_icd_dispatch companion_table;
+    if (companion_wanted()) {
+        companion_install(&companion_table);
+        return &companion_table;
+    }
+#endif
+    fill_table();
+    return &layer_table;
+}
+
+/* ---- the OpenCL below ---- */
+
+#ifdef _WIN32
+/* The loader's: in `next` there may be another when a second thread asks. */
+static cl_api_clGetPlatformIDs loaders_platforms;
+
+/* Wine's opencl.dll, if it is below instead of what the loader has; else empty. */
+static char wines_path[MAX_PATH + 32];
+
+static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)
+{
+    next_set(table, entries);
+    loaders_platforms = next.clGetPlatformIDs;
+}
+
+static next_function find(const char *name, void *library)
+{
+    return os_library_symbol(library, name);
+}
+
+/* A Khronos loader in its place would load this layer again. */
+static bool is_wines(void *library)
+{
+    static const char mark[] = "Wine builtin DLL"; /* behind the DOS header */
+    return memcmp((const char *)library + sizeof(IMAGE_DOS_HEADER), mark, sizeof(mark) - 1) == 0;
+}
+
+static void *open_wines(void)
+{
+    /* cld3d-setup puts the drop-in in its place, and keeps Wine's beside it. */
+    static const char *const places[] = {"\\cld3d\\opencl.dll", "\\opencl.dll"};
+    char path[sizeof(wines_path)], error[256];
+    const UINT length = GetSystemDirectoryA(path, MAX_PATH);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(path + length, sizeof(path) - length, "%s", places[i]);
+        void *library = os_library_open(path, error, sizeof(error));
+        if (library && is_wines(library)) {
+            memcpy(wines_path, path, sizeof(path));
+            return library;
+        }
+        os_library_close(library);
+    }
+    return NULL;
+}
+
+/* Some programs for Windows have a Khronos loader inside and never load an OpenCL.dll. Under Wine such a loader finds
+ * no driver: Wine's opencl.dll is none that a loader could load. But it hands every call to its layers. */
+bool entry_needs_another(void)
+{
+    cl_uint count = 0;
+    if (!os_is_wine())
+        return false;
+    const cl_int status = loaders_platforms(0, NULL, &count);
+    return status == CL_PLATFORM_NOT_FOUND_KHR || (status == CL_SUCCESS && count == 0);
+}
+
+bool entry_set_next(bool another)
+{
+    void *library = another ? open_wines() : NULL;
+    if (library) {
+        next_load(find, library);
+        log_write(LOG_INFO, "the loader has found no driver: the OpenCL below is %s", wines_path);
+    } else if (another) {
+        log_write(LOG_WARN, "the loader has found no driver, and there is no opencl.dll of Wine's to be used instead");
+    }
+    return true; /* clInitLayer has set `next` else */
+}
+
+const char *entry_next_report(void)
+{
+    return wines_path[0] ? wines_path : NULL;
+}
+#else
+static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)
+{
+    next_set(table, entries);
+}
+
+bool entry_needs_another(void)
+{
+    return false;
+}
+
+bool entry_set_next(bool another)
+{
+    (void)another;
+    return true; /* clInitLayer has done it */
+}
+
+const char *entry_next_report(void)
+{
+    return NULL;
+}
+#endif
+
+/* ---- the layer ---- */
+
+/* Several libraries of a program may have a loader inside, and each initialises this layer, which is loaded once. The
+ * first one's OpenCL stays the one below: the program may be in calls that go there, and handles are the drivers' own,
+ * whichever loader they came through. So all is set before the first loader has its table, and never again. */
+static const cl_icd_dispatch *set_once(const cl_icd_dispatch *target, cl_uint entries)
+{
+    static os_mutex lock = OS_MUTEX_INIT; /* guards `ours` */
+    static const cl_icd_dispatch *ours;
+    os_lock(&lock);
+    if (!ours) {
+        set_loaders(target, entries);
+        ours = make_table();
+    }
+    const cl_icd_dispatch *table = ours;
+    os_unlock(&lock);
+    return table;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
+                                            cl_uint *num_entries_ret, const cl_icd_dispatch **layer_dispatch_ret)
+{
+    if (!target_dispatch || !num_entries_ret || !layer_dispatch_ret)
+        return log_refuse("clInitLayer", CL_INVALID_VALUE, "an argument is NULL");
+    *layer_dispatch_ret = set_once(target_dispatch, num_entries);
+    *num_entries_ret = sizeof(cl_icd_dispatch) / sizeof(next_function);
+    return CL_SUCCESS;
+}
+
+/* No property has a meaning for us, so there can be none that we would have to heed. */
+CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
+                                                          cl_uint *num_entries_ret,
+                                                          const cl_icd_dispatch **layer_dispatch_ret,
+                                                          const cl_properties *properties)
+{
+    if (properties && properties[0])
+        return log_refuse("clInitLayerWithProperties", CL_INVALID_PROPERTY, "unknown property 0x%llx",
+                          (unsigned long long)properties[0]);
+    return clInitLayer(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
+}
+
+/* Records live as long as the objects that the application still has. */
+CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void)
+{
+    return CL_SUCCESS;
+}

@@ -1,0 +1,115 @@
+/* The drop-in OpenCL.dll: finds the OpenCL below. */
+#include "entry/entry.h"
+
+#include "log.h"
+#include "os/os.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* For people: the library below, or why there is none. */
+static char next_report[MAX_PATH + 320];
+
+static next_function find(const char *name, void *library)
+{
+    return os_library_symbol(library, name);
+}
+
+static next_function find_nothing(const char *name, void *library)
+{
+    (void)name;
+    (void)library;
+    return NULL;
+}
+
+static bool is_ourselves(void *library)
+{
+    HMODULE self = NULL;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                       (const char *)&entry_current, &self);
+    return library == (void *)self;
+}
+
+/* Where cld3d-setup keeps the OpenCL.dll in whose place we lie. */
+static bool path_beside(char *path, size_t size)
+{
+    HMODULE self = NULL;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                       (const char *)&entry_current, &self);
+    const DWORD length = GetModuleFileNameA(self, path, (DWORD)size);
+    char *name = length && length < size ? strrchr(path, '\\') : NULL;
+    if (!name)
+        return false;
+    snprintf(name, size - (size_t)(name - path), "\\cld3d\\opencl.dll");
+    return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
+}
+
+/* The system's own OpenCL.dll by its full path: by its name alone the loader would find us again. */
+static void next_path(char *path, size_t size)
+{
+    const char *chosen = setting_text(SETTING_NEXT);
+    if (chosen[0]) {
+        snprintf(path, size, "%s", chosen);
+        return;
+    }
+    if (path_beside(path, size))
+        return;
+    const UINT length = GetSystemDirectoryA(path, (UINT)size);
+    snprintf(path + length, size - length, "\\opencl.dll");
+}
+
+/* Why a loaded library can't be the OpenCL below, or NULL. */
+static const char *unfit(void *library)
+{
+    if (is_ourselves(library) || os_library_symbol(library, "cld3d_report"))
+        return "it is cld3d itself";
+    return os_library_symbol(library, "clGetPlatformIDs") ? NULL : "it is no OpenCL library";
+}
+
+static void *open_next(void)
+{
+    char path[MAX_PATH + 32], error[256];
+    next_path(path, sizeof(path));
+    void *library = os_library_open(path, error, sizeof(error));
+    const char *why = library ? unfit(library) : error;
+    if (!why) {
+        snprintf(next_report, sizeof(next_report), "%s", path);
+        log_write(LOG_INFO, "the OpenCL below is %s", path);
+        return library;
+    }
+    snprintf(next_report, sizeof(next_report), "none: %s: %s", path, why);
+    log_write(LOG_ERROR, "no OpenCL below: %s: %s; install an OpenCL or name its library in %s", path, why,
+              setting_variable(SETTING_NEXT));
+    os_library_close(library);
+    return NULL;
+}
+
+/* As loaders answer where no OpenCL is installed. */
+static cl_int CL_API_CALL no_platforms(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)
+{
+    (void)num_entries;
+    (void)platforms;
+    if (num_platforms)
+        *num_platforms = 0;
+    return CL_PLATFORM_NOT_FOUND_KHR;
+}
+
+bool entry_needs_another(void)
+{
+    return false; /* nothing is below yet */
+}
+
+bool entry_set_next(bool another)
+{
+    (void)another;
+    void *library = open_next();
+    next_load(library ? find : find_nothing, library);
+    if (!library)
+        next.clGetPlatformIDs = no_platforms;
+    return library != NULL;
+}
+
+const char *entry_next_report(void)
+{
+    return next_report;
+}

@@ -1,0 +1,34 @@
+#include "entry/entry.h"
+
+#include "entry/entry_points.h"
+#include "formats/image.h"
+#include "share/share.h"
+
+static void release_objects(void)
+{
+    object_sweep(true);
+}
+
+void tiers_install(void)
+{
+    deferral = (struct deferral){deferred_claim_locked, deferred_run, deferred_sweep, release_objects};
+
+    tier_formats_table = next;
+    image_install(&tier_formats_table);
+    transfer_install(&tier_formats_table);
+    map_install(&tier_formats_table);
+    launch_install(&tier_formats_table);
+    build_install(&tier_formats_table);
+
+    tier_share_table = tier_formats_table;
+    context_install(&tier_share_table);
+    queue_install(&tier_share_table);
+    event_install(&tier_share_table);
+    callback_install(&tier_share_table);
+    object_install(&tier_share_table);
+    kernel_install(&tier_share_table);
+    strings_install(&tier_share_table);
+    device_type_install(&tier_share_table);
+    functions_install(&tier_share_table, entry_point);
+    guard_install(&tier_share_table); /* above everything: it calls the tier below */
+}

@@ -1,0 +1,425 @@
+#include "formats/storage.h"
+
+#include "convert.cl.h"
+#include "d3d/formats.h"
+#include "log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool equal(cl_image_format a, cl_image_format b)
+{
+    return a.image_channel_order == b.image_channel_order && a.image_channel_data_type == b.image_channel_data_type;
+}
+
+/* ---- what the device has ---- */
+
+/* Formats that a driver lists, but whose kernels read and write wrong values. PoCL 3.1 takes the half floats of images
+ * with one channel for whole numbers. */
+static bool broken(const struct context_record *context, cl_image_format format)
+{
+    return context_has(context, QUIRK_POCL_HALF) && format.image_channel_data_type == CL_HALF_FLOAT &&
+           cl_order_channels(format.image_channel_order) == 1;
+}
+
+struct format_list {
+    cl_image_format formats[256];
+    cl_uint count;
+};
+
+static cl_int list_native(const struct context_record *context, cl_mem_object_type type, struct format_list *list)
+{
+    list->count = 0;
+    const cl_int status = next.clGetSupportedImageFormats(context->head.handle, CL_MEM_READ_WRITE, type, 256,
+                                                          list->formats, &list->count);
+    if (status != CL_SUCCESS)
+        list->count = 0;
+    if (list->count > 256)
+        list->count = 256;
+    return status;
+}
+
+static bool has(const struct format_list *list, cl_image_format format)
+{
+    for (cl_uint i = 0; i < list->count; i++)
+        if (equal(list->formats[i], format))
+            return true;
+    return false;
+}
+
+/* ---- the choice ---- */
+
+/* Of all formats that can be shared, those of Direct3D 9 after those of DXGI. */
+static cl_image_format shared_format(unsigned i)
+{
+    return i < dxgi_format_count ? dxgi_formats[i].cl : d3d9_formats[i - dxgi_format_count].cl;
+}
+
+static bool sharable(const struct context_record *context, cl_image_format format, cl_mem_object_type type)
+{
+    if (cl_order_packed_yuv(format.image_channel_order) &&
+        (type != CL_MEM_OBJECT_IMAGE2D || !context->video))
+        return false;
+    for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++)
+        if (equal(shared_format(i), format))
+            return true;
+    return false;
+}
+
+static bool can_be_float(cl_channel_type type)
+{
+    return type == CL_SNORM_INT8 || type == CL_SNORM_INT16 || type == CL_UNORM_INT8 || type == CL_UNORM_INT16 ||
+           type == CL_HALF_FLOAT;
+}
+
+static bool choose(const struct context_record *context, const struct format_list *native, cl_image_format declared,
+                   cl_mem_object_type type, cl_image_format *stored)
+{
+    if ((has(native, declared) && !broken(context, declared)) ||
+        !sharable(context, declared, type))
+        return false;
+    /* The same channel type keeps every bit; a float holds every value of the types that kernels read as floats. */
+    const cl_image_format same = {CL_RGBA, declared.image_channel_data_type}, floats = {CL_RGBA, CL_FLOAT};
+    if (has(native, same))
+        *stored = same;
+    else if (has(native, floats) && can_be_float(declared.image_channel_data_type))
+        *stored = floats;
+    else
+        return false;
+    return true;
+}
+
+static bool carries(const struct context_record *context, cl_mem_object_type type)
+{
+    return context->interop && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER;
+}
+
+/* A type that the driver does not know has no formats; where the driver is short of something that is not known. */
+static cl_int ask_native(const struct context_record *context, cl_mem_object_type type, struct format_list *list)
+{
+    const cl_int status = list_native(context, type, list);
+    return status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY ? status : CL_SUCCESS;
+}
+
+bool storage_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
+                    cl_image_format *stored, cl_int *status)
+{
+    struct format_list native;
+    *status = CL_SUCCESS;
+    if (!carries(context, type))
+        return false;
+    *status = ask_native(context, type, &native);
+    return *status == CL_SUCCESS && choose(context, &native, declared, type, stored);
+}
+
+cl_int storage_list(const struct context_record *context, cl_mem_object_type type, cl_uint capacity, cl_image_format *formats,
+                    cl_uint *count)
+{
+    struct format_list native, found = {.count = 0};
+    cl_image_format stored;
+    *count = 0;
+    if (!carries(context, type))
+        return CL_SUCCESS;
+    const cl_int status = ask_native(context, type, &native);
+    if (status != CL_SUCCESS)
+        return status;
+    for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++) {
+        const cl_image_format format = shared_format(i);
+        if (has(&native, format) || has(&found, format) || !choose(context, &native, format, type, &stored))
+            continue;
+        if (found.count < capacity)
+            formats[found.count] = format;
+        found.formats[found.count++] = format;
+    }
+    *count = found.count;
+    return CL_SUCCESS;
+}
+
+/* ---- the conversion ---- */
+
+static const char *storage(cl_channel_type type)
+{
+    static const char *const names[] = {"", "uchar", "ushort", "", "uint"};
+    return names[cl_type_bytes(type)];
+}
+
+/* The names in convert.cl for a channel type that is emulated in floats. */
+static const char *conversion(cl_channel_type type)
+{
+    switch (type) {
+    case CL_SNORM_INT8: return "snorm8";
+    case CL_SNORM_INT16: return "snorm16";
+    case CL_UNORM_INT8: return "unorm8";
+    case CL_UNORM_INT16: return "unorm16";
+    default: return "half";
+    }
+}
+
+/* What kernels read as alpha of a format without one, in the storage format. */
+uint64_t storage_alpha(cl_channel_type type)
+{
+    switch (type) {
+    case CL_SNORM_INT8: return 127;
+    case CL_UNORM_INT8: return 255;
+    case CL_SNORM_INT16: return 32767;
+    case CL_UNORM_INT16: return 65535;
+    case CL_HALF_FLOAT: return 0x3C00;
+    case CL_FLOAT: return 0x3F800000;
+    default: return 1;
+    }
+}
+
+static unsigned order_code(cl_channel_order order)
+{
+    return order == CL_A ? 1 : order == CL_BGRA ? 2 : cl_order_packed_yuv(order) ? 3 : 0;
+}
+
+/* Where Y, U and V lie in a pair. */
+static const char *yuv_places(cl_channel_order order)
+{
+    switch (order) {
+    case CL_YUYV_INTEL: return "(int3)(0,1,3)";
+    case CL_UYVY_INTEL: return "(int3)(1,0,2)";
+    case CL_YVYU_INTEL: return "(int3)(0,3,1)";
+    case CL_VYUY_INTEL: return "(int3)(1,2,0)";
+    default: return "0";
+    }
+}
+
+static void build_options(const struct converter *c, char *options, size_t size)
+{
+    const cl_channel_type from = c->declared.image_channel_data_type, to = c->stored.image_channel_data_type;
+    char functions[96], alpha[32];
+    if (from == to) {
+        snprintf(functions, sizeof(functions), "-DENCODE=keep_%s -DDECODE=keep_%s -DWIDE=%s", storage(from), storage(from),
+                 storage(to));
+        snprintf(alpha, sizeof(alpha), "%u", (unsigned)storage_alpha(to));
+    } else {
+        snprintf(functions, sizeof(functions), "-DENCODE=%s_to_float -DDECODE=float_to_%s -DWIDE=float", conversion(from),
+                 conversion(from));
+        snprintf(alpha, sizeof(alpha), "1.0f");
+    }
+    if (c->declared.image_channel_order == CL_A)
+        snprintf(alpha, sizeof(alpha), "0"); /* it has one of its own */
+    const cl_channel_order order = c->declared.image_channel_order;
+    snprintf(options, size, "%s -DNARROW=%s -DCHANNELS=%u -DALPHA=%s -DORDER=%u -DYUV=%s", functions, storage(from),
+             cl_order_channels(order), alpha, order_code(order), yuv_places(order));
+}
+
+static void release_kernels(struct idle_kernels *idle)
+{
+    while (idle->count > 0)
+        next.clReleaseKernel(idle->kernels[--idle->count]);
+}
+
+static void free_converter(struct converter *c)
+{
+    release_kernels(&c->widen);
+    release_kernels(&c->narrow);
+    if (c->program)
+        next.clReleaseProgram(c->program);
+    free(c);
+}
+
+void converters_destroy(struct converter *first)
+{
+    while (first) {
+        struct converter *after = first->after;
+        free_converter(first);
+        first = after;
+    }
+}
+
+static void log_build(const struct context_record *context, cl_program program)
+{
+    cl_device_id devices[64];
+    enum { ROOM = 64 * 1024 };
+    char *text = calloc(1, ROOM);
+    if (text &&
+        next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) == CL_SUCCESS)
+        next.clGetProgramBuildInfo(program, devices[0], CL_PROGRAM_BUILD_LOG, ROOM - 1, text, NULL);
+    log_write(LOG_ERROR, "the conversion program does not build: %s", text ? text : "");
+    free(text);
+}
+
+/* Whether all devices of a context work in the host's memory, as CPUs do. */
+static bool in_host_memory(const struct context_record *context)
+{
+    cl_device_id devices[64];
+    size_t size = 0;
+    cl_bool unified = next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) ==
+                      CL_SUCCESS;
+    for (size_t i = 0; i < size / sizeof(devices[0]) && unified; i++)
+        if (next.clGetDeviceInfo(devices[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL) != CL_SUCCESS)
+            unified = CL_FALSE;
+    return unified;
+}
+
+/* A kernel for the caller alone: its arguments belong to the object, not to the launch, and a lock from the first argument
+ * to the launch would be held while the driver does whatever it does in an enqueue. NULL with *status set on failure. */
+static cl_kernel take_kernel(struct converter *c, struct idle_kernels *idle, cl_int *status)
+{
+    *status = CL_SUCCESS;
+    os_lock(&c->lock);
+    cl_kernel kernel = idle->count > 0 ? idle->kernels[--idle->count] : NULL;
+    os_unlock(&c->lock);
+    if (!kernel)
+        kernel = next.clCreateKernel(c->program, idle == &c->widen ? "widen" : "narrow", status);
+    /* Where a driver crashes below Wine, the call gives nothing back, not even an error. */
+    if (!kernel && *status == CL_SUCCESS)
+        *status = CL_OUT_OF_RESOURCES;
+    return kernel;
+}
+
+static void give_kernel(struct converter *c, struct idle_kernels *idle, cl_kernel kernel)
+{
+    os_lock(&c->lock);
+    const bool capacity = idle->count < IDLE_KERNELS;
+    if (capacity)
+        idle->kernels[idle->count++] = kernel;
+    os_unlock(&c->lock);
+    if (!capacity)
+        next.clReleaseKernel(kernel);
+}
+
+/* Makes the first kernel of a kind, to know that there are such. */
+static cl_int try_kernel(struct converter *c, struct idle_kernels *idle)
+{
+    cl_int status;
+    cl_kernel kernel = take_kernel(c, idle, &status);
+    if (kernel)
+        give_kernel(c, idle, kernel);
+    return status;
+}
+
+static struct converter *make(const struct context_record *context, cl_image_format declared, cl_image_format stored,
+                              cl_int *status)
+{
+    struct converter *c = calloc(1, sizeof(*c));
+    if (!c) {
+        *status = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    c->declared = declared;
+    c->stored = stored;
+    c->narrow_texel = cl_format_texel_bytes(declared);
+    c->wide_texel = cl_format_texel_bytes(stored);
+    c->on_host = texels_convertible(c) && in_host_memory(context);
+    c->lock = (os_mutex)OS_MUTEX_INIT;
+    char options[512];
+    const char *source = convert_cl;
+    build_options(c, options, sizeof(options));
+    c->program = next.clCreateProgramWithSource(context->head.handle, 1, &source, NULL, status);
+    if (*status == CL_SUCCESS) {
+        *status = next.clBuildProgram(c->program, 0, NULL, options, NULL, NULL);
+        if (*status != CL_SUCCESS)
+            log_build(context, c->program);
+        /* What makes an image has no code of a build. */
+        if (*status != CL_SUCCESS && *status != CL_OUT_OF_HOST_MEMORY)
+            *status = CL_OUT_OF_RESOURCES;
+    }
+    if (*status == CL_SUCCESS)
+        *status = try_kernel(c, &c->widen);
+    if (*status == CL_SUCCESS)
+        *status = try_kernel(c, &c->narrow);
+    if (*status == CL_SUCCESS)
+        return c;
+    log_next("the conversion of an image's format", "clCreateKernel", *status);
+    free_converter(c);
+    return NULL;
+}
+
+static struct converter *find_locked(struct context_record *context, cl_image_format declared, cl_image_format stored)
+{
+    struct converter *c = context->converters;
+    while (c && !(equal(c->declared, declared) && equal(c->stored, stored)))
+        c = c->after;
+    return c;
+}
+
+struct converter *converter_get(struct context_record *context, cl_image_format declared, cl_image_format stored,
+                                cl_int *status)
+{
+    os_lock(&registry_lock);
+    struct converter *found = find_locked(context, declared, stored);
+    os_unlock(&registry_lock);
+    *status = CL_SUCCESS;
+    struct converter *made = found ? NULL : make(context, declared, stored, status);
+    if (!made)
+        return found;
+    os_lock(&registry_lock);
+    found = find_locked(context, declared, stored); /* another thread may have been faster */
+    if (!found) {
+        made->after = context->converters;
+        context->converters = made;
+    }
+    os_unlock(&registry_lock);
+    if (!found)
+        return made;
+    free_converter(made);
+    return found;
+}
+
+cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue, cl_mem from, cl_mem to, size_t texels,
+                         cl_uint wait_count, const cl_event *wait, cl_event *done)
+{
+    struct idle_kernels *idle = widen ? &c->widen : &c->narrow;
+    cl_int status;
+    const char *call = "clCreateKernel";
+    cl_kernel kernel = take_kernel(c, idle, &status);
+    if (kernel) {
+        call = "clSetKernelArg";
+        status = next.clSetKernelArg(kernel, 0, sizeof(from), &from);
+        if (status == CL_SUCCESS)
+            status = next.clSetKernelArg(kernel, 1, sizeof(to), &to);
+        if (status == CL_SUCCESS) {
+            call = "clEnqueueNDRangeKernel";
+            status = next.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &texels, NULL, wait_count, wait, done);
+        }
+        give_kernel(c, idle, kernel);
+    }
+    return log_next("the conversion of an image's format", call, status);
+}
+
+/* ---- fill colours ---- */
+
+static float quantized(cl_channel_type type, float x)
+{
+    const float scale = type == CL_SNORM_INT8 ? 127.0f : type == CL_SNORM_INT16 ? 32767.0f : type == CL_UNORM_INT8 ? 255.0f
+                        : type == CL_UNORM_INT16 ? 65535.0f : 0.0f;
+    if (scale == 0.0f)
+        return x;
+    const float low = type == CL_SNORM_INT8 || type == CL_SNORM_INT16 ? -1.0f : 0.0f;
+    return rintf(fminf(fmaxf(x, low), 1.0f) * scale) / scale;
+}
+
+void storage_fill_color(cl_image_format declared, const void *color, void *changed)
+{
+    const cl_channel_type type = declared.image_channel_data_type;
+    const bool whole = type == CL_SIGNED_INT8 || type == CL_SIGNED_INT16 || type == CL_SIGNED_INT32 ||
+                       type == CL_UNSIGNED_INT8 || type == CL_UNSIGNED_INT16 || type == CL_UNSIGNED_INT32;
+    const bool alpha_only = declared.image_channel_order == CL_A;
+    const unsigned channels = cl_order_packed_yuv(declared.image_channel_order)
+                                  ? 3 : cl_order_channels(declared.image_channel_order);
+    cl_uint bits[4];
+    const cl_float one_float = 1.0f;
+    memcpy(bits, color, sizeof(bits));
+    for (unsigned i = 0; i < 4; i++) {
+        const bool kept = alpha_only ? i == 3 : i < channels;
+        if (!kept && i == 3 && whole)
+            bits[i] = 1;
+        else if (!kept && i == 3)
+            memcpy(&bits[i], &one_float, sizeof(one_float));
+        else if (!kept)
+            bits[i] = 0;
+        if (whole || type == CL_FLOAT || type == CL_HALF_FLOAT)
+            continue;
+        cl_float value;
+        memcpy(&value, &bits[i], sizeof(value));
+        value = quantized(type, value);
+        memcpy(&bits[i], &value, sizeof(value));
+    }
+    memcpy(changed, bits, sizeof(bits));
+}

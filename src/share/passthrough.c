@@ -1,0 +1,179 @@
+#include "share/passthrough.h"
+
+#include "log.h"
+#include "next/handle.h"
+#include "share/extensions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+static bool from_all;
+
+void passthrough_from_all(void)
+{
+    from_all = true;
+}
+
+static bool lists_sharing(const char *text)
+{
+    for (unsigned i = 0; i < extension_count; i++)
+        if (strstr(extensions[i].name, "_sharing") && strstr(text, extensions[i].name))
+            return true;
+    return false;
+}
+
+static bool device_has_own(cl_device_id device)
+{
+    size_t size = 0;
+    if (below()->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &size) != CL_SUCCESS)
+        return false;
+    char *text = calloc(1, size + 1);
+    const bool own = text && below()->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, size, text, NULL) == CL_SUCCESS &&
+                     lists_sharing(text);
+    free(text);
+    return own;
+}
+
+/* Drivers list the extensions in the device's string; one device of the platform is enough. */
+bool passthrough_platform(cl_platform_id platform)
+{
+    cl_device_id devices[64];
+    cl_uint count = 0;
+    if (from_all)
+        return true;
+    if (setting_on(SETTING_FORCE) ||
+        below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 64, devices, &count) != CL_SUCCESS)
+        return false;
+    bool own = false;
+    for (cl_uint i = 0; i < count && i < 64; i++)
+        own = own || device_has_own(devices[i]);
+    return own;
+}
+
+bool passthrough_device(cl_device_id device)
+{
+    cl_platform_id platform = NULL;
+    return device && below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS &&
+           passthrough_platform(platform);
+}
+
+bool passthrough_context(cl_context context)
+{
+    cl_device_id devices[64];
+    size_t size = 0;
+    return handle_may_be_context(context) &&
+           below()->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
+           size >= sizeof(devices[0]) && passthrough_device(devices[0]);
+}
+
+bool passthrough_queue(cl_command_queue queue)
+{
+    cl_device_id device = NULL;
+    return handle_may_be_queue(queue) &&
+           below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) == CL_SUCCESS &&
+           passthrough_device(device);
+}
+
+bool passthrough_new_context(const cl_context_properties *properties, cl_uint device_count, const cl_device_id *devices)
+{
+    cl_platform_id platform = NULL;
+    if (devices && device_count)
+        return passthrough_device(devices[0]);
+    for (const cl_context_properties *p = properties; p && *p; p += 2)
+        if (*p == CL_CONTEXT_PLATFORM)
+            platform = (cl_platform_id)p[1];
+    /* Without a platform the loader takes its first. */
+    if (!platform && below()->clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS)
+        return false;
+    return platform_valid(platform) && passthrough_platform(platform);
+}
+
+/* ---- the driver's functions ---- */
+
+/* They come as `void *`; the caller casts to the function's type. */
+static next_function driver_function(cl_platform_id platform, const char *name)
+{
+    void *address = below()->clGetExtensionFunctionAddressForPlatform(platform, name);
+    next_function function;
+    memcpy(&function, &address, sizeof(function));
+    if (function)
+        return function;
+    /* NVIDIA has them under its own names. */
+    char renamed[64];
+    const size_t stem = strcspn(name, "K"); /* ...KHR: the only K; Intel's names stay as they are */
+    snprintf(renamed, sizeof(renamed), "%.*s%s", (int)stem, name, name[stem] ? "NV" : "");
+    address = below()->clGetExtensionFunctionAddressForPlatform(platform, renamed);
+    memcpy(&function, &address, sizeof(function));
+    if (!function)
+        log_refuse(name, CL_INVALID_OPERATION, "the driver has Direct3D sharing of its own, but not this function; %s=1 "
+                   "replaces the driver's", setting_variable(SETTING_FORCE));
+    return function;
+}
+
+static cl_platform_id platform_of_device(cl_device_id device)
+{
+    cl_platform_id platform = NULL;
+    below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    return platform;
+}
+
+cl_int passthrough_get_device_ids(const char *call, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
+                            cl_uint capacity, cl_device_id *devices, cl_uint *found)
+{
+    typedef cl_int(CL_API_CALL * get_ids)(cl_platform_id, cl_uint, void *, cl_uint, cl_uint, cl_device_id *, cl_uint *);
+    const get_ids function = (get_ids)driver_function(platform, call);
+    return function ? function(platform, source, object, set, capacity, devices, found) : CL_INVALID_OPERATION;
+}
+
+cl_int passthrough_get_media_device_ids(const char *call, cl_platform_id platform, cl_uint count, const cl_uint *types,
+                                  void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found)
+{
+    typedef cl_int(CL_API_CALL * get_ids)(cl_platform_id, cl_uint, const cl_uint *, void *const *, cl_uint, cl_uint,
+                                          cl_device_id *, cl_uint *);
+    const get_ids function = (get_ids)driver_function(platform, call);
+    return function ? function(platform, count, types, adapters, set, capacity, devices, found) : CL_INVALID_OPERATION;
+}
+
+static cl_mem create(next_function function, const struct object_request *r, cl_context context, cl_int *errcode_ret)
+{
+    typedef cl_mem(CL_API_CALL * create_buffer)(cl_context, cl_mem_flags, void *, cl_int *);
+    typedef cl_mem(CL_API_CALL * create_texture)(cl_context, cl_mem_flags, void *, cl_uint, cl_int *);
+    typedef cl_mem(CL_API_CALL * create_surface)(cl_context, cl_mem_flags, cl_uint, void *, cl_uint, cl_int *);
+    typedef cl_mem(CL_API_CALL * create_intel)(cl_context, cl_mem_flags, void *, void *, cl_uint, cl_int *);
+    if (r->kind == SURFACE_BUFFER)
+        return ((create_buffer)function)(context, r->flags, r->resource, errcode_ret);
+    if (r->api->family != FAMILY_DX9)
+        return ((create_texture)function)(context, r->flags, r->resource, r->index, errcode_ret);
+    if (!r->api->adapter_type)
+        return ((create_intel)function)(context, r->flags, r->resource, r->shared_handle, r->index, errcode_ret);
+    void *info[2] = {r->resource, r->shared_handle};
+    return ((create_surface)function)(context, r->flags, r->api->adapter_type, info, r->index, errcode_ret);
+}
+
+cl_mem passthrough_create(const struct object_request *request, cl_context context, cl_int *errcode_ret)
+{
+    cl_device_id devices[64];
+    below()->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL);
+    const next_function function = driver_function(platform_of_device(devices[0]), request->call);
+    if (function)
+        return create(function, request, context, errcode_ret);
+    if (errcode_ret)
+        *errcode_ret = CL_INVALID_OPERATION;
+    return NULL;
+}
+
+cl_int passthrough_enqueue(const char *call, cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
+                     const cl_event *wait, cl_event *event)
+{
+    typedef cl_int(CL_API_CALL * enqueue)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *);
+    cl_device_id device = NULL;
+    below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+    const enqueue function = (enqueue)driver_function(platform_of_device(device), call);
+    return function ? function(queue, count, objects, wait_count, wait, event) : CL_INVALID_OPERATION;
+}

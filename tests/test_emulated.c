@@ -1,0 +1,278 @@
+/* What a driver may do below the conversion of an emulated image: have no memory for it, or take its time in an enqueue. Each
+ * case is run again over a layer that does so (below.c). */
+#include "below.h"
+#include "sharing.h"
+
+enum { WIDTH = 8, HEIGHT = 4, TEXELS = WIDTH * HEIGHT };
+
+static cl_uint order(const struct rig *rig, cl_command_queue_info what, cl_uint value)
+{
+    CHECK_INT(clGetCommandQueueInfo(rig->queue, what, sizeof(value), &value, NULL), CL_SUCCESS);
+    return value;
+}
+
+/* An image in a format that few devices have. */
+static cl_mem make_image(const struct rig *rig)
+{
+    const cl_image_format format = {CL_RG, CL_UNORM_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT};
+    cl_int status = 1;
+    cl_mem image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return image;
+}
+
+static cl_int write_image(cl_command_queue queue, cl_mem image)
+{
+    static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    unsigned char bytes[2 * TEXELS];
+    memset(bytes, 7, sizeof(bytes));
+    return clEnqueueWriteImage(queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL);
+}
+
+/* Whether the layer is there, and the image emulated: then a write to it launches a kernel. */
+static bool emulated(const struct rig *rig, cl_mem image)
+{
+    const cl_uint before = order(rig, BELOW_LAUNCHES, 0);
+    if (!CHECK_INT(write_image(rig->queue, image), CL_SUCCESS))
+        return false;
+    if (order(rig, BELOW_LAUNCHES, 0) > before)
+        return true;
+    SKIP("the device has the format itself");
+    return false;
+}
+
+static bool over_layer(void)
+{
+    if (getenv("CLD3D_TEST_BELOW_CARRIED"))
+        return true;
+    SKIP("only as a part of the case above");
+    return false;
+}
+
+static void again(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
+    if (getenv("CLD3D_TEST_BELOW_CARRIED")) {
+        SKIP("runs the cases below");
+        return;
+    }
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
+        return;
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv("CLD3D_TEST_BELOW_CARRIED", "1");
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), 4);
+    test_setenv("CLD3D_TEST_BELOW_CARRIED", NULL);
+}
+
+/* ---- no memory ---- */
+
+static const char leave_source[] = "kernel void leave(write_only image2d_t to)\n"
+                                   "{\n"
+                                   "    write_imagef(to, (int2)(get_global_id(0), get_global_id(1)),\n"
+                                   "                 (float4)(1.0f, 0.0f, 0.6f, 0.8f));\n"
+                                   "}\n";
+static const char look_source[] =
+    "constant sampler_t at = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "kernel void look(read_only image2d_t from, global float4 *to)\n"
+    "{\n"
+    "    const int2 p = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    to[p.y * get_global_size(0) + p.x] = read_imagef(from, at, p);\n"
+    "}\n";
+
+static cl_int launch(const struct rig *rig, cl_kernel kernel)
+{
+    static const size_t size[2] = {WIDTH, HEIGHT};
+    return clEnqueueNDRangeKernel(rig->queue, kernel, 2, NULL, size, NULL, 0, NULL, NULL);
+}
+
+/* What the kernel saw is what the format can hold. */
+static void expect_tidy(const struct rig *rig, cl_mem seen)
+{
+    static const cl_float tidy[4] = {1, 0, 0, 1};
+    cl_float texels[TEXELS][4];
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, seen, CL_TRUE, 0, sizeof(texels), texels, 0, NULL, NULL), CL_SUCCESS);
+    for (int i = 0; i < TEXELS; i++)
+        CHECK_MEM(texels[i], tidy, sizeof(tidy));
+}
+
+/* One kernel leaves more in the image than its format holds; another reads it, and there is no memory to tidy it. */
+static void read_without_memory(const struct rig *rig, cl_kernel leave, cl_kernel look, cl_mem seen)
+{
+    enum { BUFFERS = 3 }; /* that the tidying takes */
+    for (cl_uint nth = 1; nth <= BUFFERS; nth++) {
+        CHECK_INT(launch(rig, leave), CL_SUCCESS);
+        order(rig, BELOW_FAIL_BUFFER, nth);
+        CHECK_INT(launch(rig, look), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        order(rig, BELOW_FAIL_BUFFER, 0);
+        CHECK_INT(launch(rig, look), CL_SUCCESS);
+        expect_tidy(rig, seen);
+    }
+}
+
+SHARING_CASE(no_memory, 0)
+{
+    if (!over_layer())
+        return;
+    cl_mem image = make_image(rig), seen = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, TEXELS * 16, NULL, NULL);
+    if (emulated(rig, image)) {
+        cl_kernel leave = rig_kernel(rig, leave_source, "leave"), look = rig_kernel(rig, look_source, "look");
+        CHECK_INT(clSetKernelArg(leave, 0, sizeof(image), &image), CL_SUCCESS);
+        CHECK_INT(clSetKernelArg(look, 0, sizeof(image), &image), CL_SUCCESS);
+        CHECK_INT(clSetKernelArg(look, 1, sizeof(seen), &seen), CL_SUCCESS);
+        read_without_memory(rig, leave, look, seen);
+        CHECK_INT(clReleaseKernel(leave), CL_SUCCESS);
+        CHECK_INT(clReleaseKernel(look), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(seen), CL_SUCCESS);
+}
+
+/* ---- two at once ---- */
+
+struct writer {
+    cl_command_queue queue;
+    cl_mem image;
+};
+
+static void write_one(void *data)
+{
+    const struct writer *writer = data;
+    CHECK_INT(write_image(writer->queue, writer->image), CL_SUCCESS);
+}
+
+/* A driver may take its time in an enqueue, and even wait there for what another thread enqueues. */
+SHARING_CASE(two_at_once, 0)
+{
+    if (!over_layer())
+        return;
+    struct writer writers[2] = {{rig->queue, make_image(rig)}, {make_queue(rig, rig->context, 0), make_image(rig)}};
+    if (emulated(rig, writers[0].image)) {
+        struct test_job jobs[2] = {{write_one, &writers[0]}, {write_one, &writers[1]}};
+        test_thread threads[2];
+        order(rig, BELOW_MEET, 0);
+        for (int i = 0; i < 2; i++)
+            test_thread_start(&threads[i], &jobs[i]);
+        for (int i = 0; i < 2; i++)
+            test_thread_join(threads[i]);
+        CHECK_INT(order(rig, BELOW_MET, 0), 1);
+    }
+    CHECK_INT(clReleaseCommandQueue(writers[1].queue), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseMemObject(writers[i].image), CL_SUCCESS);
+}
+
+/* ---- maps beside what is held ---- */
+
+/* A command that nobody orders behind those that a user event blocks comes to its end. It is flushed, and has time. */
+static void ends(const struct rig *rig, cl_event *event, const char *what)
+{
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    for (int i = 0; i < 20000 && rig_event_status(*event) > CL_COMPLETE; i++)
+        pause_ms(1);
+    if (!CHECK_INT(rig_event_status(*event), CL_COMPLETE))
+        printf("# %s\n", what);
+    CHECK_INT(clReleaseEvent(*event), CL_SUCCESS);
+}
+
+static void map_both_ways(const struct rig *rig, cl_mem image, cl_map_flags flags)
+{
+    static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    cl_event event = NULL;
+    cl_int status = 1;
+    size_t pitch;
+    void *mapped = clEnqueueMapImage(rig->queue, image, CL_FALSE, flags, no_origin(), region, &pitch, NULL, 0, NULL, &event,
+                                     &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    ends(rig, &event, "the map");
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, &event), CL_SUCCESS);
+    ends(rig, &event, "the unmap");
+}
+
+static cl_mem make_host_image(const struct rig *rig, unsigned char *host)
+{
+    const cl_image_format format = {CL_RG, CL_UNORM_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT};
+    cl_int status = 1;
+    cl_mem image = clCreateImage(rig->context, CL_MEM_USE_HOST_PTR, &format, &desc, host, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return image;
+}
+
+SHARING_CASE(maps_alone, RIG_OUT_OF_ORDER)
+{
+    static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
+    static unsigned char host[2 * TEXELS];
+    cl_mem images[2] = {make_image(rig), make_host_image(rig, host)}, other = make_image(rig);
+    cl_event held = user_event(rig->context);
+    const cl_uint zero[4] = {0};
+    const size_t region[3] = {WIDTH, HEIGHT, 1};
+    CHECK_INT(clEnqueueFillImage(rig->queue, other, zero, no_origin(), region, 1, &held, NULL), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++)
+            map_both_ways(rig, images[i], flags[f]);
+    CHECK_INT(clSetUserEventStatus(held, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseMemObject(images[i]), CL_SUCCESS);
+}
+
+/* ---- events that nobody asked for ---- */
+
+enum { FORGOTTEN = 32 };
+
+/* Commands that a user event blocks, whose events the program does not want. */
+static void forget_commands(const struct rig *rig, cl_mem image)
+{
+    static unsigned char bytes[2 * TEXELS];
+    const size_t region[3] = {WIDTH, HEIGHT, 1};
+    cl_event held = user_event(rig->context);
+    for (int i = 0; i < FORGOTTEN; i++)
+        CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_FALSE, no_origin(), region, 0, 0, bytes, 1, &held, NULL),
+                  CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(held, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+}
+
+static void check_marker(cl_event marker, cl_command_queue queue)
+{
+    cl_command_type type = 0;
+    cl_command_queue of = NULL;
+    CHECK_INT(clGetEventInfo(marker, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
+    CHECK_INT(type, CL_COMMAND_MARKER);
+    CHECK_INT(clGetEventInfo(marker, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL), CL_SUCCESS);
+    CHECK(of == queue);
+}
+
+/* Drivers make later events at the addresses of those that are gone. Nothing of these is known any more. */
+SHARING_CASE(forgotten_events, 0)
+{
+    cl_mem image = make_image(rig);
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    cl_event markers[4 * FORGOTTEN] = {NULL};
+    forget_commands(rig, image);
+    for (int i = 0; i < 4 * FORGOTTEN; i++)
+        if (CHECK_INT(clEnqueueMarkerWithWaitList(other, 0, NULL, &markers[i]), CL_SUCCESS))
+            check_marker(markers[i], other);
+    CHECK_INT(clFinish(other), CL_SUCCESS);
+    for (int i = 0; i < 4 * FORGOTTEN; i++)
+        if (markers[i])
+            CHECK_INT(clReleaseEvent(markers[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("an event has nothing of another that was at its address", forgotten_events),
+    SHARING_TESTS("out of order: maps wait for no command that they are not told to wait for", maps_alone),
+    {"over a layer that fails and waits", again},
+    SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right", no_memory),
+    SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),
+};
+
+TAP_MAIN(tests)

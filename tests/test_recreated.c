@@ -1,0 +1,223 @@
+/* Programs that make new objects for each frame, as OpenCV does. The context keeps a few staging copies of objects
+ * that are gone for the next ones of the same shape, and that must never show in the bytes. */
+#include "sharing.h"
+
+/* More than a context keeps. */
+enum { MANY = 6 };
+
+static cl_mem create(const struct rig *rig, const struct shared *shared)
+{
+    cl_int status = 1;
+    cl_mem object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, shared->kind, shared->resource, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return object;
+}
+
+static void drop(struct shared *shared)
+{
+    CHECK_INT(clReleaseMemObject(shared->object), CL_SUCCESS);
+    shared->object = NULL;
+}
+
+static void frame(const struct rig *rig, struct shared *shared, unsigned from, unsigned to)
+{
+    shared->object = create(rig, shared);
+    CHECK(round_trip(rig, shared, from, to));
+    drop(shared);
+}
+
+/* How many staging copies were made since the last reset: the application makes no resources meanwhile. Only the fake can
+ * tell. */
+static void check_made(unsigned most)
+{
+#ifndef _WIN32
+    const unsigned made =
+        fake_d3d_calls("CreateBuffer") + fake_d3d_calls("CreateTexture2D") + fake_d3d_calls("CreateTexture3D");
+    CHECK(made <= most);
+    fake_d3d_reset();
+#else
+    (void)most;
+#endif
+}
+
+static void begin(void)
+{
+#ifndef _WIN32
+    fake_d3d_reset();
+#endif
+}
+
+/* Without a look at the bytes, for which the test would make resources of its own. */
+static void turns(const struct rig *rig, struct shared *shared, unsigned count)
+{
+    for (unsigned turn = 0; turn < count; turn++) {
+        shared->object = create(rig, shared);
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+        drop(shared);
+    }
+}
+
+/* One texture after the other, of one shape: each has its own bytes. */
+SHARING_CASE(alternating, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared pair[2];
+        if (!shared_resource(rig, (enum kind)kind, 10, &pair[0]))
+            continue;
+        if (shared_resource(rig, (enum kind)kind, 50, &pair[1])) {
+            for (unsigned turn = 0; turn < 8; turn++) {
+                frame(rig, &pair[0], 10 + turn, 11 + turn);
+                frame(rig, &pair[1], 50 + turn, 51 + turn);
+            }
+            shared_close(&pair[1]);
+        }
+        shared_close(&pair[0]);
+    }
+}
+
+/* One staging copy serves all objects of a shape that are not there at the same time. */
+SHARING_CASE(one_staging_copy, 0)
+{
+    if (skip_without_staging())
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        turns(rig, &shared, 1); /* and what a transport tries first */
+        begin();
+        turns(rig, &shared, 10);
+        check_made(0);
+        frame(rig, &shared, 1, 2);
+        shared_close(&shared);
+    }
+}
+
+/* More at once than are kept, given back in the order of their making and against it. */
+SHARING_CASE(many_at_once, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared all[MANY];
+        unsigned made = 0;
+        while (made < MANY && shared_resource(rig, (enum kind)kind, 10 * (made + 1), &all[made]))
+            made++;
+        for (unsigned turn = 0; turn < 4; turn++) {
+            for (unsigned i = 0; i < made; i++) {
+                all[i].object = create(rig, &all[i]);
+                CHECK(round_trip(rig, &all[i], 10 * (i + 1) + turn, 10 * (i + 1) + turn + 1));
+            }
+            for (unsigned i = 0; i < made; i++)
+                drop(&all[turn % 2 ? made - 1 - i : i]);
+        }
+        while (made > 0)
+            shared_close(&all[--made]);
+    }
+}
+
+/* Sizes, formats and kinds take turns: a staging copy of another shape is none. */
+SHARING_CASE(other_shapes, 0)
+{
+    static const struct rig_desc shapes[] = {
+        {.width = SHARED_BYTES},
+        {.width = SHARED_BYTES / 2},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 4, .height = 4},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 8, .height = 4},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 4, .height = 8},
+        {.format = DXGI_FORMAT_R32_UINT, .width = 8, .height = 4},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 4, .height = 4, .depth = 1},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 4, .height = 4, .depth = 2},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 4, .height = 2, .depth = 4},
+    };
+    enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+    void *resources[SHAPES];
+    unsigned char bytes[SHARED_BYTES], found[SHARED_BYTES];
+    for (unsigned i = 0; i < SHAPES; i++) {
+        rig_pattern(bytes, sizeof(bytes), i);
+        resources[i] = rig_make(rig, rig->device, &shapes[i], NULL);
+        CHECK(resources[i] != NULL);
+        rig_write(rig, resources[i], &shapes[i], 0, bytes);
+    }
+    for (unsigned at = 0; at < 4 * SHAPES; at++) {
+        const unsigned i = at / SHAPES % 2 ? SHAPES - 1 - at % SHAPES : at % SHAPES;
+        const enum kind kind = shapes[i].depth ? KIND_3D : shapes[i].height ? KIND_2D : KIND_BUFFER;
+        const size_t region[3] = {shapes[i].width, shapes[i].height, shapes[i].depth ? shapes[i].depth : 1};
+        const size_t size = kind == KIND_BUFFER ? region[0] : 4 * region[0] * region[1] * region[2];
+        struct shared shared = {.kind = kind, .resource = resources[i]};
+        shared.object = create(rig, &shared);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(kind == KIND_BUFFER ? clEnqueueReadBuffer(rig->queue, shared.object, CL_TRUE, 0, size, found, 0, NULL, NULL)
+                                      : clEnqueueReadImage(rig->queue, shared.object, CL_TRUE, no_origin(), region, 0, 0,
+                                                           found, 0, NULL, NULL),
+                  CL_SUCCESS);
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+        rig_pattern(bytes, sizeof(bytes), i);
+        CHECK_MEM(found, bytes, size);
+        drop(&shared);
+    }
+    for (unsigned i = 0; i < SHAPES; i++)
+        rig_release(resources[i]);
+}
+
+/* What a context keeps goes with it, and with it the device, while objects of it live on. */
+SHARING_CASE(context_goes, 0)
+{
+    struct shared shared, other;
+    struct rig second = *rig;
+    cl_int status = 1;
+    if (!shared_resource(rig, KIND_2D, 1, &shared))
+        return;
+    const ULONG before = rig_refs(rig->device);
+    second.context = rig_make_context(rig, rig->device, false, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    second.queue = make_queue(rig, second.context, 0);
+    frame(&second, &shared, 1, 2);
+    if (shared_resource(rig, KIND_2D, 5, &other)) {
+        other.object = create(&second, &other);
+        CHECK(round_trip(&second, &other, 5, 6));
+        CHECK_INT(clReleaseContext(second.context), CL_SUCCESS);
+        CHECK(round_trip(&second, &other, 6, 7));
+        drop(&other);
+        shared_close(&other);
+        CHECK_INT(rig_refs(rig->device), before);
+    }
+    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+#ifndef _WIN32
+/* A staging copy with which Direct3D failed is not kept. */
+SHARING_CASE(failed_ones, 0)
+{
+    if (skip_without_staging())
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        turns(rig, &shared, 1);
+        const ULONG before = rig_refs(rig->device);
+        shared.object = create(rig, &shared);
+        CHECK(fake_d3d_fail("Map", 1, E_FAIL) > 0);
+        CHECK_INT(acquire_one(rig, shared.object), CL_OUT_OF_RESOURCES);
+        fake_d3d_fail("Map", 0, S_OK);
+        drop(&shared);
+        CHECK_INT(before - rig_refs(rig->device), 1);
+        frame(rig, &shared, 1, 2);
+        shared_close(&shared);
+    }
+}
+#endif
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("two resources of one shape take turns", alternating),
+    SHARING_TESTS("one staging copy for all objects of a shape", one_staging_copy),
+    SHARING_TESTS("more objects at once than staging copies are kept", many_at_once),
+    SHARING_TESTS("shapes take turns", other_shapes),
+    SHARING_TESTS("the context goes", context_goes),
+#ifndef _WIN32
+    SHARING_TESTS("Direct3D fails", failed_ones),
+#endif
+};
+
+TAP_MAIN(tests)
