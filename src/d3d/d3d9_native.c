@@ -78,19 +78,25 @@ static bool find(const struct surface *surface, struct native_place *place, char
     return d3d9_leave() ? found : refuse(why, why_size, "the device is lost");
 }
 
-/* A render target takes the texels of all kinds of surfaces. */
+/* Whether Direct3D has the read queued, or takes none of such a surface: then it can't clear it as a target either, and has put
+ * nothing off. */
+static bool read_or_refused(const char *call, HRESULT result)
+{
+    return result == D3DERR_INVALIDCALL || result == D3DERR_NOTAVAILABLE || d3d_check(call, result);
+}
+
+/* A render target takes the texels of all kinds of surfaces, if there is one of their format. */
 static bool read_corner(IDirect3DDevice9 *device, const struct surface *surface)
 {
     static const RECT corner = {0, 0, 1, 1};
     const D3DFORMAT format = (D3DFORMAT)surface->desc.format->code;
     IDirect3DSurface9 *target = NULL;
-    if (!d3d_check("IDirect3DDevice9::CreateRenderTarget (one texel)",
-                   IDirect3DDevice9_CreateRenderTarget(device, 1, 1, format, D3DMULTISAMPLE_NONE, 0, FALSE, &target, NULL)))
-        return false;
-    const bool done = d3d_check("IDirect3DDevice9::StretchRect (one texel)",
-                                IDirect3DDevice9_StretchRect(device, surface->resource, &corner, target, &corner, D3DTEXF_NONE));
+    HRESULT result = IDirect3DDevice9_CreateRenderTarget(device, 1, 1, format, D3DMULTISAMPLE_NONE, 0, FALSE, &target, NULL);
+    if (FAILED(result))
+        return read_or_refused("IDirect3DDevice9::CreateRenderTarget (one texel)", result);
+    result = IDirect3DDevice9_StretchRect(device, surface->resource, &corner, target, &corner, D3DTEXF_NONE);
     com_release(target);
-    return done;
+    return read_or_refused("IDirect3DDevice9::StretchRect (one texel)", result);
 }
 
 /* DXVK keeps a clear of a whole surface for its next use, and a flush is none. */

@@ -47,10 +47,11 @@ static bool move_alone(const struct surface *surface, const struct vulkan_side *
                        uint64_t count, bool back)
 {
     const struct staging_ops *staging = surface->api->staging;
-    if (back)
+    const bool alone = back && staging->enter; /* Direct3D 9 has no need of it: no plane of its surfaces comes here */
+    if (alone)
         staging->enter(surface);
     const bool done = move_all(surface, side, moves, count, back);
-    if (back)
+    if (alone)
         staging->leave(surface);
     return done;
 }

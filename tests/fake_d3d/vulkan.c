@@ -294,6 +294,8 @@ static uint32_t vulkan_format(const struct fake_format *format)
 
     if (!strncmp(name, "DXGI_FORMAT_", 12))
         name += 12;
+    else if (!strncmp(name, "D3DFMT_", 7))
+        name += 7;
     for (i = 0; i < sizeof table / sizeof *table; i++)
         if (!strncmp(name, table[i].begin, strlen(table[i].begin)))
             return table[i].vulkan;
