@@ -4,6 +4,7 @@
 #include "d3d/staging.h"
 #include "formats/image.h"
 #include "log.h"
+#include "transport/commands.h"
 #include "transport/host_memory.h"
 #include "transport/pool.h"
 #include "transport/staged.h"
@@ -291,23 +292,13 @@ static os_mutex outliving_lock = OS_MUTEX_INIT; /* guards the list */
 static struct outliving *outliving;
 static atomic_bool any_outliving;
 
-/* Commands of the device count as references. So do maps, but those that the application still has of an object which it has
- * released are nobody's. */
-static bool in_use(cl_mem memory)
-{
-    cl_uint references = 0, maps = 0;
-    next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(references), &references, NULL);
-    next.clGetMemObjectInfo(memory, CL_MEM_MAP_COUNT, sizeof(maps), &maps, NULL);
-    return references > 1 + maps;
-}
-
-/* The same where a command that has just ended may count for a moment longer. */
+/* A command that has just ended may count for a moment longer. */
 static bool still_in_use(cl_mem memory, int *milliseconds)
 {
-    bool used = in_use(memory);
+    bool used = commands_use(memory);
     for (; used && *milliseconds > 0 && !blockers_possible() && !callback_runs_here(); --*milliseconds) {
         sleep_shortly();
-        used = in_use(memory);
+        used = commands_use(memory);
     }
     return used;
 }
@@ -450,13 +441,8 @@ static cl_int cl_take(const struct handover *handover, cl_command_queue queue, c
 static cl_int cl_give(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done)
 {
-    cl_event event = NULL;
     (void)handover;
-    if (!event_list_reserve(done, 1))
-        return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = tier_formats()->clEnqueueMarkerWithWaitList(queue, wait_count, wait, &event);
-    event_list_add(done, status == CL_SUCCESS ? event : NULL);
-    return status;
+    return commands_mark(queue, wait_count, wait, done);
 }
 
 const struct transport in_place_transport = {

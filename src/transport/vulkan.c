@@ -3,6 +3,7 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "log.h"
+#include "transport/commands.h"
 #include "transport/vulkan_object.h"
 
 #include <stdio.h>
@@ -179,8 +180,9 @@ static bool is_passed(const struct vulkan_object *o)
 void vulkan_return(struct vulkan_object *o)
 {
     const struct vulkan_move move = {o->at.native.image, o->at.native.layout, o->family};
-    if (o->passed)
-        o->side->pass(&move, 1, true, NULL);
+    char why[VULKAN_WHY] = "";
+    if (o->passed && !o->side->pass(&move, 1, true, why))
+        log_write(LOG_ERROR, "Vulkan passes an image not back to Direct3D whose object goes: %s", why);
     o->passed = false;
 }
 
@@ -322,18 +324,7 @@ static bool d3d_take(const struct handover *handover)
 
 /* ---- OpenCL's steps ---- */
 
-/* Objects in mapped memory: the command stands for the bytes that are there. Not clEnqueueMigrateMemObjects: PoCL 3.1 orders it
- * behind commands of other queues on the same objects. */
-static cl_int mark(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, struct event_list *done)
-{
-    cl_event event = NULL;
-    if (!event_list_reserve(done, 1))
-        return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = tier_formats()->clEnqueueMarkerWithWaitList(queue, wait_count, wait, &event);
-    event_list_add(done, status == CL_SUCCESS ? event : NULL);
-    return status;
-}
-
+/* Of objects in mapped memory nothing moves. */
 static bool any_mapped(const struct handover *handover)
 {
     bool any = false;
@@ -346,7 +337,7 @@ static cl_int enqueue(const struct handover *handover, bool take, cl_command_que
                       const cl_event *wait, struct event_list *done)
 {
     const cl_int status = vulkan_external(handover, take, queue, wait_count, wait, done);
-    return status == CL_SUCCESS && any_mapped(handover) ? mark(queue, wait_count, wait, done) : status;
+    return status == CL_SUCCESS && any_mapped(handover) ? commands_mark(queue, wait_count, wait, done) : status;
 }
 
 static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,

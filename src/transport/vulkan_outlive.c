@@ -1,6 +1,7 @@
 /* What outlives its object: memory that commands still use when the application has dropped it. Direct3D would give its place
  * to something else, so the resource is kept as long. */
 #include "emulate/fence.h"
+#include "transport/commands.h"
 #include "transport/vulkan_object.h"
 
 #include "track/tiers.h"
@@ -29,23 +30,13 @@ void vulkan_outliving_free(struct vulkan_outliving *one)
     free(one);
 }
 
-/* Commands of the device count as references, and so do maps; but those that the application still has of an object which it
- * has released are nobody's. */
-static bool in_use(cl_mem memory)
-{
-    cl_uint references = 0, maps = 0;
-    next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(references), &references, NULL);
-    next.clGetMemObjectInfo(memory, CL_MEM_MAP_COUNT, sizeof(maps), &maps, NULL);
-    return references > 1 + maps;
-}
-
-/* The same where a command that has just ended may count for a moment longer. */
+/* A command that has just ended may count for a moment longer. */
 static bool still_in_use(const struct vulkan_outliving *one, int *milliseconds)
 {
-    bool used = one->fence ? !fence_passed(one->fence) : in_use(one->object.base.memory);
+    bool used = one->fence ? !fence_passed(one->fence) : commands_use(one->object.base.memory);
     for (; used && *milliseconds > 0 && !blockers_possible() && !callback_runs_here(); --*milliseconds) {
         sleep_shortly();
-        used = one->fence ? !fence_passed(one->fence) : in_use(one->object.base.memory);
+        used = one->fence ? !fence_passed(one->fence) : commands_use(one->object.base.memory);
     }
     return used;
 }

@@ -1,0 +1,19 @@
+/* What several transports do with the OpenCL below. */
+#ifndef CLD3D_TRANSPORT_COMMANDS_H
+#define CLD3D_TRANSPORT_COMMANDS_H
+
+#include "track/event_list.h"
+
+#include <CL/cl.h>
+#include <stdbool.h>
+
+/* For objects that nothing has to be moved for: one marker behind the wait list, or behind the queue's commands if that is empty.
+ * `done` gets its event. Not clEnqueueMigrateMemObjects: PoCL 3.1 orders it behind commands of other queues on the same objects,
+ * and so behind those that wait for a deferred command. */
+cl_int commands_mark(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, struct event_list *done);
+
+/* Whether somebody but the caller, who has one reference, uses a memory object. Commands of a driver that counts them are
+ * references, and so are maps; but those that the application still has of an object which it has released are nobody's. */
+bool commands_use(cl_mem memory);
+
+#endif
