@@ -28,6 +28,7 @@ struct mapping {
     bool writes;
     bool discards; /* what is there is not defined */
     bool stale;    /* the object was acquired again meanwhile */
+    bool gone;     /* the object was released meanwhile, and with it what the pointer leads to */
 };
 
 /* A callback of an event. It outlives the event. */
@@ -150,6 +151,8 @@ unsigned char *copy_of(const void *bytes, size_t size);
 bool mappings_allow(const struct run *run, struct node *node);
 /* A shared object has been acquired again. */
 void mappings_acquired(struct run *run, int shared);
+/* A shared object has been released. Where objects lie in Direct3D's staging copies, these are no longer mapped. */
+void mappings_released(struct run *run, int shared);
 bool is_mapped(const struct run *run, cl_mem object);
 /* Unmaps all, behind everything else. */
 void mappings_end(struct run *run);

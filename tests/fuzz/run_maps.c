@@ -35,6 +35,14 @@ void mappings_acquired(struct run *run, int shared)
             run->mappings[i].stale = true;
 }
 
+void mappings_released(struct run *run, int shared)
+{
+    const char *stays = getenv("FAKE_D3D_STAYS");
+    for (unsigned i = 0; i < MAPPINGS && stays && strcmp(stays, "1") == 0; i++)
+        if (run->mappings[i].pointer && run->mappings[i].shared == shared)
+            run->mappings[i].gone = true;
+}
+
 bool is_mapped(const struct run *run, cl_mem object)
 {
     for (unsigned i = 0; i < MAPPINGS; i++)
@@ -60,7 +68,7 @@ static void compare_mapping(const struct run *run, const struct mapping *mapping
 {
     const struct effect *effect = &run->model.nodes[mapping->node].effects[0];
     const size_t size = box_bytes(&run->model.memories[mapping->memory], &mapping->box);
-    if (!effect->certain || mapping->discards || mapping->stale)
+    if (!effect->certain || mapping->discards || mapping->stale || mapping->gone)
         return;
     unsigned char *found = malloc(size);
     move_rows(run, mapping, found, false);
@@ -163,7 +171,7 @@ static void add_effect(struct call *call, const struct mapping *mapping, const u
     struct effect *effect = node_effect(call->node, kind, mapping->writes ? mapping->memory : -1,
                                         mapping->writes ? -1 : mapping->memory);
     effect->box = mapping->box;
-    effect->spoils = mapping->stale;
+    effect->spoils = mapping->stale || mapping->gone;
     if (mapping->writes)
         effect->bytes = copy_of(bytes, size);
 }
@@ -187,7 +195,7 @@ static bool unmap(struct run *run, const struct op *op, struct mapping *place)
         return false;
     call_want_event(&call);
     compare_mapping(run, &mapping);
-    if (mapping.writes)
+    if (mapping.writes && !mapping.gone)
         move_rows(run, &mapping, bytes, true);
     place->stale = place->stale || mapping.writes; /* if it is refused */
     if (!call_accepted(&call, clEnqueueUnmapMemObject(run->world.queues[call.queue], mapping.object, mapping.pointer,

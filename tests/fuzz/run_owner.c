@@ -251,6 +251,8 @@ void run_release(struct run *run, const struct op *op)
         return;
     }
     check_type(&call, run->world.command_release);
+    for (unsigned i = 0; i < call.shared_count; i++)
+        mappings_released(run, call.shared[i]->shared);
     release_is_over(run, call_succeed(&call));
 }
 
