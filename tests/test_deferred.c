@@ -336,6 +336,35 @@ SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
     }
 }
 
+/* Nor does one that is not deferred: the program may set the other one's user event when it has the objects. */
+SHARING_CASE(past_a_held_command, RIG_OUT_OF_ORDER)
+{
+    if (!goes_past_held(rig)) {
+        SKIP("the driver lets no command go past a held one");
+        return;
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        cl_event user = user_event(rig->context), held = NULL, acquired = NULL;
+        if (!shared_open(rig, (enum kind)kind, 3, &shared))
+            continue;
+        CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, &held), CL_SUCCESS);
+        CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
+        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+        for (int i = 0; i < 5000 && rig_event_status(acquired) > CL_COMPLETE; i++)
+            pause_ms(1);
+        CHECK_INT(rig_event_status(acquired), CL_COMPLETE);
+        CHECK(rig_event_status(held) > CL_COMPLETE);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &held), CL_SUCCESS);
+        check_after(rig, &shared, true, 3);
+        CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        shared_close(&shared);
+    }
+}
+
 /* A barrier holds what comes later in the queue back, also behind a deferred acquire. PoCL 3.1 forgets such a barrier for another
  * one that has a wait list, as that of a deferred command. */
 SHARING_CASE(behind_a_barrier, RIG_OUT_OF_ORDER)
@@ -488,6 +517,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("a release in another queue", release_in_another_queue),
     SHARING_TESTS("an object made anew behind the release", anew),
     SHARING_TESTS("beside a held command", beside_a_held_command),
+    SHARING_TESTS("an acquire beside a held command, out of order", past_a_held_command),
     SHARING_TESTS("behind a barrier", behind_a_barrier),
     SHARING_TESTS("a user event is set in the device's critical section", critical_section),
     SHARING_TESTS("two threads set the two user events of a release", two_setters),

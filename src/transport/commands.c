@@ -12,6 +12,32 @@ cl_int commands_mark(cl_command_queue queue, cl_uint wait_count, const cl_event 
     return status;
 }
 
+static cl_int migrate(cl_command_queue queue, cl_uint count, const cl_mem *memories, cl_uint wait_count, const cl_event *wait,
+                      struct event_list *done)
+{
+    cl_event event = NULL;
+    if (!event_list_reserve(done, 1))
+        return CL_OUT_OF_HOST_MEMORY;
+    const cl_int status = tier_formats()->clEnqueueMigrateMemObjects(queue, count, memories, 0, wait_count, wait, &event);
+    event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    return status;
+}
+
+cl_int commands_stand(cl_command_queue queue, cl_uint count, struct transfer *const *transfers, cl_uint wait_count,
+                      const cl_event *wait, struct event_list *done)
+{
+    enum { AT_ONCE = 64 };
+    cl_mem memories[AT_ONCE];
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = 0; i < count && status == CL_SUCCESS; i++) {
+        const cl_uint place = i % AT_ONCE;
+        memories[place] = transfers[i]->memory;
+        if (place + 1 == AT_ONCE || i + 1 == count)
+            status = migrate(queue, place + 1, memories, wait_count, wait, done);
+    }
+    return status;
+}
+
 bool commands_use(cl_mem memory)
 {
     cl_uint references = 0, maps = 0;

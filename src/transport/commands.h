@@ -3,6 +3,7 @@
 #define CLD3D_TRANSPORT_COMMANDS_H
 
 #include "track/event_list.h"
+#include "transport/transport.h"
 
 #include <CL/cl.h>
 #include <stdbool.h>
@@ -11,6 +12,11 @@
  * `done` gets its event. Not clEnqueueMigrateMemObjects: PoCL 3.1 orders it behind commands of other queues on the same objects,
  * and so behind those that wait for a deferred command. */
 cl_int commands_mark(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, struct event_list *done);
+
+/* For objects that nothing has to be moved for, too: commands behind the wait list, and behind nothing else that is in an
+ * out-of-order queue, where a marker would wait for all that is before it. `done` gets their events. */
+cl_int commands_stand(cl_command_queue queue, cl_uint count, struct transfer *const *transfers, cl_uint wait_count,
+                      const cl_event *wait, struct event_list *done);
 
 /* Whether somebody but the caller, who has one reference, uses a memory object. Commands of a driver that counts them are
  * references, and so are maps; but those that the application still has of an object which it has released are nobody's. */

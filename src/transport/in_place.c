@@ -402,33 +402,11 @@ static bool d3d_give(const struct handover *handover)
     return true;
 }
 
-enum { OBJECTS_AT_ONCE = 64 };
-
-/* Nothing moves: the command stands for the bytes that are there. It comes behind its wait list, and behind nothing else
- * that is in an out-of-order queue. */
-static cl_int take_some(const struct handover *handover, cl_uint first, cl_uint count, cl_command_queue queue,
-                        cl_uint wait_count, const cl_event *wait, struct event_list *done)
-{
-    cl_mem memories[OBJECTS_AT_ONCE];
-    cl_event event = NULL;
-    for (cl_uint i = 0; i < count; i++)
-        memories[i] = handover->transfers[first + i]->memory;
-    if (!event_list_reserve(done, 1))
-        return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status =
-        tier_formats()->clEnqueueMigrateMemObjects(queue, count, memories, 0, wait_count, wait, &event);
-    event_list_add(done, status == CL_SUCCESS ? event : NULL);
-    return status;
-}
-
+/* Nothing moves: the commands stand for the bytes that are there. */
 static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done)
 {
-    cl_int status = CL_SUCCESS;
-    for (cl_uint first = 0; first < handover->count && status == CL_SUCCESS; first += OBJECTS_AT_ONCE) {
-        const cl_uint left = handover->count - first;
-        status = take_some(handover, first, left < OBJECTS_AT_ONCE ? left : OBJECTS_AT_ONCE, queue, wait_count, wait, done);
-    }
+    const cl_int status = commands_stand(queue, handover->count, handover->transfers, wait_count, wait, done);
     for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++)
         if (staged_of(handover->transfers[i])->converter)
             image_overwritten(handover->transfers[i]->memory);

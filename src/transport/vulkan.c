@@ -324,32 +324,34 @@ static bool d3d_take(const struct handover *handover)
 
 /* ---- OpenCL's steps ---- */
 
-/* Of objects in mapped memory nothing moves. */
-static bool any_mapped(const struct handover *handover)
+/* Of objects in mapped memory nothing moves. The first one from `i` on, or the end of the list. */
+static cl_uint next_mapped(const struct handover *handover, cl_uint i)
 {
-    bool any = false;
-    for (cl_uint i = 0; i < handover->count; i++)
-        any = any || !vulkan_object(handover->transfers[i])->imported;
-    return any;
-}
-
-static cl_int enqueue(const struct handover *handover, bool take, cl_command_queue queue, cl_uint wait_count,
-                      const cl_event *wait, struct event_list *done)
-{
-    const cl_int status = vulkan_external(handover, take, queue, wait_count, wait, done);
-    return status == CL_SUCCESS && any_mapped(handover) ? commands_mark(queue, wait_count, wait, done) : status;
+    while (i < handover->count && vulkan_object(handover->transfers[i])->imported)
+        i++;
+    return i;
 }
 
 static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done)
 {
-    return enqueue(handover, true, queue, wait_count, wait, done);
+    cl_int status = vulkan_external(handover, true, queue, wait_count, wait, done);
+    for (cl_uint i = next_mapped(handover, 0); i < handover->count && status == CL_SUCCESS; i = next_mapped(handover, i)) {
+        cl_uint end = i + 1;
+        while (end < handover->count && !vulkan_object(handover->transfers[end])->imported)
+            end++;
+        status = commands_stand(queue, end - i, handover->transfers + i, wait_count, wait, done);
+        i = end;
+    }
+    return status;
 }
 
 static cl_int cl_give(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done)
 {
-    return enqueue(handover, false, queue, wait_count, wait, done);
+    const cl_int status = vulkan_external(handover, false, queue, wait_count, wait, done);
+    const bool any = next_mapped(handover, 0) < handover->count;
+    return status == CL_SUCCESS && any ? commands_mark(queue, wait_count, wait, done) : status;
 }
 
 const struct transport vulkan_transport = {

@@ -118,13 +118,18 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_propert
 
 /* ---- commands ---- */
 
-static cl_int mark(int difference, cl_command_queue queue, cl_uint count, cl_uint wait_count, const cl_event *wait,
-                   cl_event *event)
+/* An acquire comes after its wait list and after nothing else in an out-of-order queue, so it is no marker. PoCL 3.1 would order a
+ * release that is no marker behind later commands on its objects. */
+static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
+                           const cl_event *wait, cl_event *event)
 {
     cl_int status = CL_SUCCESS;
     if (fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_FAILS : FAKE_VULKAN_RELEASE_FAILS, &status))
         return status;
-    status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
+    if (difference > 0)
+        status = below->clEnqueueMigrateMemObjects(queue, count, objects, 0, wait_count, wait, event);
+    else
+        status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
     if (status == CL_SUCCESS)
         fake()->acquired(difference * (int)count);
     return status;
@@ -133,15 +138,13 @@ static cl_int mark(int difference, cl_command_queue queue, cl_uint count, cl_uin
 static cl_int CL_API_CALL acquire(cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
                                   const cl_event *wait, cl_event *event)
 {
-    (void)objects;
-    return mark(1, queue, count, wait_count, wait, event);
+    return change_hands(1, queue, count, objects, wait_count, wait, event);
 }
 
 static cl_int CL_API_CALL release(cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
                                   const cl_event *wait, cl_event *event)
 {
-    (void)objects;
-    return mark(-1, queue, count, wait_count, wait, event);
+    return change_hands(-1, queue, count, objects, wait_count, wait, event);
 }
 
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
