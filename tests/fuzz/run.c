@@ -182,11 +182,13 @@ static bool add_wait(struct call *call, unsigned slot)
     const struct slot *s = &run->slots[slot];
     if (!s->event || call->wait_count == MOST_WAITS || set_has(&call->node->waits, s->node))
         return false;
-    const bool failed = run->model.nodes[s->node].fate == FAILED, ours = call->node->kind >= NODE_ACQUIRE;
-    const bool may_have_failed = failed || run->model.nodes[s->node].doomed || run->model.nodes[s->node].fate == OPEN;
-    if (!ours && quirk(run->world.driver, QUIRK_NO_FAILED_WAITS) && (may_have_failed || has_failed(s->event)))
+    /* Of several events that it waits for one is enough to end a command, before the model says so. */
+    const bool failed = run->model.nodes[s->node].fate == FAILED || has_failed(s->event), ours = call->node->kind >= NODE_ACQUIRE;
+    const bool may_fail = run->model.nodes[s->node].doomed || run->model.nodes[s->node].fate == OPEN;
+    if (!ours && quirk(run->world.driver, QUIRK_NO_FAILED_WAITS) && (failed || may_fail))
         return false;
     call->wait_failed = call->wait_failed || failed;
+    call->wait_may_fail = call->wait_may_fail || may_fail;
     flush_for(call, run->model.nodes[s->node].queue);
     call->waits[call->wait_count++] = s->event;
     set_add(&call->node->waits, s->node);

@@ -109,6 +109,7 @@ struct call {
     cl_event waits[MOST_WAITS];
     cl_uint wait_count;
     bool wait_failed; /* an event of the list has */
+    bool wait_may_fail; /* at any moment */
     struct target *shared[4]; /* of an acquire or release */
     cl_mem objects[4];
     unsigned shared_count;
