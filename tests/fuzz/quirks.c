@@ -16,6 +16,8 @@ static const struct {
                                      "an out-of-order queue holds back"},
     [QUIRK_FAILS_SILENTLY] = {POCL | RUSTICL, "PoCL 3.1 and rusticl 22.3 call no callback of an event that fails; "
                                     "CLD3D_CALLBACKS=1 does"},
+    [QUIRK_UNMAP_WRITES_BACK] = {RUSTICL, "in rusticl 22.3 the unmap of an image that was mapped for reading gives it the bytes of "
+                                          "the map, whatever was written to it meanwhile"},
 };
 
 bool quirk(enum driver driver, enum quirk quirk)

@@ -2,6 +2,8 @@
  * and acquires of it go on. */
 #include "run.h"
 
+#include "quirks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,11 +169,13 @@ static bool is_ready(struct run *run, struct mapping *mapping)
 
 static void add_effect(struct call *call, const struct mapping *mapping, const unsigned char *bytes, size_t size)
 {
-    const enum effect_kind kind = mapping->writes ? EFFECT_UNMAP : EFFECT_MAP;
-    struct effect *effect = node_effect(call->node, kind, mapping->writes ? mapping->memory : -1,
-                                        mapping->writes ? -1 : mapping->memory);
+    const bool old = mapping->stale || mapping->gone;
+    const bool writes = mapping->writes ||
+                        (old && mapping->target->format && quirk(call->run->world.driver, QUIRK_UNMAP_WRITES_BACK));
+    struct effect *effect = node_effect(call->node, writes ? EFFECT_UNMAP : EFFECT_MAP, writes ? mapping->memory : -1,
+                                        writes ? -1 : mapping->memory);
     effect->box = mapping->box;
-    effect->spoils = mapping->stale || mapping->gone;
+    effect->spoils = old;
     if (mapping->writes)
         effect->bytes = copy_of(bytes, size);
 }
