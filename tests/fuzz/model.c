@@ -80,6 +80,8 @@ int model_memory(struct model *m, const unsigned extent[3], unsigned texel, cons
 
 static void copy_memory(struct memory *to, const struct memory *from)
 {
+    if (to == from)
+        return;
     memcpy(to->bytes, from->bytes, to->size);
     to->unknown = from->unknown;
 }
@@ -123,6 +125,12 @@ void model_queue(struct model *m, int queue, bool out_of_order)
 
 /* ---- what happens when a node is over ---- */
 
+/* Each side sees at once what the other writes. */
+static bool is_direct(const struct shared_object *shared)
+{
+    return shared->memory == shared->d3d;
+}
+
 static void acquired(struct model *m, const struct effect *effect, enum fate fate)
 {
     struct shared_object *shared = &m->shared[effect->shared];
@@ -132,7 +140,7 @@ static void acquired(struct model *m, const struct effect *effect, enum fate fat
     /* It is OpenCL's still if a release before has failed: then so are its bytes. */
     if (fate == DONE && shared->owner == MAY_BE_IDLE)
         copy_memory(memory, &m->memories[shared->d3d]);
-    else if (shared->owner & MAY_BE_IDLE)
+    else if (shared->owner & MAY_BE_IDLE && !is_direct(shared))
         memory->unknown = true;
     shared->owner = fate == DONE ? MAY_BE_ACQUIRED : shared->owner | MAY_BE_ACQUIRED;
 }
@@ -146,7 +154,7 @@ static void released(struct model *m, const struct effect *effect, enum fate fat
     /* Direct3D's bytes stay if the acquire before has failed. */
     if (fate == DONE && shared->owner == MAY_BE_ACQUIRED)
         copy_memory(d3d, &m->memories[shared->memory]);
-    else if (shared->owner & MAY_BE_ACQUIRED)
+    else if (shared->owner & MAY_BE_ACQUIRED && !is_direct(shared))
         d3d->unknown = true;
     d3d->unknown = d3d->unknown || effect->spoils;
     shared->owner = fate == DONE ? MAY_BE_IDLE : shared->owner | MAY_BE_IDLE;
@@ -440,7 +448,8 @@ unsigned model_owner(const struct model *m, int shared)
 void model_lost(struct model *m, int shared)
 {
     m->shared[shared].owner = MAY_BE_IDLE;
-    m->memories[m->shared[shared].d3d].unknown = true;
+    if (!is_direct(&m->shared[shared]))
+        m->memories[m->shared[shared].d3d].unknown = true;
 }
 
 static bool is_moving(const struct model *m, int shared)
@@ -461,6 +470,15 @@ bool model_in_motion(const struct model *m, int d3d)
 {
     for (int i = 0; i < m->shared_count; i++)
         if (m->shared[i].d3d == d3d && is_moving(m, i))
+            return true;
+    return false;
+}
+
+bool model_in_use(const struct model *m, int memory)
+{
+    bool writes;
+    for (int i = 0; i < m->node_count; i++)
+        if (!set_has(&m->known, i) && m->nodes[i].fate != FAILED && uses(&m->nodes[i], memory, &writes))
             return true;
     return false;
 }

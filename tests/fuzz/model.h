@@ -89,7 +89,7 @@ struct node {
 enum { MAY_BE_IDLE = 1, MAY_BE_ACQUIRED = 2 };
 
 struct shared_object {
-    int memory, d3d; /* OpenCL's bytes and Direct3D's */
+    int memory, d3d; /* OpenCL's bytes and Direct3D's; the same where an object is Direct3D's memory itself */
     unsigned owner;  /* as of the commands that are over */
 };
 
@@ -148,6 +148,8 @@ void model_lost(struct model *m, int shared);
 void model_learn(struct model *m, int shared, unsigned owner);
 /* Whether acquires or releases of a Direct3D memory are pending. */
 bool model_in_motion(const struct model *m, int d3d);
+/* Whether commands use a memory that need not be over, as far as the program knows. */
+bool model_in_use(const struct model *m, int memory);
 
 size_t box_bytes(const struct memory *memory, const struct box *box);
 void box_write(struct memory *memory, const struct box *box, const unsigned char *bytes);

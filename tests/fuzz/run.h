@@ -28,7 +28,7 @@ struct mapping {
     bool writes;
     bool discards; /* what is there is not defined */
     bool stale;    /* the object was acquired again meanwhile */
-    bool gone;     /* the object was released meanwhile, and with it what the pointer leads to */
+    bool gone;     /* the object was released meanwhile, and with it what the pointer leads to; or that is Direct3D's */
 };
 
 /* A callback of an event. It outlives the event. */
@@ -152,7 +152,8 @@ unsigned char *copy_of(const void *bytes, size_t size);
 bool mappings_allow(const struct run *run, struct node *node);
 /* A shared object has been acquired again. */
 void mappings_acquired(struct run *run, int shared);
-/* A shared object has been released. Where objects lie in Direct3D's staging copies, these are no longer mapped. */
+/* A shared object has been released. Where objects lie in Direct3D's staging copies, these are no longer mapped; where they are
+ * Direct3D's memory, it is Direct3D's. */
 void mappings_released(struct run *run, int shared);
 bool is_mapped(const struct run *run, cl_mem object);
 /* Unmaps all, behind everything else. */

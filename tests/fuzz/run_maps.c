@@ -40,8 +40,9 @@ void mappings_acquired(struct run *run, int shared)
 void mappings_released(struct run *run, int shared)
 {
     const char *stays = getenv("FAKE_D3D_STAYS");
-    for (unsigned i = 0; i < MAPPINGS && stays && strcmp(stays, "1") == 0; i++)
-        if (run->mappings[i].pointer && run->mappings[i].shared == shared)
+    const bool all = stays && strcmp(stays, "1") == 0;
+    for (unsigned i = 0; i < MAPPINGS; i++)
+        if (run->mappings[i].pointer && run->mappings[i].shared == shared && (all || run->mappings[i].target->direct))
             run->mappings[i].gone = true;
 }
 
@@ -180,6 +181,12 @@ static void add_effect(struct call *call, const struct mapping *mapping, const u
         effect->bytes = copy_of(bytes, size);
 }
 
+/* What is mapped is Direct3D's memory, and not OpenCL's for certain: a program may not touch it. */
+static bool is_direct3ds(const struct run *run, const struct mapping *mapping)
+{
+    return mapping->shared >= 0 && mapping->target->direct && model_owner(&run->model, mapping->shared) != MAY_BE_ACQUIRED;
+}
+
 /* True: it is unmapped. */
 static bool unmap(struct run *run, const struct op *op, struct mapping *place)
 {
@@ -191,6 +198,7 @@ static bool unmap(struct run *run, const struct op *op, struct mapping *place)
     unsigned char *bytes = run_pattern(run, mapping.target->format, size);
     if (mapping.shared >= 0)
         call.owners[call.owner_count++] = mapping.shared;
+    mapping.gone = mapping.gone || is_direct3ds(run, &mapping);
     add_effect(&call, &mapping, bytes, size);
     place->pointer = NULL; /* it does not stand in its own way */
     const bool ordered = call_order(&call);

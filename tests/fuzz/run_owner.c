@@ -9,7 +9,8 @@
 /* Whether a plane is Direct3D's for certain: else touching it is not defined. */
 static bool is_free(const struct run *run, const struct target *t)
 {
-    return !model_in_motion(&run->model, t->d3d) && (!t->object || model_owner(&run->model, t->shared) == MAY_BE_IDLE);
+    return !model_in_motion(&run->model, t->d3d) && (!t->object || model_owner(&run->model, t->shared) == MAY_BE_IDLE) &&
+           !(t->direct && model_in_use(&run->model, t->d3d));
 }
 
 void run_d3d_write(struct run *run, const struct op *op)
@@ -77,7 +78,8 @@ void run_create(struct run *run, const struct op *op)
         fuzz_fail("clCreateFrom... gives an object and an error", "object %p with status %d", (void *)object, status);
     if (!object)
         return;
-    const int shared = t->object ? -1 : model_shared(&run->model, model_memory(&run->model, t->extent, t->texel, NULL), t->d3d);
+    const int memory = t->object ? -1 : t->direct ? t->d3d : model_memory(&run->model, t->extent, t->texel, NULL);
+    const int shared = model_shared(&run->model, memory, t->d3d);
     if (shared < 0) {
         expect("clReleaseMemObject", clReleaseMemObject(object), CL_SUCCESS, CL_SUCCESS);
         return;

@@ -146,10 +146,63 @@ static bool open_target9(struct world *w, struct target *t, unsigned number)
     return true;
 }
 
-/* Direct3D's first contents. */
+/* ---- objects that are Direct3D's memory itself ---- */
+
+static bool fill(cl_command_queue queue, cl_mem object, const struct target *t, const void *bytes)
+{
+    const size_t none[3] = {0}, size[3] = {t->extent[0], t->extent[1], t->extent[2]};
+    return CHECK_INT(t->format ? clEnqueueWriteImage(queue, object, CL_TRUE, none, size, 0, 0, bytes, 0, NULL, NULL)
+                               : clEnqueueWriteBuffer(queue, object, CL_TRUE, 0, size[0], bytes, 0, NULL, NULL),
+                     CL_SUCCESS);
+}
+
+/* Whether Direct3D sees what OpenCL writes before any release: tried once for each kind of target. */
+static bool shows_at_once(struct world *w, struct target *t)
+{
+    struct target *first = world_first(t);
+    const size_t size = world_bytes(first);
+    unsigned char *before = calloc(1, size), *after = calloc(1, size), *bytes = malloc(size);
+    cl_int status = CL_SUCCESS;
+    memset(bytes, 42, size);
+    world_d3d_write(w, first, before);
+    cl_mem object = world_create(w, t, 0, &status);
+    if (CHECK_INT(status, CL_SUCCESS) && CHECK_INT(w->acquire(w->rig.queue, 1, &object, 0, NULL, NULL), CL_SUCCESS)) {
+        fill(w->rig.queue, object, t, bytes);
+        world_d3d_read(w, first, after);
+        CHECK_INT(w->release(w->rig.queue, 1, &object, 0, NULL, NULL), CL_SUCCESS);
+    }
+    if (object)
+        CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+    const bool shows = memcmp(before, after, size) != 0;
+    free(before);
+    free(after);
+    free(bytes);
+    return shows;
+}
+
+static bool is_direct(struct world *w, struct target *t)
+{
+    static enum { UNKNOWN, NO, YES } known[FAMILIES][TARGETS];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const char *transport = getenv("CLD3D_TEST_TRANSPORT");
+    const size_t number = (size_t)(t - w->targets);
+    if (!transport || !*transport)
+        return false;
+    pthread_mutex_lock(&lock);
+    if (known[w->base->family][number] == UNKNOWN)
+        known[w->base->family][number] = shows_at_once(w, t) ? YES : NO;
+    const bool direct = known[w->base->family][number] == YES;
+    pthread_mutex_unlock(&lock);
+    return direct;
+}
+
+/* ---- Direct3D's first contents ---- */
+
 static bool open_contents(struct world *w, struct model *m, struct target *first)
 {
     unsigned char *bytes = calloc(1, world_bytes(first)), *at = bytes;
+    for (unsigned p = 0; p < first->planes; p++)
+        first[p].direct = is_direct(w, &first[p]);
     world_d3d_write(w, first, bytes);
     for (unsigned p = 0; p < first->planes; p++) {
         first[p].d3d = model_memory(m, first[p].extent, first[p].texel, at);

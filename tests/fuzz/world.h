@@ -31,6 +31,7 @@ struct target {
     const struct format *format; /* of a texel; NULL: a buffer */
     unsigned extent[3], texel;
     int d3d;                     /* memories of the model */
+    bool direct;                 /* an object is Direct3D's memory itself */
 
     cl_mem object; /* NULL: there is none now */
     unsigned refs;
