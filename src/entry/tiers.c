@@ -4,14 +4,9 @@
 #include "formats/image.h"
 #include "share/share.h"
 
-static void release_objects(void)
-{
-    object_sweep(true);
-}
-
 void tiers_install(void)
 {
-    deferral = (struct deferral){deferred_claim_locked, deferred_run, deferred_sweep, release_objects};
+    deferral = (struct deferral){deferred_claim_locked, deferred_run};
 
     tier_formats_table = next;
     image_install(&tier_formats_table);

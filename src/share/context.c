@@ -462,17 +462,16 @@ static cl_int CL_API_CALL release_context(cl_context context)
 {
     struct sharing_context *record = registry_get(RECORD_CONTEXT, context);
     const bool last = record && registry_app_rest(RECORD_CONTEXT, context);
-    if (last) {
+    if (last)
         drop_devices(record);
-        event_drop_kept(context);
-    }
     record_release(record);
-    object_sweep(last);
     if (last)
         deferred_await_ends();
-    deferred_sweep();
-    if (last)
+    reap(last ? REAP_CONTEXT : REAP_AT_RELEASE, context);
+    if (last) {
+        event_drop_recent();
         forget_last(context);
+    }
     return below()->clReleaseContext(context);
 }
 

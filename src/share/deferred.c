@@ -53,16 +53,14 @@ struct deferred {
     bool depends;             /* of one look through the list: on the user event that is being set */
     unsigned owner;           /* who sets that event: nobody else begins it. 0: anybody does */
     struct deferred *after;
+
+    struct reaped reaped;
 };
 
 /* In the order of their calls. Guarded by registry_lock. */
 static struct deferred *list;
 static unsigned numbers;
-/* Those that ended in a callback. rusticl 22.3 calls back with the event locked, which can't be given back there. Guarded by
- * registry_lock; whether there are any may be read without it. */
-static struct deferred *spent;
-static atomic_bool any_spent;
-/* How many are about to be among them, though their gates may be open. */
+/* How many end in callbacks and are about to be the reaper's, though their gates may be open. */
 static atomic_uint ending;
 
 static const cl_icd_dispatch *below(void)
@@ -70,8 +68,9 @@ static const cl_icd_dispatch *below(void)
     return tier_formats();
 }
 
-static void put(struct deferred *d)
+static void put(void *what)
 {
+    struct deferred *d = what;
     if (atomic_fetch_sub_explicit(&d->references, 1, memory_order_acq_rel) != 1)
         return;
     event_list_close(&d->before);
@@ -85,6 +84,9 @@ static void put(struct deferred *d)
     blocker_put(d->gate_blocker);
     free(d);
 }
+
+/* rusticl 22.3 calls back with the event locked, which can't be given back there. */
+static const struct reap_class ended_in_callback = {REAP_COMMAND, NULL, put};
 
 /* A copy of the command that outlives its call. */
 static struct deferred *make(const struct command *c, enum deferred_kind kind)
@@ -429,15 +431,12 @@ static void finish(struct deferred *d)
     while (*place != d)
         place = &(*place)->after;
     *place = d->after;
-    if (later) {
-        d->after = spent;
-        spent = d;
-        atomic_store_explicit(&any_spent, true, memory_order_relaxed);
-    }
     os_unlock(&registry_lock);
-    atomic_fetch_sub_explicit(&ending, later, memory_order_release);
-    if (!later)
+    if (later)
+        reap_later(&d->reaped, &ended_in_callback, d);
+    else
         put(d);
+    atomic_fetch_sub_explicit(&ending, later, memory_order_release);
 }
 
 /* ---- who runs it, and when ---- */
@@ -731,24 +730,6 @@ static void run_owned(unsigned owner)
     while (owns_any(owner)) {
         help();
         run_ready_here(owner);
-    }
-}
-
-void deferred_sweep(void)
-{
-    blockers_sweep();
-    object_sweep(false);
-    if (!atomic_load_explicit(&any_spent, memory_order_relaxed) || callback_runs_here())
-        return;
-    os_lock(&registry_lock);
-    struct deferred *d = spent;
-    spent = NULL;
-    atomic_store_explicit(&any_spent, false, memory_order_relaxed);
-    os_unlock(&registry_lock);
-    while (d) {
-        struct deferred *after = d->after;
-        put(d);
-        d = after;
     }
 }
 

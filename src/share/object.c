@@ -57,18 +57,6 @@ static void give_up_claim(struct sharing_context *context, struct claim *claim)
 
 /* ---- records ---- */
 
-/* Objects that nobody needs any more, but whose bytes are still on their way out of the staging copy. Guarded by
- * registry_lock; whether there are any may be read without it. */
-static struct object_record *leaving;
-static atomic_bool any_leaving;
-
-static void put_into_locked(struct object_record *object)
-{
-    object->after = leaving;
-    leaving = object;
-    atomic_store_explicit(&any_leaving, true, memory_order_relaxed);
-}
-
 /* Whether the end of an acquire is still to come whose bytes are on their way. It is waited for, unless what blocks its queue
  * may be the caller's to set, or the caller is in a callback. */
 static bool awaits_upload(const struct object_record *object)
@@ -83,29 +71,14 @@ static bool awaits_upload(const struct object_record *object)
     return false;
 }
 
-/* Puts an object aside for later that can't go yet. */
-static bool put_aside(struct object_record *object)
-{
-    if (!awaits_upload(object))
-        return false;
-    atomic_store_explicit(&object->head.references, 1, memory_order_relaxed);
-    os_lock(&registry_lock);
-    put_into_locked(object);
-    os_unlock(&registry_lock);
-    return true;
-}
-
 static bool outlived(struct transfer *transfer)
 {
     return transfer->transport->outlive && transfer->transport->outlive(transfer);
 }
 
-static void destroy(struct record *record)
+static void destroy_now(void *what)
 {
-    struct object_record *object = (struct object_record *)record;
-    registry_leave(record);
-    if (put_aside(object))
-        return;
+    struct object_record *object = what;
     upload_put(object->pending);
     if (object->head.resting && !(object->transfer && outlived(object->transfer)))
         below()->clReleaseMemObject(object->head.handle);
@@ -121,31 +94,23 @@ static void destroy(struct record *record)
     atomic_fetch_sub_explicit(&object_count, 1, memory_order_relaxed);
 }
 
-void object_sweep(bool wait)
+static bool upload_over(void *what, struct reap *reap)
 {
-    if (callback_runs_here())
-        return;
-    transports_sweep(wait);
-    if (!atomic_load_explicit(&any_leaving, memory_order_relaxed))
-        return;
-    os_lock(&registry_lock);
-    struct object_record *list = leaving;
-    leaving = NULL;
-    atomic_store_explicit(&any_leaving, false, memory_order_relaxed);
-    os_unlock(&registry_lock);
-    /* Those that are still blocked go back into the list. */
-    while (list) {
-        struct object_record *after = list->after;
-        const bool stays = !wait && event_status(list->pending->event) > CL_COMPLETE;
-        if (stays) {
-            os_lock(&registry_lock);
-            put_into_locked(list);
-            os_unlock(&registry_lock);
-        } else {
-            record_release(list);
-        }
-        list = after;
-    }
+    const struct object_record *object = what;
+    return reap->moment >= REAP_AND_WAIT ? !awaits_upload(object) : event_status(object->pending->event) <= CL_COMPLETE;
+}
+
+/* Nobody needs it any more, but its bytes are still on their way out of the staging copy. */
+static const struct reap_class leaving = {REAP_OBJECT, upload_over, destroy_now};
+
+static void destroy(struct record *record)
+{
+    struct object_record *object = (struct object_record *)record;
+    registry_leave(record);
+    if (awaits_upload(object))
+        reap_later(&object->reaped, &leaving, object);
+    else
+        destroy_now(object);
 }
 
 static struct object_record *new_object(void)
@@ -419,6 +384,7 @@ cl_mem object_create(const struct object_request *asked, cl_context context, cl_
     struct surface_desc desc = {0};
     struct object_record *object = NULL;
     cl_mem memory = NULL;
+    reap(REAP_AT_RELEASE, NULL);
     if (!context_known(context) && passthrough_context(context))
         return passthrough_create(asked, context, errcode_ret);
     cl_int status = check_context(&c, context);
@@ -469,7 +435,7 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     give_up_claim(object->context, claim);
     /* The driver's goes with the record: a deferred command may still need it. */
     record_release(object);
-    deferred_sweep();
+    reap(REAP_AT_RELEASE, NULL);
     return CL_SUCCESS;
 }
 

@@ -80,7 +80,7 @@ struct object_record {
     void *given[2]; /* the resource, and its shared handle if it has one, as given: the answer to a query */
     cl_mem_flags flags;
 
-    struct object_record *after; /* of the list of those put aside */
+    struct reaped reaped; /* when nobody needs it any more */
 
     /* Guarded by registry_lock. */
     enum object_state state;
@@ -118,9 +118,6 @@ void object_expect(struct object_record *object, struct upload *upload);
 /* What is still on its way to an object, retained, or NULL. */
 struct upload *object_upload(struct object_record *object);
 void upload_put(struct upload *upload);
-/* Lets the objects go that were kept for bytes on their way out of them: those whose bytes are through, and with `wait` all
- * whose bytes nothing blocks any longer. */
-void object_sweep(bool wait);
 
 /* ---- acquire and release (acquire.c, deferred.c) ---- */
 
@@ -132,9 +129,6 @@ cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 /* For `struct deferral`. */
 unsigned deferred_claim_locked(unsigned owner);
 void deferred_run(unsigned owner);
-/* Gives back what ended in callbacks, and objects given back there: with every event and object that the application gives
- * back outside of them. */
-void deferred_sweep(void);
 /* Waits until what ends in callbacks at this moment can be given back. */
 void deferred_await_ends(void);
 

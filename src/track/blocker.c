@@ -20,6 +20,7 @@ struct blocker {
     bool marked;                /* see hold_mark_locked */
     bool stuck;                 /* of one look through the list */
     struct blocker *after;         /* in the order of their calls: nothing waits for what comes later */
+    struct reaped reaped;       /* once it is over */
     unsigned count;             /* what the command waits for; held */
     struct blocker *waits[];
 };
@@ -113,49 +114,18 @@ static struct blocker *remove_locked(void)
     return removed;
 }
 
-/* Removed in a callback. rusticl 22.3 calls back with the event locked, which can't be given back there. Whether there are
- * any may be read without the lock. */
-static struct blocker *unblocked;
-static atomic_bool any_spent;
-
-/* What each waited for goes first: so no chain of them is destroyed in one another. */
-static void put_removed(struct blocker *removed)
+/* What it waited for goes first: so no chain of them is destroyed in one another. */
+static void put_removed(void *what)
 {
-    while (removed) {
-        struct blocker *after = removed->after;
-        for (unsigned i = 0; i < removed->count; i++)
-            record_release(removed->waits[i]);
-        removed->count = 0;
-        record_release(removed);
-        removed = after;
-    }
+    struct blocker *removed = what;
+    for (unsigned i = 0; i < removed->count; i++)
+        record_release(removed->waits[i]);
+    removed->count = 0;
+    record_release(removed);
 }
 
-static void put_later(struct blocker *removed)
-{
-    if (!removed)
-        return;
-    os_lock(&registry_lock);
-    struct blocker *last = removed;
-    while (last->after)
-        last = last->after;
-    last->after = unblocked;
-    unblocked = removed;
-    atomic_store_explicit(&any_spent, true, memory_order_relaxed);
-    os_unlock(&registry_lock);
-}
-
-void blockers_sweep(void)
-{
-    if (!atomic_load_explicit(&any_spent, memory_order_relaxed) || callback_runs_here())
-        return;
-    os_lock(&registry_lock);
-    struct blocker *removed = unblocked;
-    unblocked = NULL;
-    atomic_store_explicit(&any_spent, false, memory_order_relaxed);
-    os_unlock(&registry_lock);
-    put_removed(removed);
-}
+/* Removed in a callback. rusticl 22.3 calls back with the event locked, which can't be given back there. */
+static const struct reap_class removed_in_callback = {REAP_BLOCKER, NULL, put_removed};
 
 static bool pending(const struct blocker *user)
 {
@@ -202,10 +172,14 @@ static void finish_unblocked(void)
     look_locked(pending);
     struct blocker *removed = remove_locked();
     os_unlock(&registry_lock);
-    if (callback_runs_here())
-        put_later(removed);
-    else
-        put_removed(removed);
+    const bool later = removed && callback_runs_here();
+    for (struct blocker *after; removed; removed = after) {
+        after = removed->after;
+        if (later)
+            reap_later(&removed->reaped, &removed_in_callback, removed);
+        else
+            put_removed(removed);
+    }
 }
 
 /* The next blocker in the list with an event, retained. Both may leave the list meanwhile: then the rest is not looked at. */
@@ -337,7 +311,7 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
     *blocker = NULL;
     if (!blockers_possible())
         return CL_SUCCESS;
-    blockers_sweep();
+    reap(REAP_AT_COMMAND, NULL);
     const bool may_wait = !callback_runs_here();
     while (!try_begin(handle, order, count, wait, named, may_wait, blocker, &followed))
         sleep_shortly();

@@ -70,8 +70,6 @@ void holds_set(cl_event event, bool failed, unsigned owner);
  * for ever, but its address may come again. */
 void blockers_retain(cl_event event);
 void blockers_release(cl_event event);
-/* Gives back what was over in callbacks. */
-void blockers_sweep(void);
 
 /* ---- for commands that are deferred until nothing blocks them ---- */
 

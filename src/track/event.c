@@ -232,7 +232,7 @@ static cl_int CL_API_CALL release_event(cl_event event)
 {
     registry_app_release(RECORD_EVENT, event);
     blockers_release(event);
-    deferral.sweep();
+    reap(REAP_AT_RELEASE, NULL);
     return event_keep(event) ? CL_SUCCESS : below()->clReleaseEvent(event);
 }
 

@@ -10,9 +10,9 @@
 #include "track/track.h"
 
 #include "log.h"
+#include "track/spare.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const cl_icd_dispatch *below(void)
 {
@@ -22,26 +22,31 @@ static const cl_icd_dispatch *below(void)
 /* Set once, and read without a lock. */
 static atomic_bool needed;
 
-/* Events of commands that are pending or have failed. Guarded by registry_lock. */
-static struct {
-    cl_event *events;
-    unsigned count, capacity;
-    unsigned sweep_at; /* the count at which it is worth looking which of them can go */
-    bool sweeping;     /* somebody looks: nobody else takes any out */
-} kept;
+/* Of a command that is pending or has failed. */
+struct kept {
+    struct reaped reaped;
+    cl_event event;
+    bool failed; /* of the last look */
+};
 
-/* Room for some of them, so that memory that is short for a moment loses none. Guarded by registry_lock. */
+/* Some are there from the beginning, so that memory that is short for a moment loses no event. */
 enum { INITIAL = 32 };
-static cl_event initial[INITIAL];
+static struct spares spares = SPARES_INIT(struct kept);
+
+/* How many are kept, and at which number it is worth looking which of them can go. */
+enum { LOOK_FIRST = 256 };
+static atomic_uint kept_count, look_at = LOOK_FIRST;
 
 /* The last events that were over when they were dropped. Guarded by registry_lock. */
-enum { RECENT = 64, SWEEP_FIRST = 256 };
+enum { RECENT = 64 };
 static cl_event recent[RECENT];
 static unsigned recent_place;
 
 void event_keep_begin(void)
 {
-    atomic_store_explicit(&needed, true, memory_order_relaxed);
+    if (!atomic_exchange_explicit(&needed, true, memory_order_relaxed))
+        for (int i = 0; i < INITIAL; i++)
+            spare_give(&spares, calloc(1, sizeof(struct kept)));
 }
 
 /* Whether the event is of a command in a context of PoCL, as one is taken for of which the driver does not tell. User events wait
@@ -76,35 +81,30 @@ static void drop_late(cl_event event)
         below()->clReleaseEvent(oldest);
 }
 
-static void sweep(bool finish, cl_context context);
-static bool queues_end(void);
+static bool can_go(void *what, struct reap *reap);
+static void drop(void *what);
 
-static void grow_locked(void)
+static const struct reap_class needed_by_pocl = {REAP_EVENT, can_go, drop};
+
+/* When twice as many are kept. */
+static void look_next(unsigned count)
 {
-    const unsigned wider = kept.capacity ? kept.capacity * 2 : INITIAL;
-    const bool in_initial = kept.events == initial, into_initial = !kept.capacity;
-    cl_event *grown = into_initial ? initial : realloc(in_initial ? NULL : kept.events, wider * sizeof(*grown));
-    if (!grown)
-        return;
-    if (in_initial)
-        memcpy(grown, initial, sizeof(initial));
-    kept.events = grown;
-    kept.capacity = wider;
+    atomic_store_explicit(&look_at, count > LOOK_FIRST / 2 ? count * 2 : LOOK_FIRST, memory_order_relaxed);
 }
 
 static bool add(cl_event event)
 {
-    os_lock(&registry_lock);
-    if (kept.count == kept.capacity)
-        grow_locked();
-    const bool added = kept.count < kept.capacity;
-    if (added)
-        kept.events[kept.count++] = event;
-    const bool full = !kept.sweeping && kept.count >= SWEEP_FIRST && kept.count >= kept.sweep_at;
-    os_unlock(&registry_lock);
-    if (full)
-        sweep(queues_end(), NULL);
-    return added;
+    struct kept *kept = spare_take(&spares);
+    if (!kept)
+        return false;
+    kept->event = event;
+    const unsigned count = atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed) + 1;
+    reap_later(&kept->reaped, &needed_by_pocl, kept);
+    if (count < atomic_load_explicit(&look_at, memory_order_relaxed))
+        return true;
+    look_next(count);
+    reap_kind(REAP_EVENT, REAP_CONTEXT);
+    return true;
 }
 
 /* Takes over the reference. */
@@ -172,66 +172,35 @@ static bool goes_with(cl_event event, cl_context context)
     return of == context || gone;
 }
 
-/* Drops one that nobody else takes out, or not. The last of the list then has its place. */
-static void sweep_one(unsigned place, bool finish, cl_context context)
-{
-    os_lock(&registry_lock);
-    cl_event event = kept.events[place];
-    os_unlock(&registry_lock);
-    const cl_int status = event_status(event);
-    const bool failed = finish && status < 0 && goes_with(event, context);
-    if (status != CL_COMPLETE && !failed)
-        return;
-    os_lock(&registry_lock);
-    kept.events[place] = kept.events[--kept.count];
-    os_unlock(&registry_lock);
-    if (failed)
-        drop_failed(event);
-    else
-        drop_late(event);
-}
-
-/* Drops what is over. Failed ones too where `finish` is set: those of all contexts, or of one and of those that are gone. */
-static void sweep(bool finish, cl_context context)
-{
-    cl_event *unused = NULL;
-    os_lock(&registry_lock);
-    const bool busy = kept.sweeping;
-    const unsigned count = busy ? 0 : kept.count;
-    kept.sweeping = true;
-    os_unlock(&registry_lock);
-    if (busy)
-        return;
-    for (unsigned i = count; i > 0; i--)
-        sweep_one(i - 1, finish, context);
-    os_lock(&registry_lock);
-    if (!kept.count) {
-        unused = kept.events != initial ? kept.events : NULL;
-        memset(&kept, 0, sizeof(kept));
-    }
-    kept.sweep_at = kept.count * 2;
-    kept.sweeping = false;
-    os_unlock(&registry_lock);
-    free(unused);
-}
-
 /* A queue can be waited for while no user event is pending, unless a driver's thread calls back. */
 static bool queues_end(void)
 {
     return !blockers_possible() && !callback_runs_here();
 }
 
-void event_sweep(void)
+/* Failed ones go with their context, and those of all contexts when there are too many. */
+static bool can_go(void *what, struct reap *reap)
 {
-    sweep(false, NULL);
+    struct kept *kept = what;
+    const cl_int status = event_status(kept->event);
+    kept->failed = status < 0;
+    return status == CL_COMPLETE ||
+           (kept->failed && reap->moment == REAP_CONTEXT && queues_end() && goes_with(kept->event, reap->context));
 }
 
-void event_drop_kept(cl_context context)
+static void drop(void *what)
 {
-    if (!atomic_load_explicit(&needed, memory_order_relaxed))
-        return;
-    if (queues_end())
-        sweep(true, context);
-    for (int i = 0; i < RECENT; i++)
+    const struct kept kept = *(struct kept *)what;
+    spare_give(&spares, what);
+    look_next(atomic_fetch_sub_explicit(&kept_count, 1, memory_order_relaxed) - 1);
+    if (kept.failed)
+        drop_failed(kept.event);
+    else
+        drop_late(kept.event);
+}
+
+void event_drop_recent(void)
+{
+    for (int i = 0; i < RECENT && atomic_load_explicit(&needed, memory_order_relaxed); i++)
         drop_late(NULL);
 }

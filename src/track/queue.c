@@ -180,7 +180,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     registry_each_locked(RECORD_QUEUE, is_flushed, handle);
     os_unlock(&registry_lock);
     record_release(queue);
-    deferral.release_objects();
+    reap(REAP_AND_WAIT, NULL);
     return status;
 }
 
@@ -346,9 +346,7 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
         holds_set(event, execution_status < 0, owner);
     if (owner || (status == CL_SUCCESS && followed)) {
         deferral.run(owner);
-        deferral.sweep();
-        deferral.release_objects();
-        event_sweep();
+        reap(REAP_AND_WAIT, NULL);
     }
     return status;
 }

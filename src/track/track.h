@@ -10,6 +10,7 @@
 #include "track/event_list.h"
 #include "track/blocker.h"
 #include "track/quirks.h"
+#include "track/reaper.h"
 #include "track/registry.h"
 #include "track/tiers.h"
 
@@ -42,10 +43,6 @@ struct deferral {
      * come to their end; the others are nobody's again. 0: there is no owner. In a callback, which claims nothing, they are begun,
      * and end when their OpenCL part has. */
     void (*run)(unsigned owner);
-    /* Gives back what ended in callbacks: with every event and object that the application gives back outside of them. */
-    void (*sweep)(void);
-    /* Lets objects go that were kept for bytes on their way out of them: after a user event was set. */
-    void (*release_objects)(void);
 };
 
 /* Set before the first call of the application. */
@@ -138,9 +135,8 @@ void event_put_late(cl_event event);
 bool event_keep(cl_event event);
 /* A context with QUIRK_POCL_EVENTS was made: from now on its events may have to be kept. */
 void event_keep_begin(void);
-/* Drops what is not needed any more: after a user event was set. And what is kept of a context that goes. */
-void event_sweep(void);
-void event_drop_kept(cl_context context);
+/* Drops those that were over and are kept for a moment more: a context goes. */
+void event_drop_recent(void);
 
 /* ---- callbacks (callback.c) ---- */
 

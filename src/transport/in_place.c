@@ -6,6 +6,7 @@
 #include "log.h"
 #include "transport/commands.h"
 #include "transport/host_memory.h"
+#include "transport/outlive.h"
 #include "transport/pool.h"
 #include "transport/staged.h"
 
@@ -31,19 +32,18 @@ struct state {
     unsigned tried_count;
 };
 
-/* A memory object that commands still use, and its memory. */
-struct outliving {
-    cl_mem memory;              /* the last reference */
+/* The memory of an object that commands still use. */
+struct in_place_outliving {
+    struct outliving base;
     struct surface surface;     /* with the staging copy in which it lies, or none */
     struct aligned_memory rows; /* or the rows */
-    struct outliving *after;
 };
 
 struct in_place {
     struct staged staged;
     struct state *state;
     bool direct; /* the memory object lies in the staging copy, at staged.place; else in staged.rows */
-    struct outliving *outliving; /* owned; for the case that commands use the object for longer than the application */
+    struct in_place_outliving *outliving; /* owned; for the case that commands use the object for longer than the application */
 };
 
 static struct in_place *in_place(struct transfer *transfer)
@@ -251,7 +251,7 @@ static cl_int make(struct in_place *t, const struct transfer_request *request, s
 static struct in_place *new_in_place(void)
 {
     struct in_place *t = calloc(1, sizeof(*t));
-    struct outliving *one = calloc(1, sizeof(*one));
+    struct in_place_outliving *one = calloc(1, sizeof(*one));
     if (t && one) {
         t->outliving = one;
         return t;
@@ -261,15 +261,11 @@ static struct in_place *new_in_place(void)
     return NULL;
 }
 
-static void sweep(bool wait);
-
 static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
 {
     struct host_memory memory = {.why = "the object is made in a callback, where nobody may wait for a trial"};
-    if (!callback_runs_here()) {
-        sweep(false); /* a program that makes objects for each frame gives back no context meanwhile */
+    if (!callback_runs_here())
         memory = host_memory_of_context(request->context);
-    }
     struct in_place *t = memory.in_place ? new_in_place() : NULL;
     if (!t) {
         snprintf(why, TRANSPORT_WHY, "%s", memory.in_place ? "no memory for the object's record" : memory.why);
@@ -288,87 +284,34 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
 
 /* ---- what outlives its object ---- */
 
-static os_mutex outliving_lock = OS_MUTEX_INIT; /* guards the list */
-static struct outliving *outliving;
-static atomic_bool any_outliving;
-
-/* A command that has just ended may count for a moment longer. */
-static bool still_in_use(cl_mem memory, int *milliseconds)
+static void give_back(struct outliving *base)
 {
-    bool used = commands_use(memory);
-    for (; used && *milliseconds > 0 && !blockers_possible() && !callback_runs_here(); --*milliseconds) {
-        sleep_shortly();
-        used = commands_use(memory);
-    }
-    return used;
-}
-
-static void give_back(struct outliving *one)
-{
-    tier_formats()->clReleaseMemObject(one->memory);
+    struct in_place_outliving *one = (struct in_place_outliving *)base;
+    tier_formats()->clReleaseMemObject(base->memory);
     if (one->surface.staging)
         one->surface.api->staging->unstage(&one->surface);
     aligned_memory_free(&one->rows);
     free(one);
 }
 
-static bool outlive(struct transfer *transfer)
+static bool outlive_object(struct transfer *transfer)
 {
     struct in_place *t = in_place(transfer);
-    struct outliving *one = t->outliving;
-    int patience = 3;
-    if (!still_in_use(transfer->memory, &patience))
-        return false;
-    *one = (struct outliving){.memory = transfer->memory, .rows = t->staged.rows};
-    t->staged.rows = (struct aligned_memory){NULL, NULL};
-    if (t->direct) { /* it may stay mapped */
+    struct in_place_outliving *one = t->outliving;
+    one->rows = t->staged.rows;
+    if (t->direct) {
         one->surface = transfer->surface;
         one->surface.resource = NULL;
+    }
+    if (!outlive(&one->base, transfer->memory, NULL, give_back))
+        return false;
+    t->outliving = NULL;
+    t->staged.rows = (struct aligned_memory){NULL, NULL};
+    if (t->direct) { /* it may stay mapped */
         transfer->surface.staging = NULL;
         t->staged.is_mapped = false;
     }
-    t->outliving = NULL;
-    os_lock(&outliving_lock);
-    one->after = outliving;
-    outliving = one;
-    os_unlock(&outliving_lock);
-    atomic_store(&any_outliving, true);
     return true;
-}
-
-/* Takes the list for the caller alone. */
-static struct outliving *take_outliving(void)
-{
-    os_lock(&outliving_lock);
-    struct outliving *list = outliving;
-    outliving = NULL;
-    atomic_store(&any_outliving, false);
-    os_unlock(&outliving_lock);
-    return list;
-}
-
-static void keep_outliving(struct outliving *one)
-{
-    os_lock(&outliving_lock);
-    one->after = outliving;
-    outliving = one;
-    atomic_store(&any_outliving, true);
-    os_unlock(&outliving_lock);
-}
-
-/* Nobody may come here again. */
-static void sweep(bool wait)
-{
-    int patience = wait ? 50 : 0;
-    struct outliving *list = atomic_load(&any_outliving) ? take_outliving() : NULL;
-    while (list) {
-        struct outliving *after = list->after;
-        if (still_in_use(list->memory, &patience))
-            keep_outliving(list);
-        else
-            give_back(list);
-        list = after;
-    }
 }
 
 /* ---- acquire ---- */
@@ -432,8 +375,7 @@ const struct transport in_place_transport = {
     .free_state = free,
     .create = create,
     .destroy = destroy,
-    .outlive = outlive,
-    .sweep = sweep,
+    .outlive = outlive_object,
     .d3d_give = d3d_give,
     .cl_take = cl_take,
     .cl_give = cl_give,

@@ -72,12 +72,9 @@ struct transport {
     cl_mem (*create_part)(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
                           cl_int *status);
     /* Comes before `destroy` when the last reference to the memory object is the core's. Commands may still use that, with
-     * memory of the transfer. True: the transport has taken over both, and gives them back when those commands are over.
-     * NULL: the memory object needs nothing of the transfer. */
+     * memory of the transfer. True: the transport has taken over both, and gives them back when those commands are over
+     * (outlive.h). NULL: the memory object needs nothing of the transfer. */
     bool (*outlive)(struct transfer *transfer);
-    /* Gives back what was taken over so and is not used any longer; with `wait` the caller may wait for commands that are
-     * about to end. NULL: there is nothing of the kind. */
-    void (*sweep)(bool wait);
     /* Frees the transfer, in whatever step it is, but not its memory object, which commands of the application may use for
      * longer: memory under it lives until its destructor callback. The commands of `cl_take` and `cl_give` are over. */
     void (*destroy)(struct transfer *transfer);

@@ -121,13 +121,6 @@ void transports_free(struct transports *transports)
     free(transports);
 }
 
-void transports_sweep(bool wait)
-{
-    for (unsigned i = 0; i < transport_list_count; i++)
-        if (transport_list[i]->sweep)
-            transport_list[i]->sweep(wait);
-}
-
 bool transports_prefer_shared(const struct transports *transports, const struct d3d_api *api)
 {
     bool prefer = false;

@@ -16,9 +16,6 @@ void transports_close(struct transports *transports);
 /* After the last transfer of the context was destroyed; closes. NULL is allowed. */
 void transports_free(struct transports *transports);
 
-/* Lets transports give back what has outlived its object. `wait`: the caller may wait for commands. */
-void transports_sweep(bool wait);
-
 /* Makes a transfer by the first transport that can share the surface. `state` of the request is set here. An OpenCL error
  * code, logged, if none can: that of the last one. */
 cl_int transports_create(struct transports *transports, const struct transfer_request *request, struct transfer **made);

@@ -363,7 +363,6 @@ const struct transport vulkan_transport = {
     .create = create,
     .create_part = vulkan_create_part,
     .outlive = vulkan_outlive,
-    .sweep = vulkan_sweep,
     .destroy = destroy,
     .d3d_give = d3d_give,
     .cl_take = cl_take,

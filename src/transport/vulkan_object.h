@@ -99,11 +99,10 @@ void vulkan_drop_beside(struct vulkan_object *object);
 
 cl_int vulkan_over_mapped(struct vulkan_object *object, const struct transfer_request *request, char *why);
 
-/* ---- vulkan_outlive.c: transport.outlive and sweep ---- */
+/* ---- vulkan_outlive.c: transport.outlive ---- */
 
 struct vulkan_outliving *vulkan_outliving_make(void);
 void vulkan_outliving_free(struct vulkan_outliving *one);
 bool vulkan_outlive(struct transfer *transfer);
-void vulkan_sweep(bool wait);
 
 #endif

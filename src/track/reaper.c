@@ -1,0 +1,89 @@
+#include "track/reaper.h"
+
+#include "track/track.h"
+
+/* The first moment at which things of a kind are looked at. */
+static const enum reap_moment first_moments[REAP_KINDS] = {
+    [REAP_BLOCKER] = REAP_AT_COMMAND,
+    [REAP_COMMAND] = REAP_AT_RELEASE,
+    [REAP_OBJECT] = REAP_AT_RELEASE,
+    [REAP_MEMORY] = REAP_AT_RELEASE,
+    [REAP_EVENT] = REAP_AND_WAIT, /* there may be many */
+};
+
+enum { PATIENCE = 50 }; /* milliseconds */
+
+/* Guards the lists, which may be found empty without it. Nothing else is locked under it. */
+static os_mutex lock = OS_MUTEX_INIT;
+static struct reaped *_Atomic lists[REAP_KINDS];
+
+static bool is_empty(enum reap_kind kind)
+{
+    return !atomic_load_explicit(&lists[kind], memory_order_relaxed);
+}
+
+/* Takes the list for the caller alone. */
+static struct reaped *take(enum reap_kind kind)
+{
+    os_lock(&lock);
+    struct reaped *list = atomic_exchange_explicit(&lists[kind], NULL, memory_order_relaxed);
+    os_unlock(&lock);
+    return list;
+}
+
+static void put_front(enum reap_kind kind, struct reaped *first, struct reaped **end)
+{
+    os_lock(&lock);
+    *end = atomic_exchange_explicit(&lists[kind], first, memory_order_relaxed);
+    os_unlock(&lock);
+}
+
+static void look(enum reap_kind kind, struct reap *reap)
+{
+    struct reaped *left = NULL, **end = &left;
+    for (struct reaped *one = is_empty(kind) ? NULL : take(kind), *after; one; one = after) {
+        after = one->after;
+        if (!one->of->over || one->of->over(one->what, reap)) {
+            one->of->destroy(one->what);
+        } else {
+            *end = one;
+            end = &one->after;
+        }
+    }
+    if (left)
+        put_front(kind, left, end);
+}
+
+void reap_later(struct reaped *one, const struct reap_class *of, void *what)
+{
+    one->of = of;
+    one->what = what;
+    put_front(of->kind, one, &one->after);
+}
+
+void reap_kind(enum reap_kind kind, enum reap_moment moment)
+{
+    look(kind, &(struct reap){.moment = moment});
+}
+
+void reap(enum reap_moment moment, cl_context context)
+{
+    struct reap reap = {moment, context, moment >= REAP_AND_WAIT ? PATIENCE : 0};
+    bool any = false;
+    for (unsigned kind = 0; kind < REAP_KINDS; kind++)
+        any = any || (first_moments[kind] <= moment && !is_empty(kind));
+    if (!any || callback_runs_here())
+        return;
+    for (unsigned kind = 0; kind < REAP_KINDS; kind++)
+        if (first_moments[kind] <= moment)
+            look(kind, &reap);
+}
+
+bool reap_pause(struct reap *reap)
+{
+    if (reap->patience <= 0 || blockers_possible() || callback_runs_here())
+        return false;
+    reap->patience--;
+    sleep_shortly();
+    return true;
+}

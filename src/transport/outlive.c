@@ -1,0 +1,44 @@
+#include "transport/outlive.h"
+
+#include "emulate/fence.h"
+#include "transport/commands.h"
+
+/* A command that has just ended may count for a moment longer. */
+static bool over(void *what, struct reap *reap)
+{
+    const struct outliving *one = what;
+    do {
+        if (one->fence ? fence_passed(one->fence) : !commands_use(one->memory))
+            return true;
+    } while (reap_pause(reap));
+    return false;
+}
+
+static void drop_fence(struct outliving *one)
+{
+    if (one->fence)
+        fence_free(one->fence);
+    one->fence = NULL;
+}
+
+static void destroy(void *what)
+{
+    struct outliving *one = what;
+    drop_fence(one);
+    one->give_back(one);
+}
+
+static const struct reap_class outlives_its_object = {REAP_MEMORY, over, destroy};
+
+bool outlive(struct outliving *one, cl_mem memory, struct fence *fence, void (*give_back)(struct outliving *one))
+{
+    one->memory = memory;
+    one->fence = fence;
+    one->give_back = give_back;
+    if (!over(one, &(struct reap){.patience = 3})) {
+        reap_later(&one->reaped, &outlives_its_object, one);
+        return true;
+    }
+    drop_fence(one);
+    return false;
+}
