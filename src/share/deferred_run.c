@@ -1,0 +1,314 @@
+/* Who runs deferred commands, and when. */
+#include "share/deferred.h"
+
+#include "emulate/delivery.h"
+#include "emulate/emulate.h"
+
+#include <stdint.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+static bool share_objects(const struct deferred *a, const struct deferred *b)
+{
+    for (cl_uint i = 0; i < a->command.count; i++)
+        for (cl_uint k = 0; k < b->command.count; k++)
+            if (a->command.objects[i] == b->command.objects[k])
+                return true;
+    return false;
+}
+
+static bool ready_locked(const struct deferred *d, unsigned owner)
+{
+    if (d->begun || (d->owner && d->owner != owner) || blocker_active_locked(d->behind))
+        return false;
+    /* Behind an earlier command on one of its objects it has to wait, even in a free queue. */
+    for (const struct deferred *before = deferred_list; before != d; before = before->after)
+        if (share_objects(before, d))
+            return false;
+    return true;
+}
+
+static struct deferred *next_ready(unsigned owner)
+{
+    os_lock(&registry_lock);
+    struct deferred *d = deferred_list;
+    while (d && !ready_locked(d, owner))
+        d = d->after;
+    if (d)
+        d->begun = true;
+    os_unlock(&registry_lock);
+    if (d)
+        queue_flush(d->command.queue);
+    return d;
+}
+
+/* It stands first for its objects now. An acquire of one that OpenCL has still, since a release before it has failed, fails, and
+ * the bytes of the acquire before that may be held for longer. */
+static void look_ahead(struct deferred *d)
+{
+    if (d->kind == DEFERRED_ACQUIRE && !d->moving && !command_owner_is(&d->command, false))
+        atomic_store(&d->failed, true);
+}
+
+/* Whether nothing has to be waited for any more before the next step. A command that has failed waits for no other one, which
+ * may be held for ever, unless commands of its own use the staging copies. */
+static bool waited(struct deferred *d)
+{
+    const bool in_use = d->moving || d->kind == DEFERRED_UNDO;
+    look_ahead(d);
+    if (d->at < deferred_awaited(d)->count && (in_use || !atomic_load(&d->failed)))
+        return false;
+    d->at = 0;
+    return true;
+}
+
+static void await_here(struct deferred *d, cl_event event)
+{
+    if (!event_await(event))
+        atomic_store(&d->failed, true);
+}
+
+static void run_here(struct deferred *d)
+{
+    do {
+        while (!waited(d))
+            await_here(d, deferred_awaited(d)->events[d->at++]);
+    } while (!deferred_step(d));
+    deferred_finish(d);
+}
+
+static void run_ready_later(void);
+static void run_later(struct deferred *d);
+
+/* The first command behind number `after` that waits for a driver's callback at the end of `event`, with a hold. */
+static struct deferred *find_told(unsigned after, cl_event *event)
+{
+    os_lock(&registry_lock);
+    struct deferred *d = deferred_list;
+    while (d && (d->number <= after || !d->told_by || !d->told))
+        d = d->after;
+    if (d) {
+        atomic_fetch_add_explicit(&d->references, 1, memory_order_relaxed);
+        *event = d->told_by;
+    }
+    os_unlock(&registry_lock);
+    return d;
+}
+
+/* Whether the caller has to go on with a command at the end of `event`, instead of a callback. */
+static bool take_told(struct deferred *d, cl_event event)
+{
+    os_lock(&registry_lock);
+    const bool mine = d->told_by == event && d->told;
+    if (mine)
+        d->told_by = NULL;
+    os_unlock(&registry_lock);
+    return mine;
+}
+
+/* PoCL 3.1 and rusticl 22.3 call no callback for a command that fails after they were asked to, so somebody looks. What OpenCL
+ * has failed to do needs Direct3D for an undo at most; what comes behind it goes on as in a callback. */
+static unsigned look_for_failed(void)
+{
+    enum { PAUSE_MS = 4 };
+    unsigned last = 0, left = 0;
+    cl_event event;
+    for (struct deferred *d = find_told(0, &event); d; d = find_told(last, &event)) {
+        last = d->number;
+        if (event_status(event) < 0 && take_told(d, event)) {
+            atomic_store(&d->failed, true);
+            run_later(d);
+        }
+        deferred_put(d);
+        left++;
+    }
+    return left ? PAUSE_MS : 0;
+}
+
+static struct watch watch = {.look = look_for_failed};
+
+static struct deferred *find_told_locked(unsigned number, cl_event event)
+{
+    struct deferred *d = deferred_list;
+    while (d && (d->number != number || d->told_by != event))
+        d = d->after;
+    return d;
+}
+
+/* The command is known by its number: another may have gone on with it, and it be gone. */
+static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
+{
+    struct callback_entry entry;
+    os_lock(&registry_lock);
+    struct deferred *d = find_told_locked((unsigned)(uintptr_t)data, event);
+    if (d)
+        d->told_by = NULL;
+    os_unlock(&registry_lock);
+    if (!d)
+        return;
+    if (status < 0)
+        atomic_store(&d->failed, true);
+    callback_enter(&entry, event, status);
+    run_later(d);
+    callback_leave(&entry);
+}
+
+static void set_told(struct deferred *d, cl_event event)
+{
+    os_lock(&registry_lock);
+    d->told_by = event;
+    d->told = false;
+    os_unlock(&registry_lock);
+}
+
+/* False: nobody will tell, or the event is over already, as the callback that runs here has told. */
+static bool ask_to_tell(struct deferred *d, cl_event event)
+{
+    const unsigned number = d->number;
+    cl_int status;
+    if (callback_tells(event, &status) ||
+        (context_has(d->command.queue->context, QUIRK_POCL_TELLS) && event_status(event) <= CL_COMPLETE))
+        return false;
+    set_told(d, event);
+    if (below()->clSetEventCallback(event, CL_COMPLETE, part_over, (void *)(uintptr_t)number) != CL_SUCCESS) {
+        set_told(d, NULL);
+        return false;
+    }
+    os_lock(&registry_lock);
+    d = find_told_locked(number, event); /* unless part_over is through already */
+    if (d)
+        d->told = true;
+    os_unlock(&registry_lock);
+    if (!emulate_calls_back()) /* which tells of those that fail, too */
+        watch_start(&watch);
+    return true;
+}
+
+/* Whoever ends what is awaited goes on with the command, one event after the other. */
+static void run_later(struct deferred *d)
+{
+    do {
+        while (!waited(d)) {
+            cl_event event = deferred_awaited(d)->events[d->at++];
+            if (ask_to_tell(d, event))
+                return; /* to part_over, which may be through already */
+            await_here(d, event);
+        }
+    } while (!deferred_step(d));
+    deferred_finish(d);
+    run_ready_later();
+}
+
+static void run_ready_later(void)
+{
+    for (struct deferred *d = next_ready(0); d; d = next_ready(0))
+        run_later(d);
+}
+
+/* Whether a command comes to its end by itself: others run it, or all that it waits for. */
+static bool coming_locked(const struct deferred *d)
+{
+    for (const struct deferred *before = deferred_list; before != d; before = before->after)
+        if (!before->coming && share_objects(before, d))
+            return d->begun;
+    return d->begun || blocker_coming_locked(d->behind);
+}
+
+static void look_locked(void)
+{
+    for (struct deferred *d = deferred_list; d; d = d->after) {
+        d->coming = coming_locked(d);
+        blocker_comes_locked(d->gate_blocker, d->coming);
+    }
+}
+
+/* Whether the end of the marked user event is needed for that of the command. */
+static bool depends_locked(const struct deferred *d)
+{
+    for (const struct deferred *before = deferred_list; before != d; before = before->after)
+        if (before->depends && share_objects(before, d))
+            return true;
+    return hold_depends_locked(d->behind);
+}
+
+unsigned deferred_claim_locked(unsigned owner)
+{
+    static unsigned owners;
+    if (!owner)
+        owner = owners += owners + 1 ? 1 : 2; /* never 0 */
+    for (struct deferred *d = deferred_list; d; d = d->after) {
+        d->depends = depends_locked(d);
+        hold_mark_locked(d->gate_blocker, d->depends);
+        if (d->depends && !d->begun && !d->owner)
+            d->owner = owner;
+    }
+    return owner;
+}
+
+/* What other user events block still is not the owner's any longer. */
+static void disown(unsigned owner)
+{
+    os_lock(&registry_lock);
+    look_locked();
+    for (struct deferred *d = deferred_list; d; d = d->after)
+        if (d->owner == owner && !d->coming)
+            d->owner = 0;
+    os_unlock(&registry_lock);
+}
+
+static bool owns_any(unsigned owner)
+{
+    os_lock(&registry_lock);
+    const struct deferred *d = deferred_list;
+    while (d && d->owner != owner)
+        d = d->after;
+    os_unlock(&registry_lock);
+    return d != NULL;
+}
+
+static void run_ready_here(unsigned owner)
+{
+    for (struct deferred *d = next_ready(owner); d; d = next_ready(owner))
+        run_here(d);
+}
+
+/* What the owner's commands wait for may be begun, in a callback or by another thread. rusticl 22.3 tells of an event's end, and
+ * calls back, only when somebody waits for the event or its queue goes on, which the gate keeps it from. */
+static void help(void)
+{
+    cl_event event;
+    struct deferred *d = find_told(0, &event);
+    if (d && take_told(d, event)) {
+        await_here(d, event);
+        run_here(d);
+    } else {
+        sleep_shortly();
+    }
+    if (d)
+        deferred_put(d);
+}
+
+/* Waits for what the caller's user event has set free, and for what comes before that. Commands of others are not waited for:
+ * their threads may wait for what the caller has, as a device's critical section. */
+static void run_owned(unsigned owner)
+{
+    disown(owner);
+    run_ready_here(owner);
+    while (owns_any(owner)) {
+        help();
+        run_ready_here(owner);
+    }
+}
+
+void deferred_run(unsigned owner)
+{
+    if (callback_runs_here())
+        run_ready_later();
+    else if (owner)
+        run_owned(owner);
+    else
+        run_ready_here(0);
+}

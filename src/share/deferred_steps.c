@@ -1,0 +1,158 @@
+/* What a deferred command does: OpenCL's part, Direct3D's, and its end. */
+#include "share/deferred.h"
+
+#include "log.h"
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+struct event_list *deferred_awaited(struct deferred *d)
+{
+    return d->moving ? &d->moves : &d->before;
+}
+
+/* OpenCL's part. Its events are waited for even where it fails in the middle. */
+static void enqueue_moves(struct deferred *d)
+{
+    const struct command *c = &d->command;
+    cl_device_id device;
+    cl_int status = below()->clGetCommandQueueInfo(c->queue->head.handle, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+    d->moving = true;
+    if (status == CL_SUCCESS)
+        d->own = below()->clCreateCommandQueue(c->queue->context->head.handle, device, 0, &status);
+    if (log_next(c->call, "clCreateCommandQueue", status) == CL_SUCCESS)
+        status = d->kind == DEFERRED_RELEASE ? command_cl_give(c, c->count, d->own, 0, NULL, &d->moves)
+                                             : command_cl_take(c, d->own, 0, NULL, &d->moves);
+    if (d->own)
+        queue_push(d->own);
+    if (status != CL_SUCCESS)
+        atomic_store(&d->failed, true);
+}
+
+/* What the command waited for is over. False: it is at its end already. */
+static bool begin_moves(struct deferred *d)
+{
+    const struct command *c = &d->command;
+    const bool release = d->kind == DEFERRED_RELEASE;
+    if (d->kind == DEFERRED_UNDO || atomic_load(&d->failed))
+        return false;
+    for (cl_uint i = 0; i < c->count && release; i++)
+        object_end_upload(c->objects[i]);
+    if (!command_owner_is(c, release))
+        return false;
+    if (!release && !command_d3d_give(c))
+        return false;
+    enqueue_moves(d);
+    return true;
+}
+
+/* The moves are over. */
+static void end_moves(struct deferred *d)
+{
+    const struct command *c = &d->command;
+    const bool release = d->kind == DEFERRED_RELEASE, moved = !atomic_load(&d->failed);
+    if (release && moved)
+        d->done = command_d3d_take(c, c->count);
+    else if (!release && !moved)
+        command_undo(c, 0);
+    else
+        d->done = moved;
+    if (moved)
+        command_set_owner(c, !release);
+}
+
+bool deferred_step(struct deferred *d)
+{
+    if (!d->moving && begin_moves(d))
+        return false;
+    if (d->moving)
+        end_moves(d);
+    else if (d->kind == DEFERRED_UNDO)
+        command_undo(&d->command, 0);
+    if (!d->done && d->kind != DEFERRED_UNDO)
+        log_write(LOG_WARN, "%s: the deferred command failed, or one that it waits for: the objects stay whose they were",
+                  d->command.call);
+    return true;
+}
+
+/* Bytes that OpenCL has written and that did not get to Direct3D have to get there with the next release. */
+static void keep_written(const struct deferred *d)
+{
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < d->command.count && !d->done; i++)
+        if (d->command.objects[i]->opencl_owns)
+            d->command.objects[i]->written = true;
+    os_unlock(&registry_lock);
+}
+
+/* What comes behind a command that failed fails too in an in-order queue, before its gate tells the driver. The events of the
+ * later ones are behind that gate and get an error from drivers that hand errors on, though NVIDIA's may show the markers
+ * between them as complete. */
+static void fail_later(const struct deferred *d)
+{
+    if (d->done || d->kind == DEFERRED_UNDO || queue_out_of_order(d->command.queue))
+        return;
+    os_lock(&registry_lock);
+    for (struct deferred *other = d->after; other; other = other->after)
+        if (other->kind != DEFERRED_UNDO && other->command.queue == d->command.queue)
+            atomic_store(&other->failed, true);
+    os_unlock(&registry_lock);
+}
+
+/* Behind a gate that fails comes a command that waits for the marker, too, in an in-order queue. What still holds the marker does not
+ * end it at this moment. */
+static void let_marker_end(const struct deferred *d)
+{
+    const struct queue_record *queue = d->command.queue;
+    if (d->done || !d->gate || !d->before.count || queue_out_of_order(queue) || !context_has(queue->context, QUIRK_POCL_ENDS))
+        return;
+    os_lock(&registry_lock);
+    const bool held = blocker_active_locked(d->behind);
+    os_unlock(&registry_lock);
+    cl_event marker = d->before.events[0];
+    if (!held || event_status(marker) <= CL_COMPLETE)
+        command_let_end(marker, 1 + (d->behind != NULL) + queue_profiles(queue));
+}
+
+/* rusticl 22.3 calls back with the event locked, which can't be given back there. */
+static const struct reap_class ended_in_callback = {REAP_COMMAND, NULL, deferred_put};
+
+/* How many end in callbacks and are about to be the reaper's, though their gates may be open. */
+static atomic_uint ending;
+
+void deferred_finish(struct deferred *d)
+{
+    const bool later = callback_runs_here();
+    atomic_fetch_add_explicit(&ending, later, memory_order_relaxed);
+    keep_written(d);
+    fail_later(d);
+    command_finish(&d->command, false, OBJECT_IDLE);
+    os_lock(&registry_lock);
+    d->over = true;
+    os_unlock(&registry_lock);
+    if (d->gate) {
+        let_marker_end(d);
+        gate_open(d->command.call, d->gate, d->done);
+        blockers_over(d->gate, !d->done);
+    }
+    os_lock(&registry_lock);
+    struct deferred **place = &deferred_list;
+    while (*place != d)
+        place = &(*place)->after;
+    *place = d->after;
+    os_unlock(&registry_lock);
+    if (later)
+        reap_later(&d->reaped, &ended_in_callback, d);
+    else
+        deferred_put(d);
+    atomic_fetch_sub_explicit(&ending, later, memory_order_release);
+}
+
+void deferred_await_ends(void)
+{
+    enum { MOST = 1000 }; /* milliseconds at least: a callback of the application's may be what takes so long */
+    for (int i = 0; i < MOST && atomic_load_explicit(&ending, memory_order_acquire) && !callback_runs_here(); i++)
+        sleep_shortly();
+}
