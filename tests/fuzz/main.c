@@ -9,7 +9,7 @@
  *     fuzz_api --print S                the sequence of a seed, as a file for --replay
  *     fuzz_api --replay FILE            call by call, the sequence of a file
  *     fuzz_api --bytes FILE             the same for a file of libFuzzer's
- *     fuzz_api --threads N              so many sequences at a time, each in a thread of its own
+ *     fuzz_api --threads N              so many sequences at a time, each in a thread of its own; with FUZZ_SHOW=1 call by call
  *     fuzz_api --corpus FOLDER          the files of libFuzzer's in a folder, each once; reported as a test
  *
  * A sequence that finds something is made shorter and printed, with its seed and as a file for --replay. */

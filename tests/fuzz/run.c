@@ -3,19 +3,27 @@
 #include "fake_d3d.h"
 #include "quirks.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Several threads run sequences. */
+static bool shared;
+
 void say(const struct run *run, const char *format, ...)
 {
+    char line[512];
     va_list arguments;
     if (!run->verbose)
         return;
     va_start(arguments, format);
-    vprintf(format, arguments);
+    vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    putchar('\n');
+    if (shared)
+        printf("%04lx: %s\n", (unsigned long)pthread_self() >> 12 & 0xFFFF, line);
+    else
+        printf("%s\n", line);
     fflush(stdout);
 }
 
@@ -183,11 +191,12 @@ static bool add_wait(struct call *call, unsigned slot)
     if (!s->event || call->wait_count == MOST_WAITS || set_has(&call->node->waits, s->node))
         return false;
     /* Of several events that it waits for one is enough to end a command, before the model says so. */
-    const bool failed = run->model.nodes[s->node].fate == FAILED || has_failed(s->event), ours = call->node->kind >= NODE_ACQUIRE;
-    const bool may_fail = run->model.nodes[s->node].doomed || run->model.nodes[s->node].fate == OPEN;
-    if (!ours && quirk(run->world.driver, QUIRK_NO_FAILED_WAITS) && (failed || may_fail))
+    const bool told = has_failed(s->event), failed = told || run->model.nodes[s->node].fate == FAILED;
+    const bool may_fail = failed || run->model.nodes[s->node].doomed || run->model.nodes[s->node].fate == OPEN;
+    if (call->node->kind < NODE_ACQUIRE && quirk(run->world.driver, QUIRK_NO_FAILED_WAITS) && may_fail)
         return false;
     call->wait_failed = call->wait_failed || failed;
+    call->wait_told = call->wait_told || told;
     call->wait_may_fail = call->wait_may_fail || may_fail;
     flush_for(call, run->model.nodes[s->node].queue);
     call->waits[call->wait_count++] = s->event;
@@ -383,9 +392,6 @@ static void close_run(struct run *run)
     free(run->memory);
     free(run);
 }
-
-/* Several threads run sequences. */
-static bool shared;
 
 void run_share(void)
 {

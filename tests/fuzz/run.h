@@ -108,8 +108,9 @@ struct call {
     int queue;
     cl_event waits[MOST_WAITS];
     cl_uint wait_count;
-    bool wait_failed; /* an event of the list has */
-    bool wait_may_fail; /* at any moment */
+    bool wait_failed;   /* an event of the list has */
+    bool wait_told;     /* and the driver says so already */
+    bool wait_may_fail; /* one has, or may at any moment */
     struct target *shared[4]; /* of an acquire or release */
     cl_mem objects[4];
     unsigned shared_count;

@@ -236,14 +236,16 @@ void run_release(struct run *run, const struct op *op)
         return;
     call_want_event(&call);
     const unsigned fits = all_are(&call, MAY_BE_ACQUIRED);
-    const cl_int failed = call.wait_failed ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
+    /* One that is deferred knows of an event's failure when the driver does (rusticl 22.3: later, in a thread of its own). */
+    const bool fails = call.wait_told || (call.wait_failed && !call.pending);
+    const cl_int failed = fails ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
     const cl_int code = run->world.release(run->world.queues[call.queue], call.shared_count, call.objects, call.wait_count,
                                            call_waits(&call), call.place);
     say_objects(&call, code);
     if (fault_failed(&call, code, true))
         return;
     if ((fits == 3 || (fits == 1 && call.wait_may_fail)) && code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
-        call_drop(&call); /* the acquire, or an event of the list, has failed after the call began */
+        call_drop(&call); /* the acquire, or an event of the list, has failed meanwhile */
         return;
     }
     expect("release", code, fits & 1 ? failed : run->world.not_acquired, fits & 2 ? run->world.not_acquired : failed);

@@ -89,7 +89,7 @@ static void *run_job(void *data)
     const struct job *job = data;
     struct sequence *s = malloc(sizeof(*s));
     sequence_make(s, job->seed, job->ops);
-    run_sequence(s, false);
+    run_sequence(s, getenv("FUZZ_SHOW") != NULL);
     free(s);
     return NULL;
 }
@@ -116,9 +116,10 @@ static void run_groups(uint64_t seed, unsigned threads, unsigned ops, double sec
 static void hush(void)
 {
     const int null = open("/dev/null", O_WRONLY);
-    if (!getenv("FUZZ_SHOW"))
+    if (!getenv("FUZZ_SHOW")) {
         dup2(null, 2);
-    dup2(null, 1);
+        dup2(null, 1);
+    }
     close(null);
 }
 
