@@ -43,13 +43,16 @@ SHARING_CASE(direct, 0)
         return;
     for (int kind = 0; kind < KINDS; kind++) {
         const unsigned copies = fake_d3d_calls("CopySubresourceRegion"), maps = fake_d3d_calls("Map");
+        const unsigned transitions = fake_d3d_vulkan_transitions(), made = fake_d3d_live();
         CHECK_INT(acquire_one(rig, all[kind].object), CL_SUCCESS);
         cl_has(rig->queue, &all[kind], 1 + (unsigned)kind);
         CHECK_INT(release_one(rig, all[kind].object), CL_SUCCESS);
         if (kind_is_direct(rig, kind)) {
-            /* Of one texel, to have done what Direct3D has put off. */
-            CHECK_INT(fake_d3d_calls("CopySubresourceRegion") - copies, kind != KIND_BUFFER);
+            /* There and back, to have done what Direct3D has put off. */
+            CHECK_INT(fake_d3d_vulkan_transitions() - transitions, kind == KIND_BUFFER ? 0 : 2);
+            CHECK_INT(fake_d3d_calls("CopySubresourceRegion"), copies);
             CHECK_INT(fake_d3d_calls("Map"), maps);
+            CHECK_INT(fake_d3d_live(), made);
         }
         CHECK_INT(writes_through(rig, &all[kind], 30 + (unsigned)kind), kind_is_direct(rig, kind));
         CHECK(round_trip(rig, &all[kind], 30 + (unsigned)kind, 60 + (unsigned)kind));

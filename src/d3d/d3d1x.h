@@ -63,9 +63,9 @@ bool d3d1x_store(const struct d3d1x_calls *calls, struct surface *surface);
 /* Those of struct native_ops (d3d1x_native.c). */
 bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, struct native_place *place, char *why,
                 size_t why_size);
-bool d3d1x_settle(const struct d3d1x_calls *calls, const struct surface *surface);
+bool d3d1x_find_again(const struct surface *surface, struct native_place *place);
+bool d3d1x_settle(const struct surface *surface, const struct native_place *place);
 bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface);
-bool d3d1x_submit(const struct surface *surface, uint32_t *family);
 bool d3d1x_alive(const struct d3d1x_calls *calls, const struct surface *surface);
 bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surface, struct surface *copy);
 bool d3d1x_copy_from(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy);

@@ -64,7 +64,20 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
     place->image = dxvk_image(surface->resource, &place->layout);
     place->level = desc->subresource % facts.levels;
     place->layer = desc->subresource / facts.levels;
-    return place->image || refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
+    if (!place->image || !dxvk_queue_family(surface->device, &place->family))
+        return refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
+    return true;
+}
+
+bool d3d1x_find_again(const struct surface *surface, struct native_place *place)
+{
+    uint64_t size;
+    if (surface->desc.kind == SURFACE_BUFFER) {
+        place->address = dxvk_buffer_address(surface->device, surface->resource, &size);
+        return place->address != 0;
+    }
+    place->image = dxvk_image(surface->resource, &place->layout);
+    return place->image != 0;
 }
 
 bool d3d1x_alive(const struct d3d1x_calls *calls, const struct surface *surface)
@@ -83,11 +96,6 @@ bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface
     return d3d1x_alive(calls, surface) && (done || d3d1x_check(calls, "GetData (event)", E_FAIL));
 }
 
-bool d3d1x_submit(const struct surface *surface, uint32_t *family)
-{
-    return dxvk_submit(surface->device, family);
-}
-
 /* ---- a copy of the surface's own ---- */
 
 static HRESULT make_texture(const struct d3d1x_calls *calls, void *device, const struct surface_desc *desc, void **texture)
@@ -103,21 +111,9 @@ static HRESULT make_texture(const struct d3d1x_calls *calls, void *device, const
     return calls->create_texture2d(device, &d, texture);
 }
 
-/* DXVK keeps a clear of a whole image for the next use of it in a frame, and a flush is none. A copy of a texel is; where it goes
- * is of no use to anybody. */
-bool d3d1x_settle(const struct d3d1x_calls *calls, const struct surface *surface)
+bool d3d1x_settle(const struct surface *surface, const struct native_place *place)
 {
-    struct surface_desc desc = surface->desc;
-    const UINT side = desc.whole_level ? 2 : 1; /* planes have chroma for pairs of texels */
-    const D3D11_BOX part = {0, 0, 0, side, side, 1};
-    void *texture = NULL;
-    desc.width = desc.height = side;
-    desc.depth = 1;
-    if (!d3d1x_check(calls, "CreateTexture (one texel)", make_texture(calls, surface->device, &desc, &texture)))
-        return false;
-    calls->copy(surface->device, texture, 0, 0, surface->resource, surface->desc.subresource, &part);
-    com_release(texture);
-    return true;
+    return dxvk_settle(surface->device, surface->resource, place->level, place->layer);
 }
 
 bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surface, struct surface *copy)

@@ -49,7 +49,7 @@ static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level)
     return found;
 }
 
-static bool find_image(const struct surface *surface, struct native_place *place, char *why, size_t why_size)
+static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, struct native_place *place, char *why, size_t why_size)
 {
     const struct format_row *format = surface->desc.format;
     D3DSURFACE_DESC d;
@@ -67,45 +67,34 @@ static bool find_image(const struct surface *surface, struct native_place *place
     if (!place_in_image(surface->resource, &place->level))
         return refuse(why, why_size, "the surface is no level of a plain texture");
     place->image = dxvk_image(surface->resource, &place->layout);
-    return place->image || refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
+    if (!place->image || !dxvk_queue_family(device, &place->family))
+        return refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
+    return true;
 }
 
 static bool find(const struct surface *surface, struct native_place *place, char *why, size_t why_size)
 {
-    if (!d3d9_enter(surface->resource))
+    IDirect3DDevice9 *device = d3d9_enter(surface->resource);
+    if (!device)
         return refuse(why, why_size, "the surface tells no device");
-    const bool found = find_image(surface, place, why, why_size);
+    const bool found = find_image(device, surface, place, why, why_size);
     return d3d9_leave() ? found : refuse(why, why_size, "the device is lost");
 }
 
-/* Whether Direct3D has the read queued, or takes none of such a surface: then it can't clear it as a target either, and has put
- * nothing off. */
-static bool read_or_refused(const char *call, HRESULT result)
+static bool find_again(const struct surface *surface, struct native_place *place)
 {
-    return result == D3DERR_INVALIDCALL || result == D3DERR_NOTAVAILABLE || d3d_check(call, result);
+    if (!d3d9_enter(surface->resource))
+        return false;
+    place->image = dxvk_image(surface->resource, &place->layout);
+    return d3d9_leave() && place->image != 0;
 }
 
-/* A render target takes the texels of all kinds of surfaces, if there is one of their format. */
-static bool read_corner(IDirect3DDevice9 *device, const struct surface *surface)
-{
-    static const RECT corner = {0, 0, 1, 1};
-    const D3DFORMAT format = (D3DFORMAT)surface->desc.format->code;
-    IDirect3DSurface9 *target = NULL;
-    HRESULT result = IDirect3DDevice9_CreateRenderTarget(device, 1, 1, format, D3DMULTISAMPLE_NONE, 0, FALSE, &target, NULL);
-    if (FAILED(result))
-        return read_or_refused("IDirect3DDevice9::CreateRenderTarget (one texel)", result);
-    result = IDirect3DDevice9_StretchRect(device, surface->resource, &corner, target, &corner, D3DTEXF_NONE);
-    com_release(target);
-    return read_or_refused("IDirect3DDevice9::StretchRect (one texel)", result);
-}
-
-/* DXVK keeps a clear of a whole surface for its next use, and a flush is none. */
-static bool settle(const struct surface *surface)
+static bool settle(const struct surface *surface, const struct native_place *place)
 {
     IDirect3DDevice9 *device = d3d9_enter(surface->resource);
     if (!device)
         return false;
-    const bool done = read_corner(device, surface);
+    const bool done = dxvk_settle(device, surface->resource, place->level, place->layer);
     return d3d9_leave() && done;
 }
 
@@ -136,15 +125,6 @@ static bool finish(const struct surface *surface)
     return d3d9_leave() && done;
 }
 
-static bool submit(const struct surface *surface, uint32_t *family)
-{
-    IDirect3DDevice9 *device = d3d9_enter(surface->resource);
-    if (!device)
-        return false;
-    const bool done = dxvk_submit(device, family);
-    return d3d9_leave() && done;
-}
-
 static bool alive(const struct surface *surface)
 {
     return d3d9_enter(surface->resource) && d3d9_leave();
@@ -172,9 +152,9 @@ static void *make_probe(void *object, uint64_t *image)
 
 const struct native_ops d3d9_native = {
     .find = find,
+    .find_again = find_again,
     .settle = settle,
     .finish = finish,
-    .submit = submit,
     .alive = alive,
     .make_probe = make_probe,
 };

@@ -43,7 +43,7 @@ struct device_functions {
     bool(STDMETHODCALLTYPE *get_address_and_size)(void *self, void *resource, uint64_t *address, uint64_t *size);
 };
 
-/* IDXGIVkInteropDevice, and ID3D9VkInteropDevice, which tells the index of the queue too. */
+/* IDXGIVkInteropDevice, and ID3D9VkInteropDevice, which tells the index of the queue too; as far as they are used. */
 struct interop_functions {
     struct unknown_functions unknown;
     void(STDMETHODCALLTYPE *get_handles)(void *self, void **instance, void **physical, void **device);
@@ -52,9 +52,6 @@ struct interop_functions {
         void(STDMETHODCALLTYPE *get_queue9)(void *self, void **queue, uint32_t *index, uint32_t *family);
     };
     void(STDMETHODCALLTYPE *transition)(void *self, void *surface, const void *range, int32_t from, int32_t to);
-    void(STDMETHODCALLTYPE *flush)(void *self);
-    void(STDMETHODCALLTYPE *lock_queue)(void *self);
-    void(STDMETHODCALLTYPE *release_queue)(void *self);
 };
 
 static const void *functions_of(void *object)
@@ -112,28 +109,56 @@ uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size)
     return address;
 }
 
-/* ---- submissions ---- */
+/* ---- the device ---- */
 
-/* DXVK submits in a thread of its own. Its queue can be locked when that has nothing left to submit. */
-bool dxvk_submit(void *device, uint32_t *family)
+/* The interface of a device of Direct3D 10 or 11, or of one of Direct3D 9; NULL: it has none. */
+static void *interop_of(void *device, bool *nine)
 {
-    void *interop = com_query(device, &interop_interface), *queue = NULL;
-    const bool nine = !interop;
+    void *interop = com_query(device, &interop_interface);
+    *nine = !interop;
+    return interop ? interop : com_query(device, &interop9_interface);
+}
+
+bool dxvk_queue_family(void *device, uint32_t *family)
+{
+    bool nine;
     uint32_t index;
-    if (nine)
-        interop = com_query(device, &interop9_interface);
-    if (!interop)
+    void *interop = interop_of(device, &nine), *queue = NULL;
+    const struct interop_functions *functions = interop ? functions_of(interop) : NULL;
+    if (!functions)
         return false;
-    const struct interop_functions *functions = functions_of(interop);
-    functions->flush(interop);
-    functions->lock_queue(interop);
-    functions->release_queue(interop);
     if (nine)
         functions->get_queue9(interop, &queue, &index, family);
     else
         functions->get_queue(interop, &queue, family);
     com_release(interop);
     return true;
+}
+
+/* VkImageSubresourceRange. */
+struct image_range {
+    uint32_t aspect, level, levels, layer, layers;
+};
+
+/* A change to the layout that the image has already would do nothing. */
+bool dxvk_settle(void *device, void *resource, uint32_t level, uint32_t layer)
+{
+    enum { GENERAL = 1, TRANSFER_SOURCE = 6, COLOR = 1 }; /* VkImageLayout, VkImageAspectFlagBits */
+    const struct image_range range = {COLOR, level, 1, layer, 1};
+    bool nine;
+    int32_t layout = 0;
+    void *interop = interop_of(device, &nine);
+    void *surface = com_query(resource, nine ? &texture9_interface : &surface_interface);
+    const bool known = interop && surface && (nine ? image_of_texture9(surface, &layout) : image_of_surface(surface, &layout));
+    if (known) {
+        const struct interop_functions *functions = functions_of(interop);
+        const int32_t other = layout == GENERAL ? TRANSFER_SOURCE : GENERAL;
+        functions->transition(interop, surface, &range, layout, other);
+        functions->transition(interop, surface, &range, other, layout);
+    }
+    com_release(surface);
+    com_release(interop);
+    return known;
 }
 
 /* ---- waits ---- */

@@ -10,9 +10,12 @@
  * 0 if it is none of DXVK's. `layout` is the VkImageLayout that it has while DXVK does nothing with it. */
 uint64_t dxvk_image(void *resource, uint32_t *layout);
 
-/* Hands all that the device has queued to the Vulkan driver (IDXGIVkInteropDevice, ID3D9VkInteropDevice), and tells the family of
- * the queue. False: the device is none of DXVK's. */
-bool dxvk_submit(void *device, uint32_t *family);
+/* The family of the queue that a device submits to (IDXGIVkInteropDevice, ID3D9VkInteropDevice). False: the device is none of DXVK's. */
+bool dxvk_queue_family(void *device, uint32_t *family);
+
+/* Queues that a level and layer of a resource with an image goes to another layout and comes back. DXVK keeps a clear of a whole image
+ * for its next use, and neither a flush nor an event query is one. False: DXVK does not know the device or the resource. */
+bool dxvk_settle(void *device, void *resource, uint32_t level, uint32_t layer);
 
 /* The device address of a buffer of Direct3D 10 or 11 (ID3D11VkExtDevice1), from which on it stays in its place. 0: DXVK does not tell;
  * it does so where the Vulkan driver is NVIDIA's. */

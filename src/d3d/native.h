@@ -14,21 +14,22 @@ struct native_place {
     uint64_t address; /* a buffer's device address */
     uint32_t level, layer;
     uint32_t layout; /* the VkImageLayout that the image is in while Direct3D does nothing with it */
+    uint32_t family; /* of the queue that Direct3D submits to; of an image alone */
 };
 
 struct native_ops {
     /* Whether the surface's contents are in a Vulkan object and nowhere else, and which it is. That may be another one at
      * another time: the implementation moves resources. False: `why`, of `why_size` bytes, says in words why not. */
     bool (*find)(const struct surface *surface, struct native_place *place, char *why, size_t why_size);
-    /* Queues a read of an image surface, so that its memory will have all that Direct3D was told before: an implementation puts
-     * clears and resolves off until somebody looks, beyond a flush. Comes before `finish`. */
-    bool (*settle)(const struct surface *surface);
+    /* Where a surface is now that `find` has found: `place` is the answer of then, in which changes what may change. */
+    bool (*find_again)(const struct surface *surface, struct native_place *place);
+    /* Queues a change of an image surface's layout and back, so that its memory will have all that Direct3D was told before: an
+     * implementation puts clears and resolves off until somebody looks, beyond a flush. `place` is what `find` told. Comes before
+     * `finish`. */
+    bool (*settle)(const struct surface *surface, const struct native_place *place);
     /* Submits all that Direct3D has queued so far on the surface's device, and waits until it is done. False if Direct3D
      * fails at it, the device being lost for example. */
     bool (*finish)(const struct surface *surface);
-    /* Submits the same without a wait: what is put into the Vulkan queue from now on comes behind it. `family` is that of the
-     * queue. False: there is no such way. */
-    bool (*submit)(const struct surface *surface, uint32_t *family);
     /* Whether the surface's device is not lost; an error is logged. */
     bool (*alive)(const struct surface *surface);
 

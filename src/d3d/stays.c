@@ -98,6 +98,16 @@ static bool map_all(struct stays_trial *trial, int round)
     return stay;
 }
 
+/* Memory of a map's own, which is freed with it, comes again at the same place for each copy. */
+static bool are_apart(const struct stays_trial *trial)
+{
+    bool apart = true;
+    for (int i = 1; i < COPIES; i++)
+        for (int before = 0; before < i; before++)
+            apart = apart && trial->places[i].data != trial->places[before].data;
+    return apart;
+}
+
 /* They are mapped first before anything was copied to them, as those of objects are. */
 static bool run_trial(struct stays_trial *trial)
 {
@@ -105,7 +115,7 @@ static bool run_trial(struct stays_trial *trial)
         for (int i = 0; i < COPIES && round > 0; i++)
             if (!d3d1x_fetch(trial->calls, &trial->copies[i]))
                 return false;
-        if (!map_all(trial, round))
+        if (!map_all(trial, round) || !are_apart(trial))
             return false;
     }
     return true;

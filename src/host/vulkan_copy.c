@@ -159,12 +159,22 @@ uint64_t vulkan_copy_drop(uint64_t name)
 
 /* ---- commands ---- */
 
+/* What is passed is mostly done in some microseconds, in which a thread would hardly be asleep. */
+static VkResult wait_for_fence(const struct vulkan_device *device, VkFence fence)
+{
+    enum { SPIN_NANOSECONDS = 200000 };
+    const unsigned long long began = os_nanoseconds();
+    VkResult result = device->calls.fence_status(device->handle, fence);
+    while (result == VK_NOT_READY && os_nanoseconds() - began < SPIN_NANOSECONDS)
+        result = device->calls.fence_status(device->handle, fence);
+    return result == VK_NOT_READY ? device->calls.wait_fences(device->handle, 1, &fence, VK_TRUE, UINT64_MAX) : result;
+}
+
 /* Waits until the commands are over. With copy_lock held. */
 static VkResult settle(struct vulkan_device *device)
 {
     struct vulkan_copier *copier = &device->copier;
-    const VkResult result =
-        copier->runs ? device->calls.wait_fences(device->handle, 1, &copier->fence, VK_TRUE, UINT64_MAX) : VK_SUCCESS;
+    const VkResult result = copier->runs ? wait_for_fence(device, copier->fence) : VK_SUCCESS;
     copier->runs = false;
     return result;
 }

@@ -92,6 +92,7 @@ enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
     X(create_fence, PFN_vkCreateFence, "vkCreateFence", NULL)                                                          \
     X(destroy_fence, PFN_vkDestroyFence, "vkDestroyFence", NULL)                                                       \
     X(reset_fences, PFN_vkResetFences, "vkResetFences", NULL)                                                          \
+    X(fence_status, PFN_vkGetFenceStatus, "vkGetFenceStatus", NULL)                                                    \
     X(wait_fences, PFN_vkWaitForFences, "vkWaitForFences", NULL)
 
 struct vulkan_calls {
@@ -203,6 +204,7 @@ struct vulkan_image_record {
     VkImageCreateInfo info; /* as it was made; without what its pointers point to */
     uint64_t memory;        /* the name of the memory, or 0 */
     VkDeviceSize offset;
+    VkDeviceSize size;      /* of what it needs; 0 as long as nobody has asked */
 };
 
 struct vulkan_buffer_record {

@@ -70,16 +70,29 @@ bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, ch
     return found && !several;
 }
 
+/* What the image needs of its memory does not change. */
+static VkDeviceSize size_of(const struct vulkan_image_record *image)
+{
+    const struct vulkan_device *device = image->record.device;
+    VkMemoryRequirements needs;
+    if (image->size)
+        return image->size;
+    device->calls.image_needs(device->handle, (VkImage)(uintptr_t)image->record.handle, &needs);
+    os_lock(&vulkan_lock);
+    struct vulkan_image_record *kept = vulkan_record_find_locked(VULKAN_IMAGE, device, image->record.handle, NULL);
+    if (kept)
+        kept->size = needs.size;
+    os_unlock(&vulkan_lock);
+    return needs.size;
+}
+
 uint64_t vulkan_describe_image(uint64_t handle, struct vulkan_image *found, char *why)
 {
     struct vulkan_image_record image;
-    VkMemoryRequirements needs;
     if (!vulkan_look_up_image(handle, &image, why))
         return 0;
-    const struct vulkan_device *device = image.record.device;
-    device->calls.image_needs(device->handle, (VkImage)(uintptr_t)handle, &needs);
     memset(found, 0, sizeof(*found));
-    if (!describe_by_name(image.memory, image.offset, needs.size, &found->memory, why))
+    if (!describe_by_name(image.memory, image.offset, size_of(&image), &found->memory, why))
         return 0;
     found->type = (uint32_t)image.info.imageType;
     found->format = (uint32_t)image.info.format;

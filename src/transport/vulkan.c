@@ -179,7 +179,7 @@ static bool is_passed(const struct vulkan_object *o)
 /* An object that the application drops while OpenCL has it. */
 void vulkan_return(struct vulkan_object *o)
 {
-    const struct vulkan_move move = {o->at.native.image, o->at.native.layout, o->family};
+    const struct vulkan_move move = {o->at.native.image, o->at.native.layout, o->at.native.family};
     char why[VULKAN_WHY] = "";
     if (o->passed && !o->side->pass(&move, 1, true, why))
         log_write(LOG_ERROR, "Vulkan passes an image not back to Direct3D whose object goes: %s", why);
@@ -219,7 +219,7 @@ static bool pass(const struct handover *handover, const struct surface *first, b
         if (some.count == IMAGES_AT_ONCE)
             all = pass_some(&some, back) && all;
         some.objects[some.count] = o;
-        some.moves[some.count++] = (struct vulkan_move){o->at.native.image, o->at.native.layout, o->family};
+        some.moves[some.count++] = (struct vulkan_move){o->at.native.image, o->at.native.layout, o->at.native.family};
     }
     return pass_some(&some, back) && all;
 }
@@ -229,25 +229,15 @@ static bool pass_back(const struct handover *handover, const struct surface *fir
     return pass(handover, first, true);
 }
 
-static bool all_are_passed(const struct handover *handover, const struct surface *first)
+static bool pass_over(const struct handover *handover, const struct surface *first)
 {
-    bool all = true;
-    for (cl_uint i = 0; i < handover->count; i++)
-        all = all && (handover->transfers[i]->surface.device != first->device || is_passed(vulkan_object(handover->transfers[i])));
-    return all;
+    return pass(handover, first, false);
 }
 
-/* Waits until what Direct3D has queued is done: by the passing of the images where there is nothing else. */
-static bool give_device(const struct handover *handover, const struct surface *first)
+/* Direct3D waits for itself, and is not kept from its queue: what comes into that from here on comes behind. */
+static bool finish_device(const struct handover *handover, const struct surface *first)
 {
-    const struct native_ops *native = handover->api->native;
-    uint32_t family = VULKAN_ANY_FAMILY;
-    if (!(all_are_passed(handover, first) && native->submit(first, &family)) && !native->finish(first))
-        return false;
-    for (cl_uint i = 0; i < handover->count; i++)
-        if (handover->transfers[i]->surface.device == first->device)
-            vulkan_object(handover->transfers[i])->family = family;
-    return pass(handover, first, false) && native->alive(first);
+    return handover->api->native->finish(first);
 }
 
 static bool is_alive(const struct handover *handover, const struct surface *first)
@@ -265,21 +255,19 @@ static bool queue_all(const struct handover *handover)
         if (o->copy.resource)
             done = native->copy_from(&o->base.surface, &o->copy);
         else if (o->at.native.image)
-            done = native->settle(&o->base.surface);
+            done = native->settle(&o->base.surface, o->beside ? &o->source.native : &o->at.native);
     }
     return done;
 }
 
-/* What OpenCL has is the memory in which the resource lay when the object was made, and it can't get another. */
+/* What OpenCL has is the memory in which the resource lay when the object was made, and it can't get another. Asked when Direct3D
+ * is done: what it does may move resources. */
 static bool stayed(struct vulkan_object *o)
 {
-    struct vulkan_location now;
-    const struct vulkan_location *then = o->beside ? &o->source : &o->at;
+    struct vulkan_location *then = o->beside ? &o->source : &o->at;
     char why[VULKAN_WHY] = "it lies elsewhere now";
-    if (vulkan_locate(o->side, vulkan_shared(o), &now, why) && vulkan_same_place(then, &now)) {
-        o->at.native.layout = now.native.layout;
+    if (vulkan_is_there(o->side, vulkan_shared(o), then, why))
         return true;
-    }
     log_write(LOG_ERROR,
               "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can't be acquired any more; make "
               "it again, or set %s=host", why, setting_variable(SETTING_TRANSPORT));
@@ -301,9 +289,9 @@ static void undo(const struct handover *handover)
 
 static bool d3d_give(const struct handover *handover)
 {
-    if (!queue_all(handover) || !all_stayed(handover))
+    if (!queue_all(handover) || !for_devices(handover, finish_device) || !all_stayed(handover))
         return false;
-    if (for_devices(handover, give_device) && vulkan_move_beside(handover, false))
+    if (for_devices(handover, pass_over) && vulkan_move_beside(handover, false))
         return true;
     undo(handover);
     return false;

@@ -40,8 +40,7 @@ struct vulkan_object {
     uint64_t beside; /* the Vulkan side's copy of a plane, level or slice, which is what `at` says then; 0: none */
     struct vulkan_location source; /* of what has such a copy */
     bool imported;       /* else over mapped memory */
-    bool passed;         /* OpenCL has the image, in a queue of this family: */
-    uint32_t family;
+    bool passed;         /* OpenCL has the image */
     bool held;           /* the memory, by the Vulkan side */
     cl_mem whole;        /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
     struct vulkan_outliving *outliving; /* owned; for the case that commands use the object for longer than the application */
@@ -62,8 +61,8 @@ static inline const struct surface *vulkan_shared(const struct vulkan_object *ob
 
 /* Finds out where a surface lies. */
 bool vulkan_locate(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at, char *why);
-/* Whether two answers name the same memory. */
-bool vulkan_same_place(const struct vulkan_location *a, const struct vulkan_location *b);
+/* Whether it is where it was found; what else may have changed is noted. */
+bool vulkan_is_there(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at, char *why);
 /* Whether the image at `at` holds the surface in the format and size in which OpenCL shall see it. */
 bool vulkan_fits(const struct surface_desc *desc, const struct vulkan_location *at, char *why);
 /* The VkImageAspectFlagBits of the surface's plane. */

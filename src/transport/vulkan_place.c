@@ -16,11 +16,23 @@ bool vulkan_locate(const struct vulkan_side *side, const struct surface *surface
     return side->find_buffer(at->native.address, surface->desc.width, &at->image.memory, why) != 0;
 }
 
-bool vulkan_same_place(const struct vulkan_location *a, const struct vulkan_location *b)
+static bool same_memory(const struct vulkan_memory *m, const struct vulkan_memory *n)
 {
-    const struct vulkan_memory *m = &a->image.memory, *n = &b->image.memory;
-    return a->native.image == b->native.image && a->native.address == b->native.address && m->memory == n->memory &&
-           m->offset == n->offset && m->size == n->size && m->mapped == n->mapped;
+    return m->memory == n->memory && m->offset == n->offset && m->size == n->size && m->mapped == n->mapped;
+}
+
+/* Handles come again for other images: the memory's name does not. */
+bool vulkan_is_there(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at, char *why)
+{
+    struct vulkan_location now = *at;
+    if (!surface->api->native->find_again(surface, &now.native) || now.native.image != at->native.image ||
+        now.native.address != at->native.address ||
+        !(at->native.image ? side->find_image(now.native.image, &now.image, why)
+                           : side->find_buffer(now.native.address, surface->desc.width, &now.image.memory, why)) ||
+        !same_memory(&now.image.memory, &at->image.memory))
+        return false;
+    at->native.layout = now.native.layout;
+    return true;
 }
 
 /* ---- what an image holds ---- */

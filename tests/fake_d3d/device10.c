@@ -331,6 +331,7 @@ static const ID3D10Device1Vtbl device_vtbl = {
     {&IID_IDXGIDevice, offsetof(struct fake_device10, dxgi)},  \
     {&IID_IDXGIDevice1, offsetof(struct fake_device10, dxgi)}, \
     {&fake_iid_stays, offsetof(struct fake_device10, dxgi)},   \
+    {&fake_iid_interop_queue, offsetof(struct fake_device10, interop_queue)}, \
     {&IID_ID3D10Multithread, offsetof(struct fake_device10, multithread)}
 
 static const struct fake_iid device_ifaces[] = {DEVICE_IFACES, {NULL, 0}};
@@ -372,6 +373,8 @@ static HRESULT device_create(const struct fake_class *class, IDXGIAdapter *adapt
     atomic_store(&device->base.is_protected, !device->base.single_threaded);
     device->face.i.lpVtbl = (ID3D10Device1Vtbl *)&device_vtbl;
     device->face.object = &device->base.object;
+    device->interop_queue.vtbl = &fake_interop_queue_vtbl;
+    device->interop_queue.object = &device->base.object;
     fake_dxgi_device_init(&device->dxgi, &device->base);
     fake_multithread_init(&device->multithread, &device->base.object);
     device->flags = flags;

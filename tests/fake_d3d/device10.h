@@ -9,6 +9,7 @@ struct fake_device10 {
     FAKE_IFACE(ID3D10Device1) face;
     struct fake_dxgi_device dxgi;
     struct fake_multithread multithread;
+    struct fake_iface interop_queue; /* vulkan.c */
     UINT flags;
     D3D10_FEATURE_LEVEL1 level;
 };

@@ -261,6 +261,7 @@ static const struct fake_iid device_ifaces[] = {
     {&IID_IDXGIDevice1, offsetof(struct fake_device11, dxgi)},
     {&fake_iid_stays, offsetof(struct fake_device11, dxgi)},
     {&fake_iid_interop_device, offsetof(struct fake_device11, interop)},
+    {&fake_iid_interop_queue, offsetof(struct fake_device11, interop_queue)},
     {&IID_ID3D10Multithread, offsetof(struct fake_device11, multithread)},
     {NULL, 0},
 };
@@ -302,6 +303,8 @@ static struct fake_device11 *device_create(struct fake_adapter *adapter, UINT fl
     device->face.object = &device->base.object;
     device->interop.vtbl = &fake_interop_device_vtbl;
     device->interop.object = &device->base.object;
+    device->interop_queue.vtbl = &fake_interop_queue_vtbl;
+    device->interop_queue.object = &device->base.object;
     fake_dxgi_device_init(&device->dxgi, &device->base);
     fake_multithread_init(&device->multithread, &device->base.object);
     fake_context11_init(&device->context, device);

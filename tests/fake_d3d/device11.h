@@ -17,7 +17,7 @@ struct fake_device11 {
     struct fake_dxgi_device dxgi;
     struct fake_multithread multithread;
     struct fake_context11 context;
-    struct fake_iface interop; /* vulkan.c */
+    struct fake_iface interop, interop_queue; /* vulkan.c */
     UINT flags;
     D3D_FEATURE_LEVEL level;
 };

@@ -199,12 +199,16 @@ static const IDirect3DDevice9ExVtbl device_vtbl = {
 #define FACE offsetof(struct fake_device9, face)
 
 static const struct fake_iid device_ifaces[] = {
-    {&IID_IUnknown, FACE}, {&IID_IDirect3DDevice9, FACE}, {NULL, 0},
+    {&IID_IUnknown, FACE},
+    {&IID_IDirect3DDevice9, FACE},
+    {&fake_iid_interop_queue9, offsetof(struct fake_device9, interop_queue)},
+    {NULL, 0},
 };
 static const struct fake_iid device9ex_ifaces[] = {
     {&IID_IUnknown, FACE},
     {&IID_IDirect3DDevice9, FACE},
     {&IID_IDirect3DDevice9Ex, FACE},
+    {&fake_iid_interop_queue9, offsetof(struct fake_device9, interop_queue)},
     {NULL, 0},
 };
 
@@ -238,6 +242,8 @@ HRESULT fake_device9_create(struct fake_d3d9 *d3d9, UINT adapter, D3DDEVTYPE typ
     atomic_store(&device->base.is_protected, (flags & D3DCREATE_MULTITHREADED) != 0);
     device->face.i.lpVtbl = (IDirect3DDevice9ExVtbl *)&device_vtbl;
     device->face.object = &device->base.object;
+    device->interop_queue.vtbl = &fake_interop_queue9_vtbl;
+    device->interop_queue.object = &device->base.object;
     device->extended = d3d9->extended;
     device->parameters = (D3DDEVICE_CREATION_PARAMETERS){adapter, type, window, flags};
     device->d3d9 = d3d9;

@@ -15,6 +15,7 @@ struct fake_d3d9 {
 struct fake_device9 {
     struct fake_device base;
     FAKE_IFACE(IDirect3DDevice9Ex) face;
+    struct fake_iface interop_queue; /* vulkan.c */
     struct fake_d3d9 *d3d9; /* one reference */
     bool extended;
     D3DDEVICE_CREATION_PARAMETERS parameters;

@@ -233,6 +233,8 @@ unsigned fake_d3d_vulkan_acquired(void);
 unsigned fake_d3d_vulkan_copies(void);
 /* Images that were passed to OpenCL and not back. */
 unsigned fake_d3d_vulkan_passed(void);
+/* How often Direct3D was told to change the layout of an image. */
+unsigned fake_d3d_vulkan_transitions(void);
 
 /* What the library and the layer of tests/vulkan look up in the program. */
 struct fake_vulkan {

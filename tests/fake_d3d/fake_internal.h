@@ -281,6 +281,7 @@ struct fake_store {
     uint64_t image; /* what names it for Vulkan (vulkan.c); 0: nobody has asked */
     struct fake_store *image_after;
     bool passed; /* to OpenCL; guarded by vulkan.c's lock */
+    int32_t layout; /* that the program was told to change it to, or 0; likewise */
 };
 
 /* Whether other devices may open it. */
@@ -367,7 +368,8 @@ extern pthread_mutex_t fake_shared_lock;
 /* The interfaces by which resources and devices tell Vulkan's names; those that are hidden at the moment. */
 bool fake_vulkan_hides(REFIID iid);
 extern const struct fake_interop_vtbl fake_interop_vtbl, fake_interop9_vtbl, fake_interop_device_vtbl;
-extern const GUID fake_iid_interop, fake_iid_interop9, fake_iid_interop_device;
+extern const struct fake_interop_queue_vtbl fake_interop_queue_vtbl, fake_interop_queue9_vtbl;
+extern const GUID fake_iid_interop, fake_iid_interop9, fake_iid_interop_device, fake_iid_interop_queue, fake_iid_interop_queue9;
 void fake_vulkan_reset(void);
 /* The store is on its way out. */
 void fake_vulkan_forget(struct fake_store *store);

@@ -9,7 +9,7 @@
 
 #define UUID "a fake GPU's id."
 
-enum { FILES = 256 };
+enum { FILES = 256, QUEUE_FAMILY = 3, LAYOUT = 1 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct fake_store *named;                          /* stores that have names */
@@ -19,7 +19,7 @@ static struct fake_store *files[FILES]; /* by file descriptor; one reference eac
 static enum fake_d3d_vulkan chosen;
 static enum fake_d3d_vulkan_fault the_fault;
 static int fault_number;
-static unsigned held, open_files, imported, copies_made, passed;
+static unsigned held, open_files, imported, copies_made, passed, transitions;
 static int acquired;
 
 /* ---- knobs ---- */
@@ -191,7 +191,8 @@ struct fake_interop_vtbl {
 bool fake_vulkan_hides(REFIID iid)
 {
     if (!IsEqualGUID(iid, &fake_iid_interop) && !IsEqualGUID(iid, &fake_iid_interop9)
-        && !IsEqualGUID(iid, &fake_iid_interop_device))
+        && !IsEqualGUID(iid, &fake_iid_interop_device) && !IsEqualGUID(iid, &fake_iid_interop_queue)
+        && !IsEqualGUID(iid, &fake_iid_interop_queue9))
         return false;
     return way() == FAKE_D3D_VULKAN_OFF;
 }
@@ -229,7 +230,7 @@ static HRESULT STDMETHODCALLTYPE interop_GetVulkanImageInfo(void *iface, uint64_
     if (store->desc.kind == FAKE_BUFFER || store->desc.usage == D3D11_USAGE_STAGING)
         fake_violation("GetVulkanImageInfo: of a resource without an image");
     if (layout)
-        *layout = 1;
+        *layout = LAYOUT;
     if (image)
         *image = name_of(store);
     return S_OK;
@@ -266,6 +267,61 @@ const struct fake_interop_vtbl fake_interop9_vtbl = {
 const struct fake_interop_vtbl fake_interop_device_vtbl = {
     interop_QueryInterface, interop_AddRef, interop_Release,
     {(void *)device_GetExtensionSupport, (void *)device_GetResourceHandle},
+};
+
+/* ---- the interfaces of devices ---- */
+
+struct fake_interop_queue_vtbl {
+    HRESULT(STDMETHODCALLTYPE *QueryInterface)(void *, REFIID, void **);
+    ULONG(STDMETHODCALLTYPE *AddRef)(void *);
+    ULONG(STDMETHODCALLTYPE *Release)(void *);
+    void (*GetVulkanHandles)(void);
+    void *GetSubmissionQueue;
+    void(STDMETHODCALLTYPE *TransitionSurfaceLayout)(void *, void *, const void *, int32_t, int32_t);
+};
+
+static void STDMETHODCALLTYPE queue_GetSubmissionQueue(void *iface, void **queue, uint32_t *family)
+{
+    *queue = iface;
+    *family = QUEUE_FAMILY;
+}
+
+static void STDMETHODCALLTYPE queue_GetSubmissionQueue9(void *iface, void **queue, uint32_t *index, uint32_t *family)
+{
+    *index = 0;
+    queue_GetSubmissionQueue(iface, queue, family);
+}
+
+/* An image that is not in the layout which its users know is nobody's. */
+static void STDMETHODCALLTYPE queue_TransitionSurfaceLayout(void *iface, void *surface, const void *range, int32_t from, int32_t to)
+{
+    unsigned subresource = 0;
+    struct fake_store *store = fake_object_store(fake_object_of(surface), &subresource);
+    const uint32_t *numbers = range; /* aspect, level, levels, layer, layers */
+
+    (void)iface;
+    pthread_mutex_lock(&lock);
+    if (from != (store->layout ? store->layout : LAYOUT) || from == to)
+        fake_violation("TransitionSurfaceLayout: from another layout than the image has");
+    if (numbers[1] + numbers[2] > store->desc.mips || numbers[3] + numbers[4] > store->desc.layers)
+        fake_violation("TransitionSurfaceLayout: of a part that the image has not");
+    store->layout = to;
+    transitions++;
+    pthread_mutex_unlock(&lock);
+}
+
+unsigned fake_d3d_vulkan_transitions(void)
+{
+    return read_count(&transitions);
+}
+
+const struct fake_interop_queue_vtbl fake_interop_queue_vtbl = {
+    interop_QueryInterface, interop_AddRef, interop_Release, NULL,
+    (void *)queue_GetSubmissionQueue, queue_TransitionSurfaceLayout,
+};
+const struct fake_interop_queue_vtbl fake_interop_queue9_vtbl = {
+    interop_QueryInterface, interop_AddRef, interop_Release, NULL,
+    (void *)queue_GetSubmissionQueue9, queue_TransitionSurfaceLayout,
 };
 
 /* ---- what the Vulkan side tells ---- */
@@ -605,6 +661,8 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
 
         if (!store)
             return refuse(why, "no image of that name");
+        if (moves[i].layout != LAYOUT || moves[i].family != QUEUE_FAMILY || (store->layout && store->layout != LAYOUT))
+            fake_violation("pass: with another layout or family");
         set_passed(store, !back);
         fake_store_release(store);
     }
