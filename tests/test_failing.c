@@ -242,6 +242,46 @@ SHARING_CASE(order_is_kept, 0)
     slow_close(&work);
 }
 
+/* So it is with the application's own commands, and with those of an acquire. */
+static void own_order_is_kept(const struct rig *rig, bool acquires)
+{
+    const cl_uint none = 0;
+    cl_uint found = 0;
+    struct slow_work work;
+    struct shared shared;
+    if (!slow_open(rig, &work))
+        return;
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared)) {
+        slow_close(&work);
+        return;
+    }
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, work.buffer, CL_TRUE, 0, sizeof(none), &none, 0, NULL, NULL), CL_SUCCESS);
+    cl_event fails = user_event(rig->context), slow = slow_start(&work, rig->queue), last = marker(rig->queue, 1, &fails);
+    fail_event(fails);
+    if (acquires)
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, work.buffer, CL_FALSE, 0, sizeof(found), &found, 0, NULL, NULL), CL_SUCCESS);
+    queue_wait(rig->queue);
+    CHECK(found != none);
+    if (acquires)
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    drop_event(slow);
+    drop_event(last);
+    drop_event(fails);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
+SHARING_CASE(commands_keep_order, 0)
+{
+    own_order_is_kept(rig, false);
+}
+
+SHARING_CASE(acquires_keep_order, 0)
+{
+    own_order_is_kept(rig, true);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("commands without events", without_events),
     SHARING_TESTS("events that are given back at once", events_dropped_at_once),
@@ -251,6 +291,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("cycles", cycles),
     SHARING_TESTS("releases", releases),
     SHARING_TESTS("the order of a queue", order_is_kept),
+    SHARING_TESTS("the order of a queue: commands", commands_keep_order),
+    SHARING_TESTS("the order of a queue: an acquire", acquires_keep_order),
 };
 
 TAP_MAIN(tests)

@@ -28,6 +28,7 @@ static void begin_profile(struct command *c)
 /* Follows the command if a user event blocks it, as long as it does. */
 static cl_int begin_blocker(struct command *c, unsigned order)
 {
+    queue_keep_order(c->queue->head.handle);
     queue_waits(c->queue->head.handle, c->wait_count, c->wait);
     return blocker_begin(c->call, c->queue->head.handle, order, c->wait_count, c->wait, true, &c->blocker);
 }

@@ -41,6 +41,7 @@ static cl_int begin(struct guard *guard)
     const cl_int status = check_wait(guard);
     if (status != CL_SUCCESS)
         return status;
+    queue_keep_order(guard->queue);
     queue_waits(guard->queue, guard->wait_count, guard->wait);
     return blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named, &guard->blocker);
 }

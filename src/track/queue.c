@@ -324,6 +324,19 @@ void queue_restore_order(struct queue_record *queue)
         below()->clFinish(queue->head.handle);
 }
 
+void queue_keep_order(cl_command_queue handle)
+{
+    const unsigned now = atomic_load_explicit(&failures, memory_order_relaxed);
+    if (!now || callback_runs_here())
+        return;
+    struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
+    if (queue && queue_loses_order(queue) && atomic_load(&queue->failures_seen) != now && queue_enter(queue)) {
+        queue_restore_order(queue);
+        queue_leave(queue);
+    }
+    record_release(queue);
+}
+
 void gate_open(const char *call, cl_event gate, bool done)
 {
     enum { TRIES = 10 };

@@ -89,6 +89,9 @@ void queue_waits(cl_command_queue queue, cl_uint count, const cl_event *events);
 /* PoCL, up to 6.0, forgets what the next command of an in-order queue has to follow when the last one fails. For such queues:
  * waits until the queue is empty if a user event has failed since the last time. Nothing may hold the queue. */
 void queue_restore_order(struct queue_record *queue);
+/* The same before any command, for a queue that nothing holds. A held one can't be waited for: its later commands may go past those
+ * before the one that has failed. */
+void queue_keep_order(cl_command_queue queue);
 bool queue_loses_order(const struct queue_record *queue);
 /* Sets the gate of a deferred command. A driver that refuses is asked again: commands wait for it. */
 void gate_open(const char *call, cl_event gate, bool done);
