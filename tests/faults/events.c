@@ -1,7 +1,8 @@
-/* Events that end in an error, or late: user events that a thread of ours sets. */
+/* Events that end in an error, or late: user events that a thread of ours sets. And what drivers keep of commands that fail. */
 #include "layer.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -227,6 +228,96 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
     return status;
 }
 
+/* ---- callbacks that are due ---- */
+
+struct callback {
+    void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
+    void *data;
+};
+
+static atomic_int callbacks_due;
+
+static void CL_CALLBACK called(cl_event event, cl_int status, void *data)
+{
+    struct callback callback = *(struct callback *)data;
+    free(data);
+    atomic_fetch_sub(&callbacks_due, 1);
+    callback.notify(event, status, callback.data);
+}
+
+static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type, void(CL_CALLBACK *notify)(cl_event, cl_int, void *),
+                                             void *data)
+{
+    struct callback *callback = notify ? malloc(sizeof(*callback)) : NULL;
+    if (!callback)
+        return above->clSetEventCallback(event, type, notify, data);
+    *callback = (struct callback){notify, data};
+    atomic_fetch_add(&callbacks_due, 1);
+    const cl_int status = above->clSetEventCallback(event, type, called, callback);
+    if (status != CL_SUCCESS) {
+        atomic_fetch_sub(&callbacks_due, 1);
+        free(callback);
+    }
+    return status;
+}
+
+int events_callbacks_due(void)
+{
+    return atomic_load(&callbacks_due);
+}
+
+/* ---- unmaps that are doomed ---- */
+
+struct mapped {
+    cl_command_queue queue; /* one reference */
+    cl_mem object;          /* one reference */
+    void *pointer;
+    struct mapped *after;
+};
+
+static struct mapped *mapped; /* guarded by lock */
+
+static void keep_mapped(cl_command_queue queue, cl_mem object, void *pointer)
+{
+    struct mapped *new = malloc(sizeof(*new));
+    if (!new)
+        return;
+    fault_below->clRetainCommandQueue(queue);
+    fault_below->clRetainMemObject(object);
+    pthread_mutex_lock(&lock);
+    *new = (struct mapped){queue, object, pointer, mapped};
+    mapped = new;
+    pthread_mutex_unlock(&lock);
+}
+
+static cl_int CL_API_CALL enqueue_unmap(cl_command_queue queue, cl_mem object, void *pointer, cl_uint count, const cl_event *wait,
+                                        cl_event *event)
+{
+    const unsigned before = layer_doomed_here();
+    const cl_int status = above->clEnqueueUnmapMemObject(queue, object, pointer, count, wait, event);
+    if (status == CL_SUCCESS && layer_doomed_here() != before)
+        keep_mapped(queue, object, pointer);
+    return status;
+}
+
+/* The program may have unmapped it again: then the driver refuses. */
+void events_unmap(void)
+{
+    pthread_mutex_lock(&lock);
+    struct mapped *list = mapped;
+    mapped = NULL;
+    pthread_mutex_unlock(&lock);
+    while (list) {
+        struct mapped *after = list->after;
+        fault_below->clEnqueueUnmapMemObject(list->queue, list->object, list->pointer, 0, NULL, NULL);
+        fault_below->clFinish(list->queue);
+        fault_below->clReleaseMemObject(list->object);
+        fault_below->clReleaseCommandQueue(list->queue);
+        free(list);
+        list = after;
+    }
+}
+
 void events_install(cl_icd_dispatch *table)
 {
     wrapped = *table;
@@ -236,4 +327,6 @@ void events_install(cl_icd_dispatch *table)
     table->clRetainEvent = retain_event;
     table->clReleaseEvent = release_event;
     table->clFinish = finish;
+    table->clSetEventCallback = set_event_callback;
+    table->clEnqueueUnmapMemObject = enqueue_unmap;
 }

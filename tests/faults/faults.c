@@ -72,3 +72,13 @@ void fault_settle(void)
 {
     events_settle();
 }
+
+int fault_callbacks_due(void)
+{
+    return events_callbacks_due();
+}
+
+void fault_unmap(void)
+{
+    events_unmap();
+}

@@ -57,6 +57,10 @@ enum fault_handle { FAULT_CONTEXTS, FAULT_QUEUES, FAULT_MEMORIES, FAULT_SAMPLERS
                     FAULT_EVENTS, FAULT_HANDLES };
 int fault_live_blocks(void);
 int fault_live(enum fault_handle handle);
+/* Callbacks of events that the OpenCL below was asked for and has not called: it keeps them, and what they are to get. */
+int fault_callbacks_due(void);
+/* Does the unmaps that the OpenCL below was not given since their events failed: it would keep what is mapped for ever. */
+void fault_unmap(void);
 const char *fault_handle_name(enum fault_handle handle);
 
 #endif

@@ -158,8 +158,16 @@ cl_int fault_enqueue_begin(struct fault_enqueue *e, cl_int code)
     return e->doomed && e->at_once ? code : CL_SUCCESS;
 }
 
+static _Thread_local unsigned doomed_here;
+
+unsigned layer_doomed_here(void)
+{
+    return doomed_here;
+}
+
 cl_int fault_enqueue_doomed(const struct fault_enqueue *e, cl_event *event)
 {
+    doomed_here++;
     if (!event)
         return CL_SUCCESS;
     *event = doomed_make(e->queue, e->type);

@@ -38,6 +38,8 @@ cl_int fault_enqueue_begin(struct fault_enqueue *e, cl_int code);
 /* Stands for the call into the OpenCL below where `doomed` is set. */
 cl_int fault_enqueue_doomed(const struct fault_enqueue *e, cl_event *event);
 void fault_enqueue_end(struct fault_enqueue *e, cl_int status, const cl_event *event);
+/* How many commands of the calling thread were doomed. */
+unsigned layer_doomed_here(void);
 
 /* ---- events.c ---- */
 
@@ -50,6 +52,9 @@ cl_event late_make(cl_command_queue queue);
 void events_settle(void);
 /* Lets doomed events answer as those of commands. */
 void events_install(cl_icd_dispatch *table);
+int events_callbacks_due(void);
+/* Does the unmaps that were doomed. */
+void events_unmap(void);
 
 /* ---- for faults.c: the kinds of this library ---- */
 

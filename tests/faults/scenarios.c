@@ -181,11 +181,28 @@ struct setting {
     pthread_cond_t changed;
 };
 
+static atomic_int callbacks_due;
+
+int scenario_callbacks_due(void)
+{
+    return atomic_load(&callbacks_due);
+}
+
+static cl_int set_callback(cl_event event, void(CL_CALLBACK *notify)(cl_event, cl_int, void *), struct setting *setting)
+{
+    atomic_fetch_add(&callbacks_due, 1);
+    const cl_int status = clSetEventCallback(event, CL_COMPLETE, notify, setting);
+    if (status != CL_SUCCESS)
+        atomic_fetch_sub(&callbacks_due, 1);
+    return status;
+}
+
 static void CL_CALLBACK set_in_callback(cl_event event, cl_int status, void *data)
 {
     struct setting *setting = data;
     (void)event;
     (void)status;
+    atomic_fetch_sub(&callbacks_due, 1);
     set(setting->w, setting->user, CL_COMPLETE);
     pthread_mutex_lock(&setting->lock);
     setting->called = true;
@@ -220,7 +237,7 @@ static void deferred_in_callback(struct world *w)
     release_later(w, NULL, &released);
     const cl_int status = clEnqueueMarkerWithWaitList(w->second, 0, NULL, &marker);
     if (went(w, STEP_ANY, status, "clEnqueueMarkerWithWaitList") &&
-        went(w, STEP_ANY, clSetEventCallback(marker, CL_COMPLETE, set_in_callback, &setting), "clSetEventCallback")) {
+        went(w, STEP_ANY, set_callback(marker, set_in_callback, &setting), "clSetEventCallback")) {
         went(w, STEP_ANY, clFlush(w->second), "clFlush");
         if (tells(w, marker))
             await_callback(&setting);
@@ -242,6 +259,7 @@ static void CL_CALLBACK note_callback(cl_event event, cl_int status, void *data)
     struct setting *setting = data;
     (void)event;
     (void)status;
+    atomic_fetch_sub(&callbacks_due, 1);
     pthread_mutex_lock(&setting->lock);
     setting->called = true;
     pthread_cond_signal(&setting->changed);
@@ -254,7 +272,7 @@ static void callbacks(struct world *w)
     cl_event event = NULL;
     if (!acquire_later(w, NULL, &event))
         return;
-    if (went(w, STEP_ANY, clSetEventCallback(event, CL_COMPLETE, note_callback, &setting), "clSetEventCallback")) {
+    if (went(w, STEP_ANY, set_callback(event, note_callback, &setting), "clSetEventCallback")) {
         went(w, STEP_ANY, clFlush(w->queue), "clFlush");
         if (tells(w, event))
             await_callback(&setting);

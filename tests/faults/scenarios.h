@@ -21,4 +21,7 @@ bool scenario_possible(const struct scenario *scenario);
 /* Runs one from its device to its end. */
 void scenario_run(const struct scenario *scenario, const enum fault_kind *armed);
 
+/* Callbacks that scenarios have set and that were not called. */
+int scenario_callbacks_due(void);
+
 #endif

@@ -28,9 +28,24 @@ static bool lost(const struct world *w)
     return w->armed && w->kind == FAULT_DIRECT3D_LOST && fault_struck();
 }
 
+static cl_int not_acquired(const struct world *w)
+{
+    return is_nine(w) ? CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR : w->rig.api->not_acquired;
+}
+
+static bool any_doubtful(const struct world *w)
+{
+    bool any = false;
+    for (unsigned i = 0; i < w->object_count; i++)
+        any = any || w->objects[i].doubtful;
+    return any;
+}
+
 static bool allowed(const struct world *w, enum step step, cl_int status)
 {
     const bool direct3d = of_direct3d(w->kind);
+    if (status == not_acquired(w))
+        return step == STEP_ANY && any_doubtful(w);
     switch (status) {
     case CL_OUT_OF_RESOURCES: case CL_OUT_OF_HOST_MEMORY: case CL_MEM_OBJECT_ALLOCATION_FAILURE:
         return true;
@@ -461,11 +476,6 @@ bool read_all(struct world *w)
 }
 
 /* ---- the end ---- */
-
-static cl_int not_acquired(const struct world *w)
-{
-    return is_nine(w) ? CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR : w->rig.api->not_acquired;
-}
 
 static cl_int already_acquired(const struct world *w)
 {
