@@ -417,6 +417,57 @@ SHARING_CASE(commands_fail, 0)
     nothing_left();
 }
 
+/* One of the commands for a list fails: what the driver has acquired by the others it is told to release. */
+SHARING_CASE(undone_in_the_driver, 0)
+{
+    enum { COUNT = 70 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    for (unsigned i = 0; i < COUNT; i++) {
+        if (!shared_open(rig, KIND_2D, i, &all[i]))
+            return;
+        objects[i] = all[i].object;
+    }
+    fake_d3d_vulkan_fault(FAKE_VULKAN_REST_FAILS, CL_OUT_OF_RESOURCES);
+    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    CHECK_INT(fake_d3d_vulkan_passed(), 0);
+    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), COUNT);
+    CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        shared_close(&all[i]);
+    nothing_left();
+}
+
+/* The driver has not acquired what waited for an event that failed, and is not told to release it. What counts acquires counts those
+ * that were enqueued. */
+SHARING_CASE(undone_before_the_driver, 0)
+{
+    struct shared shared;
+    cl_event user = user_event(rig->context), event = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, &event), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
+    CHECK(rig_event_status(event) < 0);
+    CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+    CHECK_INT(fake_d3d_vulkan_acquired(), exports());
+    fake_vulkan.acquired(exports() ? -1 : 0);
+    CHECK_INT(fake_d3d_vulkan_passed(), 0);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+    nothing_left();
+}
+
 /* ---- lives ---- */
 
 SHARING_CASE(many, 0)
@@ -597,6 +648,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: waits for Direct3D fail", waits_fail),
     SHARING_TESTS("direct: the device is lost", device_lost),
     SHARING_TESTS("direct: the driver's commands fail", commands_fail),
+    SHARING_TESTS("direct: an acquire that fails is undone in the driver", undone_in_the_driver),
+    SHARING_TESTS("direct: an acquire whose wait list fails never was in the driver", undone_before_the_driver),
     SHARING_TESTS("direct: many objects leave nothing", many),
     SHARING_TESTS("direct: commands use an object for longer", used_for_longer),
     SHARING_TESTS("direct: parts of a buffer", parts),

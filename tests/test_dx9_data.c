@@ -66,6 +66,28 @@ DX9_CASE(dynamic_levels, 0)
     CHECK(dx9_each_format(dx9, DX9_DYNAMIC_LEVEL, WIDTH, HEIGHT, round_trip) >= 8);
 }
 
+/* A Direct3D may put off a colour that fills a whole target until the target is used next, beyond a flush and an event query. */
+DX9_CASE(fills, 0)
+{
+    struct dx9_surface s;
+    unsigned char found[WIDTH * HEIGHT * 4], expected[WIDTH * HEIGHT * 4];
+    if (!dx9_open_surface(&s, dx9, dx9_format_of(D3DFMT_A8R8G8B8), DX9_TARGET, WIDTH, HEIGHT))
+        return;
+    CHECK_INT(s.bytes, sizeof(found));
+    for (unsigned turn = 0; turn < 8; turn++) {
+        const unsigned value = 40 + turn;
+        CHECK_INT(IDirect3DDevice9_ColorFill(dx9->device, s.surface, NULL, value * 0x01010101u), D3D_OK);
+        dx9_acquire(&s);
+        dx9_cl_read(&s, 0, found);
+        memset(expected, (int)value, sizeof(expected));
+        CHECK_MEM(found, expected, sizeof(expected));
+        dx9_cl_fill(&s, turn);
+        dx9_release(&s);
+        dx9_expect(&s, turn);
+    }
+    dx9_close_surface(&s);
+}
+
 /* ---- commands ---- */
 
 static cl_mem ordinary_image(struct dx9_surface *s, UINT plane)
@@ -726,6 +748,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("each format, levels of textures", texture_levels),
     DX9_TESTS("each format, levels of textures that are render targets", target_levels),
     DX9_TESTS("each format, levels of dynamic textures", dynamic_levels),
+    DX9_TESTS("a render target filled with a colour right before the acquire", fills),
     DX9_TESTS("each format copied to and from an ordinary image", copied_images),
     DX9_TESTS("each format copied to and from a buffer", copied_buffers),
     DX9_TESTS("each format mapped", mapped),

@@ -9,7 +9,7 @@
 
 /* What is asked of a resource. */
 struct facts {
-    UINT usage, access, levels;
+    UINT usage, access, levels, bind;
 };
 
 static struct facts facts_of(const struct d3d1x_calls *calls, const struct surface *surface)
@@ -20,13 +20,13 @@ static struct facts facts_of(const struct d3d1x_calls *calls, const struct surfa
     switch (surface->desc.kind) {
     case SURFACE_BUFFER:
         calls->buffer_desc(surface->resource, &buffer);
-        return (struct facts){buffer.Usage, buffer.CPUAccessFlags, 1};
+        return (struct facts){buffer.Usage, buffer.CPUAccessFlags, 1, buffer.BindFlags};
     case SURFACE_IMAGE_2D:
         calls->texture2d_desc(surface->resource, &flat);
-        return (struct facts){flat.Usage, flat.CPUAccessFlags, flat.MipLevels};
+        return (struct facts){flat.Usage, flat.CPUAccessFlags, flat.MipLevels, flat.BindFlags};
     default:
         calls->texture3d_desc(surface->resource, &deep);
-        return (struct facts){deep.Usage, deep.CPUAccessFlags, deep.MipLevels};
+        return (struct facts){deep.Usage, deep.CPUAccessFlags, deep.MipLevels, deep.BindFlags};
     }
 }
 
@@ -64,6 +64,7 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
     place->image = dxvk_image(surface->resource, &place->layout);
     place->level = desc->subresource % facts.levels;
     place->layer = desc->subresource / facts.levels;
+    place->sampled_levels = facts.levels > 1 && !(facts.bind & (D3D11_BIND_RENDER_TARGET | D3D11_BIND_UNORDERED_ACCESS));
     if (!place->image || !dxvk_queue_family(surface->device, &place->family))
         return refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
     return true;

@@ -38,13 +38,15 @@ static bool find_level(IDirect3DSurface9 *surface, IDirect3DTexture9 *texture, u
 }
 
 /* Surfaces of no texture are images of one level; faces of cubes are left out. */
-static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level)
+static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level, DWORD *levels)
 {
     IDirect3DTexture9 *texture = NULL;
     *level = 0;
+    *levels = 1;
     if (FAILED(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DTexture9, (void **)&texture)))
         return !is_in(surface, &IID_IDirect3DBaseTexture9);
     const bool found = find_level(surface, texture, level);
+    *levels = IDirect3DTexture9_GetLevelCount(texture);
     com_release(texture);
     return found;
 }
@@ -53,6 +55,7 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
 {
     const struct format_row *format = surface->desc.format;
     D3DSURFACE_DESC d;
+    DWORD levels;
     *place = (struct native_place){0};
     if (FAILED(IDirect3DSurface9_GetDesc((IDirect3DSurface9 *)surface->resource, &d)))
         return refuse(why, why_size, "the surface does not describe itself");
@@ -64,8 +67,9 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
         return refuse(why, why_size, "Direct3D 9 keeps video surfaces in other formats");
     if (is_in(surface->resource, &IID_IDirect3DSwapChain9))
         return refuse(why, why_size, "the surface is a buffer of a swap chain");
-    if (!place_in_image(surface->resource, &place->level))
+    if (!place_in_image(surface->resource, &place->level, &levels))
         return refuse(why, why_size, "the surface is no level of a plain texture");
+    place->sampled_levels = levels > 1 && !(d.Usage & D3DUSAGE_RENDERTARGET);
     place->image = dxvk_image(surface->resource, &place->layout);
     if (!place->image || !dxvk_queue_family(device, &place->family))
         return refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");

@@ -15,6 +15,7 @@ struct native_place {
     uint32_t level, layer;
     uint32_t layout; /* the VkImageLayout that the image is in while Direct3D does nothing with it */
     uint32_t family; /* of the queue that Direct3D submits to; of an image alone */
+    bool sampled_levels; /* it is one of several levels, which Direct3D neither draws to nor has shaders write to */
 };
 
 struct native_ops {

@@ -36,6 +36,7 @@ static void drop_copy(struct vulkan_object *o)
 static void destroy(struct transfer *transfer)
 {
     struct vulkan_object *o = vulkan_object(transfer);
+    vulkan_forget_taken(o);
     vulkan_return(o);
     if (o->whole)
         tier_formats()->clReleaseMemObject(o->whole);
@@ -284,6 +285,7 @@ static bool all_stayed(const struct handover *handover)
 
 static void undo(const struct handover *handover)
 {
+    vulkan_external_undo(handover);
     for_devices(handover, pass_back);
 }
 

@@ -1,6 +1,7 @@
 #include "d3d/formats.h"
 #include "log.h"
 #include "track/tiers.h"
+#include "track/track.h"
 #include "transport/vulkan_object.h"
 
 #include <CL/cl_ext.h>
@@ -81,6 +82,7 @@ static bool look(struct vulkan_context *c)
     if (below()->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS || size == 0)
         return refuse(c, "the devices of the context are not known");
     c->alignment = 1;
+    c->device = devices[0];
     for (size_t i = 0; i < size / sizeof(devices[0]); i++)
         if (!look_at_device(c, devices[i], i == 0))
             return false;
@@ -101,6 +103,7 @@ static bool can_import(struct vulkan_context *c)
     if (!c->known) {
         c->imports = found.imports;
         c->alignment = found.alignment;
+        c->device = found.device;
         c->acquire = found.acquire;
         c->release = found.release;
         memcpy(c->uuid, found.uuid, sizeof(c->uuid));
@@ -262,33 +265,100 @@ cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, c
 
 enum { OBJECTS_AT_ONCE = 64 };
 
-static cl_int enqueue(const struct vulkan_context *c, bool acquire, cl_uint count, const cl_mem *memories,
-                      cl_command_queue queue, cl_uint wait_count, const cl_event *wait, struct event_list *done)
+/* Some objects for one command. */
+struct batch {
+    const struct vulkan_context *context;
+    struct vulkan_object *objects[OBJECTS_AT_ONCE];
+    cl_mem memories[OBJECTS_AT_ONCE];
+    cl_uint count;
+};
+
+static void add(struct batch *batch, struct vulkan_object *o)
 {
+    batch->context = o->context;
+    batch->objects[batch->count] = o;
+    batch->memories[batch->count++] = o->whole ? o->whole : o->base.memory;
+}
+
+void vulkan_forget_taken(struct vulkan_object *o)
+{
+    if (o->taken)
+        event_put(o->taken);
+    o->taken = NULL;
+}
+
+static void note_taken(const struct batch *batch, cl_event event)
+{
+    for (cl_uint i = 0; i < batch->count; i++) {
+        struct vulkan_object *o = batch->objects[i];
+        vulkan_forget_taken(o);
+        if (event && below()->clRetainEvent(event) == CL_SUCCESS)
+            o->taken = event;
+    }
+}
+
+static cl_int enqueue(struct batch *batch, bool acquire, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                      struct event_list *done)
+{
+    const struct vulkan_context *c = batch->context;
     cl_event event = NULL;
     if (!event_list_reserve(done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = (acquire ? c->acquire : c->release)(queue, count, memories, wait_count, wait, &event);
+    const cl_int status = (acquire ? c->acquire : c->release)(queue, batch->count, batch->memories, wait_count, wait, &event);
+    if (status == CL_SUCCESS)
+        note_taken(batch, acquire ? event : NULL);
     event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    batch->count = 0;
     return vulkan_status(status);
 }
 
 cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command_queue queue, cl_uint wait_count,
                        const cl_event *wait, struct event_list *done)
 {
-    cl_mem memories[OBJECTS_AT_ONCE];
-    const struct vulkan_context *c = vulkan_object(handover->transfers[0])->context;
+    struct batch batch = {.count = 0};
     cl_int status = CL_SUCCESS;
-    cl_uint count = 0;
     for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
-        const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (!o->imported)
-            continue;
-        memories[count++] = o->whole ? o->whole : o->base.memory;
-        if (count < OBJECTS_AT_ONCE)
-            continue;
-        status = enqueue(c, acquire, count, memories, queue, wait_count, wait, done);
-        count = 0;
+        struct vulkan_object *o = vulkan_object(handover->transfers[i]);
+        if (o->imported)
+            add(&batch, o);
+        if (batch.count == OBJECTS_AT_ONCE)
+            status = enqueue(&batch, acquire, queue, wait_count, wait, done);
     }
-    return count && status == CL_SUCCESS ? enqueue(c, acquire, count, memories, queue, wait_count, wait, done) : status;
+    return batch.count && status == CL_SUCCESS ? enqueue(&batch, acquire, queue, wait_count, wait, done) : status;
+}
+
+/* ---- an acquire that is undone ---- */
+
+static void release_all(struct batch *batch)
+{
+    struct event_list done;
+    cl_int status = CL_SUCCESS;
+    cl_command_queue queue = batch->count ? below()->clCreateCommandQueue(batch->context->context, batch->context->device, 0,
+                                                                          &status)
+                                          : NULL;
+    if (!queue)
+        log_next("undoing an acquire", "clCreateCommandQueue", status);
+    event_list_open(&done);
+    if (queue && log_next("undoing an acquire", "clEnqueueReleaseExternalMemObjectsKHR",
+                          enqueue(batch, false, queue, 0, NULL, &done)) == CL_SUCCESS)
+        below()->clFinish(queue);
+    event_list_close(&done);
+    if (queue)
+        below()->clReleaseCommandQueue(queue);
+    batch->count = 0;
+}
+
+void vulkan_external_undo(const struct handover *handover)
+{
+    struct batch batch = {.count = 0};
+    for (cl_uint i = 0; i < handover->count; i++) {
+        struct vulkan_object *o = vulkan_object(handover->transfers[i]);
+        if (o->taken && event_status(o->taken) == CL_COMPLETE)
+            add(&batch, o);
+        if (batch.count == OBJECTS_AT_ONCE)
+            release_all(&batch);
+    }
+    release_all(&batch);
+    for (cl_uint i = 0; i < handover->count; i++)
+        vulkan_forget_taken(vulkan_object(handover->transfers[i]));
 }

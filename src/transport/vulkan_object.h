@@ -20,6 +20,7 @@ struct vulkan_context {
     bool imports;              /* all devices are one, which imports memory by opaque file descriptors */
     uint8_t uuid[UUID_BYTES];  /* CL_DEVICE_UUID_KHR of them */
     size_t alignment;          /* bytes, of sub-buffers */
+    cl_device_id device;       /* the first of them */
     external_function acquire, release;
     char why[VULKAN_WHY];      /* if they do not import */
 };
@@ -42,6 +43,8 @@ struct vulkan_object {
     bool imported;       /* else over mapped memory */
     bool passed;         /* OpenCL has the image */
     bool held;           /* the memory, by the Vulkan side */
+    cl_event taken;      /* owned; of the command by which the driver acquired what was imported. NULL: it was not told, or it was
+                            told to release it again */
     cl_mem whole;        /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
     struct vulkan_outliving *outliving; /* owned; for the case that commands use the object for longer than the application */
 };
@@ -83,6 +86,9 @@ cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, c
 /* Enqueues the acquire of imported objects, or their release. */
 cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command_queue queue, cl_uint wait_count,
                        const cl_event *wait, struct event_list *done);
+/* Has the driver release what it has acquired, in a queue of ours, and waits. What its commands failed for it has not. */
+void vulkan_external_undo(const struct handover *handover);
+void vulkan_forget_taken(struct vulkan_object *object);
 /* A code of OpenCL for one of a driver, which may be none. */
 cl_int vulkan_status(cl_int status);
 

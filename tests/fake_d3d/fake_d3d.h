@@ -215,6 +215,7 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_NO_FUNCTIONS,   /* or has no functions for external memory */
     FAKE_VULKAN_ACQUIRE_FAILS,  /* the command that acquires, or releases, fails with the number given */
     FAKE_VULKAN_RELEASE_FAILS,
+    FAKE_VULKAN_REST_FAILS,     /* the same, but an acquire of 64 objects or more succeeds */
     FAKE_VULKAN_NO_COPY,        /* the Vulkan side makes no copy of a plane, level or slice, */
     FAKE_VULKAN_OVER_FAILS,     /* or fails in copying over, */
     FAKE_VULKAN_BACK_FAILS,     /* or back */

@@ -124,7 +124,8 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
                            const cl_event *wait, cl_event *event)
 {
     cl_int status = CL_SUCCESS;
-    if (fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_FAILS : FAKE_VULKAN_RELEASE_FAILS, &status))
+    if (fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_FAILS : FAKE_VULKAN_RELEASE_FAILS, &status) ||
+        (count < 64 && difference > 0 && fails(FAKE_VULKAN_REST_FAILS, &status)))
         return status;
     if (difference > 0)
         status = below->clEnqueueMigrateMemObjects(queue, count, objects, 0, wait_count, wait, event);
