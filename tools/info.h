@@ -81,13 +81,12 @@ struct direct3d {
 void direct3d_find(struct direct3d *d3d);
 
 /* Textures that go to OpenCL and back: squares of one level. In memory of our own all planes lie after each other without
- * gaps: of two planes the second has the rows of the first, half as many; of three the second and third have half of each. */
+ * gaps. */
 enum { TRIAL_EXTENT = 16, TRIAL_BYTES_MAX = TRIAL_EXTENT * TRIAL_EXTENT * 16 };
 
 struct texture_shape {
-    uint32_t format; /* DXGI_FORMAT or D3DFORMAT */
-    unsigned planes;
-    unsigned pitch;  /* bytes of a row of the first plane */
+    const struct format_row *first; /* the plane */
+    unsigned pitch;                 /* bytes of its rows */
 };
 
 /* Where a plane lies, in memory whose first plane has `pitch` bytes in a row. */

@@ -118,18 +118,15 @@ static void find_d3d9(struct direct3d *d3d)
 
 struct plane_place plane_place(const struct texture_shape *shape, unsigned plane, unsigned pitch)
 {
-    const unsigned first = pitch * TRIAL_EXTENT;
-    if (plane == 0)
-        return (struct plane_place){0, pitch, TRIAL_EXTENT};
-    if (shape->planes == 2)
-        return (struct plane_place){first, pitch, TRIAL_EXTENT / 2};
-    return (struct plane_place){first + (plane - 1) * first / 4, pitch / 2, TRIAL_EXTENT / 2};
+    const struct format_row *row = shape->first + plane;
+    return (struct plane_place){(unsigned)format_plane_begin(row, pitch, TRIAL_EXTENT), pitch >> row->pitch_shift,
+                                TRIAL_EXTENT >> row->shift_y};
 }
 
 void planes_copy(const struct texture_shape *shape, uint8_t *to, unsigned to_pitch, const uint8_t *from,
                  unsigned from_pitch)
 {
-    for (unsigned p = 0; p < shape->planes; p++) {
+    for (unsigned p = 0; p < shape->first->planes; p++) {
         const struct plane_place there = plane_place(shape, p, to_pitch), here = plane_place(shape, p, from_pitch);
         const unsigned row = plane_place(shape, p, shape->pitch).pitch;
         for (unsigned y = 0; y < here.rows; y++)

@@ -39,7 +39,7 @@ static IUnknown *make_texture(void *device, const struct texture_shape *shape, c
         .Height = TRIAL_EXTENT,
         .MipLevels = 1,
         .ArraySize = 1,
-        .Format = shape->format,
+        .Format = (DXGI_FORMAT)shape->first->code,
         .SampleDesc.Count = 1,
         .Usage = D3D10_USAGE_DEFAULT,
         .BindFlags = D3D10_BIND_SHADER_RESOURCE,

@@ -49,7 +49,7 @@ static IUnknown *make_texture(void *device, const struct texture_shape *shape, c
         .Height = TRIAL_EXTENT,
         .MipLevels = 1,
         .ArraySize = 1,
-        .Format = shape->format,
+        .Format = (DXGI_FORMAT)shape->first->code,
         .SampleDesc.Count = 1,
         .Usage = D3D11_USAGE_DEFAULT,
         .BindFlags = D3D11_BIND_SHADER_RESOURCE,

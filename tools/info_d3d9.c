@@ -59,7 +59,7 @@ static IUnknown *make_texture(void *device, const struct texture_shape *shape, c
 {
     IDirect3DSurface9 *surface = NULL;
     const HRESULT result = IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, TRIAL_EXTENT,
-                                                                          TRIAL_EXTENT, shape->format, D3DPOOL_DEFAULT,
+                                                                          TRIAL_EXTENT, (D3DFORMAT)shape->first->code, D3DPOOL_DEFAULT,
                                                                           &surface, NULL);
     if (FAILED(result) || !surface) {
         why_d3d(why, "CreateOffscreenPlainSurface", result);

@@ -90,7 +90,7 @@ static bool same(const struct trial *t, const uint8_t *one, const uint8_t *other
 
 static size_t whole_size(const struct trial *t)
 {
-    const struct plane_place last = plane_place(&t->shape, t->shape.planes - 1, t->shape.pitch);
+    const struct plane_place last = plane_place(&t->shape, t->row->planes - 1, t->shape.pitch);
     return (size_t)last.offset + (size_t)last.pitch * last.rows;
 }
 
@@ -114,7 +114,7 @@ static bool read_and_write(const struct trial *t, cl_mem image)
 {
     static const size_t origin[3] = {0, 0, 0};
     const struct cl_calls *call = &t->session->cl->call;
-    const size_t extent = TRIAL_EXTENT >> t->row->shift, region[3] = {extent, extent, 1};
+    const size_t extent = TRIAL_EXTENT >> t->row->shift_x, region[3] = {extent, TRIAL_EXTENT >> t->row->shift_y, 1};
     const cl_command_queue queue = t->session->queue;
     uint8_t got[TRIAL_BYTES_MAX] = {0};
     return did(t, "clEnqueueReadImage",
@@ -166,9 +166,8 @@ bool session_try(const struct session *session, const struct format_row *row, cl
 {
     struct trial t = {.session = session, .row = row, .why = why};
     char reason[WHY_SIZE] = "";
-    /* A row of the shared plane has as many bytes as one of the first plane, or half of them. */
-    const unsigned row_bytes = (unsigned)(TRIAL_EXTENT >> row->shift) * row->texel_bytes;
-    t.shape = (struct texture_shape){row->code, row->planes, row->planes == 3 && row->plane ? 2 * row_bytes : row_bytes};
+    const unsigned row_bytes = (unsigned)(TRIAL_EXTENT >> row->shift_x) * row->texel_bytes;
+    t.shape = (struct texture_shape){row - row->plane, row_bytes << row->pitch_shift};
     t.place = plane_place(&t.shape, row->plane, t.shape.pitch);
     fill(t.sent, 0);
     fill(t.answer, 0x17);

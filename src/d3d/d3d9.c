@@ -150,8 +150,9 @@ static bool of_device(IDirect3DSurface9 *surface, void *device)
  * rows of chroma. */
 static bool cuts_pairs(const struct format_row *format, const D3DSURFACE_DESC *d)
 {
-    const bool packed = cl_order_packed_yuv(format->cl.image_channel_order);
-    return (d->Width % 2 && (packed || format->planes > 1)) || (d->Height % 2 && format->planes > 1);
+    const struct format_row *last = format_last_plane(format);
+    const unsigned pair_x = cl_order_packed_yuv(format->cl.image_channel_order) ? 2 : 1u << last->shift_x;
+    return d->Width % pair_x || d->Height % (1u << last->shift_y);
 }
 
 static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t plane, struct surface_desc *desc,
@@ -181,7 +182,7 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
         return DESCRIBE_OTHER_KIND;
     }
     *desc = (struct surface_desc){.kind = SURFACE_IMAGE_2D, .format = format, .depth = 1,
-                                  .width = d->Width >> format->shift, .height = d->Height >> format->shift};
+                                  .width = d->Width >> format->shift_x, .height = d->Height >> format->shift_y};
     return DESCRIBED;
 }
 
@@ -491,22 +492,12 @@ static bool staging_serves_alike(const struct surface *surface)
     return !staging->memory && !(surface->desc.staging_kind >> 1 & D3DUSAGE_RENDERTARGET);
 }
 
-/* Where a plane begins in the locked surface, and its pitch. NV12 and P010: chroma below luma with the same pitch; YV12: V
- * and U below luma with half of it. */
+/* Where a plane begins in the locked surface, and its pitch. */
 static char *plane_rows(const struct surface *surface, size_t *pitch)
 {
     const struct format_row *format = surface->desc.format;
-    char *at = at_work.rect.pBits;
-    *pitch = (size_t)at_work.rect.Pitch;
-    if (format->plane == 0)
-        return at;
-    at += *pitch * at_work.height;
-    if (format->planes == 3) {
-        *pitch /= 2;
-        if (format->plane == 2)
-            at += *pitch * surface->desc.height;
-    }
-    return at;
+    *pitch = (size_t)at_work.rect.Pitch >> format->pitch_shift;
+    return (char *)at_work.rect.pBits + format_plane_begin(format, (size_t)at_work.rect.Pitch, at_work.height);
 }
 
 /* A row on its way to our rows. */

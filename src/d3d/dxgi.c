@@ -244,8 +244,8 @@ enum describe_status dxgi_describe_texture(const struct texture_facts *facts, en
     *desc = (struct surface_desc){
         .kind = kind,
         .format = format,
-        .width = level_extent(facts->width, level) >> format->shift,
-        .height = level_extent(facts->height, level) >> format->shift,
+        .width = level_extent(facts->width, level) >> format->shift_x,
+        .height = level_extent(facts->height, level) >> format->shift_y,
         .depth = level_extent(facts->depth, level),
         .subresource = planes > 1 ? index / planes * facts->levels : index,
         .dynamic = facts->dynamic,
@@ -281,20 +281,20 @@ bool dxgi_staging_serves_alike(const struct surface *surface)
 
 uint32_t dxgi_staging_width(const struct surface_desc *desc)
 {
-    return desc->format ? desc->width << desc->format->shift : desc->width;
+    return desc->format ? desc->width << desc->format->shift_x : desc->width;
 }
 
 uint32_t dxgi_staging_height(const struct surface_desc *desc)
 {
-    return desc->format ? desc->height << desc->format->shift : desc->height;
+    return desc->format ? desc->height << desc->format->shift_y : desc->height;
 }
 
 struct mapped_surface dxgi_mapped_plane(const struct surface_desc *desc, void *data, size_t row_pitch,
                                         size_t depth_pitch)
 {
     char *plane = data;
-    if (desc->format && desc->format->plane > 0)
-        plane += row_pitch * dxgi_staging_height(desc);
+    if (desc->format)
+        plane += format_plane_begin(desc->format, row_pitch, dxgi_staging_height(desc));
     return (struct mapped_surface){plane, row_pitch, desc->kind == SURFACE_IMAGE_3D ? depth_pitch : 0};
 }
 
@@ -304,10 +304,10 @@ void dxgi_copy_level(const struct surface_desc *desc, void *to, size_t to_row, s
     size_t row_bytes = desc->width, rows = desc->height;
     if (desc->format) {
         const struct format_row *luma = format_from_dxgi((DXGI_FORMAT)desc->format->code, 0);
+        const struct format_row *last = format_last_plane(desc->format);
+        const uint32_t height = dxgi_staging_height(desc);
         row_bytes = (size_t)dxgi_staging_width(desc) * luma->texel_bytes;
-        rows = dxgi_staging_height(desc);
-        if (luma->planes > 1)
-            rows += rows / 2;
+        rows = format_plane_begin(last, 1, height) + (height >> last->shift_y);
     }
     for (size_t z = 0; z < desc->depth; z++)
         for (size_t y = 0; y < rows; y++)

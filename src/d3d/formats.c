@@ -1,10 +1,10 @@
 #include "d3d/formats.h"
 
 /* clang-format off */
-#define TABLE(name, order, type, bytes)  {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false}
-#define BEYOND(name, order, type, bytes) {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, true}
-#define PLANE(name, plane, shift, order, type, bytes) \
-    {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, plane, 2, shift, true}
+#define TABLE(name, order, type, bytes)  {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, 0, 0, 0, false}
+#define BEYOND(name, order, type, bytes) {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, 0, 0, 0, true}
+#define PLANE(name, plane, shift_x, shift_y, begin, order, type, bytes) \
+    {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, plane, 2, shift_x, shift_y, 0, begin, true}
 
 const struct format_row dxgi_formats[] = {
     TABLE(R32G32B32A32_FLOAT,       RGBA, FLOAT,          16),
@@ -56,32 +56,32 @@ const struct format_row dxgi_formats[] = {
     BEYOND(A8_UNORM,                A,    UNORM_INT8,      1),
 
     /* Video: luma, then interleaved chroma at half the width and height (cl_intel_d3d11_nv12_media_sharing). */
-    PLANE(NV12, 0, 0,               R,    UNORM_INT8,      1),
-    PLANE(NV12, 1, 1,               RG,   UNORM_INT8,      2),
-    PLANE(P010, 0, 0,               R,    UNORM_INT16,     2),
-    PLANE(P010, 1, 1,               RG,   UNORM_INT16,     4),
-    PLANE(P016, 0, 0,               R,    UNORM_INT16,     2),
-    PLANE(P016, 1, 1,               RG,   UNORM_INT16,     4),
+    PLANE(NV12, 0, 0, 0, 0,         R,    UNORM_INT8,      1),
+    PLANE(NV12, 1, 1, 1, 4,         RG,   UNORM_INT8,      2),
+    PLANE(P010, 0, 0, 0, 0,         R,    UNORM_INT16,     2),
+    PLANE(P010, 1, 1, 1, 4,         RG,   UNORM_INT16,     4),
+    PLANE(P016, 0, 0, 0, 0,         R,    UNORM_INT16,     2),
+    PLANE(P016, 1, 1, 1, 4,         RG,   UNORM_INT16,     4),
 };
 #undef TABLE
 #undef BEYOND
 #undef PLANE
 
 #define FOURCC(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
-#define TABLE(name, order, type, bytes)  {#name, D3DFMT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, false}
-#define PLANE(name, code, plane, planes, shift, order, type, bytes, beyond) \
-    {name, code, {CL_##order, CL_##type}, bytes, plane, planes, shift, beyond}
-#define PACKED(name, code, order)        {name, code, {CL_##order, CL_UNORM_INT8}, 2, 0, 1, 0, true}
+#define TABLE(name, order, type, bytes)  {#name, D3DFMT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, 0, 0, 0, false}
+#define PLANE(name, code, plane, planes, shift_x, shift_y, pitch, begin, order, type, bytes, beyond) \
+    {name, code, {CL_##order, CL_##type}, bytes, plane, planes, shift_x, shift_y, pitch, begin, beyond}
+#define PACKED(name, code, order)        {name, code, {CL_##order, CL_UNORM_INT8}, 2, 0, 1, 0, 0, 0, 0, true}
 
 const struct format_row d3d9_formats[] = {
-    PLANE("NV12", FOURCC('N', 'V', '1', '2'), 0, 2, 0, R,  UNORM_INT8, 1, false),
-    PLANE("NV12", FOURCC('N', 'V', '1', '2'), 1, 2, 1, RG, UNORM_INT8, 2, false),
+    PLANE("NV12", FOURCC('N', 'V', '1', '2'), 0, 2, 0, 0, 0, 0, R,  UNORM_INT8, 1, false),
+    PLANE("NV12", FOURCC('N', 'V', '1', '2'), 1, 2, 1, 1, 0, 4, RG, UNORM_INT8, 2, false),
     /* Plane 1 is V and plane 2 is U: the order in memory. */
-    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 0, 3, 0, R,  UNORM_INT8, 1, false),
-    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 1, 3, 1, R,  UNORM_INT8, 1, false),
-    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 2, 3, 1, R,  UNORM_INT8, 1, false),
-    PLANE("P010", FOURCC('P', '0', '1', '0'), 0, 2, 0, R,  UNORM_INT16, 2, true),
-    PLANE("P010", FOURCC('P', '0', '1', '0'), 1, 2, 1, RG, UNORM_INT16, 4, true),
+    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 0, 3, 0, 0, 0, 0, R,  UNORM_INT8, 1, false),
+    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 1, 3, 1, 1, 1, 4, R,  UNORM_INT8, 1, false),
+    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 2, 3, 1, 1, 1, 5, R,  UNORM_INT8, 1, false),
+    PLANE("P010", FOURCC('P', '0', '1', '0'), 0, 2, 0, 0, 0, 0, R,  UNORM_INT16, 2, true),
+    PLANE("P010", FOURCC('P', '0', '1', '0'), 1, 2, 1, 1, 0, 4, RG, UNORM_INT16, 4, true),
 
     /* Kernels read V, Y, U, 1 as of the images of cl_intel_packed_yuv. A texel is one luma, two of them are a pair. */
     PACKED("YUY2", FOURCC('Y', 'U', 'Y', '2'), YUYV_INTEL),
@@ -130,6 +130,17 @@ const struct format_row *format_from_dxgi(DXGI_FORMAT format, unsigned plane)
 const struct format_row *format_from_d3d9(D3DFORMAT format, unsigned plane)
 {
     return find(d3d9_formats, d3d9_format_count, (uint32_t)format, plane);
+}
+
+/* They stand side by side in the tables. */
+const struct format_row *format_last_plane(const struct format_row *row)
+{
+    return row + (row->planes - 1 - row->plane);
+}
+
+size_t format_plane_begin(const struct format_row *row, size_t first_pitch, size_t first_rows)
+{
+    return first_pitch * first_rows * row->begin / 4;
 }
 
 unsigned cl_order_channels(cl_channel_order order)

@@ -19,7 +19,9 @@ struct format_row {
     uint8_t texel_bytes;  /* of this plane */
     uint8_t plane;        /* 0 but for planar formats */
     uint8_t planes;       /* 1 but for planar formats */
-    uint8_t shift;        /* this plane's width and height are the texture's >> shift */
+    uint8_t shift_x, shift_y; /* this plane's width and height are the texture's >> these */
+    uint8_t pitch_shift;  /* in memory that has all planes, the pitch of its rows is the first plane's >> this */
+    uint8_t begin;        /* there it begins behind so many quarters of the first plane's bytes */
     bool beyond;          /* not in the specification's tables */
 };
 
@@ -31,6 +33,11 @@ extern const unsigned d3d9_format_count;
 /* The row of a format's plane; NULL if the format is not in the table or has no such plane. */
 const struct format_row *format_from_dxgi(DXGI_FORMAT format, unsigned plane);
 const struct format_row *format_from_d3d9(D3DFORMAT format, unsigned plane);
+
+/* The last plane of the same format. */
+const struct format_row *format_last_plane(const struct format_row *row);
+/* Where a plane begins, in bytes, in memory that has all planes, with so many rows of the first one. */
+size_t format_plane_begin(const struct format_row *row, size_t first_pitch, size_t first_rows);
 
 /* Bytes of one texel of an OpenCL image format; 0 for one that is unknown. */
 size_t cl_format_texel_bytes(cl_image_format format);

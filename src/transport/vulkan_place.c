@@ -115,11 +115,12 @@ bool vulkan_fits(const struct surface_desc *desc, const struct vulkan_location *
 {
     enum { TYPE_2D = 1, TYPE_3D = 2 }; /* VkImageType */
     const struct vulkan_image *image = &at->image;
-    const uint32_t level = at->native.level, shift = desc->format->shift;
+    const uint32_t level = at->native.level;
     const bool deep = desc->kind == SURFACE_IMAGE_3D;
     if (image->samples != 1 || image->type != (deep ? TYPE_3D : TYPE_2D) || level >= image->levels ||
-        at->native.layer >= image->layers || at_level(image->width, level, shift) != desc->width ||
-        at_level(image->height, level, shift) != desc->height || (deep && at_level(image->depth, level, 0) != desc->depth)) {
+        at->native.layer >= image->layers || at_level(image->width, level, desc->format->shift_x) != desc->width ||
+        at_level(image->height, level, desc->format->shift_y) != desc->height ||
+        (deep && at_level(image->depth, level, 0) != desc->depth)) {
         snprintf(why, VULKAN_WHY, "the image has another size than the resource: %ux%ux%u, %u levels, %u layers, %u samples",
                  image->width, image->height, image->depth, image->levels, image->layers, image->samples);
         return false;
