@@ -13,7 +13,6 @@
 
 struct format_row;
 struct native_ops;
-struct row_change;
 struct staging_ops;
 
 enum surface_kind { SURFACE_BUFFER, SURFACE_IMAGE_2D, SURFACE_IMAGE_3D };
@@ -39,7 +38,6 @@ struct surface {
     void *staging;  /* what `stage` made; NULL before, and where no transport made one */
     uint32_t staging_padding;   /* set before `stage`: so many bytes more has the staging copy of a buffer */
     uint32_t staging_offset; /* up to that: where the buffer begins in its staging copy */
-    const struct row_change *change; /* set before `stage`, and only for operations that change rows; NULL: nothing changes */
     struct surface_desc desc;
 };
 

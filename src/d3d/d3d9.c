@@ -1,6 +1,6 @@
 /* Direct3D 9, 9Ex and DXVA-HD: video surfaces as cl_khr_dx9_media_sharing shares them.
  *
- * The staging copy is plain memory. A lock lasts only as long as the rows are copied: several planes of one surface are
+ * What is mapped is the surface itself. A lock lasts only as long as the rows are copied: several planes of one surface are
  * acquired side by side, and a surface can be locked once. Surfaces that can't be locked go through system memory
  * surfaces. Direct3D 9 has no protection that could be switched on, so the device is touched in the calls of the
  * application alone. */
@@ -52,8 +52,6 @@ struct staging {
     enum way way;
     IDirect3DSurface9 *memory; /* system memory copy; NULL for BY_LOCK */
     IDirect3DSurface9 *target; /* of BY_STRETCH */
-    size_t row;                /* bytes of a row of the plane here */
-    char *rows;                /* the plane, tightly packed */
 };
 
 /* ---- devices ---- */
@@ -457,82 +455,21 @@ static void unstage(struct surface *surface)
 {
     struct staging *staging = surface->staging;
     forget_way(staging);
-    free(staging->rows);
     free(staging);
     surface->staging = NULL;
 }
 
-/* It is memory of ours. */
-static bool stays(void *device, enum surface_kind kind)
-{
-    (void)device;
-    (void)kind;
-    return true;
-}
-
 static bool stage(struct surface *surface)
 {
-    struct staging *staging = calloc(1, sizeof(*staging));
-    if (!staging)
-        return false;
-    const size_t texel = surface->change ? surface->change->texel_bytes : surface->desc.format->texel_bytes;
-    staging->row = surface->desc.width * texel;
-    staging->rows = malloc(staging->row * surface->desc.height);
-    if (staging->rows)
-        surface->staging = staging;
-    else
-        free(staging);
+    surface->staging = calloc(1, sizeof(struct staging));
     return surface->staging != NULL;
 }
 
-/* One that is memory of ours alone. What Direct3D has made for the others would hold the device, and keep it from a reset. */
+/* One that is nothing but the way. What Direct3D has made for the others would hold the device, and keep it from a reset. */
 static bool staging_serves_alike(const struct surface *surface)
 {
     const struct staging *staging = surface->staging;
     return !staging->memory && !(surface->desc.staging_kind >> 1 & D3DUSAGE_RENDERTARGET);
-}
-
-/* Where a plane begins in the locked surface, and its pitch. */
-static char *plane_rows(const struct surface *surface, size_t *pitch)
-{
-    const struct format_row *format = surface->desc.format;
-    *pitch = (size_t)at_work.rect.Pitch >> format->pitch_shift;
-    return (char *)at_work.rect.pBits + format_plane_begin(format, (size_t)at_work.rect.Pitch, at_work.height);
-}
-
-/* A row on its way to our rows. */
-static void fetch_row(const struct surface *surface, char *to, const char *from, size_t bytes)
-{
-    if (surface->change)
-        surface->change->to_staging(surface->change->how, to, from, surface->desc.width);
-    else
-        memcpy(to, from, bytes);
-}
-
-/* A row on its way to the surface. */
-static void store_row(const struct surface *surface, char *to, const char *from, size_t bytes)
-{
-    if (surface->change)
-        surface->change->to_surface(surface->change->how, to, from, surface->desc.width);
-    else
-        memcpy(to, from, bytes);
-}
-
-/* Copies the plane between our rows and a surface that can be locked, and stays so. */
-static bool copy_plane(struct surface *surface, IDirect3DSurface9 *lockable, bool to_surface)
-{
-    struct staging *staging = surface->staging;
-    size_t pitch;
-    if (!lock(lockable, to_surface ? 0 : D3DLOCK_READONLY))
-        return false;
-    char *plane = plane_rows(surface, &pitch), *rows = staging->rows;
-    for (uint32_t y = 0; y < surface->desc.height; y++, plane += pitch, rows += staging->row) {
-        if (to_surface)
-            store_row(surface, plane, rows, staging->row);
-        else
-            fetch_row(surface, rows, plane, staging->row);
-    }
-    return true;
 }
 
 /* The surface's present texels in the system memory copy. */
@@ -552,32 +489,34 @@ static bool read_back(struct surface *surface, IDirect3DDevice9 *device)
     return done;
 }
 
-static bool fetch_from(struct surface *surface, IDirect3DDevice9 *device)
+static struct mapped_surface locked_plane(const struct format_row *format)
 {
-    struct staging *staging = surface->staging;
-    if (staging->way == BY_LOCK)
-        return copy_plane(surface, surface->resource, false);
-    const bool done = read_back(surface, device) && copy_plane(surface, staging->memory, false);
-    unlock(); /* the next may read the same surface back */
-    return done;
+    const size_t pitch = (size_t)at_work.rect.Pitch;
+    char *plane = (char *)at_work.rect.pBits + format_plane_begin(format, pitch, at_work.height);
+    return (struct mapped_surface){plane, pitch >> format->pitch_shift, 0};
 }
 
-static bool fetch(struct surface *surface)
+/* A surface that can be locked stays so for its other planes. */
+static bool map(struct surface *surface, bool write, struct mapped_surface *mapped)
 {
     IDirect3DDevice9 *device = enter_device(surface->resource);
-    return device && find_way(surface, device) && fetch_from(surface, device);
-}
-
-static bool map(struct surface *surface, struct mapped_surface *mapped)
-{
+    if (!device || !find_way(surface, device))
+        return false;
     const struct staging *staging = surface->staging;
-    *mapped = (struct mapped_surface){staging->rows, staging->row, 0};
+    /* All planes go back at once, and the others may have changed meanwhile. */
+    if (staging->memory && (!write || surface->desc.format->planes > 1) && !read_back(surface, device))
+        return false;
+    if (!lock(staging->memory ? staging->memory : surface->resource, write ? 0 : D3DLOCK_READONLY))
+        return false;
+    *mapped = locked_plane(surface->desc.format);
     return true;
 }
 
 static void unmap(struct surface *surface)
 {
-    (void)surface; /* plain memory */
+    const struct staging *staging = surface->staging;
+    if (staging->memory)
+        unlock(); /* the next may read the same surface back */
 }
 
 IDirect3DDevice9 *d3d9_enter(void *surface)
@@ -594,24 +533,14 @@ bool d3d9_leave(void)
     return end();
 }
 
-/* All planes go back at once, and the others may have changed since the fetch. */
-static bool update_planes(struct surface *surface, IDirect3DDevice9 *device)
-{
-    struct staging *staging = surface->staging;
-    const bool copied = (surface->desc.format->planes == 1 || read_back(surface, device)) &&
-                        copy_plane(surface, staging->memory, true);
-    unlock();
-    return copied && d3d_check("IDirect3DDevice9::UpdateSurface",
-                               IDirect3DDevice9_UpdateSurface(device, staging->memory, NULL, surface->resource, NULL));
-}
-
 static bool store(struct surface *surface)
 {
     const struct staging *staging = surface->staging;
-    IDirect3DDevice9 *device = enter_device(surface->resource);
-    if (!device)
-        return false;
-    return staging->way == BY_LOCK ? copy_plane(surface, surface->resource, true) : update_planes(surface, device);
+    if (!staging->memory)
+        return true;
+    unlock();
+    return d3d_check("IDirect3DDevice9::UpdateSurface",
+                     IDirect3DDevice9_UpdateSurface(at_work.device, staging->memory, NULL, surface->resource, NULL));
 }
 
 #define OPS(open, find_adapter)                                                                                        \
@@ -623,14 +552,12 @@ static const struct d3d_ops device_ops = OPS(open_device, device_adapter), dxva_
 #undef OPS
 
 static const struct staging_ops staging_ops = {
-    .stays = stays,
     .stage = stage,
     .unstage = unstage,
     .staging_serves_alike = staging_serves_alike,
-    .changes_rows = true,
+    .maps_briefly = true,
     .begin = begin,
     .end = end,
-    .fetch = fetch,
     .map = map,
     .unmap = unmap,
     .store = store,

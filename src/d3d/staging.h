@@ -8,14 +8,6 @@
 
 #include "d3d/d3d.h"
 
-/* How a plane's texels change on their way to a staging copy that is memory of ours, and back. */
-struct row_change {
-    size_t texel_bytes; /* in the staging copy */
-    const void *how;    /* for the two functions */
-    void (*to_staging)(const void *how, void *to, const void *from, size_t texels);
-    void (*to_surface)(const void *how, void *to, const void *from, size_t texels);
-};
-
 /* Where the CPU finds a mapped plane. */
 struct mapped_surface {
     void *data;
@@ -33,24 +25,25 @@ struct staging_ops {
      * not, so that memory objects can lie in them; and whether a thread that makes an object may map them. Makes resources
      * and maps them to find it out: the caller remembers the answer. */
     bool (*stays)(void *device, enum surface_kind kind);
-    bool changes_rows; /* `stage`, `map` and `unmap` do not call Direct3D: the staging copy is memory of ours, and its texels
-                          can be others than the surface's */
+    bool maps_briefly; /* what is mapped may be the surface itself: it stays so only while rows are copied. `stays` is not asked
+                          then, and may be NULL */
     /* Around the fetches and maps of one command, or around its stores: what planes of one surface have in common is done
      * once meanwhile. `end` returns false if Direct3D failed at it, and then nothing in between counts. NULL: there is
      * nothing of the kind. */
     void (*begin)(void);
     bool (*end)(void);
-    /* Queues the copy from the resource to the staging copy. */
+    /* Queues the copy from the resource to the staging copy. NULL: `map` does what is needed. */
     bool (*fetch)(struct surface *surface);
     /* Around calls for one surface that no other thread's calls to its device may come between: by the device's own
      * critical section, which a thread of the application that calls us may hold already. Needed only where surfaces are
      * `whole_level`. */
     void (*enter)(const struct surface *surface);
     void (*leave)(const struct surface *surface);
-    /* Waits for queued copies and maps the staging copy for reading and writing. */
-    bool (*map)(struct surface *surface, struct mapped_surface *mapped);
+    /* Waits for queued copies and maps the staging copy for reading and writing; one that is mapped briefly, for reading, or with
+     * `write` for writing all of the plane. */
+    bool (*map)(struct surface *surface, bool write, struct mapped_surface *mapped);
     void (*unmap)(struct surface *surface);
-    /* Unmaps the staging copy and queues the copy back to the resource, so that later Direct3D work sees it. */
+    /* Unmaps the staging copy, which is mapped for writing, and queues the copy back to the resource, so that later Direct3D work sees it. */
     bool (*store)(struct surface *surface);
 };
 

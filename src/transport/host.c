@@ -66,7 +66,6 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     }
     staged->pool = request->state;
     staged_plan(staged, desc->kind == SURFACE_BUFFER ? NULL : image_host_converter(staged->base.memory));
-    staged->gives_rows = staged_is_plane(staged) || staged_converts(staged);
     *made = &staged->base;
     return CL_SUCCESS;
 }
@@ -80,8 +79,6 @@ static void destroy(struct transfer *transfer)
 }
 
 /* ---- OpenCL's commands ---- */
-
-enum { ROWS_ALIGNMENT = 16 }; /* the widest texel */
 
 /* Memory on the host's side: the staging copy or our own rows. */
 struct host_rows {
@@ -162,11 +159,7 @@ static cl_int move(const struct cl_command *c, struct staged *staged, const stru
 
 static cl_int take(const struct cl_command *c, struct staged *staged)
 {
-    if (staged_converts(staged) && !staged_need_rows(staged, ROWS_ALIGNMENT))
-        return CL_OUT_OF_HOST_MEMORY;
-    if (staged_converts(staged))
-        staged_copy_rows(staged, false);
-    const struct host_rows rows = staged_converts(staged) ? own_rows(staged) : mapped_rows(staged);
+    const struct host_rows rows = staged->takes_rows ? own_rows(staged) : mapped_rows(staged);
     const cl_int status = move(c, staged, &rows);
     if (status == CL_SUCCESS && staged->converter)
         image_overwritten(staged->base.memory);
@@ -175,7 +168,7 @@ static cl_int take(const struct cl_command *c, struct staged *staged)
 
 static cl_int give(const struct cl_command *c, struct staged *staged)
 {
-    if (staged->gives_rows && !staged_need_rows(staged, ROWS_ALIGNMENT))
+    if (staged->gives_rows && !staged_need_rows(staged))
         return CL_OUT_OF_HOST_MEMORY;
     const struct host_rows rows = staged->gives_rows ? own_rows(staged) : mapped_rows(staged);
     return move(c, staged, &rows);

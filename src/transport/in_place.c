@@ -51,9 +51,6 @@ static struct in_place *in_place(struct transfer *transfer)
     return (struct in_place *)transfer;
 }
 
-/* Of rows of ours. Whole pages: a device may have more to do with parts of them. */
-enum { ROWS_ALIGNMENT = 4096 };
-
 static void *open_state(cl_context context)
 {
     struct state *state = calloc(1, sizeof(*state));
@@ -120,14 +117,14 @@ static bool may_be_direct(const struct in_place *t)
 {
     const struct surface *surface = &t->staged.base.surface;
     return setting_on(SETTING_STRICT) && !atomic_load(&t->state->moves) && !staged_is_plane(&t->staged) &&
-           !staged_converts(&t->staged) && stays(t->state, surface);
+           !t->staged.takes_rows && stays(t->state, surface);
 }
 
 /* A buffer begins where its device wants it to, for which its staging copy has room. */
 static bool find_place(struct staged *staged)
 {
     struct surface *surface = &staged->base.surface;
-    if (!staged_map(staged))
+    if (!staged_map(staged, false))
         return false;
     staged->place = staged->mapped;
     staged_unmap(staged);
@@ -235,8 +232,8 @@ static cl_int make(struct in_place *t, const struct transfer_request *request, s
     t->direct = be_direct(t, alignment);
     if (!t->direct)
         staged_take_pooled(&t->staged);
-    t->staged.gives_rows = !t->direct;
-    if (!t->direct && !staged_need_rows(&t->staged, ROWS_ALIGNMENT)) {
+    t->staged.takes_rows = t->staged.gives_rows = !t->direct;
+    if (!t->direct && !staged_need_rows(&t->staged)) {
         snprintf(why, TRANSPORT_WHY, "no memory for the object's rows");
         return CL_OUT_OF_HOST_MEMORY;
     }
@@ -335,14 +332,9 @@ static bool d3d_give(const struct handover *handover)
         return false;
     for (cl_uint i = 0; i < handover->count; i++)
         moved = has_moved(in_place(handover->transfers[i])) || moved;
-    if (moved) {
+    if (moved)
         staged_undo(handover);
-        return false;
-    }
-    for (cl_uint i = 0; i < handover->count; i++)
-        if (!in_place(handover->transfers[i])->direct)
-            staged_copy_rows(staged_of(handover->transfers[i]), false);
-    return true;
+    return !moved;
 }
 
 /* Nothing moves: the commands stand for the bytes that are there. */

@@ -49,7 +49,6 @@ void pool_give(struct staging_pool *pool, struct pooled *given)
 {
     struct pooled leaves = {.surface = {.staging = NULL}};
     given->surface.resource = NULL;
-    given->surface.change = NULL;
     os_lock(&pool->lock);
     if (pool->closed)
         leaves = *given;

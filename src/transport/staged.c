@@ -14,29 +14,11 @@ bool staged_is_plane(const struct staged *staged)
 
 /* ---- rows ---- */
 
-static void widen(const void *converter, void *to, const void *from, size_t texels)
-{
-    texels_widen(converter, to, from, texels);
-}
-
-static void narrow(const void *converter, void *to, const void *from, size_t texels)
-{
-    texels_narrow(converter, to, from, texels);
-}
-
 void staged_plan(struct staged *staged, const struct converter *converter)
 {
-    struct surface *surface = &staged->base.surface;
     staged->converter = converter;
-    if (!converter || !surface->api->staging->changes_rows)
-        return;
-    staged->change = (struct row_change){converter->wide_texel, converter, widen, narrow};
-    surface->change = &staged->change;
-}
-
-bool staged_converts(const struct staged *staged)
-{
-    return staged->converter && !staged->base.surface.change;
+    staged->takes_rows = converter || staged->base.surface.api->staging->maps_briefly;
+    staged->gives_rows = staged->takes_rows || staged_is_plane(staged);
 }
 
 size_t staged_row_bytes(const struct staged *staged)
@@ -53,7 +35,8 @@ size_t staged_bytes(const struct staged *staged)
     return staged_row_bytes(staged) * desc->height * desc->depth;
 }
 
-void staged_copy_rows(struct staged *staged, bool to_mapped)
+/* Copies all texels between `rows` and what is mapped, and converts where that is to be done. */
+static void copy_rows(struct staged *staged, bool to_mapped)
 {
     const struct surface_desc *desc = &staged->base.surface.desc;
     const struct mapped_surface *mapped = &staged->mapped;
@@ -63,7 +46,7 @@ void staged_copy_rows(struct staged *staged, bool to_mapped)
     for (size_t z = 0; z < desc->depth; z++) {
         for (size_t y = 0; y < desc->height; y++, ours += row) {
             char *theirs = (char *)mapped->data + z * mapped->slice_pitch + y * mapped->row_pitch;
-            if (!staged_converts(staged))
+            if (!staged->converter)
                 memcpy(to_mapped ? theirs : ours, to_mapped ? ours : theirs, row);
             else if (to_mapped)
                 texels_narrow(staged->converter, theirs, ours, desc->width);
@@ -97,10 +80,13 @@ bool staged_need_copy(struct staged *staged)
     return surface->staging || staged_take_pooled(staged) || surface->api->staging->stage(surface);
 }
 
-bool staged_need_rows(struct staged *staged, size_t alignment)
+/* Whole pages: a device that works in them may have more to do with parts. */
+enum { ROWS_ALIGNMENT = 4096 };
+
+bool staged_need_rows(struct staged *staged)
 {
     if (!staged->rows.bytes)
-        staged->rows = aligned_memory_make(staged_bytes(staged), alignment);
+        staged->rows = aligned_memory_make(staged_bytes(staged), ROWS_ALIGNMENT);
     return staged->rows.bytes != NULL;
 }
 
@@ -119,16 +105,18 @@ void staged_drop(struct staged *staged)
     staged->rows = (struct aligned_memory){NULL, NULL};
 }
 
-bool staged_fetch(struct staged *staged)
+static bool fetch(struct staged *staged)
 {
-    const bool done = staged_need_copy(staged) && staged->base.surface.api->staging->fetch(&staged->base.surface);
+    struct surface *surface = &staged->base.surface;
+    const struct staging_ops *staging = surface->api->staging;
+    const bool done = staged_need_copy(staged) && (!staging->fetch || staging->fetch(surface));
     staged->failed = staged->failed || !done;
     return done;
 }
 
-bool staged_map(struct staged *staged)
+bool staged_map(struct staged *staged, bool write)
 {
-    staged->is_mapped = staged->base.surface.api->staging->map(&staged->base.surface, &staged->mapped);
+    staged->is_mapped = staged->base.surface.api->staging->map(&staged->base.surface, write, &staged->mapped);
     staged->failed = staged->failed || !staged->is_mapped;
     return staged->is_mapped;
 }
@@ -159,14 +147,27 @@ void staged_undo(const struct handover *handover)
         staged_unmap(staged_of(handover->transfers[i]));
 }
 
+static bool map_and_take(struct staged *staged)
+{
+    bool done = staged_map(staged, false);
+    if (done && staged->takes_rows) {
+        done = staged_need_rows(staged);
+        if (done)
+            copy_rows(staged, false);
+    }
+    if (staged->base.surface.api->staging->maps_briefly)
+        staged_unmap(staged);
+    return done;
+}
+
 /* All copies are queued before the first is waited for. */
 static bool fetch_and_map(const struct handover *handover)
 {
     for (cl_uint i = 0; i < handover->count; i++)
-        if (!staged_fetch(staged_of(handover->transfers[i])))
+        if (!fetch(staged_of(handover->transfers[i])))
             return false;
     for (cl_uint i = 0; i < handover->count; i++)
-        if (!staged_map(staged_of(handover->transfers[i])))
+        if (!map_and_take(staged_of(handover->transfers[i])))
             return false;
     return true;
 }
@@ -188,6 +189,15 @@ static bool store(struct staged *staged)
     return staged->base.surface.api->staging->store(&staged->base.surface);
 }
 
+/* Maps it for the rows alone. */
+static bool store_rows(struct staged *staged)
+{
+    if (!staged_map(staged, true))
+        return false;
+    copy_rows(staged, true);
+    return store(staged);
+}
+
 /* Two planes of one slice may be stored by two threads. Each store reads the other plane and writes both, since
  * Direct3D 10 and 11 copy no single plane: one at a time. */
 static bool store_plane(struct staged *staged)
@@ -195,19 +205,23 @@ static bool store_plane(struct staged *staged)
     const struct staging_ops *staging = staged->base.surface.api->staging;
     staging->enter(&staged->base.surface);
     staged_unmap(staged);
-    const bool mapped = staged_fetch(staged) && staged_map(staged);
-    if (mapped)
-        staged_copy_rows(staged, true);
-    const bool done = mapped && store(staged);
+    const bool done = fetch(staged) && store_rows(staged);
     staging->leave(&staged->base.surface);
     return done;
 }
 
-static bool store_all_but_planes(struct staged *staged)
+static bool store_mapped(struct staged *staged)
 {
     if (staged->gives_rows)
-        staged_copy_rows(staged, true);
+        copy_rows(staged, true);
     return store(staged);
+}
+
+static bool take_back(struct staged *staged)
+{
+    if (staged->base.surface.api->staging->maps_briefly)
+        return store_rows(staged);
+    return staged_is_plane(staged) ? store_plane(staged) : store_mapped(staged);
 }
 
 bool staged_d3d_take(const struct handover *handover)
@@ -216,7 +230,7 @@ bool staged_d3d_take(const struct handover *handover)
     begin(handover->api);
     for (cl_uint i = 0; i < handover->count; i++) {
         struct staged *staged = staged_of(handover->transfers[i]);
-        const bool done = staged_is_plane(staged) ? store_plane(staged) : store_all_but_planes(staged);
+        const bool done = take_back(staged);
         staged->failed = staged->failed || !done;
         all = all && done;
     }

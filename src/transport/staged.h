@@ -14,14 +14,14 @@ struct staging_pool;
 struct staged {
     struct transfer base;
     struct staging_pool *pool;    /* the context's */
-    struct mapped_surface mapped; /* valid while is_mapped: from acquire to release */
+    struct mapped_surface mapped; /* valid while is_mapped: from acquire to release, or only while rows are copied */
     bool is_mapped;
     bool failed;                  /* Direct3D once did: no other object shall have the staging copy */
     const struct converter *converter; /* converts rows between Direct3D's texels and the storage format of the driver's
                                           image; NULL: the two are the same, or the device converts */
-    struct row_change change;     /* for a surface that converts on the way to its staging copy */
     struct mapped_surface place;  /* where the staging copy of the pool was mapped before; `data` NULL: not known */
     struct aligned_memory rows;   /* the driver's texels in rows without gaps; none until they are needed */
+    bool takes_rows;              /* what Direct3D gives is copied from what is mapped to `rows` */
     bool gives_rows;              /* what goes back to Direct3D is in `rows` and not in what is mapped */
 };
 
@@ -34,27 +34,21 @@ static inline struct staged *staged_of(struct transfer *transfer)
  * one is stored. */
 bool staged_is_plane(const struct staged *staged);
 
-/* Sets the converter, NULL if there is none. Once, before anything is staged: the sizes of rows depend on it. */
+/* Sets the converter, NULL if there is none, and what follows for the rows. Once, before anything is staged. */
 void staged_plan(struct staged *staged, const struct converter *converter);
-/* Whether texels are converted between what is mapped and `rows`: where the staging copy does not have the driver's
- * already. */
-bool staged_converts(const struct staged *staged);
 
 /* The texels of `rows`: bytes of a row, and of all. */
 size_t staged_row_bytes(const struct staged *staged);
 size_t staged_bytes(const struct staged *staged);
-/* Copies all texels between `rows` and what is mapped, and converts where that is to be done. */
-void staged_copy_rows(struct staged *staged, bool to_mapped);
 
 /* The staging copy with `place` and `rows`: from the pool, if it has one; or made, without rows. */
 bool staged_take_pooled(struct staged *staged);
 bool staged_need_copy(struct staged *staged);
-/* The rows alone: at a multiple of `alignment`. */
-bool staged_need_rows(struct staged *staged, size_t alignment);
+/* The rows alone. */
+bool staged_need_rows(struct staged *staged);
 /* All of it is given to the pool, or freed. Nothing is mapped. */
 void staged_drop(struct staged *staged);
-bool staged_fetch(struct staged *staged);
-bool staged_map(struct staged *staged);
+bool staged_map(struct staged *staged, bool write);
 void staged_unmap(struct staged *staged);
 
 /* transport.d3d_give, d3d_take and undo. */
