@@ -1,0 +1,111 @@
+/* What the tests of callbacks have in common. Natively, where drivers have their own (PoCL 3.1 and rusticl 22.3 call none for
+ * errors), their programs run themselves again with cld3d's. */
+#ifndef CLD3D_TESTS_CALLBACKS_H
+#define CLD3D_TESTS_CALLBACKS_H
+
+#include "sharing.h"
+
+struct base {
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+};
+
+static inline bool open_base(struct base *base, cl_command_queue_properties properties)
+{
+    cl_int status = 1;
+    memset(base, 0, sizeof(*base));
+#ifndef _WIN32
+    if (!getenv("CLD3D_CALLBACKS")) {
+        SKIP("the driver's own");
+        return false;
+    }
+#endif
+    CHECK_INT(clGetPlatformIDs(1, &base->platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(base->platform, CL_DEVICE_TYPE_ALL, 1, &base->device, NULL), CL_SUCCESS);
+    base->context = clCreateContext(NULL, 1, &base->device, NULL, NULL, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return false;
+    base->queue = clCreateCommandQueue(base->context, base->device, properties, &status);
+    if (status == CL_SUCCESS)
+        return true;
+    if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+        SKIP("the device has no out-of-order queues");
+    else
+        CHECK_INT(status, CL_SUCCESS);
+    clReleaseContext(base->context);
+    return false;
+}
+
+static inline void close_base(struct base *base)
+{
+    CHECK_INT(clReleaseCommandQueue(base->queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(base->context), CL_SUCCESS);
+}
+
+static inline bool wait_until(atomic_uint *counter, unsigned count)
+{
+    for (unsigned i = 0; i < 10000 && atomic_load(counter) < count; i++)
+        pause_ms(1);
+    return CHECK_INT(atomic_load(counter), count);
+}
+
+/* What came, in its order. */
+struct journal {
+    atomic_uint count;
+    struct {
+        void *object;
+        cl_int status;
+        void *data;
+    } entries[16];
+};
+
+static inline void write_down(struct journal *journal, void *object, cl_int status, void *data)
+{
+    const unsigned at = atomic_load(&journal->count);
+    if (at < 16) {
+        journal->entries[at].object = object;
+        journal->entries[at].status = status;
+        journal->entries[at].data = data;
+    }
+    atomic_fetch_add(&journal->count, 1);
+}
+
+static struct journal journal;
+
+static inline void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
+{
+    write_down(&journal, event, status, data);
+}
+
+static inline cl_mem make_buffer(const struct base *base)
+{
+    cl_int status = 1;
+    cl_mem buffer = clCreateBuffer(base->context, CL_MEM_READ_WRITE, 65536, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return buffer;
+}
+
+static inline cl_event fill(const struct base *base, cl_mem buffer, cl_uint wait_count, const cl_event *wait)
+{
+    cl_event event = NULL;
+    const cl_uint pattern = 0x12345678;
+    CHECK_INT(clEnqueueFillBuffer(base->queue, buffer, &pattern, sizeof(pattern), 0, 65536, wait_count, wait, &event),
+              CL_SUCCESS);
+    return event;
+}
+
+#ifndef _WIN32
+/* The cases of a program over cld3d's own callbacks, whose names begin alike: so many at least. */
+static inline void callbacks_ours(unsigned least)
+{
+    if (getenv("CLD3D_CALLBACKS")) {
+        SKIP("these are cld3d's own");
+        return;
+    }
+    CHECK(run_again("callbacks: ", "CLD3D_CALLBACKS", "1") >= least);
+}
+#endif
+
+#endif

@@ -1,0 +1,392 @@
+/* The callbacks of programs and of the ends of objects that cld3d has for Wine, and what callbacks of events may do with shared
+ * objects. */
+#include "callbacks.h"
+
+/* ---- programs ---- */
+
+static void CL_CALLBACK on_program(cl_program program, void *data)
+{
+    write_down(&journal, program, 0, data);
+}
+
+static cl_program make_program(const struct base *base, const char *source)
+{
+    cl_int status = 1;
+    cl_program program = clCreateProgramWithSource(base->context, 1, &source, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return program;
+}
+
+static cl_build_status build_status(const struct base *base, cl_program program)
+{
+    cl_build_status status = 4711;
+    CHECK_INT(clGetProgramBuildInfo(program, base->device, CL_PROGRAM_BUILD_STATUS, sizeof(status), &status, NULL),
+              CL_SUCCESS);
+    return status;
+}
+
+static void builds(void)
+{
+    static const char *const sources[] = {"kernel void f(global int *p) { p[0] = 1; }",
+                                          "kernel void f(global int *p) { p[0] = nothing; }"};
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&journal.count, 0);
+        cl_program program = make_program(&base, sources[i]);
+        const cl_int status = clBuildProgram(program, 1, &base.device, "", on_program, &base);
+        CHECK(status == CL_SUCCESS || (i == 1 && status == CL_BUILD_PROGRAM_FAILURE));
+        if (wait_until(&journal.count, 1)) {
+            CHECK(journal.entries[0].object == program);
+            CHECK(journal.entries[0].data == &base);
+        }
+        CHECK_INT(build_status(&base, program), i ? CL_BUILD_ERROR : CL_BUILD_SUCCESS);
+        CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    }
+    atomic_store(&journal.count, 0);
+    CHECK_INT(clBuildProgram(NULL, 0, NULL, "", on_program, NULL), CL_INVALID_PROGRAM);
+    pause_ms(20);
+    CHECK_INT(atomic_load(&journal.count), 0);
+    close_base(&base);
+}
+
+static void compiles_and_links(void)
+{
+    struct base base;
+    cl_int status = 1;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    cl_program program = make_program(&base, "kernel void f(global int *p) { p[0] = 1; }");
+    status = clCompileProgram(program, 1, &base.device, "", 0, NULL, NULL, NULL, NULL);
+    if (status == CL_INVALID_OPERATION) {
+        CHECK_INT(clCompileProgram(program, 1, &base.device, "", 0, NULL, NULL, on_program, &base), status);
+        CHECK(clLinkProgram(base.context, 1, &base.device, "", 1, &program, on_program, &base, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_OPERATION);
+        SKIP("the OpenCL below compiles no programs apart (Wine 8's)");
+        CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+        close_base(&base);
+        return;
+    }
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clCompileProgram(program, 1, &base.device, "", 0, NULL, NULL, on_program, &base), CL_SUCCESS);
+    if (wait_until(&journal.count, 1))
+        CHECK(journal.entries[0].object == program);
+    cl_program linked = clLinkProgram(base.context, 1, &base.device, "", 1, &program, on_program, &base, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    if (wait_until(&journal.count, 2))
+        CHECK(journal.entries[1].object == linked);
+    if (CHECK(linked != NULL))
+        CHECK_INT(clReleaseProgram(linked), CL_SUCCESS);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    close_base(&base);
+}
+
+/* ---- the ends of objects ---- */
+
+static void CL_CALLBACK on_memory(cl_mem memory, void *data)
+{
+    write_down(&journal, memory, 0, data);
+}
+
+/* A command that reads the first bytes. */
+static cl_event see(cl_command_queue queue, cl_mem buffer, cl_uint *seen)
+{
+    cl_event event = NULL;
+    CHECK_INT(clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, sizeof(*seen), seen, 0, NULL, &event), CL_SUCCESS);
+    return event;
+}
+
+static void memory_ends(void)
+{
+    static int first, second;
+    struct base base;
+    cl_int status = 1;
+    cl_uint refs = 0;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    unsigned char *bytes = calloc(1, 65536);
+    cl_uint seen = 0;
+    cl_mem buffer = clCreateBuffer(base.context, CL_MEM_USE_HOST_PTR, 65536, bytes, &status);
+    CHECK_INT(clSetMemObjectDestructorCallback(NULL, on_memory, &first), CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clSetMemObjectDestructorCallback(buffer, NULL, &first), CL_INVALID_VALUE);
+    CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory, &first), CL_SUCCESS);
+    CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory, &second), CL_SUCCESS);
+    CHECK_INT(clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
+    CHECK_INT(refs, 1);
+    CHECK_INT(clRetainMemObject(buffer), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    cl_event gate = user_event(base.context);
+    CHECK_INT(clReleaseEvent(fill(&base, buffer, 1, &gate)), CL_SUCCESS);
+    cl_event event = see(base.queue, buffer, &seen);
+    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    pause_ms(50);
+    CHECK_INT(atomic_load(&journal.count), 0);
+    /* A command still uses it, and so the application's memory. */
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    pause_ms(100);
+    CHECK_INT(atomic_load(&journal.count), 0);
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    if (wait_until(&journal.count, 2)) {
+        CHECK(journal.entries[0].data == &second && journal.entries[1].data == &first);
+        CHECK(journal.entries[0].object == buffer);
+    }
+    CHECK_INT(seen, 0x12345678);
+    close_base(&base);
+    free(bytes);
+}
+
+/* ---- a lock of the application's ---- */
+
+/* A lock that the program holds while it enqueues, and that its callback takes. */
+struct held_lock {
+    atomic_flag taken;
+    atomic_uint came, went; /* into the callback, and through the lock */
+};
+
+static void take(struct held_lock *lock)
+{
+    while (atomic_flag_test_and_set(&lock->taken))
+        let_others_run();
+}
+
+static void CL_CALLBACK on_event_with_lock(cl_event event, cl_int status, void *data)
+{
+    struct held_lock *lock = data;
+    (void)event;
+    (void)status;
+    atomic_fetch_add(&lock->came, 1);
+    take(lock);
+    atomic_flag_clear(&lock->taken);
+    atomic_fetch_add(&lock->went, 1);
+}
+
+/* With callbacks in the driver's threads this hangs in PoCL: the release waits for a command that such a thread would
+ * run, the thread waits for the lock. */
+static void lock_around_a_release(struct rig *rig)
+{
+    struct held_lock lock = {.taken = ATOMIC_FLAG_INIT};
+    struct slow_work work;
+    struct shared shared;
+#ifndef _WIN32
+    if (!getenv("CLD3D_CALLBACKS")) {
+        SKIP("hangs with the driver's own");
+        return;
+    }
+#endif
+    unsigned char bytes[SHARED_BYTES];
+    if (!slow_open(rig, &work) || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 2);
+    take(&lock);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    cl_event event = slow_start(&work, rig->queue);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_event_with_lock, &lock), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    /* While the callback waits, all goes on. */
+    wait_until(&lock.came, 1);
+    CHECK(round_trip(rig, &shared, 2, 3));
+    CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+    CHECK_INT(atomic_load(&lock.went), 0);
+    atomic_flag_clear(&lock.taken);
+    wait_until(&lock.went, 1);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
+static void lock_around_a_release_d3d11(void)
+{
+    sharing_run(&rig_d3d11, 0, lock_around_a_release);
+}
+
+#ifndef _WIN32
+/* ---- a release in a callback ---- */
+
+struct release_call {
+    const struct rig *rig;
+    cl_mem object;
+    cl_command_queue queue;
+    cl_event end;
+    cl_int status;
+    atomic_uint went;
+};
+
+static void CL_CALLBACK on_event_release(cl_event event, cl_int status, void *data)
+{
+    struct release_call *call = data;
+    (void)event;
+    (void)status;
+    call->status = call->rig->release(call->queue, 1, &call->object, 0, NULL, &call->end);
+    atomic_fetch_add(&call->went, 1);
+}
+
+/* With the queue empty, with a command behind the one that ends, which a driver may not begin before its callback has
+ * returned, and in another queue. */
+enum release_place { RELEASE_LAST, RELEASE_BEFORE_ANOTHER, RELEASE_ELSEWHERE, RELEASE_PLACES };
+
+static void release_from_callback(const struct rig *rig, enum kind kind, enum release_place place)
+{
+    struct slow_work work;
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    if (!slow_open(rig, &work) || !shared_open(rig, kind, 1, &shared))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    struct release_call call = {.rig = rig, .object = shared.object, .status = 1,
+                                .queue = place == RELEASE_ELSEWHERE ? other : rig->queue};
+    rig_pattern(bytes, sizeof(bytes), 2);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    cl_event ends[2] = {slow_start(&work, rig->queue), NULL};
+    if (place == RELEASE_BEFORE_ANOTHER)
+        ends[1] = slow_start(&work, rig->queue);
+    CHECK_INT(clSetEventCallback(ends[0], CL_COMPLETE, on_event_release, &call), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    if (wait_until(&call.went, 1) && CHECK_INT(call.status, CL_SUCCESS)) {
+        CHECK_INT(clWaitForEvents(1, &call.end), CL_SUCCESS);
+        CHECK_INT(rig_event_status(call.end), CL_COMPLETE);
+        CHECK(d3d_has(rig, &shared, 2));
+        CHECK(round_trip(rig, &shared, 2, 3));
+        CHECK_INT(clReleaseEvent(call.end), CL_SUCCESS);
+    }
+    for (int i = 0; i < 2; i++)
+        if (ends[i])
+            CHECK_INT(clReleaseEvent(ends[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
+static void releases_from_callbacks(struct rig *rig)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int place = 0; place < RELEASE_PLACES; place++)
+            release_from_callback(rig, (enum kind)kind, (enum release_place)place);
+}
+
+static void releases_from_callbacks_d3d11(void)
+{
+    sharing_run(&rig_d3d11, 0, releases_from_callbacks);
+}
+#endif
+
+/* The application gives the queue away before its commands have ended. */
+static void memory_ends_after_queue(void)
+{
+    struct base base;
+    cl_int status = 1;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    unsigned char *bytes = calloc(1, 65536);
+    cl_uint seen = 0;
+    cl_mem buffer = clCreateBuffer(base.context, CL_MEM_USE_HOST_PTR, 65536, bytes, &status);
+    CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory, &base), CL_SUCCESS);
+    cl_command_queue other = clCreateCommandQueue(base.context, base.device, 0, &status);
+    cl_event gate = user_event(base.context);
+    CHECK_INT(clReleaseEvent(fill(&(struct base){.queue = other}, buffer, 1, &gate)), CL_SUCCESS);
+    cl_event event = see(other, buffer, &seen);
+    CHECK_INT(clRetainCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    pause_ms(100);
+    CHECK_INT(atomic_load(&journal.count), 0);
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    wait_until(&journal.count, 1);
+    CHECK_INT(seen, 0x12345678);
+    close_base(&base);
+    free(bytes);
+}
+
+#ifdef _WIN32
+static void CL_CALLBACK on_context(cl_context context, void *data)
+{
+    write_down(&journal, context, 0, data);
+}
+
+/* Natively only OpenCL 3.0 loaders have it. */
+static void contexts_end(void)
+{
+    struct base base;
+    cl_uint refs = 0;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    CHECK_INT(clSetContextDestructorCallback(NULL, on_context, NULL), CL_INVALID_CONTEXT);
+    CHECK_INT(clSetContextDestructorCallback(base.context, NULL, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clSetContextDestructorCallback(base.context, on_context, &base), CL_SUCCESS);
+    CHECK_INT(clRetainContext(base.context), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(base.context), CL_SUCCESS);
+    CHECK_INT(clGetContextInfo(base.context, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
+    pause_ms(20);
+    CHECK_INT(atomic_load(&journal.count), 0);
+    close_base(&base);
+    if (wait_until(&journal.count, 1))
+        CHECK(journal.entries[0].data == &base);
+}
+
+static void programs_end(void)
+{
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    cl_program program = make_program(&base, "kernel void f(global int *p) { p[0] = 1; }");
+    CHECK_INT(clSetProgramReleaseCallback(program, on_program, &base), CL_SUCCESS);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    if (wait_until(&journal.count, 1))
+        CHECK(journal.entries[0].object == program);
+    close_base(&base);
+}
+#else
+static void ours(void)
+{
+    callbacks_ours(5);
+}
+
+/* Over a driver that leaves queued commands out of an object's count. */
+static void uncounted(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_LIKE_NVIDIA");
+    if (getenv("CLD3D_CALLBACKS")) {
+        SKIP("runs the cases above");
+        return;
+    }
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
+        return;
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv("CLD3D_CALLBACKS", "1");
+    CHECK_INT(run_again("the end of a memory object", "OPENCL_LAYERS", layers), 2);
+    test_setenv("CLD3D_CALLBACKS", NULL);
+}
+#endif
+
+static const struct tap_test tests[] = {
+    {"callbacks: clBuildProgram", builds},
+    {"callbacks: clCompileProgram and clLinkProgram", compiles_and_links},
+    {"callbacks: the end of a memory object", memory_ends},
+    {"callbacks: the end of a memory object after its queue's", memory_ends_after_queue},
+    {"callbacks: a lock held around a release and taken in a callback", lock_around_a_release_d3d11},
+#ifdef _WIN32
+    {"callbacks: the end of a context", contexts_end},
+    {"callbacks: the end of a program", programs_end},
+#else
+    {"callbacks: a release in one", releases_from_callbacks_d3d11},
+    {"cld3d's callbacks where the driver has its own", ours},
+    {"cld3d's callbacks where the driver counts no queued commands", uncounted},
+#endif
+};
+
+TAP_MAIN(tests)
