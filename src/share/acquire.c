@@ -117,7 +117,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     return status;
 }
 
-/* Those of the objects' commands that the driver has taken use the staging copies, and may wait for a user event that the
+/* Those of the objects' commands that the driver has taken use the transports' memory, and may wait for a user event that the
  * caller sets later. `undo` then waits for them. */
 static void undo_acquire(struct command *c, struct event_list *writes, struct deferred *undo)
 {
@@ -223,7 +223,7 @@ static cl_int enqueue_release(struct command *c, cl_uint *moving, struct event_l
 static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list *reads)
 {
     const cl_int status = enqueue_release(c, moving, reads);
-    /* What was enqueued uses the staging copies, also after a failure. */
+    /* What was enqueued uses the transports' memory, also after a failure. */
     queue_flush(c->queue);
     const bool done = event_list_await(reads);
     if (status != CL_SUCCESS || (done && !acquire_failed(c)))

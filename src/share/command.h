@@ -91,7 +91,7 @@ cl_int deferred_acquire(struct command *command);
  * the application has given back or which stands beside this one. */
 bool deferred_writes_to(const struct command *command);
 
-/* For an acquire that fails after some of its commands were enqueued: they use the staging copies, and may wait for a user
+/* For an acquire that fails after some of its commands were enqueued: they use the transports' memory, and may wait for a user
  * event that the caller sets later. Made before, since memory may be short then: NULL if it is. */
 struct deferred *deferred_undo_prepare(const struct command *command);
 /* Its list, for the events of those commands. */

@@ -54,7 +54,7 @@ static void look_ahead(struct deferred *d)
 }
 
 /* Whether nothing has to be waited for any more before the next step. A command that has failed waits for no other one, which
- * may be held for ever, unless commands of its own use the staging copies. */
+ * may be held for ever, unless commands of its own use the transports' memory. */
 static bool waited(struct deferred *d)
 {
     const bool in_use = d->moving || d->kind == DEFERRED_UNDO;

@@ -54,7 +54,7 @@ bool context_serves(const struct sharing_context *context, const struct d3d_api 
  * record is valid and gives CL_SUCCESS and NULL. */
 cl_int context_get(const char *call, cl_context handle, struct sharing_context **context);
 
-/* ---- shared objects (object.c) ---- */
+/* ---- shared objects (object.c, object_create.c) ---- */
 
 /* The event of an acquire, until its bytes are through. */
 struct upload {

@@ -1,0 +1,227 @@
+/* The creation of shared objects, with the rules of the extensions. */
+#include "share/object.h"
+
+#include "d3d/formats.h"
+#include "log.h"
+#include "share/passthrough.h"
+
+#include <stdlib.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+/* ---- claims: one object per subresource, function and context ---- */
+
+static struct claim *claim_subresource(struct sharing_context *context, const void *identity, enum surface_kind kind,
+                                       cl_uint index, bool *taken)
+{
+    struct claim *claim = malloc(sizeof(*claim));
+    *taken = false;
+    if (!claim)
+        return NULL;
+    *claim = (struct claim){identity, kind, index, NULL};
+    os_lock(&registry_lock);
+    for (const struct claim *c = context->claims; c; c = c->after)
+        *taken = *taken || (c->identity == identity && c->kind == kind && c->index == index);
+    if (!*taken) {
+        claim->after = context->claims;
+        context->claims = claim;
+    }
+    os_unlock(&registry_lock);
+    if (!*taken)
+        return claim;
+    free(claim);
+    return NULL;
+}
+
+void object_give_up_claim(struct sharing_context *context, struct claim *claim)
+{
+    if (!claim)
+        return;
+    os_lock(&registry_lock);
+    struct claim **place = &context->claims;
+    while (*place && *place != claim)
+        place = &(*place)->after;
+    if (*place)
+        *place = claim->after;
+    os_unlock(&registry_lock);
+    free(claim);
+}
+
+/* ---- creation ---- */
+
+struct creation {
+    const struct object_request *asked;
+    struct sharing_context *context; /* retained; NULL if the context has no record */
+    void *device;                   /* the context's that the resource belongs to */
+};
+
+/* Whether an object may be of a device that the context got by the name of `adapter`. Direct3D 9 and 9Ex are one thing:
+ * programs name plain devices as Ex ones. A DXVA adapter is another. Intel's functions don't ask for the kind. */
+static bool fits_adapter(const struct d3d_api *asked, const struct d3d_api *adapter)
+{
+    return asked->family == adapter->family &&
+           (asked->ops == adapter->ops || (asked->family == FAMILY_DX9 && !asked->adapter_type));
+}
+
+static cl_int check_context(struct creation *c, cl_context handle)
+{
+    const struct d3d_api *api = c->asked->api;
+    const cl_int status = context_get(c->asked->call, handle, &c->context);
+    if (status != CL_SUCCESS)
+        return status;
+    for (unsigned i = 0; c->context && i < c->context->interop_count; i++)
+        if (fits_adapter(api, c->context->interop[i].api))
+            return CL_SUCCESS;
+    return log_refuse(c->asked->call, api->no_interop,
+                      "context %p was not made with a %s device; give one in its properties", (void *)handle, api->name);
+}
+
+static cl_int check_flags(const struct creation *c)
+{
+    switch (c->asked->flags) {
+    case 0: /* as everywhere in OpenCL: read-write */
+    case CL_MEM_READ_WRITE:
+    case CL_MEM_READ_ONLY:
+    case CL_MEM_WRITE_ONLY:
+        return CL_SUCCESS;
+    default:
+        return log_refuse(c->asked->call, CL_INVALID_VALUE,
+                          "flags 0x%lx; one of CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE can be given",
+                          (unsigned long)c->asked->flags);
+    }
+}
+
+static cl_int describe(struct creation *c, struct surface_desc *desc)
+{
+    const struct object_request *asked = c->asked;
+    enum describe_status status = DESCRIBE_OTHER_DEVICE;
+    char why[256] = "the resource is of none of the context's devices";
+    /* A context may have several media adapters: the resource belongs to one of them. */
+    for (unsigned i = 0; i < c->context->interop_count && status == DESCRIBE_OTHER_DEVICE; i++) {
+        if (!fits_adapter(asked->api, c->context->interop[i].api))
+            continue;
+        c->device = context_device(c->context, i, asked->resource);
+        if (!c->device)
+            continue;
+        status = asked->api->ops->describe(c->device, asked->resource, asked->kind, asked->index, desc, why, sizeof(why));
+    }
+    switch (status) {
+    case DESCRIBED:
+        return CL_SUCCESS;
+    case DESCRIBE_BAD_SUBRESOURCE:
+        return log_refuse(asked->call, CL_INVALID_VALUE, "%s", why);
+    case DESCRIBE_BAD_FORMAT:
+        return log_refuse(asked->call, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "%s", why);
+    default:
+        return log_refuse(asked->call, asked->api->invalid_resource, "%s", why);
+    }
+}
+
+static cl_int check_handle(const struct creation *c)
+{
+    const struct object_request *asked = c->asked;
+    if (!asked->shared_handle || os_valid_handle(asked->shared_handle) ||
+        asked->api->ops->opens_handle(asked->resource, asked->shared_handle))
+        return CL_SUCCESS;
+    return log_refuse(asked->call, asked->api->invalid_resource, "shared_handle %p is no handle of such a surface; NULL is "
+                      "allowed", asked->shared_handle);
+}
+
+static cl_int make_transfer(struct object_record *object, const struct creation *c, const struct surface_desc *desc)
+{
+    const struct object_request *asked = c->asked;
+    const struct transfer_request request = {
+        .call = asked->call, .context = c->context->base.head.handle, .flags = asked->flags,
+        .surface = {.api = asked->api, .device = c->device, .resource = asked->resource, .desc = *desc}};
+    const cl_int status = transports_create(c->context->transports, &request, &object->transfer);
+    if (status != CL_SUCCESS)
+        return status;
+    asked->api->ops->add_ref(asked->resource);
+    object->head.handle = object->transfer->memory;
+    if (registry_add(&object->head))
+        return CL_SUCCESS;
+    below()->clReleaseMemObject(object->head.handle);
+    return log_refuse(asked->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
+}
+
+static cl_int claim(struct object_record *object, const struct creation *c)
+{
+    const struct object_request *asked = c->asked;
+    bool taken;
+    if (!asked->api->no_duplicates)
+        return CL_SUCCESS;
+    const void *identity = asked->api->ops->identity(asked->resource);
+    if (!identity)
+        return log_refuse(asked->call, asked->api->invalid_resource, "resource %p does not tell its identity",
+                          asked->resource);
+    object->claim = claim_subresource(c->context, identity, asked->kind, asked->index, &taken);
+    if (object->claim)
+        return CL_SUCCESS;
+    if (!taken)
+        return log_refuse(asked->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
+    return log_refuse(asked->call, asked->api->invalid_resource,
+                      "subresource %u of resource %p has an object in this context already; use it or release it first",
+                      asked->index, asked->resource);
+}
+
+static cl_int create_object(const struct creation *c, const struct surface_desc *desc, struct object_record **made)
+{
+    const struct object_request *asked = c->asked;
+    struct object_record *object = object_new();
+    if (!object)
+        return log_refuse(asked->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
+    record_retain(c->context);
+    object->context = c->context;
+    object->flags = asked->flags ? asked->flags : CL_MEM_READ_WRITE;
+    object->index = asked->index;
+    object->given[0] = asked->resource;
+    object->given[1] = asked->shared_handle;
+    cl_int status = claim(object, c);
+    if (status == CL_SUCCESS)
+        status = make_transfer(object, c, desc);
+    if (status == CL_SUCCESS)
+        *made = object;
+    else
+        object_destroy(&object->head);
+    return status;
+}
+
+static bool context_known(cl_context handle)
+{
+    struct sharing_context *context = registry_get(RECORD_CONTEXT, handle);
+    record_release(context);
+    return context != NULL;
+}
+
+cl_mem object_create(const struct object_request *asked, cl_context context, cl_int *errcode_ret)
+{
+    struct creation c = {.asked = asked};
+    struct surface_desc desc = {0};
+    struct object_record *object = NULL;
+    cl_mem memory = NULL;
+    reap(REAP_AT_RELEASE, NULL);
+    if (!context_known(context) && passthrough_context(context))
+        return passthrough_create(asked, context, errcode_ret);
+    cl_int status = check_context(&c, context);
+    if (status == CL_SUCCESS)
+        status = check_flags(&c);
+    if (status == CL_SUCCESS)
+        status = describe(&c, &desc);
+    if (status == CL_SUCCESS)
+        status = check_handle(&c);
+    if (status == CL_SUCCESS)
+        status = create_object(&c, &desc, &object);
+    if (object) {
+        memory = object->head.handle;
+        log_write(LOG_DEBUG, "%s: object %p is subresource %u of %p, %ux%ux%u %s, transport: %s", asked->call,
+                  (void *)memory, asked->index, asked->resource, desc.width, desc.height, desc.depth,
+                  desc.format ? desc.format->name : "bytes", object->transfer->transport->name);
+    }
+    record_release(c.context);
+    if (errcode_ret)
+        *errcode_ret = status;
+    return memory;
+}
