@@ -4,12 +4,17 @@
 
 #include "d3d/d3d_types.h"
 #include "d3d/native.h"
+#include "d3d/staging.h"
+
+/* The device of a surface, with a reference, or NULL. */
+IDirect3DDevice9 *d3d9_device_of(void *resource);
 
 /* The device of a surface, for this thread's work alone until the other function; NULL: it has none. That one is called only
  * after a device was given. It tells whether the device is not lost. */
 IDirect3DDevice9 *d3d9_enter(void *surface);
 bool d3d9_leave(void);
 
+extern const struct staging_ops d3d9_staging;
 extern const struct native_ops d3d9_native;
 
 #endif

@@ -1,0 +1,312 @@
+/* The rows of Direct3D 9's surfaces.
+ *
+ * What is mapped is the surface itself. A lock lasts only as long as the rows are copied: several planes of one surface are
+ * acquired side by side, and a surface can be locked once. Surfaces that can't be locked go through system memory
+ * surfaces. Direct3D 9 has no protection that could be switched on, so the device is touched in the calls of the
+ * application alone. */
+#include "d3d/d3d9.h"
+#include "d3d/dxgi.h"
+#include "d3d/formats.h"
+#include "os/os.h"
+
+#include <stdlib.h>
+
+/* What a thread does between begin and end. */
+static _Thread_local struct {
+    IDirect3DDevice9 *device; /* the one at work, with a reference and a claim; NULL: none yet */
+    bool any_lost;            /* it or another one before it */
+    /* The surface of the device that is locked: its planes usually follow one another in a list, and each lock waits for
+     * Direct3D. */
+    IDirect3DSurface9 *surface; /* not owned: that of an object in the list; NULL: none */
+    DWORD flags;
+    D3DLOCKED_RECT rect;
+    uint32_t height;
+} at_work;
+
+/* A device of which a thread has the surfaces for itself: a lock on a surface keeps others out with an error, and ours must
+ * not meet each other. A thread has one claim at most, and nothing else that one who has a claim could wait for. */
+struct claim {
+    const IDirect3DDevice9 *device;
+    struct claim *after;
+};
+static os_mutex claims_lock = OS_MUTEX_INIT; /* guards the list; never held in a call of Direct3D */
+static os_condition claim_over = OS_CONDITION_INIT;
+static struct claim *claims;
+static _Thread_local struct claim own_claim; /* in the list while a device is at work */
+
+/* How the CPU gets at a surface. */
+enum way {
+    NO_WAY,     /* not known yet */
+    BY_LOCK,    /* LockRect on the surface itself */
+    BY_TARGET,  /* GetRenderTargetData: it is a render target */
+    BY_STRETCH, /* StretchRect to a render target of ours first: it is a level of a plain texture */
+};
+
+struct staging {
+    enum way way;
+    IDirect3DSurface9 *memory; /* system memory copy; NULL for BY_LOCK */
+    IDirect3DSurface9 *target; /* of BY_STRETCH */
+};
+
+/* A lost device locks and copies without an error, but without effect too. Asked when the work is over, so that a loss
+ * meanwhile is seen. Threads that did not make the device may get other errors here, which tell nothing. */
+static bool still_there(IDirect3DDevice9 *device)
+{
+    IDirect3DDevice9Ex *extended = com_query(device, &IID_IDirect3DDevice9Ex);
+    const char *call = extended ? "IDirect3DDevice9Ex::CheckDeviceState" : "IDirect3DDevice9::TestCooperativeLevel";
+    const HRESULT state = extended ? IDirect3DDevice9Ex_CheckDeviceState(extended, NULL)
+                                   : IDirect3DDevice9_TestCooperativeLevel(device);
+    com_release(extended);
+    const bool lost = state == D3DERR_DEVICELOST || state == D3DERR_DEVICENOTRESET || state == D3DERR_DEVICEHUNG ||
+                      state == D3DERR_DEVICEREMOVED;
+    return !lost || d3d_check(call, state);
+}
+
+static void unlock(void)
+{
+    if (at_work.surface)
+        IDirect3DSurface9_UnlockRect(at_work.surface);
+    at_work.surface = NULL;
+}
+
+/* Locks a surface, as the only one, until the next lock or unlock. */
+static bool lock(IDirect3DSurface9 *surface, DWORD flags)
+{
+    D3DSURFACE_DESC d;
+    if (at_work.surface == surface && at_work.flags == flags)
+        return true;
+    unlock();
+    if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(surface, &d)) ||
+        !d3d_check("IDirect3DSurface9::LockRect", IDirect3DSurface9_LockRect(surface, &at_work.rect, NULL, flags)))
+        return false;
+    at_work.surface = surface;
+    at_work.flags = flags;
+    at_work.height = d.Height;
+    return true;
+}
+
+static bool claimed_locked(const IDirect3DDevice9 *device)
+{
+    const struct claim *claim = claims;
+    while (claim && claim->device != device)
+        claim = claim->after;
+    return claim != NULL;
+}
+
+/* Waits while another thread has the device. */
+static void claim(const IDirect3DDevice9 *device)
+{
+    os_lock(&claims_lock);
+    while (claimed_locked(device))
+        os_wait(&claim_over, &claims_lock, 1000);
+    own_claim = (struct claim){device, claims};
+    claims = &own_claim;
+    os_unlock(&claims_lock);
+}
+
+static void end_claim(void)
+{
+    os_lock(&claims_lock);
+    struct claim **place = &claims;
+    while (*place != &own_claim)
+        place = &(*place)->after;
+    *place = own_claim.after;
+    os_wake_all(&claim_over);
+    os_unlock(&claims_lock);
+}
+
+/* The work on a device is over. */
+static void leave_device(void)
+{
+    IDirect3DDevice9 *device = at_work.device;
+    if (!device)
+        return;
+    unlock();
+    if (!still_there(device))
+        at_work.any_lost = true;
+    at_work.device = NULL;
+    end_claim();
+    com_release(device);
+}
+
+/* The device of a surface, which is this thread's and looked after until the work is over, or NULL. */
+static IDirect3DDevice9 *enter_device(void *resource)
+{
+    IDirect3DDevice9 *device = d3d9_device_of(resource);
+    if (device && device == at_work.device) {
+        com_release(device);
+        return device;
+    }
+    leave_device();
+    if (device)
+        claim(device);
+    at_work.device = device;
+    return device;
+}
+
+static void begin(void)
+{
+    at_work.any_lost = false;
+}
+
+static bool end(void)
+{
+    leave_device();
+    return !at_work.any_lost;
+}
+
+static bool can_lock(IDirect3DSurface9 *surface)
+{
+    D3DLOCKED_RECT rect;
+    if (at_work.surface == surface)
+        return true;
+    const bool done = SUCCEEDED(IDirect3DSurface9_LockRect(surface, &rect, NULL, D3DLOCK_READONLY));
+    if (done)
+        IDirect3DSurface9_UnlockRect(surface);
+    return done;
+}
+
+/* Render targets are read back as such even if they can be locked: locking one makes drivers slow for good. Not so the
+ * planar ones, which are a video processor's. */
+static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3DSurface9 *resource, bool planar)
+{
+    D3DSURFACE_DESC d;
+    if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(resource, &d)))
+        return false;
+    if ((planar || !(d.Usage & D3DUSAGE_RENDERTARGET)) && can_lock(resource)) {
+        staging->way = BY_LOCK;
+        return true;
+    }
+    staging->way = d.Usage & D3DUSAGE_RENDERTARGET ? BY_TARGET : BY_STRETCH;
+    if (staging->way == BY_STRETCH &&
+        !d3d_check("IDirect3DDevice9::CreateRenderTarget (staging)",
+                   IDirect3DDevice9_CreateRenderTarget(device, d.Width, d.Height, d.Format, D3DMULTISAMPLE_NONE, 0, FALSE,
+                                                       &staging->target, NULL)))
+        return false;
+    return d3d_check("IDirect3DDevice9::CreateOffscreenPlainSurface (staging)",
+                     IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format, D3DPOOL_SYSTEMMEM,
+                                                                  &staging->memory, NULL));
+}
+
+static void forget_way(struct staging *staging)
+{
+    com_release(staging->memory);
+    com_release(staging->target);
+    staging->memory = staging->target = NULL;
+    staging->way = NO_WAY;
+}
+
+/* With the first fetch: only then Direct3D is called. */
+static bool find_way(struct surface *surface, IDirect3DDevice9 *device)
+{
+    struct staging *staging = surface->staging;
+    const bool found = staging->way != NO_WAY ||
+                       make_way(staging, device, surface->resource, surface->desc.format->planes > 1);
+    if (!found)
+        forget_way(staging);
+    return found;
+}
+
+static void unstage(struct surface *surface)
+{
+    struct staging *staging = surface->staging;
+    forget_way(staging);
+    free(staging);
+    surface->staging = NULL;
+}
+
+static bool stage(struct surface *surface)
+{
+    surface->staging = calloc(1, sizeof(struct staging));
+    return surface->staging != NULL;
+}
+
+/* One that is nothing but the way. What Direct3D has made for the others would hold the device, and keep it from a reset. */
+static bool staging_serves_alike(const struct surface *surface)
+{
+    const struct staging *staging = surface->staging;
+    return !staging->memory && !(surface->desc.staging_kind >> 1 & D3DUSAGE_RENDERTARGET);
+}
+
+/* The surface's present texels in the system memory copy. */
+static bool read_back(struct surface *surface, IDirect3DDevice9 *device)
+{
+    struct staging *staging = surface->staging;
+    IDirect3DSurface9 *source = surface->resource;
+    bool done = true;
+    if (staging->way == BY_STRETCH) {
+        done = d3d_check("IDirect3DDevice9::StretchRect",
+                         IDirect3DDevice9_StretchRect(device, source, NULL, staging->target, NULL, D3DTEXF_NONE));
+        source = staging->target;
+    }
+    if (done)
+        done = d3d_check("IDirect3DDevice9::GetRenderTargetData",
+                         IDirect3DDevice9_GetRenderTargetData(device, source, staging->memory));
+    return done;
+}
+
+static struct mapped_surface locked_plane(const struct format_row *format)
+{
+    const size_t pitch = (size_t)at_work.rect.Pitch;
+    char *plane = (char *)at_work.rect.pBits + format_plane_begin(format, pitch, at_work.height);
+    return (struct mapped_surface){plane, pitch >> format->pitch_shift, 0};
+}
+
+/* A surface that can be locked stays so for its other planes. */
+static bool map(struct surface *surface, bool write, struct mapped_surface *mapped)
+{
+    IDirect3DDevice9 *device = enter_device(surface->resource);
+    if (!device || !find_way(surface, device))
+        return false;
+    const struct staging *staging = surface->staging;
+    /* All planes go back at once, and the others may have changed meanwhile. */
+    if (staging->memory && (!write || surface->desc.format->planes > 1) && !read_back(surface, device))
+        return false;
+    if (!lock(staging->memory ? staging->memory : surface->resource, write ? 0 : D3DLOCK_READONLY))
+        return false;
+    *mapped = locked_plane(surface->desc.format);
+    return true;
+}
+
+static void unmap(struct surface *surface)
+{
+    const struct staging *staging = surface->staging;
+    if (staging->memory)
+        unlock(); /* the next may read the same surface back */
+}
+
+IDirect3DDevice9 *d3d9_enter(void *surface)
+{
+    begin();
+    IDirect3DDevice9 *device = enter_device(surface);
+    if (!device)
+        end();
+    return device;
+}
+
+bool d3d9_leave(void)
+{
+    return end();
+}
+
+static bool store(struct surface *surface)
+{
+    const struct staging *staging = surface->staging;
+    if (!staging->memory)
+        return true;
+    unlock();
+    return d3d_check("IDirect3DDevice9::UpdateSurface",
+                     IDirect3DDevice9_UpdateSurface(at_work.device, staging->memory, NULL, surface->resource, NULL));
+}
+
+const struct staging_ops d3d9_staging = {
+    .stage = stage,
+    .unstage = unstage,
+    .staging_serves_alike = staging_serves_alike,
+    .maps_briefly = true,
+    .begin = begin,
+    .end = end,
+    .map = map,
+    .unmap = unmap,
+    .store = store,
+};
