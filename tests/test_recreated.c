@@ -1,5 +1,6 @@
 /* Programs that make new objects for each frame, as OpenCV does. The context keeps a few staging copies of objects
  * that are gone for the next ones of the same shape, and that must never show in the bytes. */
+#include "host_process.h"
 #include "sharing.h"
 
 /* More than a context keeps. */
@@ -55,6 +56,38 @@ static void turns(const struct rig *rig, struct shared *shared, unsigned count)
         CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
         CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
         drop(shared);
+    }
+}
+
+/* A file descriptor goes with its import. What others of the process open meanwhile is not much. */
+SHARING_CASE(files, 0)
+{
+    enum { OTHERS = 8 };
+    const unsigned count = over_import() ? 10000 : 500;
+    struct shared all[KINDS];
+    unsigned failed = 0;
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        drop(&all[kind]);
+        turns(rig, &all[kind], 1); /* and what is opened once */
+    }
+    find_host_process("test_recreated.exe");
+    const double before = count_files();
+    CHECK(before > 3);
+    for (unsigned i = 0; i < count; i++) {
+        struct shared *shared = &all[i % KINDS];
+        shared->object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, shared->kind, shared->resource, 0, NULL);
+        failed += !shared->object || clReleaseMemObject(shared->object) != CL_SUCCESS;
+        shared->object = NULL;
+    }
+    CHECK_INT(failed, 0);
+    for (int i = 0; i < 2000 && count_files() > before + OTHERS; i++)
+        pause_ms(1);
+    CHECK(count_files() <= before + OTHERS);
+    for (int kind = 0; kind < KINDS; kind++) {
+        frame(rig, &all[kind], 1 + (unsigned)kind, 9);
+        shared_close(&all[kind]);
     }
 }
 
@@ -211,6 +244,7 @@ SHARING_CASE(failed_ones, 0)
 
 static const struct tap_test tests[] = {
     SHARING_TESTS("two resources of one shape take turns", alternating),
+    SHARING_TESTS("objects in their thousands leave no file descriptor", files),
     SHARING_TESTS("one staging copy for all objects of a shape", one_staging_copy),
     SHARING_TESTS("more objects at once than staging copies are kept", many_at_once),
     SHARING_TESTS("shapes take turns", other_shapes),

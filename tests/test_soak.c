@@ -5,13 +5,10 @@
  * CLD3D_TEST_SOAK says for how many seconds; `make soak SECONDS=3600` is the long way. */
 #include "common/dx9.h"
 #include "common/rig.h"
+#include "host_process.h"
 #include "sharing.h"
 
 #include <math.h>
-
-#ifndef _WIN32
-#include <dirent.h>
-#endif
 
 /* A run of less than a minute makes no devices and contexts again: the drivers' compilers would be most of it. */
 enum { THREADS = 8, SHORTEST = 12, ANEW_SECONDS = 60, OBJECT_FRAMES = 40, SESSION_OBJECTS = 12, MOST_TEXELS = 96 * 64 };
@@ -371,116 +368,18 @@ struct sample {
     unsigned frames;
 };
 
-/* Entries of a folder. */
-static double count_entries(const char *path)
-{
-    double count = 0;
 #ifdef _WIN32
-    char pattern[128];
-    WIN32_FIND_DATAA entry;
-    snprintf(pattern, sizeof(pattern), "%s\\*", path);
-    HANDLE search = FindFirstFileA(pattern, &entry);
-    if (search == INVALID_HANDLE_VALUE)
-        return 0;
-    do
-        count++;
-    while (FindNextFileA(search, &entry));
-    FindClose(search);
-#else
-    DIR *folder = opendir(path);
-    while (folder && readdir(folder))
-        count++;
-    if (folder)
-        closedir(folder);
-#endif
-    return count;
-}
-
-static double resident(const char *path)
-{
-    unsigned long all = 0, pages = 0;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%lu %lu", &all, &pages) != 2)
-        pages = 0;
-    fclose(file);
-    return pages * 4096.0;
-}
-
-#ifdef _WIN32
-#define PROC "Z:\\proc"
-#else
-#define PROC "/proc"
-#endif
-
-/* The process as the host has it: what the drivers take there counts too. */
-static char host_process[32] = "self";
-
-static double process_memory(const char *process)
-{
-    char path[64];
-    snprintf(path, sizeof(path), PROC "/%s/statm", process);
-    return resident(path);
-}
-
-#ifdef _WIN32
-/* Whether a process of the host runs this program, or starts it: its command line ends with the name, and some zeros where
- * Wine has written it again. */
-static bool runs_this(const char *process)
-{
-    static const char name[] = "test_soak.exe";
-    const size_t wanted = sizeof(name) - 1;
-    char path[64], line[1200];
-    snprintf(path, sizeof(path), PROC "\\%s\\cmdline", process);
-    FILE *file = fopen(path, "rb");
-    size_t length = file ? fread(line, 1, sizeof(line), file) : 0;
-    if (file)
-        fclose(file);
-    while (length > 0 && line[length - 1] == '\0')
-        length--;
-    return length >= wanted && memcmp(line + length - wanted, name, wanted) == 0;
-}
-
-/* Wine does not tell the host's number of a process. Scripts that started this one are smaller. */
-static void find_host_process(void)
-{
-    WIN32_FIND_DATAA entry;
-    HANDLE search = FindFirstFileA(PROC "\\*", &entry);
-    double most = 0;
-    while (search != INVALID_HANDLE_VALUE && FindNextFileA(search, &entry)) {
-        const double memory = atoi(entry.cFileName) && runs_this(entry.cFileName) ? process_memory(entry.cFileName) : 0;
-        if (memory <= most)
-            continue;
-        most = memory;
-        snprintf(host_process, sizeof(host_process), "%.20s", entry.cFileName);
-    }
-    if (search != INVALID_HANDLE_VALUE)
-        FindClose(search);
-}
-
 /* The server of Wine opens what this process reads: its own folder is "self", with a file for most of our handles. */
 static double count_handles(void)
 {
-    return count_entries(PROC "\\self\\fd");
+    return count_entries(HOST_PROC "\\self\\fd");
 }
 #else
-static void find_host_process(void)
-{
-}
-
 static double count_handles(void)
 {
     return fake_d3d_live();
 }
 #endif
-
-static double count_files(void)
-{
-    char path[64];
-    snprintf(path, sizeof(path), PROC "/%s/fd", host_process);
-    return count_entries(path);
-}
 
 static struct sample take_sample(void)
 {
@@ -556,7 +455,7 @@ static void no_wrong_frame(void)
         if (!CHECK(test_thread_start(&threads[started], &jobs[started])))
             break;
     }
-    find_host_process();
+    find_host_process("test_soak.exe");
     while (atomic_load(&warm) < started && !atomic_load(&over))
         pause_ms(100);
     for (unsigned second = 0; second < seconds && !atomic_load(&over); second++) {

@@ -64,6 +64,12 @@ static enum vulkan_way way_of(const struct vulkan_device *device, VkImage handle
     return way;
 }
 
+/* Whether what the driver tells of an image's needs may have to be changed: mostly not, and then nobody has to look which image it is. */
+static bool may_change(const struct vulkan_device *device, const VkMemoryRequirements *needs)
+{
+    return device->way == VULKAN_MAPPED && (needs->alignment < device->granularity || needs->size % device->granularity);
+}
+
 /* The program keeps linear images away from others where that matters; of this one it does not know that it is linear. */
 static void keep_apart(const struct vulkan_device *device, enum vulkan_way way, VkMemoryRequirements *needs)
 {
@@ -90,15 +96,18 @@ VKAPI_ATTR void VKAPI_CALL vulkan_image_needs(VkDevice handle, VkImage image, Vk
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
     device->calls.image_needs(handle, image, needs);
-    keep_apart(device, way_of(device, image), needs);
+    if (may_change(device, needs))
+        keep_apart(device, way_of(device, image), needs);
 }
 
 VKAPI_ATTR void VKAPI_CALL vulkan_image_needs2(VkDevice handle, const VkImageMemoryRequirementsInfo2 *info,
                                                VkMemoryRequirements2 *needs)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
-    const enum vulkan_way way = way_of(device, info->image);
     device->calls.image_needs2(handle, info, needs);
+    if (device->way != VULKAN_EXPORT && !may_change(device, &needs->memoryRequirements))
+        return;
+    const enum vulkan_way way = way_of(device, info->image);
     keep_apart(device, way, &needs->memoryRequirements);
     want_alone(way, needs);
 }
