@@ -6,6 +6,7 @@
 Exit status 77: this Wine runs no programs of that kind (of 32 bits).
 """
 
+import re
 import subprocess
 import sys
 
@@ -29,6 +30,8 @@ def main():
               f"{name} does not work", text)
     check(text.count("37 of the 37 in the specification") >= 1, "not all 37 formats can be shared", text)
     check("its way: " in text, "it does not say which way the bytes go", text)
+    for kind in ("texture", "level", "buffer", "plane", "surface", "render target"):
+        check(re.search(rf"^ +{kind}: \S", text, re.MULTILINE), f"it does not say which way a {kind} goes", text)
     check("preferred: " in text, "it does not say why the device is preferred", text)
 
 

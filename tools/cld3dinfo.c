@@ -96,6 +96,7 @@ _Noreturn static void work(void)
     direct3d_find(&info.d3d);
     opencl_find(&info.opencl);
     sharing_try(&info);
+    ways_try(&info);
     formats_try(&info);
     print_report(&info, all_formats);
     steps_finish(info_sharing_devices(&info) > 0 ? STATUS_SHARES : STATUS_DOES_NOT_SHARE);

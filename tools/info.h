@@ -98,6 +98,15 @@ struct plane_place plane_place(const struct texture_shape *shape, unsigned plane
 void planes_copy(const struct texture_shape *shape, uint8_t *to, unsigned to_pitch, const uint8_t *from,
                  unsigned from_pitch);
 
+/* A kind of resource, of which objects are made. */
+enum { KIND_EXTENT = 256, KIND_BYTES = 1 << 20, KINDS_MAX = 4 };
+struct kind {
+    const char *name;   /* "texture"; NULL behind the last one */
+    const char *create; /* the name of the function that makes objects of it */
+    IUnknown *(*make)(void *device); /* NULL if Direct3D makes none */
+    cl_mem (*share)(void (*function)(void), cl_context context, IUnknown *resource, cl_int *status);
+};
+
 /* One Direct3D with its extension: what differs between the three. A function that fails says why. */
 struct api {
     const char *name;        /* "Direct3D 11" */
@@ -123,6 +132,7 @@ struct api {
                          cl_uint room, cl_device_id *devices, cl_uint *count);
     /* clCreateFrom...KHR for a two-dimensional resource. */
     cl_mem (*share)(void (*function)(void), cl_context context, IUnknown *resource, cl_uint plane, cl_int *status);
+    struct kind kinds[KINDS_MAX + 1];
 };
 
 extern const struct api d3d11_info, d3d10_info, d3d9_info;
@@ -187,6 +197,7 @@ struct sharing {
     bool tried, works;
     char why[WHY_SIZE]; /* why it doesn't work */
     char way[WHY_SIZE]; /* which way the bytes of the texture went */
+    char ways[KINDS_MAX][WHY_SIZE]; /* and those of objects of each kind would; empty where that is not known */
     struct belonging adapters[ADAPTERS_MAX];
     const struct adapter *adapter; /* the one it was tried with */
     struct format_result *formats; /* one for each row of the API's table; NULL: not tried */
@@ -236,6 +247,8 @@ struct info {
 
 /* Which devices belong to which adapters, and a texture to every device and back (info_share.c). */
 void sharing_try(struct info *info);
+/* An object of each kind of resource on every device (info_ways.c). */
+void ways_try(struct info *info);
 /* Every format of the tables on every device (info_formats.c). */
 void formats_try(struct info *info);
 

@@ -117,6 +117,53 @@ static cl_mem share(void (*function)(void), cl_context context, IUnknown *resour
                                                         status);
 }
 
+/* ---- kinds of resources ---- */
+
+static IUnknown *make_kind(void *device, DXGI_FORMAT format, UINT extent, UINT levels, UINT bind)
+{
+    const D3D11_TEXTURE2D_DESC desc = {.Width = extent, .Height = extent, .MipLevels = levels, .ArraySize = 1, .Format = format,
+                                       .SampleDesc.Count = 1, .BindFlags = bind};
+    ID3D11Texture2D *texture = NULL;
+    return SUCCEEDED(ID3D11Device_CreateTexture2D((ID3D11Device *)device, &desc, NULL, &texture)) ? (IUnknown *)texture : NULL;
+}
+
+static IUnknown *make_plain(void *device)
+{
+    return make_kind(device, DXGI_FORMAT_R8G8B8A8_UNORM, KIND_EXTENT, 1, D3D11_BIND_SHADER_RESOURCE);
+}
+
+static IUnknown *make_levels(void *device)
+{
+    return make_kind(device, DXGI_FORMAT_R8G8B8A8_UNORM, 2 * KIND_EXTENT, 3, D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET);
+}
+
+static IUnknown *make_planes(void *device)
+{
+    return make_kind(device, DXGI_FORMAT_NV12, KIND_EXTENT, 1, D3D11_BIND_SHADER_RESOURCE);
+}
+
+static IUnknown *make_buffer(void *device)
+{
+    const D3D11_BUFFER_DESC desc = {.ByteWidth = KIND_BYTES, .BindFlags = D3D11_BIND_VERTEX_BUFFER};
+    ID3D11Buffer *buffer = NULL;
+    return SUCCEEDED(ID3D11Device_CreateBuffer((ID3D11Device *)device, &desc, NULL, &buffer)) ? (IUnknown *)buffer : NULL;
+}
+
+static cl_mem share_first(void (*function)(void), cl_context context, IUnknown *resource, cl_int *status)
+{
+    return share(function, context, resource, 0, status);
+}
+
+static cl_mem share_second(void (*function)(void), cl_context context, IUnknown *resource, cl_int *status)
+{
+    return share(function, context, resource, 1, status);
+}
+
+static cl_mem share_buffer(void (*function)(void), cl_context context, IUnknown *resource, cl_int *status)
+{
+    return ((clCreateFromD3D11BufferKHR_fn)function)(context, CL_MEM_READ_WRITE, (ID3D11Buffer *)resource, status);
+}
+
 const struct api d3d11_info = {
     .name = "Direct3D 11",
     .number = "11",
@@ -136,4 +183,8 @@ const struct api d3d11_info = {
     .read_texture = read_texture,
     .devices_of = devices_of,
     .share = share,
+    .kinds = {{"texture", "clCreateFromD3D11Texture2DKHR", make_plain, share_first},
+              {"level", "clCreateFromD3D11Texture2DKHR", make_levels, share_second},
+              {"plane", "clCreateFromD3D11Texture2DKHR", make_planes, share_second},
+              {"buffer", "clCreateFromD3D11BufferKHR", make_buffer, share_buffer}},
 };

@@ -95,6 +95,58 @@ static cl_mem share(void (*function)(void), cl_context context, IUnknown *resour
                                                          plane, status);
 }
 
+/* ---- kinds of resources ---- */
+
+static IUnknown *make_plain(void *device)
+{
+    IDirect3DSurface9 *surface = NULL;
+    return SUCCEEDED(IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, KIND_EXTENT, KIND_EXTENT,
+                                                                    D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT, &surface, NULL))
+               ? (IUnknown *)surface
+               : NULL;
+}
+
+static IUnknown *make_target(void *device)
+{
+    IDirect3DSurface9 *surface = NULL;
+    return SUCCEEDED(IDirect3DDevice9Ex_CreateRenderTarget((IDirect3DDevice9Ex *)device, KIND_EXTENT, KIND_EXTENT, D3DFMT_A8R8G8B8,
+                                                           D3DMULTISAMPLE_NONE, 0, FALSE, &surface, NULL))
+               ? (IUnknown *)surface
+               : NULL;
+}
+
+static IUnknown *make_level(void *device)
+{
+    IDirect3DTexture9 *texture = NULL;
+    IDirect3DSurface9 *surface = NULL;
+    if (FAILED(IDirect3DDevice9Ex_CreateTexture((IDirect3DDevice9Ex *)device, 2 * KIND_EXTENT, 2 * KIND_EXTENT, 3,
+                                                D3DUSAGE_RENDERTARGET, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT, &texture, NULL)))
+        return NULL;
+    const HRESULT result = IDirect3DTexture9_GetSurfaceLevel(texture, 1, &surface);
+    IDirect3DTexture9_Release(texture);
+    return SUCCEEDED(result) ? (IUnknown *)surface : NULL;
+}
+
+static IUnknown *make_planes(void *device)
+{
+    IDirect3DSurface9 *surface = NULL;
+    return SUCCEEDED(IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, KIND_EXTENT, KIND_EXTENT,
+                                                                    (D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2'), D3DPOOL_DEFAULT,
+                                                                    &surface, NULL))
+               ? (IUnknown *)surface
+               : NULL;
+}
+
+static cl_mem share_first(void (*function)(void), cl_context context, IUnknown *resource, cl_int *status)
+{
+    return share(function, context, resource, 0, status);
+}
+
+static cl_mem share_second(void (*function)(void), cl_context context, IUnknown *resource, cl_int *status)
+{
+    return share(function, context, resource, 1, status);
+}
+
 const struct api d3d9_info = {
     .name = "Direct3D 9Ex",
     .number = "9Ex",
@@ -114,4 +166,8 @@ const struct api d3d9_info = {
     .read_texture = read_texture,
     .devices_of = devices_of,
     .share = share,
+    .kinds = {{"surface", "clCreateFromDX9MediaSurfaceKHR", make_plain, share_first},
+              {"render target", "clCreateFromDX9MediaSurfaceKHR", make_target, share_first},
+              {"level", "clCreateFromDX9MediaSurfaceKHR", make_level, share_first},
+              {"plane", "clCreateFromDX9MediaSurfaceKHR", make_planes, share_second}},
 };

@@ -187,6 +187,9 @@ static void print_sharing(const struct opencl *cl, const struct device *device, 
         print_field(apis[api]->extension, "%s; %s: %s", by, sharing->tried ? "does not work" : "not tried", sharing->why);
     if (sharing->way[0])
         print_field("", "its way: %s", sharing->way);
+    for (unsigned k = 0; k < KINDS_MAX && apis[api]->kinds[k].name; k++)
+        if (sharing->ways[k][0])
+            print_field("", "%s: %s", apis[api]->kinds[k].name, sharing->ways[k]);
     if (!device->platform->lists[api])
         print_field("", "(the platform does not list it, and many programs look there)");
 }
