@@ -423,6 +423,127 @@ static void copies_beside_submissions(void)
     vulkan_close(&rig);
 }
 
+/* ---- images that are passed ---- */
+
+/* The layer passes the image, and the other device takes it and gives it back. */
+static void pass_around(struct vulkan_rig *rig, const struct vulkan_thing *image, const struct vulkan_thing *buffer,
+                        struct vulkan_rig *other, const struct vulkan_thing *imported, const struct vulkan_thing *other_buffer)
+{
+    static unsigned char sent[WIDTH * HEIGHT * 4], got[WIDTH * HEIGHT * 4];
+    const struct vulkan_move pass = {HANDLE_NUMBER(image->image), VK_IMAGE_LAYOUT_GENERAL, 0};
+    for (unsigned turn = 0; turn < 20; turn++) {
+        side_fill(sent, sizeof(sent), turn);
+        move(rig, image, buffer, sent, true, turn ? 0 : VULKAN_DISCARD);
+        side_done(side.pass(&pass, 1, 0, side_why));
+        move(other, imported, other_buffer, got, false, VULKAN_FROM_OUTSIDE);
+        CHECK_MEM(got, sent, sizeof(sent));
+        side_fill(sent, sizeof(sent), turn + 100);
+        move(other, imported, other_buffer, sent, true, VULKAN_TO_OUTSIDE);
+        side_done(side.pass(&pass, 1, 1, side_why));
+        move(rig, image, buffer, got, false, 0); /* behind what the layer has queued */
+        CHECK_MEM(got, sent, sizeof(sent));
+    }
+}
+
+static void passes(void)
+{
+    struct vulkan_rig rig, other;
+    struct vulkan_thing image, imported, buffer, other_buffer;
+    struct vulkan_image found;
+    int32_t file = -1;
+    if (!open_two(&rig, &other))
+        return;
+    const VkImageCreateInfo info = frame();
+    if (vulkan_make_image(&rig, &info, 0, &image) && vulkan_make_buffer(&rig, WIDTH * HEIGHT * 4, 0, &buffer) &&
+        vulkan_make_buffer(&other, WIDTH * HEIGHT * 4, 0, &other_buffer) &&
+        side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why)) &&
+        side_done(side.export(found.memory.memory, &file, side_why)) &&
+        import_image(&other, &info, file, found.memory.memory_size, &imported)) {
+        pass_around(&rig, &image, &buffer, &other, &imported, &other_buffer);
+        vulkan_drop(&other, &imported);
+        vulkan_drop(&other, &other_buffer);
+        vulkan_drop(&rig, &buffer);
+        vulkan_drop(&rig, &image);
+    }
+    close_two(&rig, &other);
+}
+
+static void passes_refused(void)
+{
+    struct vulkan_rig rig, other;
+    struct vulkan_thing image, second, of_other;
+    if (!open_two(&rig, &other))
+        return;
+    const VkImageCreateInfo info = frame();
+    if (vulkan_make_image(&rig, &info, 0, &image) && vulkan_make_image(&rig, &info, 0, &second) &&
+        vulkan_make_image(&other, &info, 0, &of_other)) {
+        const uint64_t handle = HANDLE_NUMBER(image.image), general = VK_IMAGE_LAYOUT_GENERAL;
+        const struct vulkan_move good[] = {{handle, general, 0}, {HANDLE_NUMBER(second.image), general, 0}};
+        const struct vulkan_move bad[][2] = {{good[0], {0, general, 0}},
+                                             {good[0], {UINT64_MAX, general, 0}},
+                                             {good[0], {HANDLE_NUMBER(of_other.image), general, 0}},
+                                             {good[0], {HANDLE_NUMBER(second.image), general, 1}},
+                                             {good[0], {HANDLE_NUMBER(second.image), VK_IMAGE_LAYOUT_UNDEFINED, 0}},
+                                             {{handle, general, 77}, {HANDLE_NUMBER(second.image), general, 77}}};
+        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+            CHECK_REFUSED(side.pass(bad[i], 2, i % 2, side_why));
+        CHECK_INT(side.pass(NULL, 0, 0, side_why), 1);
+        const struct vulkan_thing all[] = {image, second};
+        for (unsigned i = 0; i < 2; i++) {
+            struct vulkan_thing buffer;
+            static unsigned char bytes[WIDTH * HEIGHT * 4];
+            vulkan_make_buffer(&rig, sizeof(bytes), 0, &buffer);
+            move(&rig, &all[i], &buffer, bytes, true, VULKAN_DISCARD);
+            vulkan_drop(&rig, &buffer);
+        }
+        side_done(side.pass(good, 2, 0, side_why));
+        side_done(side.pass(good, 2, 1, side_why));
+        vulkan_drop(&other, &of_other);
+        vulkan_drop(&rig, &second);
+        vulkan_drop(&rig, &image);
+    }
+    close_two(&rig, &other);
+}
+
+static void keep_passing(void *data)
+{
+    struct mover *mover = data;
+    for (unsigned i = 0; i < MOVES; i++)
+        mover->moved += (unsigned)side.pass(&mover->move, 1, i % 2, NULL);
+}
+
+/* The program draws in other images meanwhile, and two threads pass. */
+static void passes_beside_submissions(void)
+{
+    struct vulkan_rig rig;
+    struct vulkan_thing images[3], buffer;
+    static unsigned char bytes[WIDTH * HEIGHT * 4];
+    struct mover movers[2];
+    struct test_job jobs[2] = {{keep_passing, &movers[0]}, {keep_passing, &movers[1]}};
+    test_thread threads[2];
+    if (!open_export(&rig))
+        return;
+    const VkImageCreateInfo info = frame();
+    vulkan_make_buffer(&rig, sizeof(bytes), 0, &buffer);
+    for (unsigned i = 0; i < 3; i++)
+        if (vulkan_make_image(&rig, &info, 0, &images[i]))
+            move(&rig, &images[i], &buffer, bytes, true, VULKAN_DISCARD);
+    for (unsigned i = 0; i < 2; i++) {
+        movers[i] = (struct mover){{HANDLE_NUMBER(images[i].image), VK_IMAGE_LAYOUT_GENERAL, 0}, 0};
+        CHECK(test_thread_start(&threads[i], &jobs[i]));
+    }
+    for (unsigned i = 0; i < 200; i++)
+        move(&rig, &images[2], &buffer, bytes, true, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        test_thread_join(threads[i]);
+        CHECK_INT(movers[i].moved, MOVES);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        vulkan_drop(&rig, &images[i]);
+    vulkan_drop(&rig, &buffer);
+    vulkan_close(&rig);
+}
+
 /* ---- file descriptors ---- */
 
 static void many_exports(void)
@@ -493,6 +614,9 @@ static const struct tap_test tests[] = {
     {"copies of planes", copies_of_planes},
     {"copies that are refused", copies_refused},
     {"copies beside the program's submissions", copies_beside_submissions},
+    {"images are passed to another device and back", passes},
+    {"images that are not passed", passes_refused},
+    {"images are passed beside the program's submissions", passes_beside_submissions},
     {"10,000 exports leave no file descriptor", many_exports},
     {"no file descriptors left", no_files_left},
 };
