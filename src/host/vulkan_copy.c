@@ -420,6 +420,13 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
 
 /* ---- the end ---- */
 
+void vulkan_copy_quiet(struct vulkan_device *device)
+{
+    os_lock(&device->copy_lock);
+    settle(device);
+    os_unlock(&device->copy_lock);
+}
+
 static void pick(struct vulkan_record *each, void *data)
 {
     struct vulkan_record **picked = data;

@@ -45,10 +45,12 @@ VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice handle, VkImage destroy
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     os_lock(&vulkan_lock);
-    struct vulkan_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, number(destroyed), NULL);
+    struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, number(destroyed), NULL);
     if (image)
-        vulkan_record_remove_locked(image);
+        vulkan_record_remove_locked(&image->record);
     os_unlock(&vulkan_lock);
+    if (image && image->way == VULKAN_EXPORT)
+        vulkan_copy_quiet(device);
     free(image);
     device->calls.destroy_image(handle, destroyed, allocator);
 }

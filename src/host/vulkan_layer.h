@@ -294,6 +294,8 @@ uint64_t vulkan_copy_make(uint64_t image, uint64_t aspect, uint64_t level, uint6
 uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 uint64_t vulkan_copy_drop(uint64_t copy);
+/* Before an image or memory goes that may be exported: commands of ours that use it, and that the program does not know of, are over. */
+void vulkan_copy_quiet(struct vulkan_device *device);
 /* Before a device is destroyed: what is left of ours in it. */
 void vulkan_copy_close(struct vulkan_device *device);
 /* What is told of an image, as find_image of host/vulkan.h. */

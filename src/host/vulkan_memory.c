@@ -178,6 +178,8 @@ VKAPI_ATTR void VKAPI_CALL vulkan_free(VkDevice handle, VkDeviceMemory freed, co
     os_unlock(&vulkan_lock);
     if (held)
         return;
+    if (memory && memory->exportable)
+        vulkan_copy_quiet(device);
     free(memory);
     device->calls.free(handle, freed, allocator);
 }
