@@ -21,6 +21,18 @@ def need(condition, what):
         raise Failure(what)
 
 
+LINKED = 64 << 10  # bytes
+
+
+def link_or_copy(source, target):
+    """Wine's own libraries, most of a prefix's 700 MB, are links. Nobody may write into them, which `differences` sees; the
+    registry's files are copies, since Wine writes into those that have several names."""
+    if source.endswith(".reg") or os.path.getsize(source) < LINKED:
+        return shutil.copy2(source, target)
+    os.link(source, target)
+    return target
+
+
 class Prefix:
     """A copy of a prefix, and a folder with a program alone, to be used with the cld3d-setup of an installation."""
 
@@ -31,7 +43,7 @@ class Prefix:
         self.program = self.folder / "program" / program.name
         self.program.parent.mkdir()
         shutil.copy(program, self.program)
-        shutil.copytree(original, self.prefix, symlinks=True)
+        self.copy(original, self.prefix)
         self.registry = self.prefix / "user.reg"
         self.env = dict(os.environ, WINEPREFIX=self.prefix, WINEDEBUG="-all",
                         OCL_ICD_VENDORS="/etc/OpenCL/vendors/pocl.icd")
@@ -62,13 +74,30 @@ class Prefix:
         self.wait_for_wine()
         return dict(line.strip().split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
 
+    def copy(self, source, target):
+        """Where the two are on one file system, and else by a copy."""
+        try:
+            shutil.copytree(source, target, symlinks=True, copy_function=link_or_copy)
+        except shutil.Error:
+            shutil.rmtree(target)
+            shutil.copytree(source, target, symlinks=True)
+
     def snapshot(self):
         copy = self.folder / "before"
-        shutil.copytree(self.prefix, copy, symlinks=True)
+        self.copy(self.prefix, copy)
         return copy
 
 
-def differences(one, other):
+def same_file(one, other, since):
+    """A link to the same bytes proves nothing: they must be as old as the snapshot at least."""
+    a, b = one.stat(), other.stat()
+    if a.st_ino == b.st_ino and a.st_dev == b.st_dev:
+        return a.st_mtime_ns <= since
+    return a.st_mode == b.st_mode and filecmp.cmp(one, other, shallow=False)
+
+
+def differences(one, other, since=None):
+    since = since or one.stat().st_ctime_ns
     found = []
     for name in sorted(set(os.listdir(one)) | set(os.listdir(other))):
         a, b = one / name, other / name
@@ -78,8 +107,8 @@ def differences(one, other):
             if not (a.is_symlink() and b.is_symlink() and os.readlink(a) == os.readlink(b)):
                 found.append(str(b))
         elif a.is_dir():
-            found += differences(a, b)
-        elif not filecmp.cmp(a, b, shallow=False) or a.stat().st_mode != b.stat().st_mode:
+            found += differences(a, b, since)
+        elif not same_file(a, b, since):
             found.append(str(b))
     return found
 
