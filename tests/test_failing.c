@@ -282,6 +282,57 @@ SHARING_CASE(acquires_keep_order, 0)
     own_order_is_kept(rig, true);
 }
 
+/* ---- at the moment at which something else ends ---- */
+
+enum { MOMENTS = 400, MOST_WRITTEN = 1 << 20 };
+
+/* A command waits for a user event that fails, and for another command that ends just then: by its queue, or by its wait list. */
+static void fail_at_the_end(const struct rig *rig, bool by_list)
+{
+    cl_int status = CL_SUCCESS;
+    char *bytes = calloc(1, MOST_WRITTEN);
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, MOST_WRITTEN, NULL, &status);
+    for (unsigned i = 0; i < MOMENTS && CHECK_INT(status, CL_SUCCESS); i++) {
+        cl_event waits[2] = {user_event(rig->context), NULL}, held = NULL;
+        const size_t size = 1 + i * 7919u % MOST_WRITTEN;
+        CHECK_INT(clEnqueueWriteBuffer(by_list ? other : rig->queue, buffer, CL_FALSE, 0, size, bytes, 0, NULL, &waits[1]),
+                  CL_SUCCESS);
+        CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, 64, bytes, by_list ? 2 : 1, waits, &held), CL_SUCCESS);
+        CHECK_INT(clFlush(other), CL_SUCCESS);
+        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+        for (unsigned k = 0; i % 2 && k < 20000 && rig_event_status(waits[1]) > CL_COMPLETE; k++)
+            continue;
+        fail_event(waits[0]);
+        CHECK(clWaitForEvents(1, &held) != CL_SUCCESS);
+        CHECK(rig_event_status(held) < 0);
+        CHECK_INT(clWaitForEvents(1, &waits[1]), CL_SUCCESS);
+        drop_event(held);
+        drop_event(waits[0]);
+        drop_event(waits[1]);
+    }
+    CHECK_INT(clFinish(other), CL_SUCCESS);
+    queue_wait(rig->queue);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    free(bytes);
+}
+
+SHARING_CASE(when_the_queue_ends, 0)
+{
+    fail_at_the_end(rig, false);
+}
+
+SHARING_CASE(when_the_list_ends, 0)
+{
+    fail_at_the_end(rig, true);
+}
+
+SHARING_CASE(when_the_list_ends_in_any_order, RIG_OUT_OF_ORDER)
+{
+    fail_at_the_end(rig, true);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("commands without events", without_events),
     SHARING_TESTS("events that are given back at once", events_dropped_at_once),
@@ -292,6 +343,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("releases", releases),
     SHARING_TESTS("the order of a queue", order_is_kept),
     SHARING_TESTS("the order of a queue: commands", commands_keep_order),
+    SHARING_TESTS("at the end of the command before", when_the_queue_ends),
+    SHARING_TESTS("at the end of a command of the list", when_the_list_ends),
+    SHARING_TESTS("at the end of a command of the list, out of order", when_the_list_ends_in_any_order),
     SHARING_TESTS("the order of a queue: an acquire", acquires_keep_order),
 };
 

@@ -1,6 +1,7 @@
 #include "track/blocker.h"
 
 #include "log.h"
+#include "track/besides.h"
 #include "track/track.h"
 
 #include <stdlib.h>
@@ -19,6 +20,8 @@ struct blocker {
     bool comes;                 /* see blocker_comes_locked */
     bool marked;                /* see hold_mark_locked */
     bool stuck;                 /* of one look through the list */
+    bool first;                 /* of the held commands of its queue; constant */
+    struct besides *besides;    /* owned; constant as soon as it is not NULL. See besides.h */
     struct blocker *after;         /* in the order of their calls: nothing waits for what comes later */
     struct reaped reaped;       /* once it is over */
     unsigned count;             /* what the command waits for; held */
@@ -53,6 +56,7 @@ static void destroy(struct record *record)
     else
         stop_pending_locked(blocker); /* nobody else knows it any more */
     record_release(blocker->queue);
+    besides_free(blocker->besides);
     free(blocker);
 }
 
@@ -281,7 +285,33 @@ static struct blocker *follow_locked(struct queue_record *queue, unsigned order,
             blocker->waits[blocker->count++] = blocker_keep(of);
     }
     append_locked(blocker);
+    blocker->first = queue->blocked == 1;
     return blocker;
+}
+
+/* The held command before it in its in-order queue, and its event: another user event may set that free. For the caller to put. */
+static struct blocker *find_previous(const struct blocker *blocker, cl_event *event)
+{
+    struct blocker *previous = NULL;
+    os_lock(&registry_lock);
+    for (struct blocker *of = list; of && of != blocker; of = of->after)
+        previous = of->queue == blocker->queue ? of : previous;
+    *event = blocker_keep(previous) ? previous->event : NULL;
+    os_unlock(&registry_lock);
+    return previous;
+}
+
+static void note_besides(struct blocker *blocker, cl_uint count, const cl_event *wait)
+{
+    if (!context_has(blocker->queue->context, QUIRK_POCL_ENDS) || callback_runs_here())
+        return;
+    cl_event event = NULL;
+    struct blocker *previous = queue_out_of_order(blocker->queue) ? NULL : find_previous(blocker, &event);
+    struct besides *besides = besides_note(blocker->queue, blocker->first, event, count, wait);
+    blocker_put(previous);
+    os_lock(&registry_lock);
+    blocker->besides = besides;
+    os_unlock(&registry_lock);
 }
 
 /* One try. False: somebody is about to wait for commands of the queue. In a callback nobody waits for that: the driver may need
@@ -315,6 +345,8 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
     const bool may_wait = !callback_runs_here();
     while (!try_begin(handle, order, count, wait, named, may_wait, blocker, &followed))
         sleep_shortly();
+    if (*blocker)
+        note_besides(*blocker, count, wait);
     return followed ? CL_SUCCESS
                     : log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to follow a command that a user event blocks");
 }
@@ -463,6 +495,42 @@ unsigned holds_claim(cl_event event)
         owner = claim_locked(user, 0);
     os_unlock(&registry_lock);
     return owner;
+}
+
+/* Those that wait for the marked user event, and for something besides, up to a NULL. For the caller to put each, and to free the
+ * list. */
+static struct blocker **list_besides_locked(void)
+{
+    unsigned count = 0, most = 1;
+    look_locked(pending_and_marked);
+    for (const struct blocker *blocker = list; blocker; blocker = blocker->after)
+        most += blocker->stuck && blocker->besides;
+    struct blocker **found = calloc(most, sizeof(struct blocker *));
+    for (struct blocker *blocker = list; blocker && found; blocker = blocker->after)
+        if (blocker->stuck && blocker->besides)
+            found[count++] = blocker_keep(blocker);
+    return found;
+}
+
+void blockers_fail(cl_event event)
+{
+    unsigned patience = 100;
+    struct blocker **found = NULL;
+    if (!blockers_possible() || callback_runs_here())
+        return;
+    os_lock(&registry_lock);
+    struct blocker *user = find_user_locked(event);
+    if (user) {
+        user->marked = true;
+        found = list_besides_locked();
+        user->marked = false;
+    }
+    os_unlock(&registry_lock);
+    for (struct blocker **each = found; each && *each; each++) {
+        besides_let_end((*each)->besides, &patience);
+        blocker_put(*each);
+    }
+    free(found);
 }
 
 void blockers_over(cl_event event, bool failed)

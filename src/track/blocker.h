@@ -62,6 +62,9 @@ struct blocker *blocker_user_event(cl_event event);
 /* The application is about to set an event: gives what is deferred and depends on it to the calling thread. Returns the number for
  * holds_set and deferral.run, which is due even where the driver refuses; 0 in a callback. */
 unsigned holds_claim(cl_event event);
+/* A user event is about to be set to an error: what the commands that it blocks wait for besides ends first, where the driver needs
+ * it (besides.h). */
+void blockers_fail(cl_event event);
 /* A user event is set; `failed`: to an error, with which commands may end that other events still block. */
 void blockers_over(cl_event event, bool failed);
 /* The same for one that the application sets, with the number of holds_claim. */

@@ -307,8 +307,10 @@ static atomic_uint failures;
 
 static cl_int set_status(cl_event event, cl_int execution_status)
 {
-    if (execution_status < 0)
+    if (execution_status < 0) {
+        blockers_fail(event);
         atomic_fetch_add(&failures, 1);
+    }
     return below()->clSetUserEventStatus(event, execution_status);
 }
 

@@ -1,0 +1,92 @@
+#include "track/besides.h"
+
+#include "track/track.h"
+
+#include <stdlib.h>
+
+struct besides {
+    struct event_list events;
+    bool marked; /* the last one is a marker that nobody else has */
+    bool profiles;
+};
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+static bool is_command(cl_event event)
+{
+    cl_command_type type = CL_COMMAND_USER;
+    return below()->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL) == CL_SUCCESS &&
+           type != CL_COMMAND_USER;
+}
+
+static void note_list(struct besides *besides, cl_uint count, const cl_event *wait)
+{
+    for (cl_uint i = 0; wait && i < count; i++)
+        if (event_status(wait[i]) > CL_COMPLETE && is_command(wait[i]) && event_list_reserve(&besides->events, 1) &&
+            below()->clRetainEvent(wait[i]) == CL_SUCCESS)
+            event_list_add(&besides->events, wait[i]);
+}
+
+static void note_queue(struct besides *besides, const struct queue_record *queue)
+{
+    cl_event marker = NULL;
+    if (!event_list_reserve(&besides->events, 1) ||
+        below()->clEnqueueMarkerWithWaitList(queue->head.handle, 0, NULL, &marker) != CL_SUCCESS)
+        return;
+    event_list_add(&besides->events, marker);
+    besides->marked = true;
+    besides->profiles = queue_profiles(queue);
+}
+
+struct besides *besides_note(const struct queue_record *queue, bool first, cl_event previous, cl_uint count, const cl_event *wait)
+{
+    struct besides *besides = calloc(1, sizeof(*besides));
+    if (!besides)
+        return NULL;
+    event_list_open(&besides->events);
+    note_list(besides, count, wait);
+    note_list(besides, previous != NULL, &previous);
+    if (first && !queue_out_of_order(queue))
+        note_queue(besides, queue);
+    if (besides->events.count)
+        return besides;
+    free(besides);
+    return NULL;
+}
+
+void besides_free(struct besides *besides)
+{
+    if (besides)
+        event_list_close(&besides->events);
+    free(besides);
+}
+
+static cl_uint references(cl_event event)
+{
+    cl_uint count = 0;
+    below()->clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(count), &count, NULL);
+    return count;
+}
+
+static bool is_running(cl_event event)
+{
+    return event_status(event) > CL_COMPLETE && !event_blocked(event);
+}
+
+/* A thread of the driver is still at work on an event when its status says that it is over: as long as it has a reference. How many
+ * others have is known of the marker alone. */
+void besides_let_end(const struct besides *besides, unsigned *patience)
+{
+    enum { THROUGH = 3 };
+    const cl_uint count = besides->events.count;
+    for (cl_uint i = 0; i < count; i++)
+        for (; *patience && is_running(besides->events.events[i]); (*patience)--)
+            sleep_shortly();
+    for (int i = 0; besides->marked && i < THROUGH && references(besides->events.events[count - 1]) > 1u + besides->profiles; i++)
+        sleep_shortly();
+    if (count > besides->marked)
+        sleep_shortly();
+}
