@@ -681,7 +681,48 @@ SHARING_CASE(callbacks, 0)
 }
 #endif
 
+/* ---- Direct3D beside it ---- */
+
+/* A thread of the program that draws, in a resource which nobody shares. */
+struct drawer {
+    const struct rig *rig;
+    struct shared resource;
+    unsigned drawn;
+    atomic_bool stop;
+};
+
+static void keep_drawing(void *data)
+{
+    struct drawer *drawer = data;
+    do
+        d3d_fill(drawer->rig, &drawer->resource, ++drawer->drawn % 100);
+    while (!atomic_load(&drawer->stop));
+}
+
+/* The queue of Direct3D has work of others before, between and behind what changes hands. */
+SHARING_CASE(drawn_meanwhile, 0)
+{
+    enum { TURNS = 40 };
+    struct shared ours[KINDS];
+    struct drawer drawer = {.rig = rig};
+    struct test_job job = {keep_drawing, &drawer};
+    test_thread thread;
+    if (!shared_open_all(rig, 1, ours))
+        return;
+    if (CHECK(shared_resource(rig, KIND_2D, 0, &drawer.resource)) && CHECK(test_thread_start(&thread, &job))) {
+        for (unsigned turn = 0; turn < TURNS; turn++)
+            for (unsigned kind = 0; kind < KINDS; kind++)
+                CHECK(round_trip(rig, &ours[kind], 1 + kind + turn, 2 + kind + turn));
+        atomic_store(&drawer.stop, true);
+        test_thread_join(thread);
+        CHECK(d3d_has(rig, &drawer.resource, drawer.drawn % 100));
+    }
+    shared_close(&drawer.resource);
+    shared_close_all(ours);
+}
+
 static const struct tap_test tests[] = {
+    SHARING_TESTS("Direct3D draws in another thread", drawn_meanwhile),
     SHARING_TESTS("own subresources in one context", one_context),
     SHARING_TESTS("own subresources in own contexts", own_contexts),
     SHARING_TESTS("contexts that come and go", short_contexts),
