@@ -1,8 +1,9 @@
 /* The randomised model test: sequences of calls from seeds, each beside a model of the specification.
  *
- *     fuzz_api                          half a minute from seed 1, reported as a test
+ *     fuzz_api                          1,000 sequences from seed 1, reported as a test
  *     fuzz_api --seconds N              so long, from a seed of the clock
  *     fuzz_api --seed S [--seconds N]   from this seed on
+ *     fuzz_api --sequences N            at most so many
  *     fuzz_api --ops N                  about so many operations in a sequence
  *     fuzz_api --shrink N               at most so many seconds to make a find shorter (300)
  *     fuzz_api --show S                 the sequence of a seed, call by call
@@ -29,7 +30,7 @@ struct tap_case tap_case;
 
 struct options {
     double seconds;
-    uint64_t seed;
+    uint64_t seed, sequences;
     unsigned ops;
     double shrink;
     unsigned threads;
@@ -160,17 +161,19 @@ static void report(const struct find *find, unsigned ops, double seconds)
     show(&s);
 }
 
+enum { PROCESS = 1000 }; /* sequences, until a fresh process begins */
+
 static bool fuzz(const struct options *options)
 {
     const double end = watch_now() + options->seconds;
+    const uint64_t last = options->seed + options->sequences;
     uint64_t seed = options->seed;
     printf("# seed %" PRIu64 ", %.0f s\n", seed, options->seconds);
-    /* A fresh process from time to time. */
-    while (watch_now() < end) {
-        const double left = end - watch_now();
-        const double turn = left < 30 ? left : 30;
-        const struct find find = options->threads ? watch_threads(seed, options->threads, options->ops, turn, progress)
-                                                  : watch_seeds(seed, options->ops, turn, progress);
+    while (watch_now() < end && seed < last) {
+        const uint64_t turn = last - seed < PROCESS ? last - seed : PROCESS;
+        const struct seeds seeds = {seed, seed + turn, options->ops, end - watch_now()};
+        const struct find find = options->threads ? watch_threads(&seeds, options->threads, progress)
+                                                  : watch_seeds(&seeds, progress);
         ran_before += find.ran;
         seed += find.ran;
         if (find.what[0] && options->threads) {
@@ -194,6 +197,8 @@ static bool read_options(struct options *options, int argc, char **argv)
             options->seconds = atof(argv[i + 1]);
         else if (strcmp(argv[i], "--seed") == 0)
             options->seed = strtoull(argv[i + 1], NULL, 0);
+        else if (strcmp(argv[i], "--sequences") == 0)
+            options->sequences = strtoull(argv[i + 1], NULL, 0);
         else if (strcmp(argv[i], "--ops") == 0)
             options->ops = (unsigned)atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--shrink") == 0)
@@ -218,9 +223,11 @@ static bool read_options(struct options *options, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.seconds = 30, .seed = argc > 1 ? (uint64_t)time(NULL) * 1000003u : 1, .ops = 60, .shrink = 300};
+    const bool alone = argc == 1;
+    struct options options = {.seconds = alone ? 600 : 30, .sequences = alone ? 1000 : UINT64_MAX / 2,
+                              .seed = alone ? 1 : (uint64_t)time(NULL) * 1000003u % (UINT64_MAX / 4), .ops = 60, .shrink = 300};
     if (!read_options(&options, argc, argv)) {
-        fprintf(stderr, "usage: fuzz_api [--seconds N] [--seed S] [--ops N] [--threads N] [--shrink N]\n"
+        fprintf(stderr, "usage: fuzz_api [--seconds N] [--sequences N] [--seed S] [--ops N] [--threads N] [--shrink N]\n"
                         "                [--show S] [--print S] [--replay FILE] [--bytes FILE] [--corpus FOLDER]\n");
         return 2;
     }

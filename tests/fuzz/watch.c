@@ -49,13 +49,13 @@ void fuzz_alive(unsigned op)
     atomic_fetch_add(&board->beats, 1);
 }
 
-static void run_seeds(uint64_t seed, unsigned ops, double seconds)
+static void run_seeds(const struct seeds *seeds)
 {
-    const double end = watch_now() + seconds;
+    const double end = watch_now() + seeds->seconds;
     struct sequence *s = malloc(sizeof(*s));
-    for (; watch_now() < end; seed++) {
+    for (uint64_t seed = seeds->first; seed < seeds->end && watch_now() < end; seed++) {
         atomic_store(&board->seed, seed);
-        sequence_make(s, seed, ops);
+        sequence_make(s, seed, seeds->ops);
         run_sequence(s, false);
         atomic_fetch_add(&board->ran, 1);
     }
@@ -94,15 +94,15 @@ static void *run_job(void *data)
     return NULL;
 }
 
-static void run_groups(uint64_t seed, unsigned threads, unsigned ops, double seconds)
+static void run_groups(const struct seeds *seeds, unsigned threads)
 {
-    const double end = watch_now() + seconds;
+    const double end = watch_now() + seeds->seconds;
     struct job jobs[MOST_THREADS];
     run_share();
-    for (; watch_now() < end; seed += threads) {
+    for (uint64_t seed = seeds->first; seed < seeds->end && watch_now() < end; seed += threads) {
         atomic_store(&board->seed, seed);
         for (unsigned i = 0; i < threads; i++) {
-            jobs[i] = (struct job){.seed = seed + i, .ops = ops};
+            jobs[i] = (struct job){.seed = seed + i, .ops = seeds->ops};
             if (pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]))
                 fuzz_fail("no thread", "a thread can't be made");
         }
@@ -192,13 +192,13 @@ static struct find judge(pid_t child, int patience, void (*report)(uint64_t))
     return *find;
 }
 
-struct find watch_seeds(uint64_t seed, unsigned ops, double seconds, void (*report)(uint64_t))
+struct find watch_seeds(const struct seeds *seeds, void (*report)(uint64_t))
 {
     const pid_t child = start();
     if (child)
         return judge(child, PATIENCE_S, report);
     hush();
-    run_seeds(seed, ops, seconds);
+    run_seeds(seeds);
     exit(0);
 }
 
@@ -225,12 +225,12 @@ struct find watch_files(char *const *names, unsigned count)
     exit(0);
 }
 
-struct find watch_threads(uint64_t seed, unsigned threads, unsigned ops, double seconds, void (*report)(uint64_t))
+struct find watch_threads(const struct seeds *seeds, unsigned threads, void (*report)(uint64_t))
 {
     const pid_t child = start();
     if (child)
         return judge(child, PATIENCE_S, report);
     hush();
-    run_groups(seed, threads < MOST_THREADS ? threads : MOST_THREADS, ops, seconds);
+    run_groups(seeds, threads < MOST_THREADS ? threads : MOST_THREADS);
     exit(0);
 }

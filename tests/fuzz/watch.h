@@ -13,16 +13,22 @@ struct find {
     uint64_t ran;    /* sequences before that */
 };
 
-/* Runs the sequences of the seeds from `seed` on for so many seconds. `report` is called about every second. */
-struct find watch_seeds(uint64_t seed, unsigned ops, double seconds, void (*report)(uint64_t ran));
+/* Seeds from `first` up to, without it, `end`; no new one begins when the seconds are over. */
+struct seeds {
+    uint64_t first, end;
+    unsigned ops; /* in a sequence, about */
+    double seconds;
+};
+
+/* Runs the sequences of seeds in one child. `report` is called about every second. */
+struct find watch_seeds(const struct seeds *seeds, void (*report)(uint64_t ran));
 /* Runs one sequence, so many times. With `verbose` the child tells each call on standard output. */
 struct find watch_one(const struct sequence *s, unsigned times, bool verbose);
 
 /* Runs the sequences of files, each once, in one child. The find's seed is the number of the file. */
 struct find watch_files(char *const *names, unsigned count);
-/* Runs groups of `threads` sequences at the same time in one device and context, from the seeds from `seed` on, for so many
- * seconds. */
-struct find watch_threads(uint64_t seed, unsigned threads, unsigned ops, double seconds, void (*report)(uint64_t ran));
+/* The same in groups of `threads` sequences at a time, in one device and context. */
+struct find watch_threads(const struct seeds *seeds, unsigned threads, void (*report)(uint64_t ran));
 
 double watch_now(void);
 
