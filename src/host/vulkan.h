@@ -20,7 +20,7 @@ enum {
 /* The memory in which a resource lies. */
 struct vulkan_memory {
     uint8_t device_uuid[16]; /* VkPhysicalDeviceIDProperties.deviceUUID */
-    uint64_t memory;         /* names the VkDeviceMemory for `export` and `blocker`; not a handle of Vulkan's, and never used again */
+    uint64_t memory;         /* names the VkDeviceMemory for `export` and `hold`; not a handle of Vulkan's, and never used again */
     uint64_t memory_size;    /* bytes of the whole memory: what an import has to name */
     uint64_t offset;         /* where the resource begins in it, in bytes; of a buffer: where its address lies */
     uint64_t size;           /* bytes of the resource from there on */
