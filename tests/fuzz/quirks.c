@@ -18,6 +18,8 @@ static const struct {
                                     "CLD3D_CALLBACKS=1 does"},
     [QUIRK_UNMAP_WRITES_BACK] = {RUSTICL, "in rusticl 22.3 the unmap of an image that was mapped for reading gives it the bytes of "
                                           "the map, whatever was written to it meanwhile"},
+    [QUIRK_BUFFER_IMAGES_IN_BYTES] = {RUSTICL, "in rusticl 22.3 a write to a part of an image of a buffer, and a read of one, takes "
+                                               "texels for bytes"},
 };
 
 bool quirk(enum driver driver, enum quirk quirk)
