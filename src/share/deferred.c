@@ -69,6 +69,7 @@ static void append(struct deferred *d, enum object_state state)
         place = &(*place)->after;
     *place = d;
     d->number = ++numbers;
+    atomic_fetch_add(&queue_deferred, 1);
     command_show_locked(&d->command, state);
     os_unlock(&registry_lock);
     deferred_run(0);

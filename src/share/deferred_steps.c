@@ -142,6 +142,7 @@ void deferred_finish(struct deferred *d)
     while (*place != d)
         place = &(*place)->after;
     *place = d->after;
+    atomic_fetch_sub(&queue_deferred, 1);
     os_unlock(&registry_lock);
     if (later)
         reap_later(&d->reaped, &ended_in_callback, d);

@@ -326,10 +326,12 @@ void queue_restore_order(struct queue_record *queue)
         below()->clFinish(queue->head.handle);
 }
 
+atomic_uint queue_deferred;
+
 void queue_keep_order(cl_command_queue handle)
 {
     const unsigned now = atomic_load_explicit(&failures, memory_order_relaxed);
-    if (!now || callback_runs_here())
+    if (!now || atomic_load(&queue_deferred) || callback_runs_here())
         return;
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
     if (queue && queue_loses_order(queue) && atomic_load(&queue->failures_seen) != now && queue_enter(queue)) {

@@ -92,6 +92,8 @@ void queue_restore_order(struct queue_record *queue);
 /* The same before any command, for a queue that nothing holds. A held one can't be waited for: its later commands may go past those
  * before the one that has failed. */
 void queue_keep_order(cl_command_queue queue);
+/* Commands that the extension has deferred and that are not over: while there are any no queue is waited for there. */
+extern atomic_uint queue_deferred;
 bool queue_loses_order(const struct queue_record *queue);
 /* Sets the gate of a deferred command. A driver that refuses is asked again: commands wait for it. */
 void gate_open(const char *call, cl_event gate, bool done);
