@@ -2,7 +2,6 @@
 #include "layer.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -230,19 +229,43 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
 
 /* ---- callbacks that are due ---- */
 
+/* Those that the driver never calls stay in the list, where the leak checker finds them: they are counted, not lost. */
 struct callback {
     void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
     void *data;
+    struct callback *before, *after;
 };
 
-static atomic_int callbacks_due;
+static struct callback *callbacks; /* guarded by lock, like their number */
+static int callbacks_due;
+
+static void add_callback(struct callback *callback)
+{
+    pthread_mutex_lock(&lock);
+    callback->after = callbacks;
+    if (callbacks)
+        callbacks->before = callback;
+    callbacks = callback;
+    callbacks_due++;
+    pthread_mutex_unlock(&lock);
+}
+
+static void remove_callback(struct callback *callback)
+{
+    pthread_mutex_lock(&lock);
+    *(callback->before ? &callback->before->after : &callbacks) = callback->after;
+    if (callback->after)
+        callback->after->before = callback->before;
+    callbacks_due--;
+    pthread_mutex_unlock(&lock);
+}
 
 static void CL_CALLBACK called(cl_event event, cl_int status, void *data)
 {
-    struct callback callback = *(struct callback *)data;
-    free(data);
-    atomic_fetch_sub(&callbacks_due, 1);
-    callback.notify(event, status, callback.data);
+    struct callback *callback = data;
+    remove_callback(callback);
+    callback->notify(event, status, callback->data);
+    free(callback);
 }
 
 static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type, void(CL_CALLBACK *notify)(cl_event, cl_int, void *),
@@ -251,11 +274,11 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type, void(C
     struct callback *callback = notify ? malloc(sizeof(*callback)) : NULL;
     if (!callback)
         return above->clSetEventCallback(event, type, notify, data);
-    *callback = (struct callback){notify, data};
-    atomic_fetch_add(&callbacks_due, 1);
+    *callback = (struct callback){notify, data, NULL, NULL};
+    add_callback(callback);
     const cl_int status = above->clSetEventCallback(event, type, called, callback);
     if (status != CL_SUCCESS) {
-        atomic_fetch_sub(&callbacks_due, 1);
+        remove_callback(callback);
         free(callback);
     }
     return status;
@@ -263,7 +286,10 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type, void(C
 
 int events_callbacks_due(void)
 {
-    return atomic_load(&callbacks_due);
+    pthread_mutex_lock(&lock);
+    const int due = callbacks_due;
+    pthread_mutex_unlock(&lock);
+    return due;
 }
 
 /* ---- unmaps that are doomed ---- */
