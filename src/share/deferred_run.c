@@ -241,7 +241,7 @@ unsigned deferred_claim_locked(unsigned owner)
         owner = owners += owners + 1 ? 1 : 2; /* never 0 */
     for (struct deferred *d = deferred_list; d; d = d->after) {
         d->depends = depends_locked(d);
-        hold_mark_locked(d->gate_blocker, d->depends);
+        blocker_mark_locked(d->gate_blocker, d->depends);
         if (d->depends && !d->begun && !d->owner)
             d->owner = owner;
     }

@@ -18,11 +18,11 @@ struct blocker {
     bool over;                  /* the command is over, though something of it seems to be held: an error ended it */
     bool watched;               /* the driver has been asked to tell its end */
     bool comes;                 /* see blocker_comes_locked */
-    bool marked;                /* see hold_mark_locked */
+    bool marked;                /* see blocker_mark_locked */
     bool stuck;                 /* of one look through the list */
     bool first;                 /* of the held commands of its queue; constant */
     struct besides *besides;    /* owned; constant as soon as it is not NULL. See besides.h */
-    struct blocker *after;         /* in the order of their calls: nothing waits for what comes later */
+    struct blocker *after;      /* in the order of their calls: nothing waits for what comes later */
     struct reaped reaped;       /* once it is over */
     unsigned count;             /* what the command waits for; held */
     struct blocker *waits[];
@@ -335,7 +335,7 @@ static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, co
 }
 
 cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named,
-                  struct blocker **blocker)
+                     struct blocker **blocker)
 {
     bool followed = true;
     *blocker = NULL;
@@ -535,10 +535,10 @@ void blockers_fail(cl_event event)
 
 void blockers_over(cl_event event, bool failed)
 {
-    holds_set(event, failed, 0);
+    blockers_set(event, failed, 0);
 }
 
-void holds_set(cl_event event, bool failed, unsigned owner)
+void blockers_set(cl_event event, bool failed, unsigned owner)
 {
     os_lock(&registry_lock);
     struct blocker *user = find_user_locked(event);
@@ -599,7 +599,7 @@ bool blocker_coming_locked(const struct blocker *blocker)
     return !blocker->stuck;
 }
 
-void hold_mark_locked(struct blocker *gate, bool marked)
+void blocker_mark_locked(struct blocker *gate, bool marked)
 {
     if (gate)
         gate->marked = marked;

@@ -360,7 +360,7 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     const unsigned owner = followed ? holds_claim(event) : 0;
     const cl_int status = set_status(event, execution_status);
     if (status == CL_SUCCESS && followed)
-        holds_set(event, execution_status < 0, owner);
+        blockers_set(event, execution_status < 0, owner);
     if (owner || (status == CL_SUCCESS && followed)) {
         deferral.run(owner);
         reap(REAP_AND_WAIT, NULL);
