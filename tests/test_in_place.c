@@ -45,30 +45,35 @@ SHARING_CASE(chosen, 0)
     CHECK_INT(logged("the object's transport: host"), !in_place() || over_copies());
 }
 
-static void again(const char *copies)
+static void again(const char *setting, const char *value)
 {
     char layers[1024];
     const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_COPIES_LAYER");
-    if (over_copies()) {
+    if (over_copies() || getenv("CLD3D_TEST_LATE_COUNTS")) {
         SKIP("runs the case before");
         return;
     }
     if (!CHECK(before != NULL) || !CHECK(layer != NULL))
         return;
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
-    test_setenv("CLD3D_TEST_COPIES", copies);
+    test_setenv(setting, value);
     CHECK_INT(run_again("chosen", "OPENCL_LAYERS", layers), 2);
-    test_setenv("CLD3D_TEST_COPIES", NULL);
+    test_setenv(setting, NULL);
 }
 
 static void copies_images(void)
 {
-    again("images");
+    again("CLD3D_TEST_COPIES", "images");
 }
 
 static void copies_buffers(void)
 {
-    again("buffers");
+    again("CLD3D_TEST_COPIES", "buffers");
+}
+
+static void late_counts(void)
+{
+    again("CLD3D_TEST_LATE_COUNTS", "1");
 }
 
 /* ---- several devices ---- */
@@ -411,6 +416,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("chosen for devices that compute in the host's memory", chosen),
     {"not for a driver with images of its own", copies_images},
     {"not for a driver with buffers of its own", copies_buffers},
+    {"for a driver that counts an ended command for a moment", late_counts},
     SHARING_TESTS("parts of a device", parts_of_devices),
     {"two devices in a context", two_alike},
     {"two devices, of which one works in place", one_other},

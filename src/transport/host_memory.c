@@ -3,6 +3,7 @@
 #include "log.h"
 #include "next/next.h"
 #include "os/os.h"
+#include "track/track.h"
 #include "transport/aligned.h"
 
 #include <stdint.h>
@@ -243,6 +244,20 @@ static cl_uint references(cl_mem memory)
 
 enum verdict { COUNTED, NOT_COUNTED, TOO_FAST };
 
+static bool alone(const struct trial *t)
+{
+    return references(t->images[TO]) == 1 && references(t->buffers[TO]) == 1;
+}
+
+/* The queue is finished. A driver may take a moment longer until it counts the last command no more. */
+static bool comes_to_rest(const struct trial *t)
+{
+    enum { MOMENTS = 1000 };
+    for (int i = 0; i < MOMENTS && !alone(t); i++)
+        sleep_shortly();
+    return alone(t);
+}
+
 /* Looks at the references while kernels use the objects. */
 static enum verdict watch_kernels(struct trial *t, int kernels)
 {
@@ -262,20 +277,25 @@ static enum verdict watch_kernels(struct trial *t, int kernels)
 }
 
 /* The memory of an object can go when no command uses it any longer. The count of references has to tell when: commands
- * count, and nothing else that lives for longer. (No user event holds the commands: PoCL's device without threads runs what
- * one sets free with the command locked, and hangs.) */
+ * count, and nothing else that lives for longer. The thread may lose the processor before it looks, so it looks often. (No
+ * user event holds the commands: PoCL's device without threads runs what one sets free with the command locked, and hangs.) */
 static bool counts_commands(struct trial *t)
 {
+    enum { TURNS = 16, FEWEST = 8, MOST = 512 };
     enum verdict verdict = TOO_FAST;
-    if (references(t->images[TO]) != 1 || references(t->buffers[TO]) != 1)
+    int kernels = FEWEST;
+    if (!comes_to_rest(t))
         return refuse(t, "the driver does not tell when the last command that used an object is over");
-    for (int kernels = 8; kernels <= 512 && verdict == TOO_FAST && t->status == CL_SUCCESS; kernels *= 2)
+    for (int turn = 0; turn < TURNS && verdict == TOO_FAST && t->status == CL_SUCCESS; turn++) {
         verdict = watch_kernels(t, kernels);
+        kernels = kernels < MOST ? 2 * kernels : MOST;
+    }
     if (t->status != CL_SUCCESS)
         return false;
-    return verdict == COUNTED ||
-           refuse(t, verdict == NOT_COUNTED ? "the driver does not count commands among the references of an object"
-                                            : "commands are over before one sees whether the driver counts them");
+    if (verdict != COUNTED)
+        return refuse(t, verdict == NOT_COUNTED ? "the driver does not count commands among the references of an object"
+                                                : "commands are over before one sees whether the driver counts them");
+    return comes_to_rest(t) || refuse(t, "the driver does not tell when the last command that used an object is over");
 }
 
 static bool lacks_memory(cl_int status)
