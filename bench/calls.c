@@ -149,7 +149,8 @@ static cl_event hold(const struct subject *s, const cl_icd_dispatch *below)
     return gate;
 }
 
-static double measure(const struct subject *s, unsigned call, const cl_icd_dispatch *below, const cl_icd_dispatch *through)
+static double measure(const struct subject *s, unsigned call, const cl_icd_dispatch *below,
+                      const cl_icd_dispatch *through)
 {
     cl_event gate = calls[call].enqueues ? hold(s, below) : NULL;
     const double start = clock_ms();
@@ -169,7 +170,8 @@ static void measure_calls(const struct subject *s, const cl_icd_dispatch *below,
         measure(s, call, below, below);
         measure(s, call, below, &s->cl->call);
         for (unsigned round = 0; round < rounds; round++) {
-            printf("sample,calls,%s,%s,below,%u,%.2f\n", calls[call].name, objects, round, measure(s, call, below, below));
+            printf("sample,calls,%s,%s,below,%u,%.2f\n", calls[call].name, objects, round,
+                   measure(s, call, below, below));
             printf("sample,calls,%s,%s,cld3d,%u,%.2f\n", calls[call].name, objects, round,
                    measure(s, call, below, &s->cl->call));
         }
@@ -309,8 +311,12 @@ static void measure_textures(void)
 {
     enum { TEXTURES = 10000, ROUNDS = 9 };
     static ID3D11Texture2D *made[TEXTURES];
-    const D3D11_TEXTURE2D_DESC desc = {.Width = TEXELS, .Height = TEXELS, .MipLevels = 1, .ArraySize = 1,
-                                       .Format = DXGI_FORMAT_R8G8B8A8_UNORM, .SampleDesc.Count = 1,
+    const D3D11_TEXTURE2D_DESC desc = {.Width = TEXELS,
+                                       .Height = TEXELS,
+                                       .MipLevels = 1,
+                                       .ArraySize = 1,
+                                       .Format = DXGI_FORMAT_R8G8B8A8_UNORM,
+                                       .SampleDesc.Count = 1,
                                        .BindFlags = D3D11_BIND_SHADER_RESOURCE};
     ID3D11Device *device = d3d11_open();
     ID3D11DeviceContext *context = NULL;

@@ -9,9 +9,9 @@ ID3D11Device *d3d11_open(void)
 {
     static const D3D_FEATURE_LEVEL level = D3D_FEATURE_LEVEL_11_0;
     ID3D11Device *device = NULL;
-    check_d3d(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, &level, 1, D3D11_SDK_VERSION, &device, NULL,
-                                NULL),
-              "D3D11CreateDevice", "a graphics driver with Direct3D 11 is needed");
+    check_d3d(
+        D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, &level, 1, D3D11_SDK_VERSION, &device, NULL, NULL),
+        "D3D11CreateDevice", "a graphics driver with Direct3D 11 is needed");
     return device;
 }
 
@@ -66,8 +66,10 @@ static void map(struct surface *surface, bool over, bool back, struct rows rows[
     if (over)
         ID3D11DeviceContext_CopySubresourceRegion(context, surface->staging, 0, 0, 0, 0, surface->resource, 0, NULL);
     check_d3d(ID3D11DeviceContext_Map(context, surface->staging, 0,
-                                      over && back ? D3D11_MAP_READ_WRITE : over ? D3D11_MAP_READ : D3D11_MAP_WRITE, 0,
-                                      &mapped),
+                                      over && back ? D3D11_MAP_READ_WRITE
+                                      : over       ? D3D11_MAP_READ
+                                                   : D3D11_MAP_WRITE,
+                                      0, &mapped),
               "Map", "the staging copy can't be read");
     rows[0] = (struct rows){mapped.pData, surface->is_buffer ? BUFFER_PITCH : mapped.RowPitch};
 }

@@ -35,14 +35,14 @@ static void map(struct surface *surface, bool over, bool back, struct rows rows[
 {
     D3DLOCKED_RECT locked;
     (void)over;
-    check_d3d(IDirect3DSurface9_LockRect((IDirect3DSurface9 *)surface->resource, &locked, NULL,
-                                         back ? 0 : D3DLOCK_READONLY),
-              "LockRect", "this graphics driver lets nobody lock such surfaces");
+    check_d3d(
+        IDirect3DSurface9_LockRect((IDirect3DSurface9 *)surface->resource, &locked, NULL, back ? 0 : D3DLOCK_READONLY),
+        "LockRect", "this graphics driver lets nobody lock such surfaces");
     rows[0] = (struct rows){locked.pBits, (size_t)locked.Pitch};
     if (surface->plane_count == 1)
         return;
-    rows[1] = (struct rows){(char *)locked.pBits + (size_t)locked.Pitch * surface->planes[0].height,
-                            (size_t)locked.Pitch};
+    rows[1] =
+        (struct rows){(char *)locked.pBits + (size_t)locked.Pitch * surface->planes[0].height, (size_t)locked.Pitch};
 }
 
 static void unmap(struct surface *surface, bool back)
@@ -97,10 +97,9 @@ static struct surface with_surface(struct surface surface, D3DFORMAT format)
     IDirect3DSurface9 *made = NULL;
     surface.ops = &ops;
     surface.is_video = true;
-    check_d3d(IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)surface.device,
-                                                             (UINT)surface.planes[0].width,
-                                                             (UINT)surface.planes[0].height, format, D3DPOOL_DEFAULT,
-                                                             &made, NULL),
+    check_d3d(IDirect3DDevice9Ex_CreateOffscreenPlainSurface(
+                  (IDirect3DDevice9Ex *)surface.device, (UINT)surface.planes[0].width, (UINT)surface.planes[0].height,
+                  format, D3DPOOL_DEFAULT, &made, NULL),
               "CreateOffscreenPlainSurface", "no memory?");
     surface.resource = made;
     return surface;

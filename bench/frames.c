@@ -19,7 +19,7 @@
 enum { MOST_ROUNDS = 41, FEWEST_ROUNDS = 9, WARM_UP = 2 };
 static double patience_ms = 3500;
 static const char *wanted = "";
-static bool by_host; /* with that way */
+static bool by_host;                        /* with that way */
 static const char *only_way, *only_pattern; /* NULL: all are measured */
 
 static const struct pattern patterns[] = {
@@ -68,8 +68,8 @@ static void expect(const struct bench *b, const struct pattern *pattern, enum wa
                    float expected)
 {
     if (found < expected - 0.004f || found > expected + 0.004f)
-        fail("%s, %s, %s: %s has %.3f, not %.3f: the sharing is wrong", b->name, pattern->name, way_names[way], where, found,
-             expected);
+        fail("%s, %s, %s: %s has %.3f, not %.3f: the sharing is wrong", b->name, pattern->name, way_names[way], where,
+             found, expected);
 }
 
 /* A benchmark of what does not work is worth nothing. */
@@ -80,7 +80,10 @@ static void check_way(struct bench *b, enum way way, const struct pattern *patte
     run_way(b, way, pattern, written);
     if (pattern->reads)
         expect(b, pattern, way, "OpenCL",
-               user_result(way == CLD3D ? &b->cld3d : way == HOST ? &b->host : &b->expert), drawn);
+               user_result(way == CLD3D  ? &b->cld3d
+                           : way == HOST ? &b->host
+                                         : &b->expert),
+               drawn);
     expect(b, pattern, way, "Direct3D", b->surface.ops->look(&b->surface), pattern->writes ? written : drawn);
 }
 

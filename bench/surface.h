@@ -41,7 +41,7 @@ struct surface {
     const struct surface_ops *ops;
     bool is_buffer;
     bool is_video; /* of Direct3D 9 */
-    size_t bytes; /* of all planes */
+    size_t bytes;  /* of all planes */
     unsigned plane_count;
     struct plane planes[MOST_PLANES];
     void *device, *resource, *staging, *pixel; /* Direct3D's; staging and pixel as far as there are any */

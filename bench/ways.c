@@ -54,7 +54,9 @@ static void make_plane(struct user *user, const struct surface *surface, unsigne
 
 static void share_plane(struct user *user, struct surface *surface, const struct pattern *pattern, unsigned number)
 {
-    const cl_mem_flags flags = !pattern->writes ? CL_MEM_READ_ONLY : !pattern->reads ? CL_MEM_WRITE_ONLY : CL_MEM_READ_WRITE;
+    const cl_mem_flags flags = !pattern->writes  ? CL_MEM_READ_ONLY
+                               : !pattern->reads ? CL_MEM_WRITE_ONLY
+                                                 : CL_MEM_READ_WRITE;
     user->planes[number] = surface->ops->share(surface, user->cl, flags, number);
     user->in_buffer[number] = surface->is_buffer;
     user->pitch[number] = surface->planes[number].width * surface->planes[number].texel;
@@ -85,10 +87,10 @@ struct user user_open(struct surface *surface, const struct opencl *cl, const st
     if (shared->recreated)
         drop_planes(&user);
     const bool nine = surface->is_video;
-    user.acquire = (clEnqueueAcquireD3D11ObjectsKHR_fn)opencl_function(
-        cl, nine ? "clEnqueueAcquireDX9MediaSurfacesKHR" : "clEnqueueAcquireD3D11ObjectsKHR");
-    user.release = (clEnqueueReleaseD3D11ObjectsKHR_fn)opencl_function(
-        cl, nine ? "clEnqueueReleaseDX9MediaSurfacesKHR" : "clEnqueueReleaseD3D11ObjectsKHR");
+    user.acquire = (clEnqueueAcquireD3D11ObjectsKHR_fn)opencl_function(cl, nine ? "clEnqueueAcquireDX9MediaSurfacesKHR"
+                                                                                : "clEnqueueAcquireD3D11ObjectsKHR");
+    user.release = (clEnqueueReleaseD3D11ObjectsKHR_fn)opencl_function(cl, nine ? "clEnqueueReleaseDX9MediaSurfacesKHR"
+                                                                                : "clEnqueueReleaseD3D11ObjectsKHR");
     return user;
 }
 
@@ -115,7 +117,8 @@ float user_result(const struct user *user)
 
 static void run(const struct surface *surface, const struct user *user, cl_kernel kernel, unsigned plane)
 {
-    const size_t size[2] = {surface->planes[plane].width * (surface->is_buffer ? surface->planes[plane].texel : 1) / STEP,
+    const size_t size[2] = {surface->planes[plane].width * (surface->is_buffer ? surface->planes[plane].texel : 1) /
+                                STEP,
                             surface->planes[plane].height / STEP};
     check_cl(user->cl->call.clEnqueueNDRangeKernel(user->cl->queue, kernel, 2, NULL, size, NULL, 0, NULL, NULL),
              "clEnqueueNDRangeKernel", "the OpenCL device refuses the kernel");
@@ -155,11 +158,11 @@ void frame_cld3d(struct surface *surface, struct user *user, const struct patter
         frame_anew(surface, user, pattern, value);
         return;
     }
-    check_cl(user->acquire(user->cl->queue, surface->plane_count, user->planes, 0, NULL, NULL), "clEnqueueAcquire...KHR",
-             "Direct3D could not hand over the surface");
+    check_cl(user->acquire(user->cl->queue, surface->plane_count, user->planes, 0, NULL, NULL),
+             "clEnqueueAcquire...KHR", "Direct3D could not hand over the surface");
     run_kernels(surface, user, pattern, value);
-    check_cl(user->release(user->cl->queue, surface->plane_count, user->planes, 0, NULL, NULL), "clEnqueueRelease...KHR",
-             "Direct3D could not take the surface back");
+    check_cl(user->release(user->cl->queue, surface->plane_count, user->planes, 0, NULL, NULL),
+             "clEnqueueRelease...KHR", "Direct3D could not take the surface back");
     opencl_wait(user->cl);
     surface->ops->wait(surface);
 }
@@ -190,8 +193,8 @@ static void move(const struct surface *surface, const struct user *user, unsigne
     check_cl(code, "clEnqueueWrite... or clEnqueueRead...", "this OpenCL device is not usable now");
 }
 
-void frame_by_hand(struct surface *surface, const struct user *user, const struct pattern *pattern, bool over, bool back,
-                   float value)
+void frame_by_hand(struct surface *surface, const struct user *user, const struct pattern *pattern, bool over,
+                   bool back, float value)
 {
     struct rows rows[MOST_PLANES];
     if (over) {

@@ -19,7 +19,7 @@ struct user {
     bool in_buffer[MOST_PLANES]; /* the plane lies in a buffer, with rows of `pitch` bytes */
     size_t pitch[MOST_PLANES];
     cl_kernel readers[MOST_PLANES], writers[MOST_PLANES];
-    cl_mem result; /* floats; the first is the first texel that was read */
+    cl_mem result;                                       /* floats; the first is the first texel that was read */
     clEnqueueAcquireD3D11ObjectsKHR_fn acquire, release; /* of Direct3D 9 they have the same type; NULL: not shared */
 };
 
@@ -34,8 +34,8 @@ float user_result(const struct user *user);
 void frame_cld3d(struct surface *surface, struct user *user, const struct pattern *pattern, float value);
 /* By hand: between the rows that Direct3D has mapped and OpenCL's memory without any copy between. `over` and `back` say
  * which of the two ways the program takes. */
-void frame_by_hand(struct surface *surface, const struct user *user, const struct pattern *pattern, bool over, bool back,
-                   float value);
+void frame_by_hand(struct surface *surface, const struct user *user, const struct pattern *pattern, bool over,
+                   bool back, float value);
 /* The parts: Direct3D's copies alone, the kernels alone, a memcpy of the bytes from `from` to `to`, once for each way. */
 void frame_direct3d(struct surface *surface, const struct pattern *pattern);
 void frame_kernels(const struct surface *surface, const struct user *user, const struct pattern *pattern, float value);

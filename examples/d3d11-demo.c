@@ -128,7 +128,8 @@ static any_function find_function(cl_platform_id platform, const char *name)
     void *function = clGetExtensionFunctionAddressForPlatform(platform, name);
     if (!function)
         fail("clGetExtensionFunctionAddressForPlatform gave no %s, though the platform lists cl_khr_d3d11_sharing: "
-             "this OpenCL driver is broken", name);
+             "this OpenCL driver is broken",
+             name);
     return (any_function)(intptr_t)function;
 }
 
@@ -265,8 +266,8 @@ static double run_kernel(const struct opencl *cl, cl_kernel kernel, const struct
     };
     cl_event done;
     double enqueued = clock_ms();
-    check_cl(clEnqueueNDRangeKernel(cl->queue, kernel, 2, NULL, whole, group, 0, NULL, &done),
-             "clEnqueueNDRangeKernel", "the OpenCL device refuses the kernel; try a smaller picture");
+    check_cl(clEnqueueNDRangeKernel(cl->queue, kernel, 2, NULL, whole, group, 0, NULL, &done), "clEnqueueNDRangeKernel",
+             "the OpenCL device refuses the kernel; try a smaller picture");
     check_cl(clWaitForEvents(1, &done), "clWaitForEvents", "the kernel failed on the OpenCL device");
     double waited = clock_ms() - enqueued;
 

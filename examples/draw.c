@@ -25,15 +25,15 @@ static void bind_pipeline(ID3D11Device *device, ID3D11DeviceContext *context)
 {
     ID3DBlob *code = compile("vertex_main", "vs_4_0");
     ID3D11VertexShader *vertex_shader = NULL;
-    check_d3d(ID3D11Device_CreateVertexShader(device, ID3D10Blob_GetBufferPointer(code),
-                                              ID3D10Blob_GetBufferSize(code), NULL, &vertex_shader),
+    check_d3d(ID3D11Device_CreateVertexShader(device, ID3D10Blob_GetBufferPointer(code), ID3D10Blob_GetBufferSize(code),
+                                              NULL, &vertex_shader),
               "CreateVertexShader", "the Direct3D driver refuses the demo's shader");
     ID3D10Blob_Release(code);
 
     code = compile("pixel_main", "ps_4_0");
     ID3D11PixelShader *pixel_shader = NULL;
-    check_d3d(ID3D11Device_CreatePixelShader(device, ID3D10Blob_GetBufferPointer(code),
-                                             ID3D10Blob_GetBufferSize(code), NULL, &pixel_shader),
+    check_d3d(ID3D11Device_CreatePixelShader(device, ID3D10Blob_GetBufferPointer(code), ID3D10Blob_GetBufferSize(code),
+                                             NULL, &pixel_shader),
               "CreatePixelShader", "the Direct3D driver refuses the demo's shader");
     ID3D10Blob_Release(code);
 

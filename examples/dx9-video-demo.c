@@ -94,19 +94,20 @@ static any_function find_function(cl_platform_id platform, const char *name)
     void *function = clGetExtensionFunctionAddressForPlatform(platform, name);
     if (!function)
         fail("clGetExtensionFunctionAddressForPlatform gave no %s, though the platform lists cl_khr_dx9_media_sharing: "
-             "this OpenCL driver is broken", name);
+             "this OpenCL driver is broken",
+             name);
     return (any_function)(intptr_t)function;
 }
 
 static void find_functions(struct opencl *cl)
 {
-    cl->get_devices = (clGetDeviceIDsFromDX9MediaAdapterKHR_fn)find_function(
-        cl->platform, "clGetDeviceIDsFromDX9MediaAdapterKHR");
+    cl->get_devices =
+        (clGetDeviceIDsFromDX9MediaAdapterKHR_fn)find_function(cl->platform, "clGetDeviceIDsFromDX9MediaAdapterKHR");
     cl->create_image = (clCreateFromDX9MediaSurfaceKHR_fn)find_function(cl->platform, "clCreateFromDX9MediaSurfaceKHR");
-    cl->acquire = (clEnqueueAcquireDX9MediaSurfacesKHR_fn)find_function(cl->platform,
-                                                                        "clEnqueueAcquireDX9MediaSurfacesKHR");
-    cl->release = (clEnqueueReleaseDX9MediaSurfacesKHR_fn)find_function(cl->platform,
-                                                                        "clEnqueueReleaseDX9MediaSurfacesKHR");
+    cl->acquire =
+        (clEnqueueAcquireDX9MediaSurfacesKHR_fn)find_function(cl->platform, "clEnqueueAcquireDX9MediaSurfacesKHR");
+    cl->release =
+        (clEnqueueReleaseDX9MediaSurfacesKHR_fn)find_function(cl->platform, "clEnqueueReleaseDX9MediaSurfacesKHR");
 }
 
 /* Finds the first device of any platform in the given set; false if there is none. */
@@ -439,7 +440,8 @@ int main(int argc, char **argv)
     close_opencl(&cl);
     screen_close(&screen);
     step("OpenCL \"%s\", Direct3D \"%s\": %u frames, %.1f per second; per frame: acquire %.2f ms, kernels %.2f ms, "
-         "release %.2f ms, show %.2f ms", cl.name, screen.adapter, frames, frames * 1000.0 / all,
-         times.acquire / frames, times.kernels / frames, times.release / frames, times.show / frames);
+         "release %.2f ms, show %.2f ms",
+         cl.name, screen.adapter, frames, frames * 1000.0 / all, times.acquire / frames, times.kernels / frames,
+         times.release / frames, times.show / frames);
     return 0;
 }

@@ -13,7 +13,10 @@ struct code_name {
     const char *name;
 };
 
-#define NAME(code) {code, #code}
+#define NAME(code)  \
+    {               \
+        code, #code \
+    }
 
 static const struct code_name cl_names[] = {
     NAME(CL_DEVICE_NOT_FOUND),

@@ -61,9 +61,9 @@ struct screen screen_open(unsigned width, unsigned height)
     struct screen screen = {.width = width, .height = height};
     IDirect3D9Ex *direct3d = NULL;
     check_d3d(Direct3DCreate9Ex(D3D_SDK_VERSION, &direct3d), "Direct3DCreate9Ex", "a newer Direct3D 9 is needed");
-    check_d3d(IDirect3D9Ex_CheckDeviceFormatConversion(direct3d, D3DADAPTER_DEFAULT, D3DDEVTYPE_HAL, FORMAT_NV12,
-                                                       FORMAT_RGB),
-              "CheckDeviceFormatConversion", "this graphics driver can't show NV12 video");
+    check_d3d(
+        IDirect3D9Ex_CheckDeviceFormatConversion(direct3d, D3DADAPTER_DEFAULT, D3DDEVTYPE_HAL, FORMAT_NV12, FORMAT_RGB),
+        "CheckDeviceFormatConversion", "this graphics driver can't show NV12 video");
     D3DADAPTER_IDENTIFIER9 identifier;
     check_d3d(IDirect3D9Ex_GetAdapterIdentifier(direct3d, D3DADAPTER_DEFAULT, 0, &identifier), "GetAdapterIdentifier",
               "this adapter has no description");

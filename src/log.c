@@ -145,6 +145,7 @@ const char *cl_error_name(cl_int code)
         const char *name;
     } names[] = {
 #define N(constant) {constant, #constant}
+        /* clang-format off */
         N(CL_SUCCESS), N(CL_DEVICE_NOT_FOUND), N(CL_DEVICE_NOT_AVAILABLE), N(CL_COMPILER_NOT_AVAILABLE),
         N(CL_MEM_OBJECT_ALLOCATION_FAILURE), N(CL_OUT_OF_RESOURCES), N(CL_OUT_OF_HOST_MEMORY),
         N(CL_PROFILING_INFO_NOT_AVAILABLE), N(CL_MEM_COPY_OVERLAP), N(CL_IMAGE_FORMAT_MISMATCH),
@@ -164,7 +165,9 @@ const char *cl_error_name(cl_int code)
         {-1006, "CL_INVALID_D3D11_DEVICE_KHR"}, {-1007, "CL_INVALID_D3D11_RESOURCE_KHR"},
         {-1008, "CL_D3D11_RESOURCE_ALREADY_ACQUIRED_KHR"}, {-1009, "CL_D3D11_RESOURCE_NOT_ACQUIRED_KHR"},
         {-1010, "CL_INVALID_DX9_MEDIA_ADAPTER_KHR"}, {-1011, "CL_INVALID_DX9_MEDIA_SURFACE_KHR"},
-        {-1012, "CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR"}, {-1013, "CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR"}};
+        {-1012, "CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR"}, {-1013, "CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR"},
+        /* clang-format on */
+    };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (names[i].code == code)
             return names[i].name;

@@ -56,12 +56,8 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
 {
     cl_uint *value = to;
     switch (name) {
-    case BELOW_FAIL_BUFFER:
-        atomic_store(&until_failure, *value);
-        return CL_SUCCESS;
-    case BELOW_LAUNCHES:
-        *value = atomic_load(&launches);
-        return CL_SUCCESS;
+    case BELOW_FAIL_BUFFER: atomic_store(&until_failure, *value); return CL_SUCCESS;
+    case BELOW_LAUNCHES: *value = atomic_load(&launches); return CL_SUCCESS;
     case BELOW_MEET:
     case BELOW_MET:
         pthread_mutex_lock(&lock);
@@ -71,8 +67,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
             *value = expected == 2 && there >= 2;
         pthread_mutex_unlock(&lock);
         return CL_SUCCESS;
-    default:
-        return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
+    default: return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
     }
 }
 

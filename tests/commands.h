@@ -59,15 +59,15 @@ static const size_t rect[3] = {8, 4, 1};
 static inline cl_int read_buffer_rect(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
 {
     (void)kind;
-    return clEnqueueReadBufferRect(s->rig->queue, object, CL_TRUE, no_origin(), no_origin(), rect, 16, 0, 16, 0, scratch,
-                                   0, NULL, event);
+    return clEnqueueReadBufferRect(s->rig->queue, object, CL_TRUE, no_origin(), no_origin(), rect, 16, 0, 16, 0,
+                                   scratch, 0, NULL, event);
 }
 
 static inline cl_int write_buffer_rect(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
 {
     (void)kind;
-    return clEnqueueWriteBufferRect(s->rig->queue, object, CL_TRUE, no_origin(), no_origin(), rect, 16, 0, 16, 0, scratch,
-                                    0, NULL, event);
+    return clEnqueueWriteBufferRect(s->rig->queue, object, CL_TRUE, no_origin(), no_origin(), rect, 16, 0, 16, 0,
+                                    scratch, 0, NULL, event);
 }
 
 static inline cl_int copy_buffer_from(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
@@ -82,14 +82,14 @@ static inline cl_int copy_buffer_to(const struct scene *s, cl_mem object, enum k
 
 static inline cl_int copy_buffer_rect_from(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
 {
-    return clEnqueueCopyBufferRect(s->rig->queue, object, s->plain[kind], no_origin(), no_origin(), rect, 16, 0, 16, 0, 0,
-                                   NULL, event);
+    return clEnqueueCopyBufferRect(s->rig->queue, object, s->plain[kind], no_origin(), no_origin(), rect, 16, 0, 16, 0,
+                                   0, NULL, event);
 }
 
 static inline cl_int copy_buffer_rect_to(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
 {
-    return clEnqueueCopyBufferRect(s->rig->queue, s->plain[kind], object, no_origin(), no_origin(), rect, 16, 0, 16, 0, 0,
-                                   NULL, event);
+    return clEnqueueCopyBufferRect(s->rig->queue, s->plain[kind], object, no_origin(), no_origin(), rect, 16, 0, 16, 0,
+                                   0, NULL, event);
 }
 
 static inline cl_int fill_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
@@ -129,26 +129,26 @@ static inline cl_int write_image(const struct scene *s, cl_mem object, enum kind
 
 static inline cl_int copy_image_from(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
 {
-    return clEnqueueCopyImage(s->rig->queue, object, s->plain[kind], no_origin(), no_origin(), kind_region(kind), 0, NULL,
-                              event);
+    return clEnqueueCopyImage(s->rig->queue, object, s->plain[kind], no_origin(), no_origin(), kind_region(kind), 0,
+                              NULL, event);
 }
 
 static inline cl_int copy_image_to(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
 {
-    return clEnqueueCopyImage(s->rig->queue, s->plain[kind], object, no_origin(), no_origin(), kind_region(kind), 0, NULL,
-                              event);
+    return clEnqueueCopyImage(s->rig->queue, s->plain[kind], object, no_origin(), no_origin(), kind_region(kind), 0,
+                              NULL, event);
 }
 
 static inline cl_int copy_image_to_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
 {
-    return clEnqueueCopyImageToBuffer(s->rig->queue, object, s->plain[KIND_BUFFER], no_origin(), kind_region(kind), 0, 0,
-                                      NULL, event);
+    return clEnqueueCopyImageToBuffer(s->rig->queue, object, s->plain[KIND_BUFFER], no_origin(), kind_region(kind), 0,
+                                      0, NULL, event);
 }
 
 static inline cl_int copy_buffer_to_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
 {
-    return clEnqueueCopyBufferToImage(s->rig->queue, s->plain[KIND_BUFFER], object, 0, no_origin(), kind_region(kind), 0,
-                                      NULL, event);
+    return clEnqueueCopyBufferToImage(s->rig->queue, s->plain[KIND_BUFFER], object, 0, no_origin(), kind_region(kind),
+                                      0, NULL, event);
 }
 
 static inline cl_int buffer_of_image_copy(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
@@ -210,11 +210,11 @@ struct command_case {
     command run;
     enum {
         ALWAYS,
-        NEVER,     /* needs a mapping, which the case would have to make first */
-        NO_PARTS,  /* PoCL 3.1 crashes with sub-buffers */
-        IF_NATIVE  /* only devices that run native kernels */
-    } tried;       /* with an object that is acquired */
-    bool writes;   /* or might: then its bytes go back */
+        NEVER,    /* needs a mapping, which the case would have to make first */
+        NO_PARTS, /* PoCL 3.1 crashes with sub-buffers */
+        IF_NATIVE /* only devices that run native kernels */
+    } tried;      /* with an object that is acquired */
+    bool writes;  /* or might: then its bytes go back */
 };
 
 static const struct command_case buffer_commands[] = {
@@ -249,8 +249,10 @@ static const struct command_case image_commands[] = {
     {"clEnqueueNativeKernel", native_kernel, IF_NATIVE, true},
 };
 
-enum { BUFFER_COMMANDS = sizeof(buffer_commands) / sizeof(buffer_commands[0]),
-       IMAGE_COMMANDS = sizeof(image_commands) / sizeof(image_commands[0]) };
+enum {
+    BUFFER_COMMANDS = sizeof(buffer_commands) / sizeof(buffer_commands[0]),
+    IMAGE_COMMANDS = sizeof(image_commands) / sizeof(image_commands[0])
+};
 
 static inline const struct command_case *commands_of(enum kind kind, size_t *count)
 {

@@ -8,7 +8,8 @@ int main(int argc, char **argv)
 {
     HKEY key;
     PSECURITY_DESCRIPTOR rules = NULL;
-    LONG code = argc == 2 ? RegCreateKeyExA(HKEY_LOCAL_MACHINE, argv[1], 0, NULL, 0, KEY_ALL_ACCESS, NULL, &key, NULL) : 1;
+    LONG code =
+        argc == 2 ? RegCreateKeyExA(HKEY_LOCAL_MACHINE, argv[1], 0, NULL, 0, KEY_ALL_ACCESS, NULL, &key, NULL) : 1;
     if (code == ERROR_SUCCESS &&
         !ConvertStringSecurityDescriptorToSecurityDescriptorA("D:P(A;;KR;;;WD)", SDDL_REVISION_1, &rules, NULL))
         code = (LONG)GetLastError();

@@ -54,7 +54,8 @@ static cl_int answer(const void *value, size_t size, size_t room, void *to, size
     return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret)
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
+                                          size_t *size_ret)
 {
     const cl_device_type type = CL_DEVICE_TYPE_GPU;
     struct look look;
@@ -62,20 +63,13 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
         return below->clGetDeviceInfo(device, name, room, to, size_ret);
     const cl_bool known = look.luid != 0, images = strncmp(look.name, "Blind", 5) != 0;
     switch (name) {
-    case CL_DEVICE_TYPE:
-        return answer(&type, sizeof(type), room, to, size_ret);
-    case CL_DEVICE_VENDOR_ID:
-        return answer(&look.vendor, sizeof(look.vendor), room, to, size_ret);
-    case CL_DEVICE_NAME:
-        return answer(look.name, strlen(look.name) + 1, room, to, size_ret);
-    case CL_DEVICE_IMAGE_SUPPORT:
-        return answer(&images, sizeof(images), room, to, size_ret);
-    case DEVICE_LUID_VALID:
-        return answer(&known, sizeof(known), room, to, size_ret);
-    case DEVICE_LUID:
-        return answer(&look.luid, sizeof(look.luid), room, to, size_ret);
-    default:
-        return below->clGetDeviceInfo(device, name, room, to, size_ret);
+    case CL_DEVICE_TYPE: return answer(&type, sizeof(type), room, to, size_ret);
+    case CL_DEVICE_VENDOR_ID: return answer(&look.vendor, sizeof(look.vendor), room, to, size_ret);
+    case CL_DEVICE_NAME: return answer(look.name, strlen(look.name) + 1, room, to, size_ret);
+    case CL_DEVICE_IMAGE_SUPPORT: return answer(&images, sizeof(images), room, to, size_ret);
+    case DEVICE_LUID_VALID: return answer(&known, sizeof(known), room, to, size_ret);
+    case DEVICE_LUID: return answer(&look.luid, sizeof(look.luid), room, to, size_ret);
+    default: return below->clGetDeviceInfo(device, name, room, to, size_ret);
     }
 }
 

@@ -122,9 +122,9 @@ static IDXVAHD_DeviceVtbl device_table = {
     .CreateVideoProcessor = create_processor,
 };
 
-__declspec(dllexport) HRESULT WINAPI DXVAHD_CreateDevice(IDirect3DDevice9Ex *d3d, const DXVAHD_CONTENT_DESC *content,
-                                                         DXVAHD_DEVICE_USAGE usage, PDXVAHDSW_Plugin plugin,
-                                                         IDXVAHD_Device **made)
+__declspec(dllexport) HRESULT WINAPI
+    DXVAHD_CreateDevice(IDirect3DDevice9Ex *d3d, const DXVAHD_CONTENT_DESC *content, DXVAHD_DEVICE_USAGE usage,
+                        PDXVAHDSW_Plugin plugin, IDXVAHD_Device **made)
 {
     (void)usage, (void)plugin;
     if (!d3d || !content || !made)

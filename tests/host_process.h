@@ -90,7 +90,8 @@ static inline void find_host_process(const char *name)
     HANDLE search = FindFirstFileA(HOST_PROC "\\*", &entry);
     double most = 0;
     while (search != INVALID_HANDLE_VALUE && FindNextFileA(search, &entry)) {
-        const double memory = atoi(entry.cFileName) && runs_this(entry.cFileName, name) ? process_memory(entry.cFileName) : 0;
+        const double memory =
+            atoi(entry.cFileName) && runs_this(entry.cFileName, name) ? process_memory(entry.cFileName) : 0;
         if (memory <= most)
             continue;
         most = memory;

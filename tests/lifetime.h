@@ -19,7 +19,7 @@ static inline struct counts count(const struct rig *rig, const struct shared *sh
 
 /* Checks that there are so many more references than before, at once or in a while. */
 static inline bool counts_are(const struct rig *rig, const struct shared *shared, struct counts before, unsigned device,
-                       unsigned resource)
+                              unsigned resource)
 {
     struct counts now = count(rig, shared);
     for (int i = 0; i < 1000 && lies_in_staging() && now.device - before.device != device; i++) {
@@ -112,7 +112,8 @@ static inline void keep_binary(cl_kernel kernel, struct binary *binary)
 {
     cl_program program = NULL;
     CHECK_INT(clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL), CL_SUCCESS);
-    CHECK_INT(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(binary->size), &binary->size, NULL), CL_SUCCESS);
+    CHECK_INT(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(binary->size), &binary->size, NULL),
+              CL_SUCCESS);
     binary->bytes = malloc(binary->size);
     CHECK_INT(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary->bytes), &binary->bytes, NULL), CL_SUCCESS);
 }
@@ -123,7 +124,8 @@ static inline cl_kernel kernel_of_binary(const struct rig *rig, const struct bin
     const unsigned char *bytes = binary->bytes;
     cl_program program =
         clCreateProgramWithBinary(rig->context, 1, &rig->cl_device, &binary->size, &bytes, &loaded, &status);
-    if (!CHECK_INT(status, CL_SUCCESS) || !CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "", NULL, NULL), CL_SUCCESS))
+    if (!CHECK_INT(status, CL_SUCCESS) ||
+        !CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "", NULL, NULL), CL_SUCCESS))
         return NULL;
     cl_kernel kernel = clCreateKernel(program, "use", &status);
     CHECK_INT(status, CL_SUCCESS);

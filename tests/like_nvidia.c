@@ -88,8 +88,8 @@ static int named(const cl_context_properties *properties, cl_context_properties 
 }
 
 /* Shares with OpenGL, as long as the program synchronises. */
-static cl_context create_with_opengl(const cl_context_properties *properties, cl_uint device_count, const cl_device_id *devices,
-                                     cl_int *status)
+static cl_context create_with_opengl(const cl_context_properties *properties, cl_uint device_count,
+                                     const cl_device_id *devices, cl_int *status)
 {
     if (named(properties, CL_CONTEXT_INTEROP_USER_SYNC))
         return below->clCreateContext(NULL, device_count, devices, NULL, NULL, status);
@@ -115,9 +115,9 @@ static cl_context CL_API_CALL create_context_from_type(const cl_context_properti
                                                                                  void *),
                                                        void *data, cl_int *status)
 {
-    const cl_int code = !named(properties, CL_CONTEXT_PLATFORM)     ? CL_INVALID_PLATFORM
-                        : named(properties, UNKNOWN_PROPERTY) ? CL_INVALID_VALUE
-                                                                     : CL_SUCCESS;
+    const cl_int code = !named(properties, CL_CONTEXT_PLATFORM) ? CL_INVALID_PLATFORM
+                        : named(properties, UNKNOWN_PROPERTY)   ? CL_INVALID_VALUE
+                                                                : CL_SUCCESS;
     if (code == CL_SUCCESS)
         return below->clCreateContextFromType(properties, type, notify, data, status);
     *status = code;
@@ -210,7 +210,8 @@ static cl_int CL_API_CALL both_timers(cl_device_id device, cl_ulong *device_time
     return CL_INVALID_OPERATION;
 }
 
-static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sampler_properties *properties, cl_int *status)
+static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sampler_properties *properties,
+                                             cl_int *status)
 {
     if (properties)
         return below->clCreateSamplerWithProperties(context, properties, status);

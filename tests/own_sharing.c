@@ -17,8 +17,9 @@ static cl_int CL_API_CALL get_ids(cl_platform_id platform, cl_uint source, void 
     return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL get_media_ids(cl_platform_id platform, cl_uint adapters, const cl_uint *types, void *const *list,
-                                        cl_uint set, cl_uint room, cl_device_id *devices, cl_uint *count)
+static cl_int CL_API_CALL get_media_ids(cl_platform_id platform, cl_uint adapters, const cl_uint *types,
+                                        void *const *list, cl_uint set, cl_uint room, cl_device_id *devices,
+                                        cl_uint *count)
 {
     (void)platform, (void)types, (void)list, (void)set, (void)room, (void)devices;
     *count = OWN_DEVICE_COUNT + adapters;
@@ -43,8 +44,8 @@ static cl_mem CL_API_CALL create_texture(cl_context context, cl_mem_flags flags,
     return make(context, flags, OWN_BUFFER_BYTES + subresource, status);
 }
 
-static cl_mem CL_API_CALL create_surface(cl_context context, cl_mem_flags flags, cl_uint type, void *info, cl_uint plane,
-                                         cl_int *status)
+static cl_mem CL_API_CALL create_surface(cl_context context, cl_mem_flags flags, cl_uint type, void *info,
+                                         cl_uint plane, cl_int *status)
 {
     (void)type, (void)info;
     return make(context, flags, OWN_BUFFER_BYTES + plane, status);
@@ -88,7 +89,8 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
     return below->clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 
-static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret)
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
+                                          size_t *size_ret)
 {
     static const char own[] = "cl_khr_d3d11_sharing cl_khr_dx9_media_sharing ";
     if (name != CL_DEVICE_EXTENSIONS)

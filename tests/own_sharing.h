@@ -6,7 +6,7 @@
 
 enum {
     OWN_DEVICE_COUNT = 4711,
-    OWN_BUFFER_BYTES = 4096, /* an object of subresource or plane i has i bytes more */
+    OWN_BUFFER_BYTES = 4096,  /* an object of subresource or plane i has i bytes more */
     OWN_ACQUIRE_CODE = -5000, /* less the number of objects */
     OWN_RELEASE_CODE = -6000,
     OWN_CONTEXT_PROPERTY = 0x401D, /* CL_CONTEXT_D3D11_DEVICE_KHR */

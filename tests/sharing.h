@@ -118,19 +118,23 @@ static inline bool lies_in_staging(void)
     return possible && (!transport || strstr(transport, "in-place"));
 }
 
-#define SHARING_CASE(name, flags)                                                                                      \
-    static void name(struct rig *rig);                                                                                 \
-    static void name##_d3d11(void)                                                                                     \
-    {                                                                                                                  \
-        sharing_run(&rig_d3d11, (flags), name);                                                                        \
-    }                                                                                                                  \
-    static void name##_d3d10(void)                                                                                     \
-    {                                                                                                                  \
-        sharing_run(&rig_d3d10, (flags), name);                                                                        \
-    }                                                                                                                  \
+#define SHARING_CASE(name, flags)               \
+    static void name(struct rig *rig);          \
+    static void name##_d3d11(void)              \
+    {                                           \
+        sharing_run(&rig_d3d11, (flags), name); \
+    }                                           \
+    static void name##_d3d10(void)              \
+    {                                           \
+        sharing_run(&rig_d3d10, (flags), name); \
+    }                                           \
     static void name(struct rig *rig)
 
-#define SHARING_TESTS(text, name) {"Direct3D 11: " text, name##_d3d11}, {"Direct3D 10: " text, name##_d3d10}
+#define SHARING_TESTS(text, name)          \
+    {"Direct3D 11: " text, name##_d3d11},  \
+    {                                      \
+        "Direct3D 10: " text, name##_d3d10 \
+    }
 
 static inline const struct rig_api *other_api(const struct rig *rig)
 {
@@ -254,8 +258,8 @@ static inline cl_int release_one(const struct rig *rig, cl_mem object)
 }
 
 /* Writes or reads the whole object from OpenCL, not blocking. */
-static inline cl_int cl_write(cl_command_queue queue, const struct shared *shared, const void *bytes, cl_uint wait_count,
-                              const cl_event *wait, cl_event *event)
+static inline cl_int cl_write(cl_command_queue queue, const struct shared *shared, const void *bytes,
+                              cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     if (shared->kind == KIND_BUFFER)
         return clEnqueueWriteBuffer(queue, shared->object, CL_FALSE, 0, SHARED_BYTES, bytes, wait_count, wait, event);
@@ -330,7 +334,8 @@ static inline cl_context plain_context(const struct rig *rig)
     return context;
 }
 
-static inline cl_command_queue make_queue(const struct rig *rig, cl_context context, cl_command_queue_properties properties)
+static inline cl_command_queue make_queue(const struct rig *rig, cl_context context,
+                                          cl_command_queue_properties properties)
 {
     cl_int status;
     cl_command_queue queue = clCreateCommandQueue(context, rig->cl_device, properties, &status);
@@ -389,8 +394,8 @@ static inline void slow_close(struct slow_work *work)
 }
 
 /* Creates with `kind`'s function, and checks that it fails with `code`, gives NULL and adds no reference. */
-static inline void refused(const struct rig *rig, cl_context context, cl_mem_flags flags, enum kind kind, void *resource,
-                           UINT subresource, cl_int code)
+static inline void refused(const struct rig *rig, cl_context context, cl_mem_flags flags, enum kind kind,
+                           void *resource, UINT subresource, cl_int code)
 {
     const ULONG refs = rig_refs(resource);
     cl_int status = CL_SUCCESS;

@@ -46,7 +46,7 @@ extern struct tap_case tap_case;
 #define CHECK(condition) tap_check((condition), #condition, __FILE__, __LINE__)
 
 /* Checks that two integers of any type are equal. Evaluates each once. */
-#define CHECK_INT(actual, expected)                                                                                    \
+#define CHECK_INT(actual, expected) \
     tap_check_int((long long)(actual), (long long)(expected), #actual, __FILE__, __LINE__)
 
 /* Checks that two texts are equal. NULL is equal to nothing else. */
@@ -59,12 +59,12 @@ extern struct tap_case tap_case;
  * return by itself. Failures before count all the same. */
 #define SKIP(reason) atomic_store(&tap_case.skip_reason, (reason))
 
-#define TAP_MAIN(tests)                                                                                                \
-    struct tap_case tap_case;                                                                                          \
-                                                                                                                       \
-    int main(int argc, char **argv)                                                                                    \
-    {                                                                                                                  \
-        return tap_run(argc, argv, (tests), sizeof(tests) / sizeof((tests)[0]));                                       \
+#define TAP_MAIN(tests)                                                          \
+    struct tap_case tap_case;                                                    \
+                                                                                 \
+    int main(int argc, char **argv)                                              \
+    {                                                                            \
+        return tap_run(argc, argv, (tests), sizeof(tests) / sizeof((tests)[0])); \
     }
 
 /* Each line goes out with one call, so lines of several threads don't mix, and at once, so that nothing is lost in a

@@ -593,8 +593,7 @@ SHARING_CASE(out_of_order, 0)
 {
     cl_int status = 1;
     cl_command_queue own = rig->queue;
-    rig->queue =
-        clCreateCommandQueue(rig->context, rig->cl_device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
+    rig->queue = clCreateCommandQueue(rig->context, rig->cl_device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
     if (rig->queue) {
         out_of_order_turns(rig);
         CHECK_INT(clReleaseCommandQueue(rig->queue), CL_SUCCESS);
@@ -635,10 +634,12 @@ struct times {
 
 static bool get_times(cl_event event, struct times *times)
 {
-    return CHECK_INT(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof(cl_ulong), &times->queued, NULL),
-                     CL_SUCCESS) &&
-           CHECK_INT(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_SUBMIT, sizeof(cl_ulong), &times->submit, NULL),
-                     CL_SUCCESS) &&
+    return CHECK_INT(
+               clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof(cl_ulong), &times->queued, NULL),
+               CL_SUCCESS) &&
+           CHECK_INT(
+               clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_SUBMIT, sizeof(cl_ulong), &times->submit, NULL),
+               CL_SUCCESS) &&
            CHECK_INT(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(cl_ulong), &times->start, NULL),
                      CL_SUCCESS) &&
            CHECK_INT(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(cl_ulong), &times->end, NULL),

@@ -28,8 +28,8 @@ static cl_uint devices_of(IDXGIAdapter *adapter, cl_device_id *device)
         memcpy(&get_device_ids, &address, sizeof(address));
         if (!CHECK(address != NULL))
             continue;
-        const cl_int status = get_device_ids(platforms[i], rig_d3d10.adapter_source, adapter, rig_d3d10.preferred_set, 8,
-                                             devices, &count);
+        const cl_int status = get_device_ids(platforms[i], rig_d3d10.adapter_source, adapter, rig_d3d10.preferred_set,
+                                             8, devices, &count);
         CHECK(status == CL_SUCCESS || status == CL_DEVICE_NOT_FOUND);
         if (status == CL_SUCCESS && found++ == 0)
             *device = devices[0];
@@ -116,7 +116,8 @@ static void run_tiles(const struct rig *rig, cl_kernel kernel, cl_command_queue 
     for (cl_uint i = 0; i < TILES; i++) {
         cl_event event = NULL;
         CHECK_INT(clSetKernelArg(kernel, 1, sizeof(i), &i), CL_SUCCESS);
-        if (!CHECK_INT(clEnqueueNDRangeKernel(queues[i % 3], kernel, 1, NULL, &size, NULL, 0, NULL, &event), CL_SUCCESS))
+        if (!CHECK_INT(clEnqueueNDRangeKernel(queues[i % 3], kernel, 1, NULL, &size, NULL, 0, NULL, &event),
+                       CL_SUCCESS))
             return;
         CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_tile, (void *)(size_t)i), CL_SUCCESS);
         CHECK_INT(clReleaseEvent(event), CL_SUCCESS);

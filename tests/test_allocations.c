@@ -19,7 +19,7 @@ void *__libc_realloc(void *memory, size_t size);
 
 static atomic_bool counting;
 static atomic_uint counted;
-static atomic_uint failing; /* the how many-th allocation fails; 0: none */
+static atomic_uint failing;        /* the how many-th allocation fails; 0: none */
 static _Thread_local bool looking; /* dladdr may allocate */
 
 /* False: the allocation shall fail. */
@@ -124,9 +124,11 @@ static bool short_behind_user_event(struct rig *rig, cl_command_queue other, str
     atomic_store(&failing, 0);
     if (user)
         CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(rig->release(rig->queue, 1, &all[0].object, 0, NULL, NULL), released ? rig->api->not_acquired : CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &all[0].object, 0, NULL, NULL),
+              released ? rig->api->not_acquired : CL_SUCCESS);
     CHECK(d3d_has(rig, &all[0], n));
-    CHECK_INT(rig->release(rig->queue, 1, &all[1].object, 0, NULL, NULL), acquired ? CL_SUCCESS : rig->api->not_acquired);
+    CHECK_INT(rig->release(rig->queue, 1, &all[1].object, 0, NULL, NULL),
+              acquired ? CL_SUCCESS : rig->api->not_acquired);
     drop(held);
     drop(acquired);
     drop(released);

@@ -18,7 +18,8 @@ static bool find(void)
 
 static cl_int ask(bool of_device, cl_uint name, size_t room, void *to, size_t *size)
 {
-    return of_device ? clGetDeviceInfo(device, name, room, to, size) : clGetPlatformInfo(platform, name, room, to, size);
+    return of_device ? clGetDeviceInfo(device, name, room, to, size)
+                     : clGetPlatformInfo(platform, name, room, to, size);
 }
 
 /* ---- what a device can execute ---- */

@@ -43,9 +43,18 @@ static void fill_garbage(void *garbage[GARBAGE])
     text_table[0] = wild_functions;
     forbidden_table[0] = forbidden;
     void *const list[GARBAGE] = {
-        (void *)(size_t)1,      (void *)(size_t)0x10, (void *)(size_t)0x10000, (void *)(size_t)0xFFFFFFFF,
-        (void *)~(size_t)0,     (void *)(~(size_t)0 - 7), zeros,               wild_table,
-        odd_table,              data_table,           text_table,              forbidden_table,
+        (void *)(size_t)1,
+        (void *)(size_t)0x10,
+        (void *)(size_t)0x10000,
+        (void *)(size_t)0xFFFFFFFF,
+        (void *)~(size_t)0,
+        (void *)(~(size_t)0 - 7),
+        zeros,
+        wild_table,
+        odd_table,
+        data_table,
+        text_table,
+        forbidden_table,
         forbidden,
     };
     memcpy(garbage, list, sizeof(list));
@@ -68,8 +77,9 @@ SHARING_CASE(garbage_for_devices, RIG_NO_CONTEXT)
         for (int s = 0; s < 2; s++)
             CHECK_INT(rig->get_device_ids(rig->platform, sources[s], garbage[i], rig->api->all_set, 0, NULL, &count),
                       CL_INVALID_VALUE);
-        CHECK_INT(rig->get_device_ids(garbage[i], rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
-                  CL_INVALID_PLATFORM);
+        CHECK_INT(
+            rig->get_device_ids(garbage[i], rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
+            CL_INVALID_PLATFORM);
         CHECK_INT(count, 4711);
         report_garbage(failures, i);
     }
@@ -198,11 +208,13 @@ static void refuse_everywhere(struct rig *rig, void *object, bool is_adapter, bo
     cl_int status = 1;
     cl_uint count = 0;
     if (!is_adapter)
-        CHECK_INT(rig->get_device_ids(rig->platform, rig->api->adapter_source, object, rig->api->all_set, 0, NULL, &count),
-                  CL_INVALID_VALUE);
+        CHECK_INT(
+            rig->get_device_ids(rig->platform, rig->api->adapter_source, object, rig->api->all_set, 0, NULL, &count),
+            CL_INVALID_VALUE);
     if (!is_device) {
-        CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, object, rig->api->all_set, 0, NULL, &count),
-                  CL_INVALID_VALUE);
+        CHECK_INT(
+            rig->get_device_ids(rig->platform, rig->api->device_source, object, rig->api->all_set, 0, NULL, &count),
+            CL_INVALID_VALUE);
         CHECK(rig_make_context(rig, object, false, &status) == NULL);
         CHECK_INT(status, rig->api->invalid_device);
     }
@@ -290,7 +302,8 @@ static void null_memory(const struct rig *rig)
     CHECK_INT(clGetMemObjectInfo(NULL, CL_MEM_TYPE, 0, NULL, &size), CL_INVALID_MEM_OBJECT);
     CHECK_INT(clGetImageInfo(NULL, CL_IMAGE_WIDTH, 0, NULL, &size), CL_INVALID_MEM_OBJECT);
     CHECK_INT(clGetMemObjectInfo(NULL, rig->api->mem_resource, sizeof(pointer), &pointer, NULL), CL_INVALID_MEM_OBJECT);
-    CHECK_INT(clGetImageInfo(NULL, rig->api->image_subresource, sizeof(pointer), &pointer, NULL), CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clGetImageInfo(NULL, rig->api->image_subresource, sizeof(pointer), &pointer, NULL),
+              CL_INVALID_MEM_OBJECT);
     const cl_buffer_region region = {0, 4};
     CHECK(clCreateSubBuffer(NULL, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status) == NULL);
     CHECK_INT(status, CL_INVALID_MEM_OBJECT);

@@ -9,7 +9,8 @@ static const struct rig_desc nv12 = {.format = DXGI_FORMAT_NV12, .width = WIDTH,
 /* A frame of Direct3D's. */
 static void *make_frame(const struct rig *rig, unsigned char *bytes, unsigned seed)
 {
-    const struct rig_desc staging_desc = {.format = DXGI_FORMAT_NV12, .width = WIDTH, .height = HEIGHT, .usage = RIG_STAGING};
+    const struct rig_desc staging_desc = {
+        .format = DXGI_FORMAT_NV12, .width = WIDTH, .height = HEIGHT, .usage = RIG_STAGING};
     void *texture = rig_make(rig, rig->device, &nv12, NULL), *staging = rig_make(rig, rig->device, &staging_desc, NULL);
     rig_pattern(bytes, FRAME, seed);
     if (CHECK(texture != NULL) && CHECK(staging != NULL)) {

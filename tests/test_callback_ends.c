@@ -239,8 +239,8 @@ static void release_from_callback(const struct rig *rig, enum kind kind, enum re
     if (!slow_open(rig, &work) || !shared_open(rig, kind, 1, &shared))
         return;
     cl_command_queue other = make_queue(rig, rig->context, 0);
-    struct release_call call = {.rig = rig, .object = shared.object, .status = 1,
-                                .queue = place == RELEASE_ELSEWHERE ? other : rig->queue};
+    struct release_call call = {
+        .rig = rig, .object = shared.object, .status = 1, .queue = place == RELEASE_ELSEWHERE ? other : rig->queue};
     rig_pattern(bytes, sizeof(bytes), 2);
     CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
     CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);

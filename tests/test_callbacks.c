@@ -314,8 +314,8 @@ static cl_int by_buffer(const struct block *block, unsigned char *bytes)
 
 static cl_int by_rect(const struct block *block, unsigned char *bytes)
 {
-    return clEnqueueReadBufferRect(block->queue, block->buffer, CL_TRUE, block_origin, block_origin, block_region, SIDE, 0,
-                                   SIDE, 0, bytes, 0, NULL, block->event);
+    return clEnqueueReadBufferRect(block->queue, block->buffer, CL_TRUE, block_origin, block_origin, block_region, SIDE,
+                                   0, SIDE, 0, bytes, 0, NULL, block->event);
 }
 
 static cl_int by_image(const struct block *block, unsigned char *bytes)
@@ -366,16 +366,19 @@ static cl_int by_write(const struct block *block, unsigned char *bytes)
 {
     unsigned char source[BLOCK_BYTES];
     memset(source, (unsigned char)~bytes[0], sizeof(source));
-    return read_after(block, clEnqueueWriteBuffer(block->queue, block->buffer, CL_TRUE, 0, BLOCK_BYTES, source, 0, NULL,
-                                                  block->event), source, bytes);
+    return read_after(
+        block,
+        clEnqueueWriteBuffer(block->queue, block->buffer, CL_TRUE, 0, BLOCK_BYTES, source, 0, NULL, block->event),
+        source, bytes);
 }
 
 static cl_int by_written_rect(const struct block *block, unsigned char *bytes)
 {
     unsigned char source[BLOCK_BYTES];
     memset(source, (unsigned char)~bytes[0], sizeof(source));
-    return read_after(block, clEnqueueWriteBufferRect(block->queue, block->buffer, CL_TRUE, block_origin, block_origin,
-                                                      block_region, SIDE, 0, SIDE, 0, source, 0, NULL, block->event),
+    return read_after(block,
+                      clEnqueueWriteBufferRect(block->queue, block->buffer, CL_TRUE, block_origin, block_origin,
+                                               block_region, SIDE, 0, SIDE, 0, source, 0, NULL, block->event),
                       source, bytes);
 }
 
@@ -389,8 +392,8 @@ static cl_int by_written_image(const struct block *block, unsigned char *bytes)
     return status == CL_SUCCESS ? by_image(&(struct block){block->queue, NULL, block->image, NULL}, bytes) : status;
 }
 
-static const block_way block_ways[] = {by_buffer, by_rect,         by_image,        by_map,           by_image_map, by_finish,
-                                       by_write,  by_written_rect, by_written_image};
+static const block_way block_ways[] = {by_buffer, by_rect,  by_image,        by_map,          by_image_map,
+                                       by_finish, by_write, by_written_rect, by_written_image};
 enum { BLOCK_WAYS = sizeof(block_ways) / sizeof(block_ways[0]) };
 
 static bool open_block(const struct base *base, struct block *block)
@@ -420,9 +423,11 @@ static void CL_CALLBACK on_sent(cl_event event, cl_int status, void *count)
 static void send(const struct block *block, const unsigned char *bytes, atomic_uint *count)
 {
     cl_event sent = NULL;
-    CHECK_INT(clEnqueueWriteImage(block->queue, block->image, CL_FALSE, block_origin, block_region, SIDE, 0, bytes, 0, NULL,
-                                  NULL), CL_SUCCESS);
-    CHECK_INT(clEnqueueWriteBuffer(block->queue, block->buffer, CL_FALSE, 0, BLOCK_BYTES, bytes, 0, NULL, &sent), CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteImage(block->queue, block->image, CL_FALSE, block_origin, block_region, SIDE, 0, bytes, 0,
+                                  NULL, NULL),
+              CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteBuffer(block->queue, block->buffer, CL_FALSE, 0, BLOCK_BYTES, bytes, 0, NULL, &sent),
+              CL_SUCCESS);
     CHECK_INT(clSetEventCallback(sent, CL_COMPLETE, on_sent, count), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(sent), CL_SUCCESS);
 }
@@ -472,8 +477,8 @@ static void blocking_refusals(void)
         send(&block, bytes, &count);
         CHECK_INT(clEnqueueReadBuffer(base.queue, block.buffer, CL_TRUE, BLOCK_BYTES, 1, bytes, 0, NULL, NULL),
                   CL_INVALID_VALUE);
-        CHECK(clEnqueueMapBuffer(base.queue, block.buffer, CL_TRUE, CL_MAP_READ, BLOCK_BYTES, 1, 0, NULL, NULL, &status) ==
-              NULL);
+        CHECK(clEnqueueMapBuffer(base.queue, block.buffer, CL_TRUE, CL_MAP_READ, BLOCK_BYTES, 1, 0, NULL, NULL,
+                                 &status) == NULL);
         CHECK_INT(status, CL_INVALID_VALUE);
         CHECK(clEnqueueMapBuffer(base.queue, NULL, CL_TRUE, CL_MAP_READ, 0, 1, 0, NULL, NULL, NULL) == NULL);
     }

@@ -59,7 +59,8 @@ static cl_kernel make_kernel(const char *name)
 static void joined(void)
 {
     typedef const char *(CL_API_CALL * report_function)(const char *);
-    const report_function ask = (report_function)(void (*)(void))GetProcAddress(GetModuleHandleA("OpenCL.dll"), "cld3d_report");
+    const report_function ask =
+        (report_function)(void (*)(void))GetProcAddress(GetModuleHandleA("OpenCL.dll"), "cld3d_report");
     if (CHECK(ask != NULL))
         CHECK_STR(ask("companion"), "joined, version 1 of the channel");
 }
@@ -324,10 +325,11 @@ static void what_the_driver_lacks(void)
 /* The device's own extension functions; of the drivers here PoCL has some. */
 static void extension_functions(void)
 {
-    typedef void *(CL_API_CALL *create_function)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
-    typedef cl_int(CL_API_CALL *get_function)(void *, cl_uint, size_t, void *, size_t *);
-    typedef cl_int(CL_API_CALL *release_function)(void *);
-    static const char *const names[] = {"clCreateCommandBufferKHR", "clGetCommandBufferInfoKHR", "clReleaseCommandBufferKHR"};
+    typedef void *(CL_API_CALL * create_function)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
+    typedef cl_int(CL_API_CALL * get_function)(void *, cl_uint, size_t, void *, size_t *);
+    typedef cl_int(CL_API_CALL * release_function)(void *);
+    static const char *const names[] = {"clCreateCommandBufferKHR", "clGetCommandBufferInfoKHR",
+                                        "clReleaseCommandBufferKHR"};
     static char text[32768];
     void *found[3];
     cl_uint count = 0;

@@ -11,9 +11,8 @@ static void try_context(const struct rig *rig, const cl_context_properties *prop
     const ULONG refs = rig_refs(rig->device);
     for (int by_type = 0; by_type < 2; by_type++) {
         cl_int status = 1;
-        cl_context context =
-            by_type ? clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, &status)
-                    : clCreateContext(properties, 1, &rig->cl_device, NULL, NULL, &status);
+        cl_context context = by_type ? clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, &status)
+                                     : clCreateContext(properties, 1, &rig->cl_device, NULL, NULL, &status);
         CHECK_INT(status, expected);
         if (expected != CL_SUCCESS) {
             CHECK(context == NULL);
@@ -34,10 +33,10 @@ static void try_context(const struct rig *rig, const cl_context_properties *prop
     }
 }
 
-#define TRY_CONTEXT(rig, expected, ...)                                                                                \
-    do {                                                                                                               \
-        const cl_context_properties properties_[] = {__VA_ARGS__};                                                     \
-        try_context((rig), properties_, sizeof(properties_) / sizeof(properties_[0]), (expected));                     \
+#define TRY_CONTEXT(rig, expected, ...)                                                            \
+    do {                                                                                           \
+        const cl_context_properties properties_[] = {__VA_ARGS__};                                 \
+        try_context((rig), properties_, sizeof(properties_) / sizeof(properties_[0]), (expected)); \
     } while (0)
 
 SHARING_CASE(context_properties, RIG_NO_CONTEXT)
@@ -47,7 +46,8 @@ SHARING_CASE(context_properties, RIG_NO_CONTEXT)
     TRY_CONTEXT(rig, CL_SUCCESS, CL_CONTEXT_PLATFORM, platform, name, device, 0);
     TRY_CONTEXT(rig, CL_SUCCESS, name, device, CL_CONTEXT_PLATFORM, platform, 0);
     TRY_CONTEXT(rig, CL_SUCCESS, name, device, CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, CL_CONTEXT_PLATFORM, platform, 0);
-    TRY_CONTEXT(rig, CL_SUCCESS, CL_CONTEXT_INTEROP_USER_SYNC, CL_FALSE, CL_CONTEXT_PLATFORM, platform, name, device, 0);
+    TRY_CONTEXT(rig, CL_SUCCESS, CL_CONTEXT_INTEROP_USER_SYNC, CL_FALSE, CL_CONTEXT_PLATFORM, platform, name, device,
+                0);
     TRY_CONTEXT(rig, CL_SUCCESS, CL_CONTEXT_PLATFORM, platform, CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0);
     TRY_CONTEXT(rig, CL_SUCCESS, CL_CONTEXT_PLATFORM, platform, CL_CONTEXT_INTEROP_USER_SYNC, CL_FALSE, 0);
     /* NULL means that this interop is not asked for, also beside another. */
@@ -91,7 +91,8 @@ SHARING_CASE(context_properties_twice, RIG_NO_CONTEXT)
                                 device = (cl_context_properties)rig->device;
     TRY_CONTEXT(rig, CL_INVALID_PROPERTY, CL_CONTEXT_PLATFORM, platform, name, device, name, device, 0);
     TRY_CONTEXT(rig, CL_INVALID_PROPERTY, name, device, CL_CONTEXT_PLATFORM, platform, name, 0, 0);
-    TRY_CONTEXT(rig, CL_INVALID_PROPERTY, CL_CONTEXT_PLATFORM, platform, name, device, CL_CONTEXT_PLATFORM, platform, 0);
+    TRY_CONTEXT(rig, CL_INVALID_PROPERTY, CL_CONTEXT_PLATFORM, platform, name, device, CL_CONTEXT_PLATFORM, platform,
+                0);
     TRY_CONTEXT(rig, CL_INVALID_PROPERTY, CL_CONTEXT_PLATFORM, platform, CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, name,
                 device, CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0);
     TRY_CONTEXT(rig, CL_INVALID_PROPERTY, CL_CONTEXT_PLATFORM, platform, CL_CONTEXT_INTEROP_USER_SYNC, CL_FALSE,
@@ -224,8 +225,9 @@ SHARING_CASE(context_info, 0)
               CL_SUCCESS);
     CHECK(device == rig->device);
     CHECK_INT(size, sizeof(void *));
-    CHECK_INT(clGetContextInfo(rig->context, (cl_context_info)rig->api->context_device, sizeof(device) - 1, &device, NULL),
-              CL_INVALID_VALUE);
+    CHECK_INT(
+        clGetContextInfo(rig->context, (cl_context_info)rig->api->context_device, sizeof(device) - 1, &device, NULL),
+        CL_INVALID_VALUE);
     CHECK_INT(rig_refs(rig->device), refs);
 }
 

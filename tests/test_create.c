@@ -66,7 +66,8 @@ SHARING_CASE(valid_flags, 0)
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
             cl_int status = 1;
             cl_mem_flags flags = 12345;
-            cl_mem object = kind_create(rig, rig->context, cases[i].given, (enum kind)kind, shared.resource, 0, &status);
+            cl_mem object =
+                kind_create(rig, rig->context, cases[i].given, (enum kind)kind, shared.resource, 0, &status);
             if (!CHECK_INT(status, CL_SUCCESS))
                 continue;
             CHECK_INT(clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof(flags), &flags, NULL), CL_SUCCESS);
@@ -185,11 +186,19 @@ SHARING_CASE(null_device_alone, RIG_NO_CONTEXT)
 SHARING_CASE(bad_flags, 0)
 {
     static const cl_mem_flags bad[] = {
-        CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY,
-        CL_MEM_USE_HOST_PTR, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-        CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS,
-        CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, CL_MEM_READ_WRITE | (cl_mem_flags)1 << 40,
-        (cl_mem_flags)1 << 20, ~(cl_mem_flags)0,
+        CL_MEM_READ_WRITE | CL_MEM_READ_ONLY,
+        CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY,
+        CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY,
+        CL_MEM_USE_HOST_PTR,
+        CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+        CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+        CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+        CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS,
+        CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY,
+        CL_MEM_HOST_WRITE_ONLY,
+        CL_MEM_READ_WRITE | (cl_mem_flags)1 << 40,
+        (cl_mem_flags)1 << 20,
+        ~(cl_mem_flags)0,
     };
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -224,12 +233,12 @@ static void *make_texture_1d(const struct rig *rig)
 {
     void *texture = NULL;
     if (rig->api->version == 11) {
-        const D3D11_TEXTURE1D_DESC desc = {16, 1, 1, DXGI_FORMAT_R8G8B8A8_UNORM, D3D11_USAGE_DEFAULT,
-                                           D3D11_BIND_SHADER_RESOURCE, 0, 0};
+        const D3D11_TEXTURE1D_DESC desc = {
+            16, 1, 1, DXGI_FORMAT_R8G8B8A8_UNORM, D3D11_USAGE_DEFAULT, D3D11_BIND_SHADER_RESOURCE, 0, 0};
         ID3D11Device_CreateTexture1D((ID3D11Device *)rig->device, &desc, NULL, (ID3D11Texture1D **)&texture);
     } else {
-        const D3D10_TEXTURE1D_DESC desc = {16, 1, 1, DXGI_FORMAT_R8G8B8A8_UNORM, D3D10_USAGE_DEFAULT,
-                                           D3D10_BIND_SHADER_RESOURCE, 0, 0};
+        const D3D10_TEXTURE1D_DESC desc = {
+            16, 1, 1, DXGI_FORMAT_R8G8B8A8_UNORM, D3D10_USAGE_DEFAULT, D3D10_BIND_SHADER_RESOURCE, 0, 0};
         ID3D10Device_CreateTexture1D((ID3D10Device *)rig->device, &desc, NULL, (ID3D10Texture1D **)&texture);
     }
     return texture;
@@ -308,8 +317,8 @@ SHARING_CASE(immutable, 0)
 
 SHARING_CASE(multisampled, 0)
 {
-    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 8, .height = 4, .samples = 4,
-                                  .bind = D3D11_BIND_RENDER_TARGET};
+    const struct rig_desc desc = {
+        .format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 8, .height = 4, .samples = 4, .bind = D3D11_BIND_RENDER_TARGET};
     void *texture = rig_make(rig, rig->device, &desc, NULL);
     if (!texture) {
         SKIP("this Direct3D makes no textures with 4 samples");
@@ -365,14 +374,26 @@ SHARING_CASE(subresources, 0)
     /* Odd sizes: levels are rounded down, to 1 at least. */
     const struct rig_desc descs[] = {
         {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 8, .height = 4},
-        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 13, .height = 7, .levels = 4, .bind = D3D11_BIND_SHADER_RESOURCE},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT,
+         .width = 13,
+         .height = 7,
+         .levels = 4,
+         .bind = D3D11_BIND_SHADER_RESOURCE},
         {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 8, .height = 4, .slices = 5, .bind = D3D11_BIND_SHADER_RESOURCE},
-        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 11, .height = 2, .slices = 4, .levels = 3,
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT,
+         .width = 11,
+         .height = 2,
+         .slices = 4,
+         .levels = 3,
          .bind = D3D11_BIND_SHADER_RESOURCE},
     };
     for (size_t i = 0; i < sizeof(descs) / sizeof(descs[0]); i++)
         take_all(rig, &descs[i], KIND_2D);
-    const struct rig_desc volume = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 9, .height = 5, .depth = 8, .levels = 3,
+    const struct rig_desc volume = {.format = DXGI_FORMAT_R8G8B8A8_UINT,
+                                    .width = 9,
+                                    .height = 5,
+                                    .depth = 8,
+                                    .levels = 3,
                                     .bind = D3D11_BIND_SHADER_RESOURCE};
     take_all(rig, &volume, KIND_3D);
 }
@@ -482,26 +503,50 @@ struct format_case {
 };
 
 /* The table of the extensions. */
-#define ROW(dxgi, order, type) {#dxgi, DXGI_FORMAT_##dxgi, {CL_##order, CL_##type}}
+#define ROW(dxgi, order, type)     \
+    {                              \
+#dxgi, DXGI_FORMAT_##dxgi, \
+        {                          \
+            CL_##order, CL_##type  \
+        }                          \
+    }
 static const struct format_case table[] = {
-    ROW(R32G32B32A32_FLOAT, RGBA, FLOAT),         ROW(R32G32B32A32_UINT, RGBA, UNSIGNED_INT32),
-    ROW(R32G32B32A32_SINT, RGBA, SIGNED_INT32),   ROW(R16G16B16A16_FLOAT, RGBA, HALF_FLOAT),
-    ROW(R16G16B16A16_UNORM, RGBA, UNORM_INT16),   ROW(R16G16B16A16_UINT, RGBA, UNSIGNED_INT16),
-    ROW(R16G16B16A16_SNORM, RGBA, SNORM_INT16),   ROW(R16G16B16A16_SINT, RGBA, SIGNED_INT16),
-    ROW(B8G8R8A8_UNORM, BGRA, UNORM_INT8),        ROW(R8G8B8A8_UNORM, RGBA, UNORM_INT8),
-    ROW(R8G8B8A8_UINT, RGBA, UNSIGNED_INT8),      ROW(R8G8B8A8_SNORM, RGBA, SNORM_INT8),
-    ROW(R8G8B8A8_SINT, RGBA, SIGNED_INT8),        ROW(R32G32_FLOAT, RG, FLOAT),
-    ROW(R32G32_UINT, RG, UNSIGNED_INT32),         ROW(R32G32_SINT, RG, SIGNED_INT32),
-    ROW(R16G16_FLOAT, RG, HALF_FLOAT),            ROW(R16G16_UNORM, RG, UNORM_INT16),
-    ROW(R16G16_UINT, RG, UNSIGNED_INT16),         ROW(R16G16_SNORM, RG, SNORM_INT16),
-    ROW(R16G16_SINT, RG, SIGNED_INT16),           ROW(R8G8_UNORM, RG, UNORM_INT8),
-    ROW(R8G8_UINT, RG, UNSIGNED_INT8),            ROW(R8G8_SNORM, RG, SNORM_INT8),
-    ROW(R8G8_SINT, RG, SIGNED_INT8),              ROW(R32_FLOAT, R, FLOAT),
-    ROW(R32_UINT, R, UNSIGNED_INT32),             ROW(R32_SINT, R, SIGNED_INT32),
-    ROW(R16_FLOAT, R, HALF_FLOAT),                ROW(R16_UNORM, R, UNORM_INT16),
-    ROW(R16_UINT, R, UNSIGNED_INT16),             ROW(R16_SNORM, R, SNORM_INT16),
-    ROW(R16_SINT, R, SIGNED_INT16),               ROW(R8_UNORM, R, UNORM_INT8),
-    ROW(R8_UINT, R, UNSIGNED_INT8),               ROW(R8_SNORM, R, SNORM_INT8),
+    ROW(R32G32B32A32_FLOAT, RGBA, FLOAT),
+    ROW(R32G32B32A32_UINT, RGBA, UNSIGNED_INT32),
+    ROW(R32G32B32A32_SINT, RGBA, SIGNED_INT32),
+    ROW(R16G16B16A16_FLOAT, RGBA, HALF_FLOAT),
+    ROW(R16G16B16A16_UNORM, RGBA, UNORM_INT16),
+    ROW(R16G16B16A16_UINT, RGBA, UNSIGNED_INT16),
+    ROW(R16G16B16A16_SNORM, RGBA, SNORM_INT16),
+    ROW(R16G16B16A16_SINT, RGBA, SIGNED_INT16),
+    ROW(B8G8R8A8_UNORM, BGRA, UNORM_INT8),
+    ROW(R8G8B8A8_UNORM, RGBA, UNORM_INT8),
+    ROW(R8G8B8A8_UINT, RGBA, UNSIGNED_INT8),
+    ROW(R8G8B8A8_SNORM, RGBA, SNORM_INT8),
+    ROW(R8G8B8A8_SINT, RGBA, SIGNED_INT8),
+    ROW(R32G32_FLOAT, RG, FLOAT),
+    ROW(R32G32_UINT, RG, UNSIGNED_INT32),
+    ROW(R32G32_SINT, RG, SIGNED_INT32),
+    ROW(R16G16_FLOAT, RG, HALF_FLOAT),
+    ROW(R16G16_UNORM, RG, UNORM_INT16),
+    ROW(R16G16_UINT, RG, UNSIGNED_INT16),
+    ROW(R16G16_SNORM, RG, SNORM_INT16),
+    ROW(R16G16_SINT, RG, SIGNED_INT16),
+    ROW(R8G8_UNORM, RG, UNORM_INT8),
+    ROW(R8G8_UINT, RG, UNSIGNED_INT8),
+    ROW(R8G8_SNORM, RG, SNORM_INT8),
+    ROW(R8G8_SINT, RG, SIGNED_INT8),
+    ROW(R32_FLOAT, R, FLOAT),
+    ROW(R32_UINT, R, UNSIGNED_INT32),
+    ROW(R32_SINT, R, SIGNED_INT32),
+    ROW(R16_FLOAT, R, HALF_FLOAT),
+    ROW(R16_UNORM, R, UNORM_INT16),
+    ROW(R16_UINT, R, UNSIGNED_INT16),
+    ROW(R16_SNORM, R, SNORM_INT16),
+    ROW(R16_SINT, R, SIGNED_INT16),
+    ROW(R8_UNORM, R, UNORM_INT8),
+    ROW(R8_UINT, R, UNSIGNED_INT8),
+    ROW(R8_SNORM, R, SNORM_INT8),
     ROW(R8_SINT, R, SIGNED_INT8),
 };
 _Static_assert(sizeof(table) / sizeof(table[0]) == 37, "the extensions' table has 37 rows");
@@ -582,13 +627,20 @@ SHARING_CASE(formats_not_in_the_table, 0)
         DXGI_FORMAT format;
         UINT bind;
     } outside[] = {
-        {DXGI_FORMAT_R10G10B10A2_UNORM, 0},   {DXGI_FORMAT_R10G10B10A2_UINT, 0},
-        {DXGI_FORMAT_R11G11B10_FLOAT, 0},     {DXGI_FORMAT_R9G9B9E5_SHAREDEXP, D3D11_BIND_SHADER_RESOURCE},
-        {DXGI_FORMAT_BC1_UNORM, 0},           {DXGI_FORMAT_BC3_UNORM, 0},
-        {DXGI_FORMAT_R32G32B32_FLOAT, 0},     {DXGI_FORMAT_R32_TYPELESS, 0},
-        {DXGI_FORMAT_R16_TYPELESS, 0},        {DXGI_FORMAT_R16G16B16A16_TYPELESS, 0},
-        {DXGI_FORMAT_B5G6R5_UNORM, 0},        {DXGI_FORMAT_D32_FLOAT, D3D11_BIND_DEPTH_STENCIL},
-        {DXGI_FORMAT_D16_UNORM, D3D11_BIND_DEPTH_STENCIL}, {DXGI_FORMAT_D24_UNORM_S8_UINT, D3D11_BIND_DEPTH_STENCIL},
+        {DXGI_FORMAT_R10G10B10A2_UNORM, 0},
+        {DXGI_FORMAT_R10G10B10A2_UINT, 0},
+        {DXGI_FORMAT_R11G11B10_FLOAT, 0},
+        {DXGI_FORMAT_R9G9B9E5_SHAREDEXP, D3D11_BIND_SHADER_RESOURCE},
+        {DXGI_FORMAT_BC1_UNORM, 0},
+        {DXGI_FORMAT_BC3_UNORM, 0},
+        {DXGI_FORMAT_R32G32B32_FLOAT, 0},
+        {DXGI_FORMAT_R32_TYPELESS, 0},
+        {DXGI_FORMAT_R16_TYPELESS, 0},
+        {DXGI_FORMAT_R16G16B16A16_TYPELESS, 0},
+        {DXGI_FORMAT_B5G6R5_UNORM, 0},
+        {DXGI_FORMAT_D32_FLOAT, D3D11_BIND_DEPTH_STENCIL},
+        {DXGI_FORMAT_D16_UNORM, D3D11_BIND_DEPTH_STENCIL},
+        {DXGI_FORMAT_D24_UNORM_S8_UINT, D3D11_BIND_DEPTH_STENCIL},
     };
     unsigned made = 0;
     for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {

@@ -145,12 +145,13 @@ static void rectangles(const struct rig *rig)
     unsigned char *was = shared_pattern(&s, 1), *other = shared_pattern(&s, 2), expected[35], found[35] = {0};
     for (size_t y = 0; y < 5; y++)
         memcpy(expected + y * 7, was + (y + 2) * 23 + 3, 7);
-    CHECK_INT(clEnqueueReadBufferRect(s.queue, s.memory, CL_TRUE, origin, zero, region, 23, 0, 7, 0, found, 0, NULL, NULL),
-              CL_SUCCESS);
+    CHECK_INT(
+        clEnqueueReadBufferRect(s.queue, s.memory, CL_TRUE, origin, zero, region, 23, 0, 7, 0, found, 0, NULL, NULL),
+        CL_SUCCESS);
     CHECK_MEM(found, expected, 35);
-    CHECK_INT(clEnqueueWriteBufferRect(s.queue, s.memory, CL_TRUE, origin, zero, region, 23, 0, 7, 0, other, 0, NULL,
-                                       NULL),
-              CL_SUCCESS);
+    CHECK_INT(
+        clEnqueueWriteBufferRect(s.queue, s.memory, CL_TRUE, origin, zero, region, 23, 0, 7, 0, other, 0, NULL, NULL),
+        CL_SUCCESS);
     shared_release(&s);
     for (size_t y = 0; y < 5; y++)
         memcpy(was + (y + 2) * 23 + 3, other + y * 7, 7);

@@ -17,8 +17,9 @@ static void read_write(struct shared *s, const struct format *format)
 /* Every value of a channel of 8 or 16 bits; of 32 bits many, among them the odd ones of floats. `step` is odd. */
 static void *all_values(const struct shared *s, const struct format *format, cl_uint step)
 {
-    static const cl_uint special[] = {0,          0x80000000, 1,          0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF,
-                                      0x7F800000, 0xFF800000, 0x7F800001, 0xFFBFFFFF, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF};
+    static const cl_uint special[] = {0,          0x80000000, 1,          0x80000001, 0x007FFFFF,
+                                      0x00800000, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7F800001,
+                                      0xFFBFFFFF, 0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF};
     unsigned char *bytes = malloc(s->bytes);
     const UINT size = format->channel_bytes;
     rig_pattern(bytes, s->bytes, step);
@@ -255,9 +256,9 @@ static void copy_image(struct shared *s, const struct format *format)
     shared_cl_expect(&ordinary, 1);
 
     shared_cl_write(&ordinary, bytes);
-    CHECK_INT(clEnqueueCopyImage(s->queue, ordinary.memory, s->memory, part.origin, part.origin, part.region, 0, NULL,
-                                 NULL),
-              CL_SUCCESS);
+    CHECK_INT(
+        clEnqueueCopyImage(s->queue, ordinary.memory, s->memory, part.origin, part.origin, part.region, 0, NULL, NULL),
+        CL_SUCCESS);
     shared_release(s);
     move_part(s, &part, bytes, false);
     move_part(s, &part, expected, true);
@@ -281,9 +282,9 @@ static void copy_shared(struct shared *s, const struct format *format)
         shared_prepare(&pair[0], 1);
         shared_prepare(&pair[1], 2);
         shared_acquire_all(pair, 2);
-        CHECK_INT(clEnqueueCopyImage(s->queue, pair[0].memory, pair[1].memory, part.origin, zero, part.region, 0, NULL,
-                                     NULL),
-                  CL_SUCCESS);
+        CHECK_INT(
+            clEnqueueCopyImage(s->queue, pair[0].memory, pair[1].memory, part.origin, zero, part.region, 0, NULL, NULL),
+            CL_SUCCESS);
         shared_release_all(pair, 2);
         move_part(s, &part, source, false);
         memset(part.origin, 0, sizeof(part.origin));
@@ -323,10 +324,11 @@ static void copy_to_buffer(struct shared *s, const struct format *format)
     (void)format;
     shared_prepare(s, 1);
     shared_acquire(s);
-    CHECK_INT(clEnqueueCopyImageToBuffer(s->queue, s->memory, buffer, part.origin, part.region, BUFFER_OFFSET, 0, NULL,
-                                         NULL),
+    CHECK_INT(
+        clEnqueueCopyImageToBuffer(s->queue, s->memory, buffer, part.origin, part.region, BUFFER_OFFSET, 0, NULL, NULL),
+        CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(s->queue, buffer, CL_TRUE, BUFFER_OFFSET, part.size, found, 0, NULL, NULL),
               CL_SUCCESS);
-    CHECK_INT(clEnqueueReadBuffer(s->queue, buffer, CL_TRUE, BUFFER_OFFSET, part.size, found, 0, NULL, NULL), CL_SUCCESS);
     fill_part(s, &part, 1);
     CHECK_MEM(found, part.memory, part.size);
     shared_release(s);
@@ -344,9 +346,9 @@ static void copy_from_buffer(struct shared *s, const struct format *format)
     (void)format;
     shared_prepare(s, 1);
     shared_acquire(s);
-    CHECK_INT(clEnqueueCopyBufferToImage(s->queue, buffer, s->memory, BUFFER_OFFSET, part.origin, part.region, 0, NULL,
-                                         NULL),
-              CL_SUCCESS);
+    CHECK_INT(
+        clEnqueueCopyBufferToImage(s->queue, buffer, s->memory, BUFFER_OFFSET, part.origin, part.region, 0, NULL, NULL),
+        CL_SUCCESS);
     shared_release(s);
     move_part(s, &part, expected, true);
     shared_d3d_expect_bytes(s, expected);
@@ -380,16 +382,16 @@ static void fill(struct shared *s, const struct format *format)
 
 /* ---- the cases ---- */
 
-#define FORMAT_CASES(test)                                                                                             \
-    static void test##_2d(const struct rig *rig)                                                                       \
-    {                                                                                                                  \
-        each_format(rig, false, test);                                                                                 \
-    }                                                                                                                  \
-    static void test##_3d(const struct rig *rig)                                                                       \
-    {                                                                                                                  \
-        each_format(rig, true, test);                                                                                  \
-    }                                                                                                                  \
-    CASES(test##_2d, 0)                                                                                                \
+#define FORMAT_CASES(test)                       \
+    static void test##_2d(const struct rig *rig) \
+    {                                            \
+        each_format(rig, false, test);           \
+    }                                            \
+    static void test##_3d(const struct rig *rig) \
+    {                                            \
+        each_format(rig, true, test);            \
+    }                                            \
+    CASES(test##_2d, 0)                          \
     CASES(test##_3d, 0)
 
 FORMAT_CASES(read_write)

@@ -18,7 +18,8 @@ static const char source_text[] =
     "#define IMAGE image2d_t\n"
     "#define AT (int2)(get_global_id(0), get_global_id(1))\n"
     "#endif\n"
-    "#define PLACE ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0))\n"
+    "#define PLACE ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + "
+    "get_global_id(0))\n"
     "#if TASK == 0\n"
     "kernel void task(read_only IMAGE image, global COLOUR *colours) { colours[PLACE] = READ(image, texel, AT); }\n"
     "#elif TASK == 1\n"
@@ -38,10 +39,8 @@ static cl_int way_of(const struct format *format)
 {
     switch (format->cl.image_channel_data_type) {
     case CL_UNORM_INT8:
-    case CL_UNORM_INT16:
-        return 0;
-    default:
-        return format_class(format) == FORMAT_F ? 1 : 2;
+    case CL_UNORM_INT16: return 0;
+    default: return format_class(format) == FORMAT_F ? 1 : 2;
     }
 }
 
@@ -152,8 +151,9 @@ static void judge(const struct shared *s, const struct format *format, const voi
     }
     if (own && memcmp(own, expected, size) != 0) {
         char remark[160];
-        snprintf(remark, sizeof(remark), "# %s, %s: wrong in this OpenCL driver without any sharing; only compared with that",
-                 format->name, s->desc.depth ? "3D" : "2D");
+        snprintf(remark, sizeof(remark),
+                 "# %s, %s: wrong in this OpenCL driver without any sharing; only compared with that", format->name,
+                 s->desc.depth ? "3D" : "2D");
         tap_line(remark);
         expected = own;
     }
@@ -346,19 +346,19 @@ static bool writes_3d(const struct rig *rig)
     return false;
 }
 
-#define FORMAT_CASES(test, writes)                                                                                     \
-    static void test##_2d(const struct rig *rig)                                                                       \
-    {                                                                                                                  \
-        each_format(rig, false, test);                                                                                 \
-        forget_kernels();                                                                                              \
-    }                                                                                                                  \
-    static void test##_3d(const struct rig *rig)                                                                       \
-    {                                                                                                                  \
-        if (!(writes) || writes_3d(rig))                                                                               \
-            each_format(rig, true, test);                                                                              \
-        forget_kernels();                                                                                              \
-    }                                                                                                                  \
-    CASES(test##_2d, 0)                                                                                                \
+#define FORMAT_CASES(test, writes)               \
+    static void test##_2d(const struct rig *rig) \
+    {                                            \
+        each_format(rig, false, test);           \
+        forget_kernels();                        \
+    }                                            \
+    static void test##_3d(const struct rig *rig) \
+    {                                            \
+        if (!(writes) || writes_3d(rig))         \
+            each_format(rig, true, test);        \
+        forget_kernels();                        \
+    }                                            \
+    CASES(test##_2d, 0)                          \
     CASES(test##_3d, 0)
 
 FORMAT_CASES(kernel_reads, false)

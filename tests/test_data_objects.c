@@ -115,8 +115,8 @@ static bool open_many(const struct rig *rig, struct shared *objects)
     void *texture = rig_make(rig, rig->device, &many_desc, NULL);
     UINT made = 0;
     if (CHECK(texture != NULL))
-        while (made < MANY && shared_join(&objects[made], rig, rig->context, rig->queue, texture, &many_desc, made,
-                                          CL_MEM_READ_WRITE))
+        while (made < MANY &&
+               shared_join(&objects[made], rig, rig->context, rig->queue, texture, &many_desc, made, CL_MEM_READ_WRITE))
             made++;
     rig_release(texture);
     if (made == MANY)
@@ -380,18 +380,17 @@ static void untouched(const struct rig *rig)
     each_kind(rig, untouched_of);
 }
 
-static const char mark_source[] =
-    "kernel void mark_image(write_only image2d_t image)\n"
-    "{\n"
-    "    const int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
-    "    if ((at.x + at.y) % 3 == 0)\n"
-    "        write_imageui(image, at, (uint4)(1, 2, 3, 4));\n"
-    "}\n"
-    "kernel void mark_buffer(global uchar *bytes)\n"
-    "{\n"
-    "    if (get_global_id(0) % 3 == 0)\n"
-    "        bytes[get_global_id(0)] = 5;\n"
-    "}\n";
+static const char mark_source[] = "kernel void mark_image(write_only image2d_t image)\n"
+                                  "{\n"
+                                  "    const int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+                                  "    if ((at.x + at.y) % 3 == 0)\n"
+                                  "        write_imageui(image, at, (uint4)(1, 2, 3, 4));\n"
+                                  "}\n"
+                                  "kernel void mark_buffer(global uchar *bytes)\n"
+                                  "{\n"
+                                  "    if (get_global_id(0) % 3 == 0)\n"
+                                  "        bytes[get_global_id(0)] = 5;\n"
+                                  "}\n";
 
 /* A kernel writes to a third of an object: the rest keeps what Direct3D has. */
 static void run_mark(struct shared *s)
@@ -400,8 +399,9 @@ static void run_mark(struct shared *s)
     if (!kernel)
         return;
     CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &s->memory), CL_SUCCESS);
-    CHECK_INT(clEnqueueNDRangeKernel(s->queue, kernel, shared_is_buffer(s) ? 1 : 2, NULL, s->extent, NULL, 0, NULL, NULL),
-              CL_SUCCESS);
+    CHECK_INT(
+        clEnqueueNDRangeKernel(s->queue, kernel, shared_is_buffer(s) ? 1 : 2, NULL, s->extent, NULL, 0, NULL, NULL),
+        CL_SUCCESS);
     clReleaseKernel(kernel);
 }
 
@@ -485,7 +485,8 @@ static void run_take(struct shared *s, cl_mem to)
 static void read_only(const struct rig *rig)
 {
     const struct rig_desc *from_desc = &kinds[1];
-    const struct rig_desc to_desc = {.width = from_desc->width * from_desc->height * 4, .bind = D3D11_BIND_VERTEX_BUFFER};
+    const struct rig_desc to_desc = {.width = from_desc->width * from_desc->height * 4,
+                                     .bind = D3D11_BIND_VERTEX_BUFFER};
     struct shared from, to;
     if (!shared_open(&from, rig, from_desc, 0, CL_MEM_READ_ONLY))
         return;

@@ -8,14 +8,13 @@
 /* ---- a kernel that takes its time ---- */
 
 /* Flips the bytes after some work that no compiler can leave out. */
-static const char flip_source[] =
-    "kernel void flip(global uint *words, uint rounds)\n"
-    "{\n"
-    "    uint x = words[get_global_id(0)], y = x;\n"
-    "    for (uint i = 0; i < rounds; i++)\n"
-    "        y = y * 1664525u + 1013904223u;\n"
-    "    words[get_global_id(0)] = y == 0x12345678u && rounds == 1 ? y : ~x;\n"
-    "}\n";
+static const char flip_source[] = "kernel void flip(global uint *words, uint rounds)\n"
+                                  "{\n"
+                                  "    uint x = words[get_global_id(0)], y = x;\n"
+                                  "    for (uint i = 0; i < rounds; i++)\n"
+                                  "        y = y * 1664525u + 1013904223u;\n"
+                                  "    words[get_global_id(0)] = y == 0x12345678u && rounds == 1 ? y : ~x;\n"
+                                  "}\n";
 
 enum { BUFFER_BYTES = 1 << 18, ROUNDS = 800 };
 
@@ -303,7 +302,9 @@ static bool clear(const struct rig *rig, void *resource, const float color[4])
 /* A Direct3D may put a clear off until the texture is used next, beyond a flush and an event query. */
 static void clears(const struct rig *rig)
 {
-    static const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 96, .height = 48,
+    static const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM,
+                                         .width = 96,
+                                         .height = 48,
                                          .bind = D3D11_BIND_RENDER_TARGET | D3D11_BIND_SHADER_RESOURCE};
     unsigned char texels[96 * 48 * 4], expected[96 * 48 * 4];
     struct shared s;

@@ -16,8 +16,8 @@ static UINT all_levels(const struct rig_desc *desc)
 static void remark_desc(int before, const struct rig_desc *desc)
 {
     remark_failures(before, "%s %ux%ux%u, %u levels, %u slices, usage %d, bind 0x%x, misc 0x%x",
-                    format_named(desc->format)->name, desc->width, desc->height, desc->depth, desc->levels, desc->slices,
-                    (int)desc->usage, desc->bind, desc->misc);
+                    format_named(desc->format)->name, desc->width, desc->height, desc->depth, desc->levels,
+                    desc->slices, (int)desc->usage, desc->bind, desc->misc);
 }
 
 /* ---- subresources ---- */
@@ -62,8 +62,8 @@ static void every_subresource(const struct rig *rig, const struct rig_desc *desc
     void *texture = rig_make(rig, rig->device, desc, &result);
     UINT made = 0;
     if (CHECK_INT(result, S_OK))
-        while (made < count && shared_join(&objects[made], rig, rig->context, rig->queue, texture, desc, made,
-                                           CL_MEM_READ_WRITE))
+        while (made < count &&
+               shared_join(&objects[made], rig, rig->context, rig->queue, texture, desc, made, CL_MEM_READ_WRITE))
             made++;
     if (made == count)
         go_through(objects, count);
@@ -78,8 +78,8 @@ static void every_subresource(const struct rig *rig, const struct rig_desc *desc
 static const UINT shapes_2d[][2] = {{1, 1}, {2, 2}, {7, 5}, {1, 9}, {9, 1}, {257, 3}, {64, 64}, {33, 17}};
 static const UINT shapes_3d[][3] = {{1, 1, 1}, {7, 5, 3}, {1, 9, 5}, {8, 8, 8}, {3, 2, 17}, {33, 3, 2}};
 
-static const DXGI_FORMAT some_formats[] = {DXGI_FORMAT_R8G8B8A8_UNORM, DXGI_FORMAT_R8_UINT, DXGI_FORMAT_R32G32B32A32_FLOAT,
-                                           DXGI_FORMAT_R16G16B16A16_UINT};
+static const DXGI_FORMAT some_formats[] = {DXGI_FORMAT_R8G8B8A8_UNORM, DXGI_FORMAT_R8_UINT,
+                                           DXGI_FORMAT_R32G32B32A32_FLOAT, DXGI_FORMAT_R16G16B16A16_UINT};
 enum { SOME_FORMATS = sizeof(some_formats) / sizeof(some_formats[0]) };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -111,7 +111,8 @@ static void levels_3d(const struct rig *rig)
 
 static void arrays(const struct rig *rig)
 {
-    static const UINT shapes[][4] = {{7, 5, 1, 4}, {16, 16, 3, 3}, {7, 5, 2, 5}, {1, 9, 4, 2}, {1, 1, 1, 6}, {257, 3, 9, 2}};
+    static const UINT shapes[][4] = {{7, 5, 1, 4}, {16, 16, 3, 3}, {7, 5, 2, 5},
+                                     {1, 9, 4, 2}, {1, 1, 1, 6},   {257, 3, 9, 2}};
     for (unsigned i = 0; i < COUNT(shapes); i++) {
         const struct rig_desc desc = {.format = some_formats[i % SOME_FORMATS],
                                       .width = shapes[i][0],
@@ -167,7 +168,11 @@ static void large(const struct rig *rig)
         {.format = DXGI_FORMAT_B8G8R8A8_UNORM, .width = 1920, .height = 1080, .bind = D3D11_BIND_RENDER_TARGET},
         {.format = DXGI_FORMAT_R8_UNORM, .width = 4096, .height = 33, .bind = D3D11_BIND_SHADER_RESOURCE},
         {.format = DXGI_FORMAT_R32_FLOAT, .width = 3, .height = 4096, .bind = D3D11_BIND_SHADER_RESOURCE},
-        {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 65, .height = 63, .depth = 64, .bind = D3D11_BIND_SHADER_RESOURCE},
+        {.format = DXGI_FORMAT_R8G8B8A8_UINT,
+         .width = 65,
+         .height = 63,
+         .depth = 64,
+         .bind = D3D11_BIND_SHADER_RESOURCE},
     };
     for (unsigned i = 0; i < COUNT(descs); i++)
         one_round_trip(rig, &descs[i]);
@@ -199,8 +204,12 @@ static void staging_subresources(const struct rig *rig)
 {
     const struct rig_desc flat = {
         .format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 7, .height = 5, .levels = 3, .slices = 3, .usage = RIG_STAGING};
-    const struct rig_desc deep = {
-        .format = DXGI_FORMAT_R16G16B16A16_UINT, .width = 7, .height = 5, .depth = 6, .levels = 3, .usage = RIG_STAGING};
+    const struct rig_desc deep = {.format = DXGI_FORMAT_R16G16B16A16_UINT,
+                                  .width = 7,
+                                  .height = 5,
+                                  .depth = 6,
+                                  .levels = 3,
+                                  .usage = RIG_STAGING};
     every_subresource(rig, &flat);
     every_subresource(rig, &deep);
 }

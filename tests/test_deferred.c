@@ -16,7 +16,8 @@ static const char *const chains[] = {"R", "RA", "RAR", "RARA", "RARAR"};
 enum { CHAINS = sizeof(chains) / sizeof(chains[0]) };
 
 /* Enqueues the steps; the first waits for `user`. */
-static void chain_enqueue(const struct rig *rig, cl_command_queue queue, cl_mem object, cl_event user, struct chain *chain)
+static void chain_enqueue(const struct rig *rig, cl_command_queue queue, cl_mem object, cl_event user,
+                          struct chain *chain)
 {
     for (int i = 0; chain->steps[i]; i++) {
         const rig_enqueue step = chain->steps[i] == 'R' ? rig->release : rig->acquire;
@@ -77,7 +78,8 @@ static bool open_written(const struct rig *rig, enum kind kind, struct shared *s
     return true;
 }
 
-static void user_event_fails(const struct rig *rig, enum kind kind, const char *steps, cl_command_queue_properties properties)
+static void user_event_fails(const struct rig *rig, enum kind kind, const char *steps,
+                             cl_command_queue_properties properties)
 {
     struct shared shared;
     struct chain chain = {.steps = steps};
@@ -290,7 +292,8 @@ static bool goes_past_held(const struct rig *rig)
     cl_event user = user_event(rig->context), written = NULL;
     cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, sizeof(zero), NULL, &status);
     CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, NULL), CL_SUCCESS);
-    CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written), CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written),
+              CL_SUCCESS);
     CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
     for (int i = 0; i < 1000 && rig_event_status(written) > CL_COMPLETE; i++)
         pause_ms(1);
@@ -379,14 +382,16 @@ SHARING_CASE(behind_a_barrier, RIG_OUT_OF_ORDER)
     if (!CHECK_INT(status, CL_SUCCESS) || !open_written(rig, KIND_2D, &shared))
         return;
     for (value = 1; value <= FILLS; value++) {
-        CHECK_INT(clEnqueueFillBuffer(rig->queue, buffer, &value, sizeof(value), 0, SIZE, value == 1, value == 1 ? &users[0] : NULL,
-                                      NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueFillBuffer(rig->queue, buffer, &value, sizeof(value), 0, SIZE, value == 1,
+                                      value == 1 ? &users[0] : NULL, NULL),
+                  CL_SUCCESS);
         CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 0, NULL, NULL), CL_SUCCESS);
     }
     CHECK_INT(rig->release(queue, 1, &shared.object, 1, &users[1], NULL), CL_SUCCESS);
     CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(clEnqueueReadBuffer(rig->queue, buffer, CL_FALSE, SIZE - sizeof(found), sizeof(found), &found, 0, NULL, NULL),
-              CL_SUCCESS);
+    CHECK_INT(
+        clEnqueueReadBuffer(rig->queue, buffer, CL_FALSE, SIZE - sizeof(found), sizeof(found), &found, 0, NULL, NULL),
+        CL_SUCCESS);
     for (int i = 1; i >= 0; i--)
         CHECK_INT(clSetUserEventStatus(users[i], CL_COMPLETE), CL_SUCCESS);
     queue_wait(rig->queue);

@@ -92,8 +92,8 @@ SHARING_CASE(preferred, 0)
     struct shared shared;
     if (!shown_as_gpus())
         return;
-    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 1, &device,
-                                  &count),
+    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 1,
+                                  &device, &count),
               CL_SUCCESS);
     CHECK_INT(count, 1);
     CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);

@@ -94,8 +94,9 @@ SHARING_CASE(device_room, RIG_NO_CONTEXT)
         cl_device_id many[MOST_DEVICES + 1];
         for (int i = 0; i <= MOST_DEVICES; i++)
             many[i] = guard;
-        CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, sets[s], MOST_DEVICES, many,
-                                      NULL), CL_SUCCESS);
+        CHECK_INT(
+            rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, sets[s], MOST_DEVICES, many, NULL),
+            CL_SUCCESS);
         CHECK(many[whole - 1] == devices[whole - 1]);
         CHECK(many[whole] == guard);
     }
@@ -104,18 +105,24 @@ SHARING_CASE(device_room, RIG_NO_CONTEXT)
 SHARING_CASE(device_arguments, RIG_NO_CONTEXT)
 {
     const struct rig_api *api = rig->api, *other = other_api(rig);
-    const cl_uint bad_sources[] = {0, api->device_source + 0x1000, api->preferred_set, api->all_set, other->device_source,
-                                   other->adapter_source, 0xFFFFFFFFu};
-    const cl_uint bad_sets[] = {0, 1, api->device_source, api->adapter_source, other->preferred_set, other->all_set,
-                                0xFFFFFFFFu};
+    const cl_uint bad_sources[] = {0,
+                                   api->device_source + 0x1000,
+                                   api->preferred_set,
+                                   api->all_set,
+                                   other->device_source,
+                                   other->adapter_source,
+                                   0xFFFFFFFFu};
+    const cl_uint bad_sets[] = {
+        0, 1, api->device_source, api->adapter_source, other->preferred_set, other->all_set, 0xFFFFFFFFu};
     cl_device_id device, untouched = (cl_device_id)&device;
     cl_uint count = 4711;
     device = untouched;
     CHECK_INT(rig->get_device_ids(NULL, api->device_source, rig->device, api->all_set, 1, &device, &count),
               CL_INVALID_PLATFORM);
     CHECK_INT(rig->get_device_ids(NULL, bad_sources[0], NULL, bad_sets[0], 0, &device, NULL), CL_INVALID_PLATFORM);
-    CHECK_INT(rig->get_device_ids((cl_platform_id)rig->cl_device, api->device_source, rig->device, api->all_set, 1, &device,
-                                  &count), CL_INVALID_PLATFORM);
+    CHECK_INT(rig->get_device_ids((cl_platform_id)rig->cl_device, api->device_source, rig->device, api->all_set, 1,
+                                  &device, &count),
+              CL_INVALID_PLATFORM);
     for (size_t i = 0; i < sizeof(bad_sources) / sizeof(bad_sources[0]); i++)
         CHECK_INT(rig->get_device_ids(rig->platform, bad_sources[i], rig->device, api->all_set, 1, &device, &count),
                   CL_INVALID_VALUE);
@@ -199,10 +206,12 @@ SHARING_CASE(device_not_found, RIG_NO_CONTEXT)
         cl_uint devices = 0, found = 4711;
         if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 0, NULL, &devices) == CL_SUCCESS && devices)
             continue;
-        CHECK_INT(rig->get_device_ids(platforms[i], rig->api->device_source, rig->device, rig->api->all_set, 0, NULL,
-                                      &found), CL_DEVICE_NOT_FOUND);
-        CHECK_INT(rig->get_device_ids(platforms[i], rig->api->device_source, rig->device, rig->api->preferred_set, 0, NULL,
-                                      &found), CL_DEVICE_NOT_FOUND);
+        CHECK_INT(
+            rig->get_device_ids(platforms[i], rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &found),
+            CL_DEVICE_NOT_FOUND);
+        CHECK_INT(rig->get_device_ids(platforms[i], rig->api->device_source, rig->device, rig->api->preferred_set, 0,
+                                      NULL, &found),
+                  CL_DEVICE_NOT_FOUND);
         empty++;
     }
     if (!empty)

@@ -166,11 +166,13 @@ static void subresource(const struct rig *rig, void *texture, const struct rig_d
         return;
     rig_pattern(bytes, size, 100 + index);
     CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
-    CHECK_INT(clEnqueueReadImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, there, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, there, 0, NULL, NULL),
+              CL_SUCCESS);
     unsigned char expected[1024];
     rig_pattern(expected, size, index);
     CHECK_MEM(there, expected, size);
-    CHECK_INT(clEnqueueWriteImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
+              CL_SUCCESS);
     CHECK_INT(release_one(rig, object), CL_SUCCESS);
     rig_read(rig, texture, desc, index, there);
     CHECK_MEM(there, bytes, size);
@@ -181,7 +183,8 @@ static void subresource(const struct rig *rig, void *texture, const struct rig_d
 
 SHARING_CASE(levels_and_slices, 0)
 {
-    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 16, .height = 8, .levels = 3, .slices = 2};
+    const struct rig_desc desc = {
+        .format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 16, .height = 8, .levels = 3, .slices = 2};
     void *texture = rig_make(rig, rig->device, &desc, NULL);
     unsigned char bytes[1024];
     if (!CHECK(texture != NULL))
@@ -560,14 +563,16 @@ SHARING_CASE(preferred_by_uuid, RIG_NO_CONTEXT)
     const int expected = atoi(getenv("CLD3D_TEST_UUID_OF"));
     CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, all, &count), CL_SUCCESS);
     CHECK_INT(count, 2);
-    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 2, found,
-                                  &count), CL_SUCCESS);
+    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 2,
+                                  found, &count),
+              CL_SUCCESS);
     CHECK_INT(count, 1);
     CHECK(found[0] == all[expected]);
     /* Without the layer nothing tells the two from each other. */
     fake_d3d_vulkan_fault(FAKE_VULKAN_NO_SIDE, 0);
-    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 2, found,
-                                  &count), CL_SUCCESS);
+    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 2,
+                                  found, &count),
+              CL_SUCCESS);
     CHECK_INT(count, 2);
 }
 

@@ -102,9 +102,12 @@ DX9_CASE(creation_types, 0)
 DX9_CASE(creation_flags, 0)
 {
     static const cl_mem_flags good[] = {0, CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
-    static const cl_mem_flags bad[] = {CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY,
-                                       CL_MEM_USE_HOST_PTR, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                       CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS,
+    static const cl_mem_flags bad[] = {CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY,
+                                       CL_MEM_READ_WRITE | CL_MEM_READ_ONLY,
+                                       CL_MEM_USE_HOST_PTR,
+                                       CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                       CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                                       CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS,
                                        (cl_mem_flags)1 << 40};
     struct dx9_surface s;
     if (!CHECK(dx9_make(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT)))
@@ -152,8 +155,9 @@ DX9_CASE(creation_structures, 0)
     cl_dx9_surface_info_khr info = {NULL, NULL};
     struct attempt a = attempt_of(dx9, &info);
     IDirect3DTexture9 *texture = NULL;
-    CHECK_INT(IDirect3DDevice9_CreateTexture(dx9->device, WIDTH, HEIGHT, 1, 0, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT, &texture,
-                                             NULL), D3D_OK);
+    CHECK_INT(IDirect3DDevice9_CreateTexture(dx9->device, WIDTH, HEIGHT, 1, 0, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
+                                             &texture, NULL),
+              D3D_OK);
     void *const bad[] = {NULL, &number, (void *)8, (void *)~(size_t)7, dx9->device, dx9->d3d9, texture};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         info.resource = bad[i];
@@ -194,7 +198,8 @@ DX9_CASE(creation_pools, 0)
     for (size_t i = 0; i < 2; i++) {
         IDirect3DSurface9 *surface = NULL;
         CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(dx9->device, WIDTH, HEIGHT, D3DFMT_A8R8G8B8, pools[i],
-                                                               &surface, NULL), D3D_OK);
+                                                               &surface, NULL),
+                  D3D_OK);
         refused_surface(dx9, surface, BAD_SURFACE);
         refused_surface(dx9, level_in_pool(dx9, pools[i]), BAD_SURFACE);
     }
@@ -205,8 +210,8 @@ DX9_CASE(creation_pools, 0)
 DX9_CASE(creation_multisampled, 0)
 {
     IDirect3DSurface9 *surface = NULL;
-    if (FAILED(IDirect3DDevice9_CreateRenderTarget(dx9->device, WIDTH, HEIGHT, D3DFMT_A8R8G8B8, D3DMULTISAMPLE_4_SAMPLES, 0,
-                                                   FALSE, &surface, NULL))) {
+    if (FAILED(IDirect3DDevice9_CreateRenderTarget(dx9->device, WIDTH, HEIGHT, D3DFMT_A8R8G8B8,
+                                                   D3DMULTISAMPLE_4_SAMPLES, 0, FALSE, &surface, NULL))) {
         SKIP("Direct3D makes no multisampled target");
         return;
     }
@@ -393,10 +398,10 @@ static void dxva_surfaces(struct dx9 *dx9)
     rig_release(dxva);
 }
 
-#define DXVA_CASE(body, flags)                                                                                         \
-    static void body##_case(void)                                                                                      \
-    {                                                                                                                  \
-        dx9_run(true, (flags), body);                                                                                  \
+#define DXVA_CASE(body, flags)        \
+    static void body##_case(void)     \
+    {                                 \
+        dx9_run(true, (flags), body); \
     }
 DXVA_CASE(dxva_surfaces, 0)
 

@@ -92,7 +92,8 @@ DX9_CASE(fills, 0)
 
 static cl_mem ordinary_image(struct dx9_surface *s, UINT plane)
 {
-    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = dx9_plane_width(s, plane),
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
+                                .image_width = dx9_plane_width(s, plane),
                                 .image_height = dx9_plane_height(s, plane)};
     cl_int status;
     cl_mem image = clCreateImage(s->context, CL_MEM_READ_WRITE, &s->format->planes[plane].cl, &desc, NULL, &status);
@@ -115,8 +116,9 @@ static void copy_all(struct dx9_surface *from, struct dx9_surface *to)
     static const size_t origin[3] = {0, 0, 0};
     for (UINT p = 0; p < from->format->plane_count; p++) {
         const size_t region[3] = {dx9_plane_width(from, p), dx9_plane_height(from, p), 1};
-        CHECK_INT(clEnqueueCopyImage(from->queue, from->planes[p], to->planes[p], origin, origin, region, 0, NULL, NULL),
-                  CL_SUCCESS);
+        CHECK_INT(
+            clEnqueueCopyImage(from->queue, from->planes[p], to->planes[p], origin, origin, region, 0, NULL, NULL),
+            CL_SUCCESS);
     }
 }
 
@@ -189,8 +191,8 @@ static void map_plane(struct dx9_surface *s, UINT plane, cl_map_flags flags, uns
     unsigned char *bytes = dx9_pattern(s, seed), *at = bytes + dx9_offset(s, plane);
     size_t pitch = 0;
     cl_int status;
-    unsigned char *mapped = clEnqueueMapImage(s->queue, s->planes[plane], CL_TRUE, flags, origin, region, &pitch, NULL, 0,
-                                              NULL, NULL, &status);
+    unsigned char *mapped = clEnqueueMapImage(s->queue, s->planes[plane], CL_TRUE, flags, origin, region, &pitch, NULL,
+                                              0, NULL, NULL, &status);
     if (CHECK_INT(status, CL_SUCCESS) && CHECK(mapped != NULL) && CHECK(pitch >= row)) {
         bool same = true;
         for (size_t y = 0; y < rows; y++) {
@@ -267,8 +269,10 @@ static void ask_driver(struct dx9_surface *s, unsigned char *expected)
     dx9_cl_read(&pair[1], 0, found);
     if (memcmp(found, expected, s->bytes) != 0) {
         char remark[160];
-        snprintf(remark, sizeof(remark), "# %s: this OpenCL driver computes wrong with ordinary images too; only compared "
-                 "with those", s->format->name);
+        snprintf(remark, sizeof(remark),
+                 "# %s: this OpenCL driver computes wrong with ordinary images too; only compared "
+                 "with those",
+                 s->format->name);
         tap_line(remark);
         memcpy(expected, found, s->bytes);
     }
@@ -474,8 +478,8 @@ DX9_CASE(planes_overlapping, 0)
 DX9_CASE(sizes, 0)
 {
     static const UINT sizes[][2] = {{64, 64}, {66, 50}, {720, 576}, {1920, 1080}, {4096, 2176}, {2, 2}};
-    static const D3DFORMAT used[] = {(D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2'), (D3DFORMAT)MAKEFOURCC('Y', 'V', '1', '2'),
-                                     D3DFMT_X8R8G8B8, D3DFMT_A8L8};
+    static const D3DFORMAT used[] = {(D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2'),
+                                     (D3DFORMAT)MAKEFOURCC('Y', 'V', '1', '2'), D3DFMT_X8R8G8B8, D3DFMT_A8L8};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         for (size_t f = 0; f < sizeof(used) / sizeof(used[0]); f++) {
             const int before = dx9_failures();
@@ -572,7 +576,7 @@ static void write_part(struct dx9_surface *s)
         CHECK_INT(clEnqueueWriteImage(s->queue, s->planes[p], CL_TRUE, origin, region, row, 0, new + at, 0, NULL, NULL),
                   CL_SUCCESS);
         for (size_t y = 0; y < H; y++)
-            memcpy(expected + at + y * row, new + at + y * row, W * texel);
+            memcpy(expected + at + y * row, new + at + y *row, W * texel);
     }
     dx9_release(s);
     dx9_expect_bytes(s, expected);

@@ -20,8 +20,8 @@ static cl_int ask(const struct dx9 *dx9, cl_uint count, const cl_uint *types, vo
 }
 
 /* Asks for the count first and for the list then, as programs do. */
-static cl_uint list(const struct dx9 *dx9, cl_uint adapter_count, const cl_uint *types, void *const *adapters, cl_uint set,
-                    cl_device_id devices[MOST_DEVICES])
+static cl_uint list(const struct dx9 *dx9, cl_uint adapter_count, const cl_uint *types, void *const *adapters,
+                    cl_uint set, cl_device_id devices[MOST_DEVICES])
 {
     cl_uint count = 0, again = 0;
     if (!CHECK_INT(ask(dx9, adapter_count, types, adapters, set, NULL, &count), CL_SUCCESS))
@@ -99,8 +99,8 @@ DX9_CASE(device_arrays, RIG_NO_CONTEXT)
 DX9_CASE(device_arguments, RIG_NO_CONTEXT)
 {
     const cl_uint bad_sets[] = {0, 1, CL_ADAPTER_D3D9_KHR, preferred_set - 1, all_set + 1, 0x4024, 0xFFFFFFFFu};
-    const cl_uint type = dx9->adapter_type, bad_types[] = {0, CL_ADAPTER_D3D9_KHR - 1, CL_ADAPTER_DXVA_KHR + 1, 0x4022,
-                                                           0xFFFFFFFFu};
+    const cl_uint type = dx9->adapter_type,
+                  bad_types[] = {0, CL_ADAPTER_D3D9_KHR - 1, CL_ADAPTER_DXVA_KHR + 1, 0x4022, 0xFFFFFFFFu};
     cl_device_id device, untouched = (cl_device_id)&device;
     cl_uint count = 4711;
     void *adapter = dx9->device;
@@ -234,10 +234,10 @@ static void try_context(const struct dx9 *dx9, void *counted, const cl_context_p
     }
 }
 
-#define TRY_CONTEXT(counted, expected, ...)                                                                            \
-    do {                                                                                                               \
-        const cl_context_properties given_[] = {__VA_ARGS__};                                                          \
-        try_context(dx9, (counted), given_, sizeof(given_) / sizeof(given_[0]), (expected));                           \
+#define TRY_CONTEXT(counted, expected, ...)                                                  \
+    do {                                                                                     \
+        const cl_context_properties given_[] = {__VA_ARGS__};                                \
+        try_context(dx9, (counted), given_, sizeof(given_) / sizeof(given_[0]), (expected)); \
     } while (0)
 
 DX9_CASE(contexts, RIG_NO_CONTEXT)
@@ -274,9 +274,13 @@ DX9_CASE(contexts_of_two, RIG_NO_CONTEXT)
     struct dx9 second;
     if (!dx9_open(&second, !dx9->extended, RIG_NO_CONTEXT))
         return;
-    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform,
-                                                dx9->property, (cl_context_properties)dx9->device,
-                                                second.property, (cl_context_properties)second.device, 0};
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)dx9->rig.platform,
+                                                dx9->property,
+                                                (cl_context_properties)dx9->device,
+                                                second.property,
+                                                (cl_context_properties)second.device,
+                                                0};
     cl_context context = clCreateContext(properties, 1, &dx9->rig.cl_device, NULL, NULL, &status);
     if (CHECK_INT(status, CL_SUCCESS)) {
         check_adapter(context, (cl_context_info)dx9->property, dx9->device);
@@ -338,8 +342,8 @@ DX9_CASE(contexts_beside_opengl, RIG_NO_CONTEXT)
     const ULONG refs = rig_refs(dx9->device);
     for (size_t i = 0; i < sizeof(graphics) / sizeof(graphics[0]); i++) {
         const cl_context_properties alone[] = {CL_CONTEXT_PLATFORM, platform, graphics[i], 0x1234, 0};
-        const cl_context_properties beside[] = {CL_CONTEXT_PLATFORM, platform, dx9->property, device, graphics[i], 0x1234,
-                                                0};
+        const cl_context_properties beside[] = {
+            CL_CONTEXT_PLATFORM, platform, dx9->property, device, graphics[i], 0x1234, 0};
         CHECK_INT(context_status(dx9, beside), context_status(dx9, alone));
     }
     CHECK_INT(rig_refs(dx9->device), refs);
@@ -377,10 +381,10 @@ DX9_CASE(names, RIG_NO_CONTEXT)
     names_of(dx9->rig.platform, dx9->rig.cl_device);
 }
 
-#define DXVA_CASE(body, flags)                                                                                         \
-    static void body##_case(void)                                                                                      \
-    {                                                                                                                  \
-        dx9_run(true, (flags), body);                                                                                  \
+#define DXVA_CASE(body, flags)        \
+    static void body##_case(void)     \
+    {                                 \
+        dx9_run(true, (flags), body); \
     }
 DXVA_CASE(dxva_devices, RIG_NO_CONTEXT)
 DXVA_CASE(dxva_contexts, RIG_NO_CONTEXT)

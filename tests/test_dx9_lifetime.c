@@ -262,7 +262,8 @@ DX9_CASE(made_anew, 0)
 static const struct {
     enum dx9_kind kind;
     bool planar;
-} lost_kinds[] = {{DX9_PLAIN, true}, {DX9_PLAIN, false}, {DX9_TARGET, false}, {DX9_LEVEL, false}, {DX9_DYNAMIC_LEVEL, false}};
+} lost_kinds[] = {
+    {DX9_PLAIN, true}, {DX9_PLAIN, false}, {DX9_TARGET, false}, {DX9_LEVEL, false}, {DX9_DYNAMIC_LEVEL, false}};
 
 enum { LOST_KINDS = sizeof(lost_kinds) / sizeof(lost_kinds[0]) };
 
@@ -348,8 +349,8 @@ DX9_CASE(lost_in_any_call, 0)
 /* A program's way out: give back what a reset does not survive, reset, make it again. */
 DX9_CASE(reset, 0)
 {
-    D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE,
-                                        .SwapEffect = D3DSWAPEFFECT_DISCARD};
+    D3DPRESENT_PARAMETERS parameters = {
+        .BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE, .SwapEffect = D3DSWAPEFFECT_DISCARD};
     for (unsigned i = 0; i < LOST_KINDS; i++) {
         struct dx9_surface s;
         if (!open_kind(dx9, i, &s))
@@ -385,10 +386,9 @@ static void fail_once(struct dx9_surface *s, const char *method, rig_enqueue com
 
 DX9_CASE(failing_calls, 0)
 {
-    static const char *const methods[] = {"IDirect3DDevice9::GetRenderTargetData", "IDirect3DDevice9::UpdateSurface",
-                                          "IDirect3DDevice9::StretchRect",
-                                          "IDirect3DDevice9::CreateOffscreenPlainSurface",
-                                          "IDirect3DDevice9::CreateRenderTarget"};
+    static const char *const methods[] = {
+        "IDirect3DDevice9::GetRenderTargetData", "IDirect3DDevice9::UpdateSurface", "IDirect3DDevice9::StretchRect",
+        "IDirect3DDevice9::CreateOffscreenPlainSurface", "IDirect3DDevice9::CreateRenderTarget"};
     for (unsigned i = 0; i < LOST_KINDS; i++) {
         for (size_t m = 0; m < sizeof(methods) / sizeof(methods[0]); m++) {
             struct dx9_surface s;
@@ -414,9 +414,19 @@ DX9_CASE(failing_calls, 0)
 /* All calls that reach Direct3D. */
 static unsigned direct3d_calls(void)
 {
-    static const char *const names[] = {"QueryInterface", "GetDevice", "GetDesc", "LockRect", "UnlockRect", "GetContainer",
-                                        "CreateRenderTarget", "CreateOffscreenPlainSurface", "GetRenderTargetData",
-                                        "UpdateSurface", "StretchRect", "TestCooperativeLevel", "CheckDeviceState"};
+    static const char *const names[] = {"QueryInterface",
+                                        "GetDevice",
+                                        "GetDesc",
+                                        "LockRect",
+                                        "UnlockRect",
+                                        "GetContainer",
+                                        "CreateRenderTarget",
+                                        "CreateOffscreenPlainSurface",
+                                        "GetRenderTargetData",
+                                        "UpdateSurface",
+                                        "StretchRect",
+                                        "TestCooperativeLevel",
+                                        "CheckDeviceState"};
     unsigned calls = 0;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         calls += fake_d3d_calls(names[i]);

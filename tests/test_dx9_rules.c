@@ -13,18 +13,18 @@ enum { WIDTH = 64, HEIGHT = 48 };
 
 /* ---- queries ---- */
 
-#define CHECK_QUERY(get, object, name, type, expected)                                                                 \
-    do {                                                                                                               \
-        const type expected_ = (expected);                                                                             \
-        type found_[2];                                                                                                \
-        size_t size_ = 0;                                                                                              \
-        memset(found_, 0xEE, sizeof(found_));                                                                          \
-        CHECK_INT(get((object), (name), 0, NULL, &size_), CL_SUCCESS);                                                 \
-        CHECK_INT(size_, sizeof(type));                                                                                \
-        CHECK_INT(get((object), (name), sizeof(type), found_, NULL), CL_SUCCESS);                                      \
-        CHECK_MEM(&found_[0], &expected_, sizeof(type));                                                               \
-        CHECK_INT(*(unsigned char *)&found_[1], 0xEE);                                                                 \
-        CHECK_INT(get((object), (name), sizeof(type) - 1, found_, NULL), CL_INVALID_VALUE);                            \
+#define CHECK_QUERY(get, object, name, type, expected)                                      \
+    do {                                                                                    \
+        const type expected_ = (expected);                                                  \
+        type found_[2];                                                                     \
+        size_t size_ = 0;                                                                   \
+        memset(found_, 0xEE, sizeof(found_));                                               \
+        CHECK_INT(get((object), (name), 0, NULL, &size_), CL_SUCCESS);                      \
+        CHECK_INT(size_, sizeof(type));                                                     \
+        CHECK_INT(get((object), (name), sizeof(type), found_, NULL), CL_SUCCESS);           \
+        CHECK_MEM(&found_[0], &expected_, sizeof(type));                                    \
+        CHECK_INT(*(unsigned char *)&found_[1], 0xEE);                                      \
+        CHECK_INT(get((object), (name), sizeof(type) - 1, found_, NULL), CL_INVALID_VALUE); \
     } while (0)
 
 static void check_plane(struct dx9_surface *s, UINT p)
@@ -120,8 +120,10 @@ static void ask_foreign(cl_mem object, bool image)
 {
     char answer[64];
     size_t size = 4711;
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_DX9_MEDIA_ADAPTER_TYPE_KHR, sizeof(answer), answer, &size), BAD_SURFACE);
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_DX9_MEDIA_SURFACE_INFO_KHR, sizeof(answer), answer, &size), BAD_SURFACE);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_DX9_MEDIA_ADAPTER_TYPE_KHR, sizeof(answer), answer, &size),
+              BAD_SURFACE);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_DX9_MEDIA_SURFACE_INFO_KHR, sizeof(answer), answer, &size),
+              BAD_SURFACE);
     if (image)
         CHECK_INT(clGetImageInfo(object, CL_IMAGE_DX9_MEDIA_PLANE_KHR, sizeof(answer), answer, &size), BAD_SURFACE);
     CHECK_INT(size, 4711);
@@ -251,26 +253,27 @@ DX9_CASE(states, 0)
     if (!dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT))
         return;
     const cl_mem twice[] = {s.planes[0], s.planes[0]};
-    CHECK_INT(dx9->release(s.queue, 2, s.planes, 0, NULL, NULL), not);
+    CHECK_INT(dx9->release(s.queue, 2, s.planes, 0, NULL, NULL), not );
     CHECK_INT(dx9->acquire(s.queue, 2, twice, 0, NULL, NULL), already);
-    CHECK_INT(dx9->release(s.queue, 1, s.planes, 0, NULL, NULL), not);
+    CHECK_INT(dx9->release(s.queue, 1, s.planes, 0, NULL, NULL), not );
     CHECK_INT(dx9->acquire(s.queue, 1, &s.planes[1], 0, NULL, NULL), CL_SUCCESS);
     /* All or none. */
     CHECK_INT(dx9->acquire(s.queue, 2, s.planes, 0, NULL, NULL), already);
-    CHECK_INT(dx9->release(s.queue, 2, s.planes, 0, NULL, NULL), not);
+    CHECK_INT(dx9->release(s.queue, 2, s.planes, 0, NULL, NULL), not );
     CHECK_INT(dx9->acquire(s.queue, 1, &s.planes[0], 0, NULL, NULL), CL_SUCCESS);
     CHECK_INT(dx9->acquire(second, 1, &s.planes[0], 0, NULL, NULL), already);
-    CHECK_INT(dx9->release(s.queue, 2, twice, 0, NULL, NULL), not);
+    CHECK_INT(dx9->release(s.queue, 2, twice, 0, NULL, NULL), not );
     /* Another queue of the context may release. */
     CHECK_INT(dx9->release(second, 2, s.planes, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(dx9->release(second, 2, s.planes, 0, NULL, NULL), not);
+    CHECK_INT(dx9->release(second, 2, s.planes, 0, NULL, NULL), not );
     dx9_close_surface(&s);
     CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
 }
 
 DX9_CASE(events, RIG_PROFILING)
 {
-    const cl_command_type types[] = {CL_COMMAND_ACQUIRE_DX9_MEDIA_SURFACES_KHR, CL_COMMAND_RELEASE_DX9_MEDIA_SURFACES_KHR};
+    const cl_command_type types[] = {CL_COMMAND_ACQUIRE_DX9_MEDIA_SURFACES_KHR,
+                                     CL_COMMAND_RELEASE_DX9_MEDIA_SURFACES_KHR};
     struct dx9_surface s;
     cl_event gate = user_event(dx9->rig.context);
     if (!dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT))
@@ -322,8 +325,8 @@ static void use(struct dx9_surface *s, cl_kernel kernel, cl_int code)
     CHECK_INT(clEnqueueFillImage(s->queue, image, colour, origin, region, 0, NULL, NULL), code);
     CHECK_INT(clEnqueueCopyImageToBuffer(s->queue, image, buffer, origin, region, 0, 0, NULL, NULL), code);
     CHECK_INT(clEnqueueCopyBufferToImage(s->queue, buffer, image, 0, origin, region, 0, NULL, NULL), code);
-    void *mapped = clEnqueueMapImage(s->queue, image, CL_TRUE, CL_MAP_READ, origin, region, &pitch, NULL, 0, NULL, NULL,
-                                     &status);
+    void *mapped =
+        clEnqueueMapImage(s->queue, image, CL_TRUE, CL_MAP_READ, origin, region, &pitch, NULL, 0, NULL, NULL, &status);
     CHECK_INT(status, code);
     if (mapped)
         CHECK_INT(clEnqueueUnmapMemObject(s->queue, image, mapped, 0, NULL, NULL), CL_SUCCESS);
@@ -370,7 +373,8 @@ DX9_CASE(other_plane, 0)
     for (UINT plane = 0; plane < 2; plane++) {
         const size_t region[3] = {dx9_plane_width(&s, plane), dx9_plane_height(&s, plane), 1};
         CHECK_INT(clEnqueueWriteImage(s.queue, s.planes[plane], CL_FALSE, no_origin(), region, 0, 0,
-                                      bytes + dx9_offset(&s, plane), 0, NULL, NULL), CL_SUCCESS);
+                                      bytes + dx9_offset(&s, plane), 0, NULL, NULL),
+                  CL_SUCCESS);
     }
     CHECK_INT(dx9->release(s.queue, 2, s.planes, 0, NULL, &last), CL_SUCCESS);
     CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);

@@ -191,11 +191,12 @@ static void regions(struct dx9_surface *s)
               CL_INVALID_VALUE);
     CHECK_INT(clEnqueueWriteImage(s->queue, s->planes[0], CL_TRUE, origin, odd_region, 0, 0, few, 0, NULL, NULL),
               CL_INVALID_VALUE);
-    CHECK_INT(clEnqueueWriteImage(s->queue, s->planes[0], CL_TRUE, part_origin, part, row, 0, new + Y * row + 2 * X, 0,
-                                  NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteImage(s->queue, s->planes[0], CL_TRUE, part_origin, part, row, 0, new + Y *row + 2 * X, 0,
+                                  NULL, NULL),
+              CL_SUCCESS);
     dx9_release(s);
     for (size_t y = Y; y < Y + H; y++)
-        memcpy(expected + y * row + 2 * X, new + y * row + 2 * X, 2 * W);
+        memcpy(expected + y * row + 2 * X, new + y *row + 2 * X, 2 * W);
     dx9_expect_bytes(s, expected);
     free(new);
     free(expected);
@@ -209,7 +210,8 @@ DX9_CASE(yuv_regions, 0)
 /* Such images can be made without a surface too, in the contexts that share them: copies go between both. */
 static void copies(struct dx9_surface *s)
 {
-    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = s->width, .image_height = s->height};
+    const cl_image_desc desc = {
+        .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = s->width, .image_height = s->height};
     cl_image_desc odd = desc;
     const size_t region[3] = {s->width, s->height, 1};
     struct dx9_surface ordinary = *s;
@@ -246,13 +248,13 @@ static void maps(struct dx9_surface *s)
     cl_int status = 1;
     dx9_fill(s, 1);
     dx9_acquire(s);
-    unsigned char *mapped = clEnqueueMapImage(s->queue, s->planes[0], CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, origin, region,
-                                              &pitch, NULL, 0, NULL, NULL, &status);
+    unsigned char *mapped = clEnqueueMapImage(s->queue, s->planes[0], CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, origin,
+                                              region, &pitch, NULL, 0, NULL, NULL, &status);
     if (CHECK_INT(status, CL_SUCCESS)) {
         bool same = true;
         for (size_t y = 0; y < s->height; y++) {
             same = same && memcmp(mapped + y * pitch, old + y * row, row) == 0;
-            memcpy(mapped + y * pitch, new + y * row, row);
+            memcpy(mapped + y * pitch, new + y *row, row);
         }
         CHECK(same);
         CHECK_INT(clEnqueueUnmapMemObject(s->queue, s->planes[0], mapped, 0, NULL, NULL), CL_SUCCESS);
@@ -304,7 +306,8 @@ DX9_CASE(yuv_odd_width, 0)
 static clGetSupportedDX9MediaSurfaceFormatsINTEL_fn formats_function(const struct dx9 *dx9)
 {
     clGetSupportedDX9MediaSurfaceFormatsINTEL_fn function;
-    void *address = clGetExtensionFunctionAddressForPlatform(dx9->rig.platform, "clGetSupportedDX9MediaSurfaceFormatsINTEL");
+    void *address =
+        clGetExtensionFunctionAddressForPlatform(dx9->rig.platform, "clGetSupportedDX9MediaSurfaceFormatsINTEL");
     memcpy(&function, &address, sizeof(address));
     CHECK(address != NULL);
     return function;
@@ -328,7 +331,8 @@ DX9_CASE(format_query, 0)
     if (!get)
         return;
     for (cl_uint plane = 0; plane < 4; plane++) {
-        CHECK_INT(get(dx9->rig.context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, plane, 64, formats, &count), CL_SUCCESS);
+        CHECK_INT(get(dx9->rig.context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, plane, 64, formats, &count),
+                  CL_SUCCESS);
         for (unsigned i = 0; i < DX9_FORMAT_COUNT; i++)
             CHECK_INT(listed(formats, count, dx9_formats[i].d3d), plane < dx9_formats[i].plane_count);
         for (unsigned i = 0; i < DX9_BEYOND_COUNT; i++)
@@ -510,12 +514,15 @@ DX9_CASE(intel_devices, RIG_NO_CONTEXT)
         CHECK_INT(intel.get_device_ids(platform, sources[i], &number, all, 1, &device, &count), CL_INVALID_VALUE);
         CHECK_INT(intel.get_device_ids(platform, sources[i], NULL, all, 1, &device, &count), CL_INVALID_VALUE);
     }
-    CHECK_INT(intel.get_device_ids(platform, CL_DXVA_DEVICE_INTEL, dx9->device, all, 1, &device, &count), CL_INVALID_VALUE);
+    CHECK_INT(intel.get_device_ids(platform, CL_DXVA_DEVICE_INTEL, dx9->device, all, 1, &device, &count),
+              CL_INVALID_VALUE);
     CHECK_INT(intel.get_device_ids(NULL, sources[0], dx9->device, all, 1, &device, &count), CL_INVALID_PLATFORM);
     CHECK_INT(intel.get_device_ids(platform, 0, dx9->device, all, 1, &device, &count), CL_INVALID_VALUE);
-    CHECK_INT(intel.get_device_ids(platform, CL_ADAPTER_D3D9_KHR, dx9->device, all, 1, &device, &count), CL_INVALID_VALUE);
-    CHECK_INT(intel.get_device_ids(platform, sources[0], dx9->device, CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR, 1, &device,
-                                   &count), CL_INVALID_VALUE);
+    CHECK_INT(intel.get_device_ids(platform, CL_ADAPTER_D3D9_KHR, dx9->device, all, 1, &device, &count),
+              CL_INVALID_VALUE);
+    CHECK_INT(intel.get_device_ids(platform, sources[0], dx9->device, CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR, 1,
+                                   &device, &count),
+              CL_INVALID_VALUE);
     CHECK_INT(intel.get_device_ids(platform, sources[0], dx9->device, all, 0, &device, &count), CL_INVALID_VALUE);
     CHECK_INT(intel.get_device_ids(platform, sources[0], dx9->device, all, 0, NULL, NULL), CL_INVALID_VALUE);
 }
@@ -531,7 +538,8 @@ DX9_CASE(intel_contexts, RIG_NO_CONTEXT)
     cl_context context = dx9_make_context(dx9, intel_property(dx9), dx9->device, &status);
     if (CHECK_INT(status, CL_SUCCESS)) {
         CHECK_INT(rig_refs(dx9->device), refs + 1);
-        CHECK_INT(clGetContextInfo(context, (cl_context_info)intel_property(dx9), sizeof(echo), &echo, NULL), CL_SUCCESS);
+        CHECK_INT(clGetContextInfo(context, (cl_context_info)intel_property(dx9), sizeof(echo), &echo, NULL),
+                  CL_SUCCESS);
         CHECK(echo == dx9->device);
         CHECK_INT(clReleaseContext(context), CL_SUCCESS);
         CHECK_INT(rig_refs(dx9->device), refs);
@@ -545,22 +553,36 @@ DX9_CASE(intel_contexts, RIG_NO_CONTEXT)
     CHECK(dx9_make_context(dx9, CL_CONTEXT_DXVA_DEVICE_INTEL, dx9->device, &status) == NULL);
     CHECK_INT(status, CL_INVALID_DX9_DEVICE_INTEL);
     /* OpenGL beside it. The Khronos extension leaves that to the driver. */
-    const cl_context_properties graphics[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform,
-                                              intel_property(dx9), device, CL_GL_CONTEXT_KHR, 1, 0};
+    const cl_context_properties graphics[] = {CL_CONTEXT_PLATFORM,
+                                              (cl_context_properties)dx9->rig.platform,
+                                              intel_property(dx9),
+                                              device,
+                                              CL_GL_CONTEXT_KHR,
+                                              1,
+                                              0};
     CHECK(clCreateContext(graphics, 1, &dx9->rig.cl_device, NULL, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_OPERATION);
     CHECK_INT(rig_refs(dx9->device), refs);
     /* Both names of one device: still the same API. */
-    const cl_context_properties both[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform, dx9->property,
-                                          device, intel_property(dx9), device, 0};
+    const cl_context_properties both[] = {CL_CONTEXT_PLATFORM,
+                                          (cl_context_properties)dx9->rig.platform,
+                                          dx9->property,
+                                          device,
+                                          intel_property(dx9),
+                                          device,
+                                          0};
     context = clCreateContext(both, 1, &dx9->rig.cl_device, NULL, NULL, &status);
     if (CHECK_INT(status, CL_SUCCESS))
         CHECK_INT(clReleaseContext(context), CL_SUCCESS);
     if (!rig_open(&d3d11, &rig_d3d11, RIG_NO_CONTEXT))
         return;
-    const cl_context_properties mixed[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform,
-                                           intel_property(dx9), device, rig_d3d11.context_device,
-                                           (cl_context_properties)d3d11.device, 0};
+    const cl_context_properties mixed[] = {CL_CONTEXT_PLATFORM,
+                                           (cl_context_properties)dx9->rig.platform,
+                                           intel_property(dx9),
+                                           device,
+                                           rig_d3d11.context_device,
+                                           (cl_context_properties)d3d11.device,
+                                           0};
     CHECK(clCreateContext(mixed, 1, &dx9->rig.cl_device, NULL, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_OPERATION);
     CHECK_INT(rig_refs(dx9->device), refs);
@@ -648,7 +670,8 @@ DX9_CASE(intel_queries, RIG_NO_CONTEXT)
     CHECK_INT(plane, 1);
     const cl_mem_info names[] = {CL_MEM_DX9_RESOURCE_INTEL, CL_MEM_DX9_SHARED_HANDLE_INTEL};
     for (size_t i = 0; i < 2; i++)
-        CHECK_INT(clGetMemObjectInfo(s.planes[0], names[i], sizeof(answer), answer, NULL), CL_INVALID_DX9_RESOURCE_INTEL);
+        CHECK_INT(clGetMemObjectInfo(s.planes[0], names[i], sizeof(answer), answer, NULL),
+                  CL_INVALID_DX9_RESOURCE_INTEL);
     CHECK_INT(clGetImageInfo(s.planes[0], CL_IMAGE_DX9_PLANE_INTEL, sizeof(answer), answer, NULL),
               CL_INVALID_DX9_RESOURCE_INTEL);
     CHECK_INT(clGetMemObjectInfo(object, CL_MEM_DX9_MEDIA_SURFACE_INFO_KHR, sizeof(answer), answer, NULL),
@@ -667,7 +690,8 @@ DX9_CASE(intel_handles, RIG_NO_CONTEXT)
     if (!intel_open(dx9, &intel))
         return;
     CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(dx9->device, WIDTH, HEIGHT, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
-                                                           &surface, dx9->extended ? &given : NULL), D3D_OK);
+                                                           &surface, dx9->extended ? &given : NULL),
+              D3D_OK);
     HANDLE handle = given;
 #ifdef _WIN32
     if (!handle)
@@ -744,7 +768,8 @@ static void intel_dxva(struct dx9 *dx9)
     if (!dxva || !find_intel(dx9, &intel))
         return;
     CHECK_INT(intel.get_device_ids(dx9->rig.platform, CL_DXVA_DEVICE_INTEL, dxva, CL_ALL_DEVICES_FOR_DX9_INTEL, 0, NULL,
-                                   &count), CL_SUCCESS);
+                                   &count),
+              CL_SUCCESS);
     CHECK(count >= 1);
     dx9->rig.context = dx9_make_context(dx9, CL_CONTEXT_DXVA_DEVICE_INTEL, dxva, &status);
     if (CHECK_INT(status, CL_SUCCESS) && rig_open_queue(&dx9->rig, 0)) {

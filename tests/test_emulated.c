@@ -182,8 +182,8 @@ static void map_both_ways(const struct rig *rig, cl_mem image, cl_map_flags flag
     cl_event event = NULL;
     cl_int status = 1;
     size_t pitch;
-    void *mapped = clEnqueueMapImage(rig->queue, image, CL_FALSE, flags, no_origin(), region, &pitch, NULL, 0, NULL, &event,
-                                     &status);
+    void *mapped = clEnqueueMapImage(rig->queue, image, CL_FALSE, flags, no_origin(), region, &pitch, NULL, 0, NULL,
+                                     &event, &status);
     if (!CHECK_INT(status, CL_SUCCESS))
         return;
     ends(rig, &event, "the map");
@@ -271,7 +271,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("an event has nothing of another that was at its address", forgotten_events),
     SHARING_TESTS("out of order: maps wait for no command that they are not told to wait for", maps_alone),
     {"over a layer that fails and waits", again},
-    SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right", no_memory),
+    SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right",
+                  no_memory),
     SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),
 };
 

@@ -255,12 +255,15 @@ static void own_order_is_kept(const struct rig *rig, bool acquires)
         slow_close(&work);
         return;
     }
-    CHECK_INT(clEnqueueWriteBuffer(rig->queue, work.buffer, CL_TRUE, 0, sizeof(none), &none, 0, NULL, NULL), CL_SUCCESS);
-    cl_event fails = user_event(rig->context), slow = slow_start(&work, rig->queue), last = marker(rig->queue, 1, &fails);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, work.buffer, CL_TRUE, 0, sizeof(none), &none, 0, NULL, NULL),
+              CL_SUCCESS);
+    cl_event fails = user_event(rig->context), slow = slow_start(&work, rig->queue),
+             last = marker(rig->queue, 1, &fails);
     fail_event(fails);
     if (acquires)
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    CHECK_INT(clEnqueueReadBuffer(rig->queue, work.buffer, CL_FALSE, 0, sizeof(found), &found, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, work.buffer, CL_FALSE, 0, sizeof(found), &found, 0, NULL, NULL),
+              CL_SUCCESS);
     queue_wait(rig->queue);
     CHECK(found != none);
     if (acquires)
@@ -296,9 +299,11 @@ static void fail_at_the_end(const struct rig *rig, bool by_list)
     for (unsigned i = 0; i < MOMENTS && CHECK_INT(status, CL_SUCCESS); i++) {
         cl_event waits[2] = {user_event(rig->context), NULL}, held = NULL;
         const size_t size = 1 + i * 7919u % MOST_WRITTEN;
-        CHECK_INT(clEnqueueWriteBuffer(by_list ? other : rig->queue, buffer, CL_FALSE, 0, size, bytes, 0, NULL, &waits[1]),
+        CHECK_INT(
+            clEnqueueWriteBuffer(by_list ? other : rig->queue, buffer, CL_FALSE, 0, size, bytes, 0, NULL, &waits[1]),
+            CL_SUCCESS);
+        CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, 64, bytes, by_list ? 2 : 1, waits, &held),
                   CL_SUCCESS);
-        CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, 64, bytes, by_list ? 2 : 1, waits, &held), CL_SUCCESS);
         CHECK_INT(clFlush(other), CL_SUCCESS);
         CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
         for (unsigned k = 0; i % 2 && k < 20000 && rig_event_status(waits[1]) > CL_COMPLETE; k++)

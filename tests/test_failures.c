@@ -6,8 +6,8 @@
 
 /* What the library may call of Direct3D and what can fail. */
 static const char *const methods[] = {
-    "QueryInterface", "CreateBuffer", "CreateTexture2D", "CreateTexture3D", "Map", "GetDeviceRemovedReason",
-    "GetAdapter",     "GetDesc",      "CheckFormatSupport",
+    "QueryInterface",         "CreateBuffer", "CreateTexture2D", "CreateTexture3D",    "Map",
+    "GetDeviceRemovedReason", "GetAdapter",   "GetDesc",         "CheckFormatSupport",
 };
 enum { METHODS = sizeof(methods) / sizeof(methods[0]) };
 

@@ -31,11 +31,11 @@ struct tap_case tap_case;
 static struct progress {
     atomic_uint kind, n; /* of the run at work */
     atomic_bool over;
-    atomic_bool cannot;  /* the device lacks what the scenario needs */
-    atomic_uint beat;    /* grows with each run */
+    atomic_bool cannot; /* the device lacks what the scenario needs */
+    atomic_uint beat;   /* grows with each run */
     atomic_int failures;
     atomic_uint injected[FAULT_KINDS], failed[FAULT_KINDS];
-} *progress;
+} * progress;
 
 static const struct scenario *running;
 static unsigned every = 1, only_kind = FAULT_KINDS, only_n;
@@ -129,8 +129,8 @@ static struct level settled_level(const struct level *wanted)
 
 static void say_growth(const struct level *from, const struct level *to)
 {
-    printf("# left: %d blocks of memory, %d objects of Direct3D, %d callbacks that were not called\n", to->blocks - from->blocks,
-           (int)(to->direct3d - from->direct3d), to->callbacks - from->callbacks);
+    printf("# left: %d blocks of memory, %d objects of Direct3D, %d callbacks that were not called\n",
+           to->blocks - from->blocks, (int)(to->direct3d - from->direct3d), to->callbacks - from->callbacks);
     for (int i = 0; i < FAULT_HANDLES; i++)
         if (to->handles[i] != from->handles[i])
             printf("# left: %d %s\n", to->handles[i] - from->handles[i], fault_handle_name((enum fault_handle)i));

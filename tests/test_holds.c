@@ -257,7 +257,8 @@ static void read_blocking(void *data)
 {
     struct blocked *blocked = data;
     char byte;
-    blocked->status = clEnqueueReadBuffer(blocked->queue, blocked->buffer, CL_TRUE, 0, 1, &byte, 1, &blocked->user, NULL);
+    blocked->status =
+        clEnqueueReadBuffer(blocked->queue, blocked->buffer, CL_TRUE, 0, 1, &byte, 1, &blocked->user, NULL);
 }
 
 SHARING_CASE(beside_a_blocked_thread, 0)

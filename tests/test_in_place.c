@@ -81,14 +81,15 @@ static void late_counts(void)
 /* What cld3d tells of the way of the object that was made last. */
 static const char *last_way(void)
 {
-    const char *(CL_API_CALL *report)(const char *);
+    const char *(CL_API_CALL * report)(const char *);
     void *address = clGetExtensionFunctionAddress("cld3d_report");
     memcpy(&report, &address, sizeof(report));
     return CHECK(report != NULL) ? report("way") : "";
 }
 
 /* Bytes go to each device and back, through a queue of its own, and from one device to the next. */
-static void use_devices(const struct rig *rig, cl_uint count, const cl_device_id *devices, int kinds, bool expected_in_place)
+static void use_devices(const struct rig *rig, cl_uint count, const cl_device_id *devices, int kinds,
+                        bool expected_in_place)
 {
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
                                                 rig->api->context_device, (cl_context_properties)rig->device, 0};
@@ -127,7 +128,8 @@ SHARING_CASE(parts_of_devices, 0)
     const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
     cl_device_id parts[8];
     cl_uint count = 0;
-    if (!in_place() || clCreateSubDevices(rig->cl_device, equally, 8, parts, &count) != CL_SUCCESS || count < 2 || count > 8) {
+    if (!in_place() || clCreateSubDevices(rig->cl_device, equally, 8, parts, &count) != CL_SUCCESS || count < 2 ||
+        count > 8) {
         SKIP("the device has no parts, or many");
         return;
     }
@@ -284,8 +286,8 @@ SHARING_CASE(aligned, 0)
              "in place (OpenCL computes in the host's memory): in the staging copy");
     CHECK(logged(text));
     CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    void *bytes = clEnqueueMapBuffer(rig->queue, shared.object, CL_TRUE, CL_MAP_READ, 0, SHARED_BYTES, 0, NULL, NULL,
-                                     &status);
+    void *bytes =
+        clEnqueueMapBuffer(rig->queue, shared.object, CL_TRUE, CL_MAP_READ, 0, SHARED_BYTES, 0, NULL, NULL, &status);
     CHECK_INT(status, CL_SUCCESS);
     CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL), CL_SUCCESS);
     CHECK_INT((uintptr_t)bytes % (bits / 8), 0);

@@ -49,7 +49,8 @@ static bool open_layer(struct layer *layer)
     if (!CHECK(layer->library != NULL))
         return false;
     void *const symbols[] = {dlsym(layer->library, "clGetLayerInfo"), dlsym(layer->library, "clInitLayer"),
-                             dlsym(layer->library, "clInitLayerWithProperties"), dlsym(layer->library, "clDeinitLayer")};
+                             dlsym(layer->library, "clInitLayerWithProperties"),
+                             dlsym(layer->library, "clDeinitLayer")};
     memcpy(&layer->info, &symbols[0], sizeof(void *));
     memcpy(&layer->init, &symbols[1], sizeof(void *));
     memcpy(&layer->init_new, &symbols[2], sizeof(void *));
@@ -238,8 +239,9 @@ static void twice(void)
     below.clGetExtensionFunctionAddress = no_address;
     if (put_on(&lower, &below, &table) && put_on(&upper, table, &table)) {
         works(table);
-        CHECK_INT(table->clGetPlatformInfo((cl_platform_id)&a_platform, CL_PLATFORM_EXTENSIONS, sizeof(text), text, NULL),
-                  CL_SUCCESS);
+        CHECK_INT(
+            table->clGetPlatformInfo((cl_platform_id)&a_platform, CL_PLATFORM_EXTENSIONS, sizeof(text), text, NULL),
+            CL_SUCCESS);
         const char *first = strstr(text, "cl_khr_d3d11_sharing");
         CHECK(first && !strstr(first + 1, "cl_khr_d3d11_sharing"));
         CHECK(table->clCreateFromD3D11Texture2DKHR != NULL);
@@ -275,7 +277,8 @@ static void *call_on(void *data)
 {
     struct caller *caller = data;
     while (!atomic_load(&caller->stop)) {
-        const bool right = caller->table->clReleaseMemObject(NULL) == FIRST_LOADER && caller->table->clCreateFromD3D11BufferKHR;
+        const bool right =
+            caller->table->clReleaseMemObject(NULL) == FIRST_LOADER && caller->table->clCreateFromD3D11BufferKHR;
         atomic_fetch_add(right ? &caller->calls : &caller->wrong, 1);
     }
     return NULL;
@@ -320,7 +323,8 @@ static cl_int CL_API_CALL count_and_fail(cl_uint room, cl_platform_id *platforms
 
 static void platforms_fail(void)
 {
-    typedef cl_int(CL_API_CALL *get_device_ids)(cl_platform_id, cl_uint, void *, cl_uint, cl_uint, cl_device_id *, cl_uint *);
+    typedef cl_int(CL_API_CALL * get_device_ids)(cl_platform_id, cl_uint, void *, cl_uint, cl_uint, cl_device_id *,
+                                                 cl_uint *);
     enum { CL_D3D11_DEVICE = 0x4019, CL_ALL_DEVICES = 0x401c };
     struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
     const cl_icd_dispatch *table = NULL;

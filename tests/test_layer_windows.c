@@ -51,10 +51,11 @@ static bool open_layer(struct copy *copy, const char *name)
     HKEY key;
     const DWORD enabled = 0;
     if (!make_copy(copy, "cld3d.dll", name) ||
-        !CHECK_INT(RegCreateKeyExA(HKEY_LOCAL_MACHINE, LAYERS_KEY, 0, NULL, 0, KEY_WRITE, NULL, &key, NULL), ERROR_SUCCESS))
+        !CHECK_INT(RegCreateKeyExA(HKEY_LOCAL_MACHINE, LAYERS_KEY, 0, NULL, 0, KEY_WRITE, NULL, &key, NULL),
+                   ERROR_SUCCESS))
         return false;
-    copy->registered = CHECK_INT(
-        RegSetValueExA(key, copy->path, 0, REG_DWORD, (const BYTE *)&enabled, sizeof(enabled)), ERROR_SUCCESS);
+    copy->registered = CHECK_INT(RegSetValueExA(key, copy->path, 0, REG_DWORD, (const BYTE *)&enabled, sizeof(enabled)),
+                                 ERROR_SUCCESS);
     RegCloseKey(key);
     return copy->registered;
 }
@@ -91,11 +92,13 @@ static const struct small_loader_state *state_of(const struct copy *loader)
 
 /* ---- a program that uses a library ---- */
 
+/* clang-format off */
 #define FUNCTIONS(F)                                                                                                   \
     F(clGetPlatformIDs) F(clGetPlatformInfo) F(clGetDeviceIDs) F(clGetDeviceInfo) F(clCreateContext) F(clReleaseContext) \
     F(clCreateCommandQueue) F(clReleaseCommandQueue) F(clEnqueueReadImage) F(clEnqueueWriteImage) F(clReleaseMemObject) \
     F(clGetExtensionFunctionAddressForPlatform) F(clCreateFromD3D11Texture2DKHR) F(clEnqueueAcquireD3D11ObjectsKHR)    \
     F(clEnqueueReleaseD3D11ObjectsKHR)
+/* clang-format on */
 
 struct program {
 #define MEMBER(name) cl_api_##name name;
@@ -109,9 +112,9 @@ struct program {
 static bool open_program(struct program *p, const struct copy *top)
 {
     *p = (struct program){.d3d.api = &rig_d3d11};
-#define LOAD(name)                                                                                                     \
-    p->name = (cl_api_##name)function_of(top->module, #name);                                                      \
-    if (!CHECK(p->name != NULL))                                                                                       \
+#define LOAD(name)                                            \
+    p->name = (cl_api_##name)function_of(top->module, #name); \
+    if (!CHECK(p->name != NULL))                              \
         return false;
     FUNCTIONS(LOAD)
 #undef LOAD
@@ -159,8 +162,8 @@ static void exchange(const struct program *p, cl_command_queue queue, cl_mem obj
 static void round_trip(const struct program *p)
 {
     unsigned char initial[BYTES];
-    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = EXTENT, .height = EXTENT,
-                                  .initial = initial};
+    const struct rig_desc desc = {
+        .format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = EXTENT, .height = EXTENT, .initial = initial};
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)p->platform,
                                                 CL_CONTEXT_D3D11_DEVICE_KHR, (cl_context_properties)p->d3d.device, 0};
     cl_int status = 1;

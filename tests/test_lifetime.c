@@ -231,7 +231,7 @@ static const char *const thing_names[] = {"context", "queue", "object", "event",
 struct set {
     struct rig rig; /* with the context and the queue */
     struct shared shared;
-    cl_mem out;     /* the kernel's other argument */
+    cl_mem out; /* the kernel's other argument */
     cl_event event;
     cl_kernel kernel;
     cl_mem part;

@@ -47,9 +47,13 @@ static void make(const struct rig *rig, const cl_context_properties *list, cl_in
 
 SHARING_CASE(unknown_property, RIG_NO_CONTEXT)
 {
-    const cl_context_properties list[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
-                                          rig->api->context_device, (cl_context_properties)rig->device,
-                                          UNKNOWN_PROPERTY, 1, 0};
+    const cl_context_properties list[] = {CL_CONTEXT_PLATFORM,
+                                          (cl_context_properties)rig->platform,
+                                          rig->api->context_device,
+                                          (cl_context_properties)rig->device,
+                                          UNKNOWN_PROPERTY,
+                                          1,
+                                          0};
     const ULONG refs = rig_refs(rig->device);
     if (!over_layer())
         return;

@@ -45,7 +45,8 @@ static void by_luid(void)
 
 static void by_name(void)
 {
-    run_with("cards: the second", "1002:0:AMD Radeon Graphics (raphael_mendocino);1002:0:AMD Radeon RX 6800 (radeonsi, navi21)");
+    run_with("cards: the second",
+             "1002:0:AMD Radeon Graphics (raphael_mendocino);1002:0:AMD Radeon RX 6800 (radeonsi, navi21)");
 }
 
 static void by_vendor(void)
@@ -141,8 +142,8 @@ static void preferred_are(struct rig *rig, bool first, bool second)
     void *device = rig_another_device(rig);
     CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, all, &count), CL_SUCCESS);
     CHECK_INT(count, 2);
-    const cl_int status = rig->get_device_ids(rig->platform, rig->api->device_source, device, rig->api->preferred_set, 2,
-                                              found, &count);
+    const cl_int status =
+        rig->get_device_ids(rig->platform, rig->api->device_source, device, rig->api->preferred_set, 2, found, &count);
     CHECK_INT(status, first || second ? CL_SUCCESS : CL_DEVICE_NOT_FOUND);
     CHECK_INT(count, (first ? 1 : 0) + (second ? 1 : 0));
     if (first || second)
@@ -196,8 +197,11 @@ SHARING_CASE(room_for_one, RIG_NO_CONTEXT)
 /* A device on one of the adapters that the fake Direct3D has now. */
 static IDirect3DDevice9 *device_on(UINT adapter, bool extended)
 {
-    D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE,
-                                        .BackBufferFormat = D3DFMT_X8R8G8B8, .SwapEffect = D3DSWAPEFFECT_DISCARD};
+    D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64,
+                                        .BackBufferHeight = 64,
+                                        .Windowed = TRUE,
+                                        .BackBufferFormat = D3DFMT_X8R8G8B8,
+                                        .SwapEffect = D3DSWAPEFFECT_DISCARD};
     const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING;
     IDirect3D9 *d3d9 = NULL;
     IDirect3DDevice9 *device = NULL;

@@ -72,7 +72,8 @@ SHARING_CASE(both_sides, 0)
             CHECK_INT(release_one(rig, both[acquired]), CL_SUCCESS);
         }
         CHECK_INT(rig->acquire(rig->queue, 2, both, 0, NULL, NULL), CL_SUCCESS);
-        CHECK_INT(clEnqueueCopyBuffer(rig->queue, from.object, to.object, 0, 0, SHARED_BYTES, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueCopyBuffer(rig->queue, from.object, to.object, 0, 0, SHARED_BYTES, 0, NULL, NULL),
+                  CL_SUCCESS);
         CHECK_INT(rig->release(rig->queue, 2, both, 0, NULL, NULL), CL_SUCCESS);
         CHECK(d3d_has(rig, &to, 1));
         shared_close(&to);
@@ -115,8 +116,8 @@ static void unmap_refused(const struct rig *rig, DXGI_FORMAT format)
     CHECK_INT(status, CL_SUCCESS);
     rig_pattern(bytes, sizeof(bytes), 3);
     CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
-    unsigned char *mapped = clEnqueueMapImage(rig->queue, object, CL_TRUE, CL_MAP_WRITE, no_origin(), region, &pitch, NULL, 0,
-                                              NULL, NULL, &status);
+    unsigned char *mapped = clEnqueueMapImage(rig->queue, object, CL_TRUE, CL_MAP_WRITE, no_origin(), region, &pitch,
+                                              NULL, 0, NULL, NULL, &status);
     if (CHECK_INT(status, CL_SUCCESS)) {
         CHECK_INT(clEnqueueUnmapMemObject(rig->queue, object, mapped, 1, NULL, NULL), CL_INVALID_EVENT_WAIT_LIST);
         for (size_t y = 0; y < SIDE; y++)

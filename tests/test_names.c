@@ -42,7 +42,8 @@ SHARING_CASE(core_functions, 0)
     void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clEnqueueReadBuffer");
     if (CHECK(address != NULL)) {
         memcpy(&read, &address, sizeof(read));
-        CHECK_INT(read(rig->queue, shared.object, CL_TRUE, 0, SHARED_BYTES, bytes, 0, NULL, NULL), rig->api->not_acquired);
+        CHECK_INT(read(rig->queue, shared.object, CL_TRUE, 0, SHARED_BYTES, bytes, 0, NULL, NULL),
+                  rig->api->not_acquired);
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
         CHECK_INT(read(rig->queue, shared.object, CL_TRUE, 0, SHARED_BYTES, bytes, 0, NULL, NULL), CL_SUCCESS);
         CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
@@ -70,9 +71,11 @@ SHARING_CASE(pointers, 0)
         memcpy(&set_pointer, &address, sizeof(address));
         memcpy(&set_address, &address, sizeof(address));
         CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &shared.object), CL_SUCCESS);
-        CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), rig->api->not_acquired);
+        CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL),
+                  rig->api->not_acquired);
         CHECK_INT(i < 2 ? set_pointer(kernel, 0, NULL) : set_address(kernel, 0, 0), CL_INVALID_ARG_VALUE);
-        CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), rig->api->not_acquired);
+        CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL),
+                  rig->api->not_acquired);
         CHECK_INT(i < 2 ? set_pointer(kernel, 0, names) : set_address(kernel, 0, 4096), CL_SUCCESS);
         CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
     }

@@ -51,8 +51,8 @@ static void queues(void)
 {
     const cl_queue_properties none[] = {0}, profiling[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
     const cl_queue_properties unknown[] = {0x4711, 1, 0};
-    const cl_queue_properties on_device[] = {
-        CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+    const cl_queue_properties on_device[] = {CL_QUEUE_PROPERTIES,
+                                             CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
     if (!open_context())
         return;
     queue_is(NULL, 0);
@@ -66,8 +66,13 @@ static void queues(void)
 
 static void samplers(void)
 {
-    const cl_sampler_properties full[] = {CL_SAMPLER_FILTER_MODE,     CL_FILTER_LINEAR,  CL_SAMPLER_NORMALIZED_COORDS, CL_TRUE,
-                                          CL_SAMPLER_ADDRESSING_MODE, CL_ADDRESS_REPEAT, 0};
+    const cl_sampler_properties full[] = {CL_SAMPLER_FILTER_MODE,
+                                          CL_FILTER_LINEAR,
+                                          CL_SAMPLER_NORMALIZED_COORDS,
+                                          CL_TRUE,
+                                          CL_SAMPLER_ADDRESSING_MODE,
+                                          CL_ADDRESS_REPEAT,
+                                          0};
     const cl_sampler_properties unknown[] = {0x4711, 1, 0};
     const cl_sampler_properties twice[] = {CL_SAMPLER_FILTER_MODE, CL_FILTER_LINEAR, CL_SAMPLER_FILTER_MODE,
                                            CL_FILTER_NEAREST, 0};
@@ -80,7 +85,8 @@ static void samplers(void)
     for (int i = 0; i < 2; i++) {
         cl_sampler sampler = clCreateSamplerWithProperties(context, i ? full : NULL, &status);
         CHECK_INT(status, CL_SUCCESS);
-        CHECK_INT(clGetSamplerInfo(sampler, CL_SAMPLER_ADDRESSING_MODE, sizeof(addressing), &addressing, NULL), CL_SUCCESS);
+        CHECK_INT(clGetSamplerInfo(sampler, CL_SAMPLER_ADDRESSING_MODE, sizeof(addressing), &addressing, NULL),
+                  CL_SUCCESS);
         CHECK_INT(addressing, i ? CL_ADDRESS_REPEAT : CL_ADDRESS_CLAMP);
         CHECK_INT(clGetSamplerInfo(sampler, CL_SAMPLER_FILTER_MODE, sizeof(filter), &filter, NULL), CL_SUCCESS);
         CHECK_INT(filter, i ? CL_FILTER_LINEAR : CL_FILTER_NEAREST);
@@ -111,7 +117,8 @@ static void buffers_and_images(void)
         CHECK_INT(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof(size), &size, NULL), CL_SUCCESS);
         CHECK_INT(size, 1000);
         CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-        cl_mem image = clCreateImageWithProperties(context, i ? none : NULL, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
+        cl_mem image =
+            clCreateImageWithProperties(context, i ? none : NULL, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
         CHECK_INT(status, CL_SUCCESS);
         CHECK_INT(clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof(size), &size, NULL), CL_SUCCESS);
         CHECK_INT(size, 16);
@@ -160,7 +167,8 @@ static void timers(void)
         CHECK(ratio > 0.5 && ratio < 2);
     }
     CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL), CL_SUCCESS);
-    if (clGetPlatformInfo(platform, CL_PLATFORM_HOST_TIMER_RESOLUTION, sizeof(resolution), &resolution, NULL) == CL_SUCCESS)
+    if (clGetPlatformInfo(platform, CL_PLATFORM_HOST_TIMER_RESOLUTION, sizeof(resolution), &resolution, NULL) ==
+        CL_SUCCESS)
         CHECK(resolution > 0);
     CHECK_INT(clGetHostTimer(device, NULL), CL_INVALID_VALUE);
     CHECK_INT(clGetDeviceAndHostTimer(device, NULL, &between), CL_INVALID_VALUE);
@@ -289,7 +297,8 @@ static void the_rest_is_refused(void)
     cl_kernel kernel = clCreateKernel(program, "sum", &status);
     CHECK_INT(clGetPipeInfo(memory, CL_PIPE_PACKET_SIZE, sizeof(number), &number, NULL), CL_INVALID_OPERATION);
     CHECK_INT(clGetKernelSubGroupInfo(kernel, device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof(size), &size,
-                                      sizeof(size), &size, NULL), CL_INVALID_OPERATION);
+                                      sizeof(size), &size, NULL),
+              CL_INVALID_OPERATION);
     CHECK_INT(clSetProgramSpecializationConstant(program, 0, sizeof(number), &number), CL_INVALID_OPERATION);
     CHECK_INT(clEnqueueSVMMigrateMem(queue, 1, &pointer, NULL, 0, 0, NULL, NULL), CL_INVALID_OPERATION);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);

@@ -58,7 +58,8 @@ static void nothing_answers(const struct library *library)
     const __typeof__(&clGetDeviceIDs) get_devices = FIND(__typeof__(&clGetDeviceIDs), library, clGetDeviceIDs);
     const __typeof__(&clCreateContextFromType) create =
         FIND(__typeof__(&clCreateContextFromType), library, clCreateContextFromType);
-    const __typeof__(&clCreateUserEvent) create_event = FIND(__typeof__(&clCreateUserEvent), library, clCreateUserEvent);
+    const __typeof__(&clCreateUserEvent) create_event =
+        FIND(__typeof__(&clCreateUserEvent), library, clCreateUserEvent);
     const __typeof__(&clGetExtensionFunctionAddressForPlatform) address =
         FIND(__typeof__(&clGetExtensionFunctionAddressForPlatform), library, clGetExtensionFunctionAddressForPlatform);
     const report tell = FIND(report, library, cld3d_report);
@@ -83,7 +84,8 @@ static void sharing_answers(const struct library *library)
 {
     typedef cl_int(CL_API_CALL * get_ids)(cl_platform_id, cl_uint, void *, cl_uint, cl_uint, cl_device_id *, cl_uint *);
     typedef cl_mem(CL_API_CALL * create_buffer)(cl_context, cl_mem_flags, void *, cl_int *);
-    typedef cl_int(CL_API_CALL * enqueue)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *);
+    typedef cl_int(CL_API_CALL * enqueue)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *,
+                                          cl_event *);
     const get_ids get_devices[] = {FIND(get_ids, library, clGetDeviceIDsFromD3D10KHR),
                                    FIND(get_ids, library, clGetDeviceIDsFromD3D11KHR)};
     const create_buffer create[] = {FIND(create_buffer, library, clCreateFromD3D10BufferKHR),
@@ -151,7 +153,8 @@ static void found(void)
     GetSystemDirectoryA(path, MAX_PATH);
     strcat(path, "\\opencl.dll");
     if (open_copy(&library, "next-found", path)) {
-        const __typeof__(&clGetPlatformIDs) get_platforms = FIND(__typeof__(&clGetPlatformIDs), &library, clGetPlatformIDs);
+        const __typeof__(&clGetPlatformIDs) get_platforms =
+            FIND(__typeof__(&clGetPlatformIDs), &library, clGetPlatformIDs);
         CHECK_INT(get_platforms(0, NULL, &count), CL_SUCCESS);
         CHECK(count > 0);
     }

@@ -6,7 +6,8 @@
 static const char *report(const char *topic)
 {
     typedef const char *(CL_API_CALL * report_function)(const char *);
-    const report_function ask = (report_function)(void (*)(void))GetProcAddress(GetModuleHandleA("OpenCL.dll"), "cld3d_report");
+    const report_function ask =
+        (report_function)(void (*)(void))GetProcAddress(GetModuleHandleA("OpenCL.dll"), "cld3d_report");
     const char *text = CHECK(ask != NULL) ? ask(topic) : NULL;
     return text ? text : "";
 }

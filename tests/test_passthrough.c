@@ -68,8 +68,9 @@ static void own_devices_with(struct rig *rig)
     cl_uint count = 0;
     void *adapters[] = {rig->device};
     cl_dx9_media_adapter_type_khr types[] = {CL_ADAPTER_D3D9_KHR};
-    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
-              CL_SUCCESS);
+    CHECK_INT(
+        rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
+        CL_SUCCESS);
     CHECK_INT(count, OWN_DEVICE_COUNT);
     const clGetDeviceIDsFromDX9MediaAdapterKHR_fn of_media =
         (clGetDeviceIDsFromDX9MediaAdapterKHR_fn)(size_t)clGetExtensionFunctionAddressForPlatform(
@@ -134,11 +135,11 @@ static void own_commands_with(struct rig *rig)
     CHECK_INT(clReleaseContext(context), CL_SUCCESS);
 }
 
-#define OWN_CASE(name)                                                                                                 \
-    static void name(void)                                                                                             \
-    {                                                                                                                  \
-        if (under_own_sharing())                                                                                       \
-            sharing_run(&rig_d3d11, RIG_NO_CONTEXT, name##_with);                                                      \
+#define OWN_CASE(name)                                            \
+    static void name(void)                                        \
+    {                                                             \
+        if (under_own_sharing())                                  \
+            sharing_run(&rig_d3d11, RIG_NO_CONTEXT, name##_with); \
     }
 
 OWN_CASE(own_strings)
@@ -172,21 +173,22 @@ static void replaced_trips(struct rig *rig)
 static void replaced_devices(struct rig *rig)
 {
     cl_uint count = 0;
-    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
-              CL_SUCCESS);
+    CHECK_INT(
+        rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
+        CL_SUCCESS);
     CHECK_INT(count, 1);
 }
 
-#define REPLACED_CASE(name, flags)                                                                                     \
-    static void name##_11(void)                                                                                        \
-    {                                                                                                                  \
-        if (under_own_sharing())                                                                                       \
-            sharing_run(&rig_d3d11, (flags), name);                                                                    \
-    }                                                                                                                  \
-    static void name##_10(void)                                                                                        \
-    {                                                                                                                  \
-        if (under_own_sharing())                                                                                       \
-            sharing_run(&rig_d3d10, (flags), name);                                                                    \
+#define REPLACED_CASE(name, flags)                  \
+    static void name##_11(void)                     \
+    {                                               \
+        if (under_own_sharing())                    \
+            sharing_run(&rig_d3d11, (flags), name); \
+    }                                               \
+    static void name##_10(void)                     \
+    {                                               \
+        if (under_own_sharing())                    \
+            sharing_run(&rig_d3d10, (flags), name); \
     }
 
 REPLACED_CASE(replaced_strings, RIG_NO_CONTEXT)

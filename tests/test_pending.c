@@ -31,7 +31,8 @@ static void forget_calls(void)
 static cl_command_queue_properties out_of_order(const struct rig *rig)
 {
     cl_command_queue_properties properties = 0;
-    CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL),
+              CL_SUCCESS);
     return properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 }
 
@@ -134,7 +135,8 @@ SHARING_CASE(acquire_with_failed_list, 0)
     struct shared shared;
     if (!shared_open(rig, KIND_2D, 1, &shared))
         return;
-    cl_command_queue second = make_queue(rig, rig->context, 0), third = make_queue(rig, rig->context, out_of_order(rig));
+    cl_command_queue second = make_queue(rig, rig->context, 0),
+                     third = make_queue(rig, rig->context, out_of_order(rig));
     for (int i = 0; i < TIMES; i++) {
         cl_event first = user_event(rig->context), fails = user_event(rig->context), acquired = NULL;
         CHECK_INT(rig->acquire(third, 1, &shared.object, 1, &first, NULL), CL_SUCCESS);
@@ -515,7 +517,8 @@ SHARING_CASE(destructor_callbacks, 0)
         all[kind].object = NULL;
         CHECK_INT(deleted_calls(&deleted[0]), 1);
         CHECK_INT(deleted_calls(&deleted[1]), 1);
-        CHECK(atomic_load(&deleted[1].order) < atomic_load(&deleted[0].order)); /* the last one registered is the first */
+        CHECK(atomic_load(&deleted[1].order) <
+              atomic_load(&deleted[0].order)); /* the last one registered is the first */
     }
     shared_close_all(all);
 }

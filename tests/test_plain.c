@@ -12,6 +12,7 @@
 
 /* ---- the functions of OpenCL 1.2, twice ---- */
 
+/* clang-format off */
 #define FUNCTIONS(F)                                                                                                   \
     F(clGetPlatformIDs) F(clGetPlatformInfo) F(clGetDeviceIDs) F(clGetDeviceInfo) F(clCreateSubDevices)                \
     F(clRetainDevice) F(clReleaseDevice) F(clCreateContext) F(clCreateContextFromType) F(clRetainContext)              \
@@ -34,6 +35,7 @@
     F(clUnloadPlatformCompiler) F(clCreateFromGLBuffer) F(clCreateFromGLTexture) F(clCreateFromGLTexture2D)            \
     F(clCreateFromGLTexture3D) F(clCreateFromGLRenderbuffer) F(clGetGLObjectInfo) F(clGetGLTextureInfo)                \
     F(clEnqueueAcquireGLObjects) F(clEnqueueReleaseGLObjects)
+/* clang-format on */
 
 #define MEMBER(name) __typeof__(&name) name;
 
@@ -118,11 +120,11 @@ static void note_bytes(struct record *r, const char *what, cl_int status, const 
 #define DO(call) note(r, "%s: %d", #call, (int)(cl->call))
 
 /* Makes an object and notes the status of that. */
-#define MAKE(object, call)                                                                                             \
-    do {                                                                                                               \
-        cl_int status = 4711;                                                                                          \
-        object = cl->call;                                                                                             \
-        note(r, "%s: %d, %s", #call, status, object ? "made" : "NULL");                                                \
+#define MAKE(object, call)                                              \
+    do {                                                                \
+        cl_int status = 4711;                                           \
+        object = cl->call;                                              \
+        note(r, "%s: %d, %s", #call, status, object ? "made" : "NULL"); \
     } while (0)
 
 /* ---- the objects of most cases ---- */
@@ -175,7 +177,8 @@ static bool plain_platform_info(cl_platform_info name)
  * adapter that the device belongs to. */
 static bool told_otherwise(cl_device_info name)
 {
-    return (name >= 0x106C && name <= 0x106E) || (name >= CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES && name <= CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE) ||
+    return (name >= 0x106C && name <= 0x106E) ||
+           (name >= CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES && name <= CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE) ||
            name == CL_DEVICE_SVM_CAPABILITIES || name == CL_DEVICE_IL_VERSION || name == CL_DEVICE_ILS_WITH_VERSION ||
            name == CL_DEVICE_MAX_NUM_SUB_GROUPS || name == CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS ||
            (name >= CL_DEVICE_MAX_ON_DEVICE_QUEUES && name <= CL_DEVICE_PIPE_MAX_PACKET_SIZE);
@@ -183,8 +186,8 @@ static bool told_otherwise(cl_device_info name)
 
 static bool plain_device_info(cl_device_info name)
 {
-    return !told_otherwise(name) && name != CL_DEVICE_EXTENSIONS && name != CL_DEVICE_PLATFORM && name != CL_DEVICE_EXTENSIONS_WITH_VERSION &&
-           name != CL_DEVICE_PARENT_DEVICE;
+    return !told_otherwise(name) && name != CL_DEVICE_EXTENSIONS && name != CL_DEVICE_PLATFORM &&
+           name != CL_DEVICE_EXTENSIONS_WITH_VERSION && name != CL_DEVICE_PARENT_DEVICE;
 }
 
 static void platforms_and_devices(struct record *r)
@@ -354,7 +357,8 @@ static void buffers(struct record *r)
     DO(clEnqueueReadBufferRect(base.queue, b, CL_TRUE, from, to, region, 32, 256, 48, 320, back, 0, NULL, NULL));
     note_bytes(r, "rectangle", CL_SUCCESS, back, SIZE);
     DO(clEnqueueWriteBuffer(base.queue, part, CL_TRUE, 16, 64, data, 0, NULL, NULL));
-    MAKE(mapped, clEnqueueMapBuffer(base.queue, b, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 2048, 1024, 0, NULL, NULL, &status));
+    MAKE(mapped,
+         clEnqueueMapBuffer(base.queue, b, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 2048, 1024, 0, NULL, NULL, &status));
     if (mapped)
         memset(mapped, 0x77, 99);
     DO(clEnqueueUnmapMemObject(base.queue, b, mapped, 0, NULL, NULL));
@@ -384,10 +388,9 @@ static void note_image_infos(struct record *r, cl_mem image)
 
 static void formats(struct record *r)
 {
-    static const cl_mem_object_type types[] = {CL_MEM_OBJECT_IMAGE1D,       CL_MEM_OBJECT_IMAGE1D_ARRAY,
-                                               CL_MEM_OBJECT_IMAGE2D,       CL_MEM_OBJECT_IMAGE2D_ARRAY,
-                                               CL_MEM_OBJECT_IMAGE3D,       CL_MEM_OBJECT_BUFFER,
-                                               CL_MEM_OBJECT_IMAGE1D_BUFFER};
+    static const cl_mem_object_type types[] = {
+        CL_MEM_OBJECT_IMAGE1D, CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE2D,       CL_MEM_OBJECT_IMAGE2D_ARRAY,
+        CL_MEM_OBJECT_IMAGE3D, CL_MEM_OBJECT_BUFFER,        CL_MEM_OBJECT_IMAGE1D_BUFFER};
     const struct opencl *cl = r->cl;
     cl_image_format list[256];
     cl_uint count = 0;
@@ -428,8 +431,8 @@ static void images(struct record *r)
     DO(clEnqueueReadBuffer(base.queue, buffer, CL_TRUE, 0, SIZE, back, 0, NULL, NULL));
     note_bytes(r, "image in a buffer", CL_SUCCESS, back, SIZE);
     DO(clEnqueueCopyBufferToImage(base.queue, buffer, a, 64, at, some, 0, NULL, NULL));
-    MAKE(mapped, clEnqueueMapImage(base.queue, a, CL_TRUE, CL_MAP_WRITE, at, some, &row_pitch, &slice_pitch, 0, NULL, NULL,
-                                   &status));
+    MAKE(mapped, clEnqueueMapImage(base.queue, a, CL_TRUE, CL_MAP_WRITE, at, some, &row_pitch, &slice_pitch, 0, NULL,
+                                   NULL, &status));
     for (size_t y = 0; mapped && y < some[1]; y++)
         memset((char *)mapped + y * row_pitch, (int)y, 12);
     DO(clEnqueueUnmapMemObject(base.queue, a, mapped, 0, NULL, NULL));
@@ -643,7 +646,8 @@ static void tell_difference(const char *mine, const char *plain)
         mine += a + 1;
         plain += b + 1;
     }
-    printf("# with cld3d: %.*s\n# without:    %.*s\n", (int)strcspn(mine, "\n"), mine, (int)strcspn(plain, "\n"), plain);
+    printf("# with cld3d: %.*s\n# without:    %.*s\n", (int)strcspn(mine, "\n"), mine, (int)strcspn(plain, "\n"),
+           plain);
 }
 
 static void compare(void (*run)(struct record *))
@@ -661,10 +665,10 @@ static void compare(void (*run)(struct record *))
     free(without.text);
 }
 
-#define PLAIN_CASE(name)                                                                                               \
-    static void plain_##name(void)                                                                                     \
-    {                                                                                                                  \
-        compare(name);                                                                                                 \
+#define PLAIN_CASE(name)           \
+    static void plain_##name(void) \
+    {                              \
+        compare(name);             \
     }
 
 PLAIN_CASE(platforms_and_devices)

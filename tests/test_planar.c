@@ -130,8 +130,7 @@ static bool d3d_is_right(const struct pool *pool)
 static cl_mem make_plane(const struct pool *pool, cl_context context, int slice, int plane, cl_mem_flags flags)
 {
     cl_int status = 1;
-    cl_mem object =
-        pool->rig->create_2d(context, flags, pool->texture, (UINT)(plane + PLANE_COUNT * slice), &status);
+    cl_mem object = pool->rig->create_2d(context, flags, pool->texture, (UINT)(plane + PLANE_COUNT * slice), &status);
     of_plane(CHECK_INT(status, CL_SUCCESS), slice, plane);
     of_plane(CHECK(object != NULL), slice, plane);
     return object;
@@ -265,39 +264,42 @@ static void run_with_pool(struct rig *rig, void (*body)(struct pool *))
     pool_close(&pool);
 }
 
-#define EACH_FORMAT(name, api)                                                                                         \
-    static void name##_nv12_##api(void)                                                                                \
-    {                                                                                                                  \
-        run_planar(&rig_##api, DXGI_FORMAT_NV12, name);                                                                \
-    }                                                                                                                  \
-    static void name##_p010_##api(void)                                                                                \
-    {                                                                                                                  \
-        run_planar(&rig_##api, DXGI_FORMAT_P010, name);                                                                \
-    }                                                                                                                  \
-    static void name##_p016_##api(void)                                                                                \
-    {                                                                                                                  \
-        run_planar(&rig_##api, DXGI_FORMAT_P016, name);                                                                \
+#define EACH_FORMAT(name, api)                          \
+    static void name##_nv12_##api(void)                 \
+    {                                                   \
+        run_planar(&rig_##api, DXGI_FORMAT_NV12, name); \
+    }                                                   \
+    static void name##_p010_##api(void)                 \
+    {                                                   \
+        run_planar(&rig_##api, DXGI_FORMAT_P010, name); \
+    }                                                   \
+    static void name##_p016_##api(void)                 \
+    {                                                   \
+        run_planar(&rig_##api, DXGI_FORMAT_P016, name); \
     }
 
-#define PLANAR_CASE(name)                                                                                              \
-    static void name(struct rig *rig);                                                                                 \
-    EACH_FORMAT(name, d3d11)                                                                                           \
-    EACH_FORMAT(name, d3d10)                                                                                           \
+#define PLANAR_CASE(name)              \
+    static void name(struct rig *rig); \
+    EACH_FORMAT(name, d3d11)           \
+    EACH_FORMAT(name, d3d10)           \
     static void name(struct rig *rig)
 
 /* A case that gets a pool with all its objects. */
-#define POOL_CASE(name)                                                                                                \
-    static void name##_pool(struct pool *pool);                                                                        \
-    PLANAR_CASE(name)                                                                                                  \
-    {                                                                                                                  \
-        run_with_pool(rig, name##_pool);                                                                               \
-    }                                                                                                                  \
+#define POOL_CASE(name)                         \
+    static void name##_pool(struct pool *pool); \
+    PLANAR_CASE(name)                           \
+    {                                           \
+        run_with_pool(rig, name##_pool);        \
+    }                                           \
     static void name##_pool(struct pool *pool)
 
-#define PLANAR_TESTS(text, name)                                                                                       \
-    {"Direct3D 11, NV12: " text, name##_nv12_d3d11}, {"Direct3D 11, P010: " text, name##_p010_d3d11},                  \
-        {"Direct3D 11, P016: " text, name##_p016_d3d11}, {"Direct3D 10, NV12: " text, name##_nv12_d3d10},              \
-        {"Direct3D 10, P010: " text, name##_p010_d3d10}, {"Direct3D 10, P016: " text, name##_p016_d3d10}
+#define PLANAR_TESTS(text, name)                                                                          \
+    {"Direct3D 11, NV12: " text, name##_nv12_d3d11}, {"Direct3D 11, P010: " text, name##_p010_d3d11},     \
+        {"Direct3D 11, P016: " text, name##_p016_d3d11}, {"Direct3D 10, NV12: " text, name##_nv12_d3d10}, \
+        {"Direct3D 10, P010: " text, name##_p010_d3d10},                                                  \
+    {                                                                                                     \
+        "Direct3D 10, P016: " text, name##_p016_d3d10                                                     \
+    }
 
 /* ---- the objects ---- */
 
@@ -352,8 +354,12 @@ PLANAR_CASE(variants)
     };
     for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
         struct pool pool = {.rig = rig,
-                            .desc = {.format = tested_format, .width = WIDTH, .height = HEIGHT,
-                                     .slices = variants[i].slices, .bind = variants[i].bind, .misc = variants[i].misc}};
+                            .desc = {.format = tested_format,
+                                     .width = WIDTH,
+                                     .height = HEIGHT,
+                                     .slices = variants[i].slices,
+                                     .bind = variants[i].bind,
+                                     .misc = variants[i].misc}};
         pool.texture = rig_make(rig, rig->device, &pool.desc, NULL);
         if (!pool.texture) {
             CHECK(variants[i].bind || variants[i].misc);
@@ -501,7 +507,7 @@ static void run_frame_kernel(struct pool *pool, cl_kernel kernel, int from, int 
     const struct rig *rig = pool->rig;
     const size_t size[2] = {pool->desc.width, pool->desc.height};
     cl_mem objects[2 * PLANE_COUNT] = {pool->objects[from][0], pool->objects[from][1], pool->objects[to][0],
-                                  pool->objects[to][1]};
+                                       pool->objects[to][1]};
     for (cl_uint i = 0; i < 2 * PLANE_COUNT; i++)
         CHECK_INT(clSetKernelArg(kernel, i, sizeof(objects[i]), &objects[i]), CL_SUCCESS);
     CHECK_INT(rig->acquire(rig->queue, PLANE_COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
@@ -572,12 +578,8 @@ static void play_step(struct player *player, char letter, int digit)
     const cl_mem list[PLANE_COUNT] = {planes[digit & 1], planes[!(digit & 1)]};
     const cl_uint count = digit > 1 ? 2 : 1;
     switch (what) {
-    case 'a':
-        CHECK_INT(rig->acquire(player->queues[context], count, list, 0, NULL, NULL), CL_SUCCESS);
-        break;
-    case 'r':
-        CHECK_INT(rig->release(player->queues[context], count, list, 0, NULL, NULL), CL_SUCCESS);
-        break;
+    case 'a': CHECK_INT(rig->acquire(player->queues[context], count, list, 0, NULL, NULL), CL_SUCCESS); break;
+    case 'r': CHECK_INT(rig->release(player->queues[context], count, list, 0, NULL, NULL), CL_SUCCESS); break;
     case 'o':
         player->seed += 2;
         d3d_write_slice(player->pool, (player->slice + digit) % SLICE_COUNT, player->seed - 1);
@@ -830,8 +832,11 @@ POOL_CASE(held_device)
     struct test_job jobs[PLANE_COUNT];
     test_thread running[PLANE_COUNT];
     for (int i = 0; i < PLANE_COUNT; i++) {
-        holders[i] = (struct holder){.worker = {.pool = pool, .queue = make_queue(pool->rig, pool->rig->context, 0),
-                                                .meeting = &meeting, .slice = 1, .plane = i},
+        holders[i] = (struct holder){.worker = {.pool = pool,
+                                                .queue = make_queue(pool->rig, pool->rig->context, 0),
+                                                .meeting = &meeting,
+                                                .slice = 1,
+                                                .plane = i},
                                      .holds = i == 0};
         jobs[i] = (struct test_job){release_again_and_again, &holders[i]};
     }

@@ -35,7 +35,8 @@ SHARING_CASE(object_queries, 0)
         CHECK_INT(rig_refs(all[kind].resource), refs);
         if (kind != KIND_BUFFER) {
             const cl_uint subresource = 0;
-            check_info(clGetImageInfo, all[kind].object, rig->api->image_subresource, &subresource, sizeof(subresource));
+            check_info(clGetImageInfo, all[kind].object, rig->api->image_subresource, &subresource,
+                       sizeof(subresource));
         }
     }
     shared_close_all(all);
@@ -43,7 +44,11 @@ SHARING_CASE(object_queries, 0)
 
 SHARING_CASE(subresource_queries, 0)
 {
-    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 8, .height = 4, .slices = 3, .levels = 2,
+    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT,
+                                  .width = 8,
+                                  .height = 4,
+                                  .slices = 3,
+                                  .levels = 2,
                                   .bind = D3D11_BIND_SHADER_RESOURCE};
     void *texture = rig_make(rig, rig->device, &desc, NULL);
     if (!CHECK(texture != NULL))
@@ -130,10 +135,10 @@ SHARING_CASE(queries_without_interop, RIG_NO_CONTEXT)
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
-#define CHECK_INFO(info, object, name, type, expected)                                                                 \
-    do {                                                                                                               \
-        const type expected_ = (expected);                                                                             \
-        check_info((info), (object), (name), &expected_, sizeof(expected_));                                           \
+#define CHECK_INFO(info, object, name, type, expected)                       \
+    do {                                                                     \
+        const type expected_ = (expected);                                   \
+        check_info((info), (object), (name), &expected_, sizeof(expected_)); \
     } while (0)
 
 static void check_mem_info(const struct rig *rig, const struct shared *shared)
@@ -195,8 +200,8 @@ SHARING_CASE(ordinary_queries, 0)
 /* The sizes are those of the level. */
 SHARING_CASE(sizes_of_levels, 0)
 {
-    const struct rig_desc desc = {.format = DXGI_FORMAT_R32_UINT, .width = 13, .height = 3, .levels = 4,
-                                  .bind = D3D11_BIND_SHADER_RESOURCE};
+    const struct rig_desc desc = {
+        .format = DXGI_FORMAT_R32_UINT, .width = 13, .height = 3, .levels = 4, .bind = D3D11_BIND_SHADER_RESOURCE};
     void *texture = rig_make(rig, rig->device, &desc, NULL);
     if (!CHECK(texture != NULL))
         return;
@@ -339,10 +344,12 @@ static bool check_versions(const struct subject *s)
         return false;
     CHECK(size % sizeof(list[0]) == 0 && size <= sizeof(list));
     CHECK_INT(s->device ? clGetDeviceInfo(s->device, name, size, list, &again)
-                        : clGetPlatformInfo(s->platform, name, size, list, &again), CL_SUCCESS);
+                        : clGetPlatformInfo(s->platform, name, size, list, &again),
+              CL_SUCCESS);
     CHECK_INT(again, size);
     CHECK_INT(s->device ? clGetDeviceInfo(s->device, name, size - 1, list, NULL)
-                        : clGetPlatformInfo(s->platform, name, size - 1, list, NULL), CL_INVALID_VALUE);
+                        : clGetPlatformInfo(s->platform, name, size - 1, list, NULL),
+              CL_INVALID_VALUE);
     for (int i = 0; i < SHARED_BY_ALL; i++)
         if (!CHECK_INT(count_version(list, size / sizeof(list[0]), shared_by_all[i].name, shared_by_all[i].version), 1))
             printf("# %s\n", shared_by_all[i].name);
@@ -357,7 +364,7 @@ SHARING_CASE(extension_versions, RIG_NO_CONTEXT)
     CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_VERSION, sizeof(version), version, NULL), CL_SUCCESS);
     if (!of_device && !of_platform)
         SKIP("the OpenCL below has no list with versions");
-    /* What is OpenCL 3.0 has both. Under Wine a device tells 3.0, but Wine's own functions stop at 1.2. */
+        /* What is OpenCL 3.0 has both. Under Wine a device tells 3.0, but Wine's own functions stop at 1.2. */
 #ifndef _WIN32
     if (strncmp(version, "OpenCL 3", 8) == 0)
         CHECK(of_device && of_platform);
@@ -369,8 +376,8 @@ SHARING_CASE(extension_versions, RIG_NO_CONTEXT)
 SHARING_CASE(functions_by_name, RIG_NO_CONTEXT)
 {
     static const char *const formats[] = {
-        "clGetDeviceIDsFromD3D%dKHR",     "clCreateFromD3D%dBufferKHR",      "clCreateFromD3D%dTexture2DKHR",
-        "clCreateFromD3D%dTexture3DKHR",  "clEnqueueAcquireD3D%dObjectsKHR", "clEnqueueReleaseD3D%dObjectsKHR",
+        "clGetDeviceIDsFromD3D%dKHR",    "clCreateFromD3D%dBufferKHR",      "clCreateFromD3D%dTexture2DKHR",
+        "clCreateFromD3D%dTexture3DKHR", "clEnqueueAcquireD3D%dObjectsKHR", "clEnqueueReleaseD3D%dObjectsKHR",
     };
     void *found[6];
     for (int i = 0; i < 6; i++) {
@@ -396,8 +403,8 @@ SHARING_CASE(functions_by_name, RIG_NO_CONTEXT)
 SHARING_CASE(functions_of_the_library, RIG_NO_CONTEXT)
 {
     static const char *const formats[] = {
-        "clGetDeviceIDsFromD3D%dKHR",     "clCreateFromD3D%dBufferKHR",      "clCreateFromD3D%dTexture2DKHR",
-        "clCreateFromD3D%dTexture3DKHR",  "clEnqueueAcquireD3D%dObjectsKHR", "clEnqueueReleaseD3D%dObjectsKHR",
+        "clGetDeviceIDsFromD3D%dKHR",    "clCreateFromD3D%dBufferKHR",      "clCreateFromD3D%dTexture2DKHR",
+        "clCreateFromD3D%dTexture3DKHR", "clEnqueueAcquireD3D%dObjectsKHR", "clEnqueueReleaseD3D%dObjectsKHR",
     };
     HMODULE library = GetModuleHandleA("OpenCL.dll");
     CHECK(library != NULL);

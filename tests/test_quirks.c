@@ -35,7 +35,8 @@ enum { ALL = (1u << QUIRKS) - 1, ENDS = 1u << QUIRK_POCL_ENDS, ORDER = 1u << QUI
 static void by_driver(void)
 {
     const char pocl[] = "Portable Computing Language";
-    CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL 3.1+debian  Linux, None+Asserts, RELOC, SPIR, LLVM 14.0.6, SLEEF"), ALL & ~ENDS);
+    CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL 3.1+debian  Linux, None+Asserts, RELOC, SPIR, LLVM 14.0.6, SLEEF"),
+              ALL & ~ENDS);
     CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL 6.0  Linux, Release"), ALL & ~ENDS);
     CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL 6.1  Linux, Release"), ALL & ~ENDS & ~ORDER);
     CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL 12.0"), ALL & ~ENDS & ~ORDER);

@@ -179,9 +179,10 @@ SHARING_CASE(other_shapes, 0)
         struct shared shared = {.kind = kind, .resource = resources[i]};
         shared.object = create(rig, &shared);
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        CHECK_INT(kind == KIND_BUFFER ? clEnqueueReadBuffer(rig->queue, shared.object, CL_TRUE, 0, size, found, 0, NULL, NULL)
-                                      : clEnqueueReadImage(rig->queue, shared.object, CL_TRUE, no_origin(), region, 0, 0,
-                                                           found, 0, NULL, NULL),
+        CHECK_INT(kind == KIND_BUFFER
+                      ? clEnqueueReadBuffer(rig->queue, shared.object, CL_TRUE, 0, size, found, 0, NULL, NULL)
+                      : clEnqueueReadImage(rig->queue, shared.object, CL_TRUE, no_origin(), region, 0, 0, found, 0,
+                                           NULL, NULL),
                   CL_SUCCESS);
         CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
         rig_pattern(bytes, sizeof(bytes), i);

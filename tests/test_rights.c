@@ -86,7 +86,9 @@ static void folders_of_administrators(void)
 {
     /* As of C:\Program Files, and of what an administrator makes in it. */
     CHECK_STR(who("O:" INSTALLER "D:(A;;FA;;;" INSTALLER ")(A;;0x1301bf;;;SY)(A;OICIIO;FA;;;SY)(A;;0x1301bf;;;BA)"
-                  "(A;;0x1200a9;;;BU)(A;OICIIO;0xa0000000;;;BU)(A;OICIIO;FA;;;CO)", false), "");
+                  "(A;;0x1200a9;;;BU)(A;OICIIO;0xa0000000;;;BU)(A;OICIIO;FA;;;CO)",
+                  false),
+              "");
     CHECK_STR(who("O:BAD:(A;;FA;;;SY)(A;;FA;;;BA)(A;;0x1200a9;;;BU)", false), "");
     CHECK_STR(who("O:SYD:(A;;FA;;;SY)", false), "");
 }

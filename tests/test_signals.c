@@ -141,8 +141,9 @@ static void programs_through_the_channel(void)
     const uint64_t to_compile[9] = {(uint64_t)(uintptr_t)program, 1, (uint64_t)(uintptr_t)&device};
     CHECK_INT(ask(CHANNEL_CALL, found("clCompileProgram"), 9, to_compile), CL_SUCCESS);
     kept();
-    const uint64_t to_link[9] = {(uint64_t)(uintptr_t)context,  1, (uint64_t)(uintptr_t)&device, 0, 1,
-                                 (uint64_t)(uintptr_t)&program, 0, 0, (uint64_t)(uintptr_t)&status};
+    const uint64_t to_link[9] = {
+        (uint64_t)(uintptr_t)context, 1, (uint64_t)(uintptr_t)&device, 0, 1, (uint64_t)(uintptr_t)&program, 0, 0,
+        (uint64_t)(uintptr_t)&status};
     cl_program linked = (cl_program)(uintptr_t)ask(CHANNEL_CALL, found("clLinkProgram"), 9, to_link);
     CHECK_INT(status, CL_SUCCESS);
     kept();

@@ -26,9 +26,12 @@ struct picture {
 };
 
 static const struct picture pictures[] = {
-    {DXGI_FORMAT_R8G8B8A8_UNORM, D3DFMT_A8B8G8R8}, {DXGI_FORMAT_B8G8R8A8_UNORM, D3DFMT_A8R8G8B8},
-    {DXGI_FORMAT_R8_UNORM, D3DFMT_L8},             {DXGI_FORMAT_R8G8_UNORM, D3DFMT_A8L8},
-    {DXGI_FORMAT_R16_UNORM, D3DFMT_L16},           {DXGI_FORMAT_R16G16_UNORM, D3DFMT_G16R16},
+    {DXGI_FORMAT_R8G8B8A8_UNORM, D3DFMT_A8B8G8R8},
+    {DXGI_FORMAT_B8G8R8A8_UNORM, D3DFMT_A8R8G8B8},
+    {DXGI_FORMAT_R8_UNORM, D3DFMT_L8},
+    {DXGI_FORMAT_R8G8_UNORM, D3DFMT_A8L8},
+    {DXGI_FORMAT_R16_UNORM, D3DFMT_L16},
+    {DXGI_FORMAT_R16G16_UNORM, D3DFMT_G16R16},
     {DXGI_FORMAT_UNKNOWN, (D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2')},
 };
 enum { PICTURES = sizeof(pictures) / sizeof(pictures[0]) };
@@ -36,7 +39,8 @@ enum { PICTURES = sizeof(pictures) / sizeof(pictures[0]) };
 /* Work items add up what their texel holds in whole numbers, which come in any order. */
 static const char source[] =
     "constant sampler_t texel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
-    "kernel void invert(read_only image2d_t from, write_only image2d_t to, global uint *sum, float scale, int channels)\n"
+    "kernel void invert(read_only image2d_t from, write_only image2d_t to, global uint *sum, float scale, int "
+    "channels)\n"
     "{\n"
     "    const int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
     "    const float4 x = read_imagef(from, texel, at);\n"
@@ -119,8 +123,7 @@ static bool worker_open(struct worker *w)
 {
     const unsigned family = (w->number + roll(w, 2)) % 3;
     w->nine = family == 2;
-    if (w->nine ? !dx9_open(&w->dx9, roll(w, 2), 0) 
-                : !open_with_own_device(&w->rig, family ? &rig_d3d11 : &rig_d3d10))
+    if (w->nine ? !dx9_open(&w->dx9, roll(w, 2), 0) : !open_with_own_device(&w->rig, family ? &rig_d3d11 : &rig_d3d10))
         return false;
     if (w->nine)
         w->rig = w->dx9.rig;
@@ -145,8 +148,8 @@ static bool open_ten(struct worker *w, struct pair *pair, DXGI_FORMAT format, UI
     for (int i = 0; i < 2; i++) {
         struct shared_pair *one = &pair->ten[i];
         cl_int status = 1;
-        one->desc = (struct rig_desc){.format = format, .width = width, .height = height,
-                                      .bind = D3D11_BIND_SHADER_RESOURCE};
+        one->desc =
+            (struct rig_desc){.format = format, .width = width, .height = height, .bind = D3D11_BIND_SHADER_RESOURCE};
         one->resource = rig_make(&w->rig, w->rig.device, &one->desc, NULL);
         if (!CHECK(one->resource != NULL))
             return false;
@@ -364,7 +367,8 @@ static bool prepare(void)
 /* ---- what must not grow ---- */
 
 struct sample {
-    double memory, handles, files; /* bytes; Wine's handles, natively objects of Direct3D; file descriptors. 0: unknown */
+    double memory, handles,
+        files; /* bytes; Wine's handles, natively objects of Direct3D; file descriptors. 0: unknown */
     unsigned frames;
 };
 
@@ -426,9 +430,10 @@ static void measure(void)
     early = least(from, middle);
     late = least(middle, sample_count);
     char line[200];
-    snprintf(line, sizeof(line), "# least, from frame %u and from %u: %.1f, %.1f MiB; %.0f, %.0f handles; %.0f, %.0f files",
-             early.frames, late.frames, early.memory / 1048576, late.memory / 1048576, early.handles, late.handles,
-             early.files, late.files);
+    snprintf(line, sizeof(line),
+             "# least, from frame %u and from %u: %.1f, %.1f MiB; %.0f, %.0f handles; %.0f, %.0f files", early.frames,
+             late.frames, early.memory / 1048576, late.memory / 1048576, early.handles, late.handles, early.files,
+             late.files);
     tap_line(line);
 }
 

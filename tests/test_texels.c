@@ -7,14 +7,16 @@
 
 enum { MOST_TEXELS = 70, MOST_BYTES = MOST_TEXELS * 16, MARGIN = 16, ROOM = MOST_BYTES + 2 * MARGIN };
 
-static const cl_channel_type types[] = {CL_SNORM_INT8,    CL_SNORM_INT16,    CL_UNORM_INT8,     CL_UNORM_INT16,
-                                        CL_SIGNED_INT8,   CL_SIGNED_INT16,   CL_SIGNED_INT32,   CL_UNSIGNED_INT8,
-                                        CL_UNSIGNED_INT16, CL_UNSIGNED_INT32, CL_HALF_FLOAT,    CL_FLOAT};
+static const cl_channel_type types[] = {CL_SNORM_INT8,     CL_SNORM_INT16,    CL_UNORM_INT8,   CL_UNORM_INT16,
+                                        CL_SIGNED_INT8,    CL_SIGNED_INT16,   CL_SIGNED_INT32, CL_UNSIGNED_INT8,
+                                        CL_UNSIGNED_INT16, CL_UNSIGNED_INT32, CL_HALF_FLOAT,   CL_FLOAT};
 
 static struct converter converter_of(cl_channel_order order, cl_channel_type type)
 {
     const cl_image_format declared = {order, type}, stored = {CL_RGBA, type};
-    return (struct converter){.declared = declared, .stored = stored, .narrow_texel = cl_format_texel_bytes(declared),
+    return (struct converter){.declared = declared,
+                              .stored = stored,
+                              .narrow_texel = cl_format_texel_bytes(declared),
                               .wide_texel = cl_format_texel_bytes(stored)};
 }
 

@@ -28,7 +28,7 @@ struct crew;
 struct worker {
     struct crew *crew;
     unsigned number;
-    struct rig rig;      /* the context may be its own; the queue is */
+    struct rig rig; /* the context may be its own; the queue is */
     unsigned turns;
     cl_kernel kernels[KINDS][2];
 };
@@ -39,8 +39,8 @@ struct crew {
     void (*over)(struct worker *); /* after the last turn, or NULL */
     void *data;
     double until;
-    int failures;                  /* before */
-    bool in_step;                  /* all threads do the same number of turns */
+    int failures; /* before */
+    bool in_step; /* all threads do the same number of turns */
     struct meeting meeting;
     atomic_bool last;
     struct worker workers[THREADS];
@@ -161,7 +161,8 @@ static bool make_kernels(struct crew *crew)
             cl_kernel *kernel = &worker->kernels[k / 2][k % 2];
             if (!name)
                 continue;
-            *kernel = of == worker->rig.context ? clCreateKernel(program, name, NULL) : rig_kernel(&worker->rig, source, name);
+            *kernel = of == worker->rig.context ? clCreateKernel(program, name, NULL)
+                                                : rig_kernel(&worker->rig, source, name);
             if (!CHECK(*kernel != NULL))
                 return false;
             of = worker->rig.context;
@@ -224,10 +225,11 @@ static bool copy_by_map(const struct rig *rig, const struct shared *shared, void
     const cl_map_flags flags = out ? CL_MAP_READ : CL_MAP_WRITE;
     char *mapped;
     if (shared->kind == KIND_BUFFER)
-        mapped = clEnqueueMapBuffer(rig->queue, shared->object, CL_TRUE, flags, 0, SHARED_BYTES, 0, NULL, NULL, &status);
+        mapped =
+            clEnqueueMapBuffer(rig->queue, shared->object, CL_TRUE, flags, 0, SHARED_BYTES, 0, NULL, NULL, &status);
     else
-        mapped = clEnqueueMapImage(rig->queue, shared->object, CL_TRUE, flags, no_origin(), region, &row, &slice, 0, NULL,
-                                   NULL, &status);
+        mapped = clEnqueueMapImage(rig->queue, shared->object, CL_TRUE, flags, no_origin(), region, &row, &slice, 0,
+                                   NULL, NULL, &status);
     if (!CHECK_INT(status, CL_SUCCESS))
         return false;
     const size_t length = shared->kind == KIND_BUFFER ? SHARED_BYTES : region[0] * 4;
@@ -254,7 +256,8 @@ static bool copy_by_kernel(struct worker *worker, const struct shared *shared, v
                 CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), &plain), CL_SUCCESS) &&
                 CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL), CL_SUCCESS);
     if (done && out)
-        done = CHECK_INT(clEnqueueReadBuffer(rig->queue, plain, CL_TRUE, 0, SHARED_BYTES, bytes, 0, NULL, NULL), CL_SUCCESS);
+        done = CHECK_INT(clEnqueueReadBuffer(rig->queue, plain, CL_TRUE, 0, SHARED_BYTES, bytes, 0, NULL, NULL),
+                         CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
     return done;
 }
@@ -394,8 +397,8 @@ SHARING_CASE(short_contexts, 0)
 struct prize {
     struct shared shared;
     atomic_int owners;
-    atomic_uint winners;  /* of a turn in step */
-    unsigned seed;        /* what the object has; only its owner looks here */
+    atomic_uint winners; /* of a turn in step */
+    unsigned seed;       /* what the object has; only its owner looks here */
     _Atomic(cl_mem) made;
 };
 
@@ -608,8 +611,8 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 }
 
 /* A cycle of `shared` behind a user event, in a queue of its own. */
-static cl_event held_cycle(const struct rig *rig, cl_command_queue queue, const struct shared *shared, const void *bytes,
-                           cl_event user)
+static cl_event held_cycle(const struct rig *rig, cl_command_queue queue, const struct shared *shared,
+                           const void *bytes, cl_event user)
 {
     cl_event released = NULL;
     CHECK_INT(rig->acquire(queue, 1, &shared->object, 0, NULL, NULL), CL_SUCCESS);

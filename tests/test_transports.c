@@ -47,19 +47,23 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     return way->answer;
 }
 
-#define WAY(way)                                                                                                       \
-    static void *open_##way(cl_context context)                                                                        \
-    {                                                                                                                  \
-        (void)context;                                                                                                 \
-        return open_way(&way);                                                                                         \
-    }                                                                                                                  \
-    static cl_int create_##way(const struct transfer_request *request, struct transfer **made, char *why)              \
-    {                                                                                                                  \
-        return create(request, made, why, &way);                                                                       \
-    }                                                                                                                  \
-    static const struct transport way##_transport = {                                                                  \
-        .name = #way, .title = "the " #way " way", .open = open_##way, .close = close_way, .free_state = free_way,     \
-        .prefers_shared = prefers_shared, .create = create_##way};
+#define WAY(way)                                                                                          \
+    static void *open_##way(cl_context context)                                                           \
+    {                                                                                                     \
+        (void)context;                                                                                    \
+        return open_way(&way);                                                                            \
+    }                                                                                                     \
+    static cl_int create_##way(const struct transfer_request *request, struct transfer **made, char *why) \
+    {                                                                                                     \
+        return create(request, made, why, &way);                                                          \
+    }                                                                                                     \
+    static const struct transport way##_transport = {.name = #way,                                        \
+                                                     .title = "the " #way " way",                         \
+                                                     .open = open_##way,                                  \
+                                                     .close = close_way,                                  \
+                                                     .free_state = free_way,                              \
+                                                     .prefers_shared = prefers_shared,                    \
+                                                     .create = create_##way};
 WAY(first)
 WAY(second)
 #undef WAY

@@ -148,7 +148,8 @@ static void fail_nth(const struct rig *rig, bool imported, unsigned nth)
     if (imported)
         fake_d3d_import_fail(nth);
     else
-        CHECK(fake_d3d_fail(rig->api == &rig_d3d11 ? "ID3D11DeviceContext::Map" : "ID3D10Texture2D::Map", nth, E_FAIL) > 0);
+        CHECK(fake_d3d_fail(rig->api == &rig_d3d11 ? "ID3D11DeviceContext::Map" : "ID3D10Texture2D::Map", nth, E_FAIL) >
+              0);
 }
 
 static void giving_fails(const struct rig *rig, struct shared *all, bool imported, unsigned nth)

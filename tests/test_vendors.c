@@ -9,7 +9,8 @@ static bool lists(const struct rig *rig, const char *extension)
     static char text[65536];
     size_t size = 0;
     text[0] = ' ';
-    if (!CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_EXTENSIONS, sizeof(text) - 2, text + 1, &size), CL_SUCCESS))
+    if (!CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_EXTENSIONS, sizeof(text) - 2, text + 1, &size),
+                   CL_SUCCESS))
         return false;
     CHECK_INT(size, strlen(text + 1) + 1);
     strcat(text, " ");
@@ -34,8 +35,8 @@ static void *find(const struct rig *rig, const char *format)
 static bool take_nv_functions(struct rig *rig)
 {
     void *const found[] = {
-        find(rig, "clGetDeviceIDsFromD3D%dNV"),    find(rig, "clCreateFromD3D%dBufferNV"),
-        find(rig, "clCreateFromD3D%dTexture2DNV"), find(rig, "clCreateFromD3D%dTexture3DNV"),
+        find(rig, "clGetDeviceIDsFromD3D%dNV"),      find(rig, "clCreateFromD3D%dBufferNV"),
+        find(rig, "clCreateFromD3D%dTexture2DNV"),   find(rig, "clCreateFromD3D%dTexture3DNV"),
         find(rig, "clEnqueueAcquireD3D%dObjectsNV"), find(rig, "clEnqueueReleaseD3D%dObjectsNV"),
     };
     for (int i = 0; i < 6; i++)
@@ -60,9 +61,9 @@ SHARING_CASE(nv_names, 0)
     CHECK(lists(rig, name));
     if (!take_nv_functions(rig))
         return;
-    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 1, &device,
-                                  &count),
-              CL_SUCCESS);
+    CHECK_INT(
+        rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 1, &device, &count),
+        CL_SUCCESS);
     CHECK(count >= 1 && device != NULL);
     if (!shared_open_all(rig, 1, all))
         return;
@@ -90,12 +91,13 @@ SHARING_CASE(nv_and_khr_names, 0)
 /* ---- Intel's query of formats ---- */
 
 /* Direct3D 10 has no planar textures for Intel, so its function has no plane. */
-typedef cl_int(CL_API_CALL *get_formats_11)(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, cl_uint, DXGI_FORMAT *,
+typedef cl_int(CL_API_CALL *get_formats_11)(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, cl_uint,
+                                            DXGI_FORMAT *, cl_uint *);
+typedef cl_int(CL_API_CALL *get_formats_10)(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, DXGI_FORMAT *,
                                             cl_uint *);
-typedef cl_int(CL_API_CALL *get_formats_10)(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, DXGI_FORMAT *, cl_uint *);
 
-static cl_int query(const struct rig *rig, cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint plane,
-                    cl_uint room, DXGI_FORMAT *formats, cl_uint *count)
+static cl_int query(const struct rig *rig, cl_context context, cl_mem_flags flags, cl_mem_object_type type,
+                    cl_uint plane, cl_uint room, DXGI_FORMAT *formats, cl_uint *count)
 {
     void *address = find(rig, "clGetSupportedD3D%dTextureFormatsINTEL");
     get_formats_10 of_10;
@@ -159,8 +161,8 @@ static void check_listed(const struct rig *rig, enum kind kind, const DXGI_FORMA
 
 SHARING_CASE(listed_formats, 0)
 {
-    static const DXGI_FORMAT some[] = {DXGI_FORMAT_R32G32B32A32_FLOAT, DXGI_FORMAT_B8G8R8A8_UNORM, DXGI_FORMAT_R8G8_UNORM,
-                                       DXGI_FORMAT_R16_SNORM, DXGI_FORMAT_R8_UINT};
+    static const DXGI_FORMAT some[] = {DXGI_FORMAT_R32G32B32A32_FLOAT, DXGI_FORMAT_B8G8R8A8_UNORM,
+                                       DXGI_FORMAT_R8G8_UNORM, DXGI_FORMAT_R16_SNORM, DXGI_FORMAT_R8_UINT};
     DXGI_FORMAT formats[ROOM];
     cl_uint count = list_formats(rig, CL_MEM_OBJECT_IMAGE2D, 0, formats);
     CHECK(lists(rig, "cl_intel_sharing_format_query"));
@@ -208,7 +210,8 @@ SHARING_CASE(query_arguments, 0)
     }
     CHECK_INT(query(rig, rig->context, 0x4711000, CL_MEM_OBJECT_IMAGE2D, 0, 0, NULL, &count), CL_INVALID_VALUE);
     CHECK_INT(query(rig, rig->context, CL_MEM_READ_WRITE, 0x4711, 0, 0, NULL, &count), CL_INVALID_VALUE);
-    CHECK_INT(query(rig, rig->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 0, formats, &count), CL_INVALID_VALUE);
+    CHECK_INT(query(rig, rig->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 0, formats, &count),
+              CL_INVALID_VALUE);
     CHECK_INT(query(rig, rig->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 0, NULL, NULL), CL_INVALID_VALUE);
     CHECK_INT(count, 4711);
     CHECK_INT(query(rig, rig->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 2, formats, NULL), CL_SUCCESS);

@@ -35,7 +35,8 @@ static void which(void)
     struct vulkan_image found;
     if (!open_export(&rig))
         return;
-    VkImageCreateInfo infos[] = {frame(), vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 128, 127), frame(), frame(), frame()};
+    VkImageCreateInfo infos[] = {frame(), vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 128, 127), frame(), frame(),
+                                 frame()};
     infos[2].tiling = VK_IMAGE_TILING_LINEAR;
     infos[3].format = VK_FORMAT_D32_SFLOAT;
     infos[4].mipLevels = 4; /* and only sampled */
@@ -52,8 +53,8 @@ static void which(void)
             CHECK_INT(found.memory.dedicated, 1);
             CHECK_INT(found.memory.mapped, 0);
             CHECK_INT(found.memory.memory_size, image.size);
-            CHECK_REFUSED(side.find_place(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &(struct vulkan_place){0},
-                                          side_why));
+            CHECK_REFUSED(side.find_place(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0,
+                                          &(struct vulkan_place){0}, side_why));
         }
         vulkan_drop(&rig, &image);
     }
@@ -99,7 +100,8 @@ static bool import_image(struct vulkan_rig *rig, const VkImageCreateInfo *like, 
     if (!CHECK_INT(rig->CreateImage(rig->device, &info, NULL, &made->image), VK_SUCCESS))
         return false;
     rig->GetImageMemoryRequirements(rig->device, made->image, &needs);
-    const VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .image = made->image};
+    const VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
+                                                     .image = made->image};
     const VkImportMemoryFdInfoKHR import = {VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR, &dedicated,
                                             VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, file};
     const VkMemoryAllocateInfo allocate = {
@@ -109,10 +111,11 @@ static bool import_image(struct vulkan_rig *rig, const VkImageCreateInfo *like, 
            CHECK_INT(rig->BindImageMemory(rig->device, made->image, made->memory, 0), VK_SUCCESS);
 }
 
-static void move(struct vulkan_rig *rig, const struct vulkan_thing *image, const struct vulkan_thing *buffer, unsigned char *bytes,
-                 bool to_image, unsigned how)
+static void move(struct vulkan_rig *rig, const struct vulkan_thing *image, const struct vulkan_thing *buffer,
+                 unsigned char *bytes, bool to_image, unsigned how)
 {
-    const VkBufferImageCopy all = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageExtent = {WIDTH, HEIGHT, 1}};
+    const VkBufferImageCopy all = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                   .imageExtent = {WIDTH, HEIGHT, 1}};
     if (to_image)
         vulkan_write(rig, buffer, bytes, WIDTH * HEIGHT * 4);
     vulkan_copy(rig, image->image, buffer->buffer, &all, to_image, how);
@@ -132,7 +135,8 @@ static void another_device(void)
     other = rig;
     const VkImageCreateInfo info = frame();
     if (vulkan_open_device(&other) && vulkan_make_image(&rig, &info, 0, &image) &&
-        vulkan_make_buffer(&rig, sizeof(sent), 0, &buffer) && vulkan_make_buffer(&other, sizeof(sent), 0, &other_buffer) &&
+        vulkan_make_buffer(&rig, sizeof(sent), 0, &buffer) &&
+        vulkan_make_buffer(&other, sizeof(sent), 0, &other_buffer) &&
         side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why)) &&
         side_done(side.export(found.memory.memory, &file, side_why)) &&
         import_image(&other, &info, file, found.memory.memory_size, &imported)) {
@@ -212,8 +216,9 @@ static bool open_beside(struct vulkan_rig *other, VkImage image, struct beside *
     return import_image(other, &info, file, made.memory.memory_size, &b->imported);
 }
 
-static void move_beside(struct vulkan_rig *rig, VkImage image, const struct vulkan_thing *buffer, const VkImageSubresourceLayers *where,
-                        const struct beside *b, unsigned char *bytes, bool to_image, unsigned how)
+static void move_beside(struct vulkan_rig *rig, VkImage image, const struct vulkan_thing *buffer,
+                        const VkImageSubresourceLayers *where, const struct beside *b, unsigned char *bytes,
+                        bool to_image, unsigned how)
 {
     const VkBufferImageCopy all = {.imageSubresource = *where, .imageExtent = {b->width, b->height, 1}};
     const size_t size = (size_t)b->width * b->height * b->bytes;
@@ -225,8 +230,8 @@ static void move_beside(struct vulkan_rig *rig, VkImage image, const struct vulk
 }
 
 /* All in one list: over, to the other device, changed there, and back. `rest` is a subresource that nobody moves. */
-static void both_ways(struct vulkan_rig *rig, struct vulkan_rig *other, const VkImageCreateInfo *info, struct beside *list,
-                      unsigned count, struct beside *rest)
+static void both_ways(struct vulkan_rig *rig, struct vulkan_rig *other, const VkImageCreateInfo *info,
+                      struct beside *list, unsigned count, struct beside *rest)
 {
     const VkImageSubresourceLayers whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     struct vulkan_thing image, buffer, other_buffer;
@@ -247,10 +252,12 @@ static void both_ways(struct vulkan_rig *rig, struct vulkan_rig *other, const Vk
     side_done(side.move(moves, count, 0, side_why));
     for (unsigned i = 0; i < count; i++) {
         const size_t size = (size_t)list[i].width * list[i].height * list[i].bytes;
-        move_beside(other, list[i].imported.image, &other_buffer, &whole, &list[i], list[i].got, false, VULKAN_FROM_OUTSIDE);
+        move_beside(other, list[i].imported.image, &other_buffer, &whole, &list[i], list[i].got, false,
+                    VULKAN_FROM_OUTSIDE);
         CHECK_MEM(list[i].got, list[i].sent, size);
         side_fill(list[i].sent, sizeof(list[i].sent), i + 50);
-        move_beside(other, list[i].imported.image, &other_buffer, &whole, &list[i], list[i].sent, true, VULKAN_TO_OUTSIDE);
+        move_beside(other, list[i].imported.image, &other_buffer, &whole, &list[i], list[i].sent, true,
+                    VULKAN_TO_OUTSIDE);
     }
     side_done(side.move(moves, count, 1, side_why));
     for (unsigned i = 0; i < count; i++) {
@@ -295,11 +302,18 @@ static void copies_of_levels(void)
     info.mipLevels = 3;
     info.usage |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
     info.arrayLayers = 2;
-    list[0] = (struct beside){.subresource = {VK_IMAGE_ASPECT_COLOR_BIT, 2, 1, 1}, .width = WIDTH / 4, .height = HEIGHT / 4,
-                              .bytes = 4, .format = info.format};
-    list[1] = (struct beside){.subresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 1}, .width = WIDTH, .height = HEIGHT, .bytes = 4,
+    list[0] = (struct beside){.subresource = {VK_IMAGE_ASPECT_COLOR_BIT, 2, 1, 1},
+                              .width = WIDTH / 4,
+                              .height = HEIGHT / 4,
+                              .bytes = 4,
                               .format = info.format};
-    rest = (struct beside){.subresource = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, 1}, .width = WIDTH / 2, .height = HEIGHT / 2, .bytes = 4};
+    list[1] = (struct beside){.subresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 1},
+                              .width = WIDTH,
+                              .height = HEIGHT,
+                              .bytes = 4,
+                              .format = info.format};
+    rest = (struct beside){
+        .subresource = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, 1}, .width = WIDTH / 2, .height = HEIGHT / 2, .bytes = 4};
     both_ways(&rig, &other, &info, list, 2, &rest);
     close_two(&rig, &other);
 }
@@ -308,8 +322,8 @@ static bool has_format(struct vulkan_rig *rig, VkFormat format)
 {
     VkImageFormatProperties can;
     const VkImageCreateInfo info = frame();
-    return rig->GetPhysicalDeviceImageFormatProperties(rig->physical, format, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL, info.usage,
-                                                       0, &can) == VK_SUCCESS;
+    return rig->GetPhysicalDeviceImageFormatProperties(rig->physical, format, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL,
+                                                       info.usage, 0, &can) == VK_SUCCESS;
 }
 
 static void copies_of_planes(void)
@@ -318,8 +332,9 @@ static void copies_of_planes(void)
     static const struct {
         VkFormat video, planes[2];
         uint32_t bytes;
-    } kinds[] = {{VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM}, 1},
-                 {VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, {VK_FORMAT_R16_UNORM, VK_FORMAT_R16G16_UNORM}, 2}};
+    } kinds[] = {
+        {VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM}, 1},
+        {VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, {VK_FORMAT_R16_UNORM, VK_FORMAT_R16G16_UNORM}, 2}};
     struct vulkan_rig rig, other;
     unsigned tried = 0;
     if (!open_two(&rig, &other))
@@ -332,7 +347,10 @@ static void copies_of_planes(void)
             for (unsigned k = 0; k < 2; k++)
                 planes[k] = (struct beside){
                     .subresource = {k ? VK_IMAGE_ASPECT_PLANE_1_BIT : VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, 1},
-                    .width = 2 * WIDTH >> k, .height = 2 * HEIGHT >> k, .bytes = kinds[i].bytes << k, .format = kinds[i].planes[k]};
+                    .width = 2 * WIDTH >> k,
+                    .height = 2 * HEIGHT >> k,
+                    .bytes = kinds[i].bytes << k,
+                    .format = kinds[i].planes[k]};
             rest = planes[!moved];
             both_ways(&rig, &other, &info, &planes[moved], 1, &rest);
             tried++;
@@ -361,11 +379,14 @@ static void copies_refused(void)
         CHECK_REFUSED(side.make_copy(0, UINT64_MAX, UINT64_MAX, UINT64_MAX, &copy, &made, side_why));
         side_done(side.make_copy(handle, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &copy, &made, side_why));
         side_done(side.make_copy(handle, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &left, &made, side_why));
-        const struct vulkan_move bad[] = {{copy, VK_IMAGE_LAYOUT_UNDEFINED, 0}, {copy, VK_IMAGE_LAYOUT_GENERAL, 77},
-                                          {copy + 1000, VK_IMAGE_LAYOUT_GENERAL, 0}, {0, VK_IMAGE_LAYOUT_GENERAL, 0}};
+        const struct vulkan_move bad[] = {{copy, VK_IMAGE_LAYOUT_UNDEFINED, 0},
+                                          {copy, VK_IMAGE_LAYOUT_GENERAL, 77},
+                                          {copy + 1000, VK_IMAGE_LAYOUT_GENERAL, 0},
+                                          {0, VK_IMAGE_LAYOUT_GENERAL, 0}};
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
             CHECK_REFUSED(side.move(&bad[i], 1, i % 2, side_why));
-        const struct vulkan_move mixed[] = {{copy, VK_IMAGE_LAYOUT_GENERAL, 0}, {copy + 1000, VK_IMAGE_LAYOUT_GENERAL, 0}};
+        const struct vulkan_move mixed[] = {{copy, VK_IMAGE_LAYOUT_GENERAL, 0},
+                                            {copy + 1000, VK_IMAGE_LAYOUT_GENERAL, 0}};
         CHECK_REFUSED(side.move(mixed, 2, 0, side_why));
         CHECK_INT(side.move(NULL, 0, 0, side_why), 1);
         CHECK_INT(side.drop_copy(0), 0);
@@ -403,7 +424,8 @@ static void copies_beside_submissions(void)
         return;
     const VkImageCreateInfo info = frame();
     if (vulkan_make_image(&rig, &info, 0, &image) && vulkan_make_buffer(&rig, sizeof(bytes), 0, &buffer) &&
-        side_done(side.make_copy(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &copy, &made, side_why))) {
+        side_done(
+            side.make_copy(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &copy, &made, side_why))) {
         struct mover mover = {{copy, VK_IMAGE_LAYOUT_GENERAL, 0}, 0};
         struct test_job job = {keep_moving, &mover};
         test_thread thread;
@@ -427,7 +449,8 @@ static void copies_beside_submissions(void)
 
 /* The layer passes the image, and the other device takes it and gives it back. */
 static void pass_around(struct vulkan_rig *rig, const struct vulkan_thing *image, const struct vulkan_thing *buffer,
-                        struct vulkan_rig *other, const struct vulkan_thing *imported, const struct vulkan_thing *other_buffer)
+                        struct vulkan_rig *other, const struct vulkan_thing *imported,
+                        const struct vulkan_thing *other_buffer)
 {
     static unsigned char sent[WIDTH * HEIGHT * 4], got[WIDTH * HEIGHT * 4];
     const struct vulkan_move pass = {HANDLE_NUMBER(image->image), VK_IMAGE_LAYOUT_GENERAL, 0};
@@ -559,8 +582,8 @@ static void many_exports(void)
         before = side_files();
         for (unsigned i = 0; i < CYCLES; i++) {
             int32_t file = -1;
-            if (!side.find_image(HANDLE_NUMBER(image.image), &found, NULL) || !side.export(found.memory.memory, &file, NULL) ||
-                file < 0 || !side.close((uint64_t)file))
+            if (!side.find_image(HANDLE_NUMBER(image.image), &found, NULL) ||
+                !side.export(found.memory.memory, &file, NULL) || file < 0 || !side.close((uint64_t)file))
                 bad++;
         }
         CHECK_INT(bad, 0);

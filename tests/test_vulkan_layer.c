@@ -89,8 +89,8 @@ static uint32_t at_level(uint32_t size, uint32_t level)
 }
 
 /* Copies between rows of a subresource, where it lies mapped, and rows without gaps. */
-static void move_rows(unsigned char *mapped, const struct vulkan_place *place, unsigned char *bytes, size_t row, uint32_t rows,
-                      uint32_t slices, bool to_image)
+static void move_rows(unsigned char *mapped, const struct vulkan_place *place, unsigned char *bytes, size_t row,
+                      uint32_t rows, uint32_t slices, bool to_image)
 {
     for (uint32_t z = 0; z < slices; z++) {
         for (uint32_t y = 0; y < rows; y++) {
@@ -102,8 +102,9 @@ static void move_rows(unsigned char *mapped, const struct vulkan_place *place, u
 }
 
 /* One subresource: written by Vulkan and read by the host, then the other way round. */
-static void subresource_both_ways(struct vulkan_rig *rig, const struct image_kind *kind, const struct vulkan_thing *image,
-                                  const struct vulkan_thing *buffer, uint32_t level, uint32_t layer)
+static void subresource_both_ways(struct vulkan_rig *rig, const struct image_kind *kind,
+                                  const struct vulkan_thing *image, const struct vulkan_thing *buffer, uint32_t level,
+                                  uint32_t layer)
 {
     const uint32_t width = at_level(kind->width, level), height = at_level(kind->height, level);
     const uint32_t depth = at_level(kind->depth, level);
@@ -114,7 +115,8 @@ static void subresource_both_ways(struct vulkan_rig *rig, const struct image_kin
     struct vulkan_image found;
     struct vulkan_place place;
     if (side_done(side.find_image(HANDLE_NUMBER(image->image), &found, side_why)) &&
-        side_done(side.find_place(HANDLE_NUMBER(image->image), VK_IMAGE_ASPECT_COLOR_BIT, level, layer, &place, side_why))) {
+        side_done(
+            side.find_place(HANDLE_NUMBER(image->image), VK_IMAGE_ASPECT_COLOR_BIT, level, layer, &place, side_why))) {
         unsigned char *mapped = (unsigned char *)(uintptr_t)found.memory.mapped;
         side_fill(sent, size, level * 16 + layer);
         vulkan_write(rig, buffer, sent, size);
@@ -162,7 +164,8 @@ static void bytes_of_images(void)
         const struct image_kind *kind = &kinds[i];
         const VkImageCreateInfo info = info_of(kind);
         const VkDeviceSize size = (VkDeviceSize)kind->width * kind->height * kind->depth * kind->bytes;
-        const VkBufferImageCopy all = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageExtent = info.extent};
+        const VkBufferImageCopy all = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                       .imageExtent = info.extent};
         struct vulkan_thing image, buffer;
         if (!vulkan_make_image(&rig, &info, i % 2 ? 3 * ALIGNED : 0, &image))
             continue;
@@ -193,8 +196,8 @@ static void subresources_lie_apart(void)
     if (side_open() && vulkan_make_image(&rig, &info, 0, &image)) {
         for (uint32_t level = 0; level < kind->levels; level++)
             for (uint32_t layer = 0; layer < kind->layers; layer++)
-                side_done(side.find_place(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, level, layer, &places[count++],
-                                          side_why));
+                side_done(side.find_place(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, level, layer,
+                                          &places[count++], side_why));
         for (unsigned i = 0; i < count; i++) {
             const uint32_t height = at_level(kind->height, i / kind->layers);
             CHECK(places[i].offset + height * places[i].row_pitch <= image.size);
@@ -212,8 +215,8 @@ static bool plane_formats(struct vulkan_rig *rig, VkFormat format)
 {
     VkImageFormatProperties can;
     const VkImageCreateInfo info = vulkan_image_info(format, 16, 16);
-    return rig->GetPhysicalDeviceImageFormatProperties(rig->physical, format, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_LINEAR, info.usage,
-                                                       0, &can) == VK_SUCCESS;
+    return rig->GetPhysicalDeviceImageFormatProperties(rig->physical, format, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_LINEAR,
+                                                       info.usage, 0, &can) == VK_SUCCESS;
 }
 
 /* The planes of NV12 and P010: each in its place, each with its own bytes. */
@@ -252,8 +255,8 @@ static void planes(void)
                 CHECK_MEM(got, sent, size);
                 tried++;
             }
-            CHECK_REFUSED(side.find_place(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &(struct vulkan_place){0},
-                                          side_why));
+            CHECK_REFUSED(side.find_place(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0,
+                                          &(struct vulkan_place){0}, side_why));
             vulkan_drop(&rig, &buffer);
         }
         vulkan_drop(&rig, &image);
@@ -275,9 +278,9 @@ static void not_shared(void)
     const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
                                                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkImageCreateInfo infos[] = {
-        vulkan_image_info(VK_FORMAT_D32_SFLOAT, 64, 64), vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64),
+        vulkan_image_info(VK_FORMAT_D32_SFLOAT, 64, 64),           vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64),
         vulkan_image_info(VK_FORMAT_BC1_RGBA_UNORM_BLOCK, 64, 64), vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64),
-        vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 1), vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64)};
+        vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 1),        vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64)};
     infos[1].samples = VK_SAMPLE_COUNT_4_BIT;
     infos[1].usage |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
     infos[3].pNext = &external;
@@ -309,7 +312,8 @@ static void same_answers(void)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         VkMemoryRequirements2 needs[3] = {0};
         const VkImageCreateInfo info = info_of(&kinds[i]);
-        const VkDeviceImageMemoryRequirements future = {VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS, NULL, &info, 0};
+        const VkDeviceImageMemoryRequirements future = {VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS, NULL, &info,
+                                                        0};
         for (unsigned k = 0; k < 2; k++) {
             VkImage image = VK_NULL_HANDLE;
             CHECK_INT(rigs[k].CreateImage(rigs[k].device, &info, NULL, &image), VK_SUCCESS);

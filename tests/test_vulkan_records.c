@@ -36,7 +36,8 @@ static void close_devices(void)
     vulkan_instance_remove(&instance);
 }
 
-static void add(enum vulkan_kind kind, struct vulkan_device *device, uint64_t handle, size_t size, struct vulkan_record **made)
+static void add(enum vulkan_kind kind, struct vulkan_device *device, uint64_t handle, size_t size,
+                struct vulkan_record **made)
 {
     struct vulkan_record *record = calloc(1, size);
     *record = (struct vulkan_record){kind, device, handle, NULL};
@@ -95,7 +96,8 @@ static void ambiguous_images(void)
     close_devices(); /* `other` goes with its device */
 }
 
-static void add_buffer(struct vulkan_device *device, uint64_t handle, uint64_t address, uint64_t size, uint64_t memory, uint64_t offset)
+static void add_buffer(struct vulkan_device *device, uint64_t handle, uint64_t address, uint64_t size, uint64_t memory,
+                       uint64_t offset)
 {
     struct vulkan_record *record;
     add(VULKAN_BUFFER, device, handle, sizeof(struct vulkan_buffer_record), &record);
@@ -146,7 +148,8 @@ static void many(void)
         take_out(records[i]);
     os_lock(&vulkan_lock);
     for (unsigned i = 0; i < MANY; i++)
-        lost += vulkan_record_find_locked(VULKAN_IMAGE, NULL, 0x10000 + 64 * i, &several) != (i % 2 ? records[i] : NULL);
+        lost +=
+            vulkan_record_find_locked(VULKAN_IMAGE, NULL, 0x10000 + 64 * i, &several) != (i % 2 ? records[i] : NULL);
     os_unlock(&vulkan_lock);
     CHECK_INT(lost, 0);
     close_devices();

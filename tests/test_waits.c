@@ -278,13 +278,13 @@ SHARING_CASE(release_before_a_failure, 0)
 
 /* The ways in which a user event can hold a release back. */
 enum way {
-    WAY_LIST,     /* it is in the release's own list */
-    WAY_ACQUIRE,  /* the acquire before waits for it */
-    WAY_COMMAND,  /* a command of the queue waits for it */
-    WAY_BARRIER,  /* a barrier of the queue */
-    WAY_QUEUE,    /* the list names a command of another queue that waits for it */
-    WAY_QUEUES,   /* through two other queues */
-    WAY_GONE,     /* as WAY_QUEUE, but the other queue has been given back: its commands live on */
+    WAY_LIST,    /* it is in the release's own list */
+    WAY_ACQUIRE, /* the acquire before waits for it */
+    WAY_COMMAND, /* a command of the queue waits for it */
+    WAY_BARRIER, /* a barrier of the queue */
+    WAY_QUEUE,   /* the list names a command of another queue that waits for it */
+    WAY_QUEUES,  /* through two other queues */
+    WAY_GONE,    /* as WAY_QUEUE, but the other queue has been given back: its commands live on */
     WAYS
 };
 
@@ -322,7 +322,8 @@ static cl_event release_behind(const struct rig *rig, const struct shared *share
 {
     cl_event released = NULL, wait = user;
     const bool acquire_waits = way == WAY_ACQUIRE;
-    CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, acquire_waits, acquire_waits ? &user : NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, acquire_waits, acquire_waits ? &user : NULL, NULL),
+              CL_SUCCESS);
     if (way == WAY_BARRIER)
         CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &user, NULL), CL_SUCCESS);
     CHECK_INT(cl_write(rig->queue, shared, bytes, way == WAY_COMMAND, way == WAY_COMMAND ? &user : NULL, NULL),

@@ -135,8 +135,8 @@ SHARING_CASE(mappings, 0)
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         cl_int status;
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        void *bytes = clEnqueueMapBuffer(rig->queue, shared.object, CL_TRUE, flags[i], 0, SHARED_BYTES, 0, NULL, NULL,
-                                         &status);
+        void *bytes =
+            clEnqueueMapBuffer(rig->queue, shared.object, CL_TRUE, flags[i], 0, SHARED_BYTES, 0, NULL, NULL, &status);
         CHECK_INT(status, CL_SUCCESS);
         CHECK_WAYS(rig, shared.object, flags[i] != CL_MAP_READ);
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
@@ -150,7 +150,8 @@ SHARING_CASE(mappings, 0)
 
 static const char kernels[] =
     "constant sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
-    "kernel void look(read_only image2d_t image, global uint *out) { out[0] = read_imageui(image, s, (int2)(0, 0)).x; }\n"
+    "kernel void look(read_only image2d_t image, global uint *out) { out[0] = read_imageui(image, s, (int2)(0, 0)).x; "
+    "}\n"
     "kernel void paint(write_only image2d_t image, global uint *out)\n"
     "{ write_imageui(image, (int2)(0, 0), (uint4)(7)); out[0] = 7; }\n"
     "kernel void both(read_only image2d_t from, global uint *out, write_only image2d_t image)\n"
@@ -188,7 +189,7 @@ SHARING_CASE(kernel_arguments, 0)
         enum kind kind;
         bool writes;
     } cases[] = {
-        {"look", KIND_2D, false},     {"paint", KIND_2D, true},      {"both", KIND_2D, true},
+        {"look", KIND_2D, false},       {"paint", KIND_2D, true},       {"both", KIND_2D, true},
         {"pointer", KIND_BUFFER, true}, {"promise", KIND_BUFFER, true}, {"fixed", KIND_BUFFER, false},
     };
     struct scene scene;

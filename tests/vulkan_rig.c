@@ -46,8 +46,10 @@ static bool load_loader(struct vulkan_rig *rig)
 static bool make_instance(struct vulkan_rig *rig, bool layer)
 {
     const char *const ours = "VK_LAYER_CLD3D_share";
-    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_3};
-    const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application,
+    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                           .apiVersion = VK_API_VERSION_1_3};
+    const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                       .pApplicationInfo = &application,
                                        .enabledLayerCount = layer && getenv("CLD3D_TEST_VULKAN_ABOVE") ? 1 : 0,
                                        .ppEnabledLayerNames = &ours};
     const PFN_vkCreateInstance create = (PFN_vkCreateInstance)rig->get(NULL, "vkCreateInstance");
@@ -170,21 +172,25 @@ uint32_t vulkan_memory_type(struct vulkan_rig *rig, uint32_t types, VkMemoryProp
 }
 
 /* As a program does that knows of dedicated memory. */
-bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, VkDeviceSize offset, struct vulkan_thing *made)
+bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, VkDeviceSize offset,
+                       struct vulkan_thing *made)
 {
     VkMemoryDedicatedRequirements alone = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
     VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &alone};
     memset(made, 0, sizeof(*made));
     if (!CHECK_INT(rig->CreateImage(rig->device, info, NULL, &made->image), VK_SUCCESS))
         return false;
-    const VkImageMemoryRequirementsInfo2 which = {VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, NULL, made->image};
+    const VkImageMemoryRequirementsInfo2 which = {VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, NULL,
+                                                  made->image};
     rig->GetImageMemoryRequirements2(rig->device, &which, &needs);
     made->size = needs.memoryRequirements.size;
     made->offset = alone.requiresDedicatedAllocation ? 0 : offset;
-    const VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .image = made->image};
-    const VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                           alone.requiresDedicatedAllocation ? &dedicated : NULL, made->size + made->offset,
-                                           vulkan_memory_type(rig, needs.memoryRequirements.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
+    const VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
+                                                     .image = made->image};
+    const VkMemoryAllocateInfo allocate = {
+        VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, alone.requiresDedicatedAllocation ? &dedicated : NULL,
+        made->size + made->offset,
+        vulkan_memory_type(rig, needs.memoryRequirements.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
     CHECK_INT(made->offset % needs.memoryRequirements.alignment, 0);
     if (CHECK_INT(rig->AllocateMemory(rig->device, &allocate, NULL, &made->memory), VK_SUCCESS) &&
         CHECK_INT(rig->BindImageMemory(rig->device, made->image, made->memory, made->offset), VK_SUCCESS))
@@ -197,19 +203,20 @@ bool vulkan_make_buffer(struct vulkan_rig *rig, VkDeviceSize size, VkBufferUsage
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = size,
-                                     .usage = usage | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+                                     .usage =
+                                         usage | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     const bool addressed = usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    const VkMemoryPropertyFlags wanted = addressed ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
-                                                   : VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    const VkMemoryPropertyFlags wanted =
+        addressed ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
+                  : VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     VkMemoryRequirements needs;
     memset(made, 0, sizeof(*made));
     if (!CHECK_INT(rig->CreateBuffer(rig->device, &info, NULL, &made->buffer), VK_SUCCESS))
         return false;
     rig->GetBufferMemoryRequirements(rig->device, made->buffer, &needs);
-    const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
-                                             .flags = addressed
-                                                          ? (VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
-                                                          : 0};
+    const VkMemoryAllocateFlagsInfo flags = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+        .flags = addressed ? (VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0};
     const VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &flags, needs.size,
                                            vulkan_memory_type(rig, needs.memoryTypeBits, wanted)};
     made->size = needs.size;
@@ -238,17 +245,23 @@ static void barrier(struct vulkan_rig *rig, VkImage image, unsigned how)
         .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
         .oldLayout = how & VULKAN_DISCARD ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
         .newLayout = VK_IMAGE_LAYOUT_GENERAL,
-        .srcQueueFamilyIndex = how & VULKAN_FROM_OUTSIDE ? VK_QUEUE_FAMILY_EXTERNAL : how & VULKAN_TO_OUTSIDE ? 0 : VK_QUEUE_FAMILY_IGNORED,
-        .dstQueueFamilyIndex = how & VULKAN_TO_OUTSIDE ? VK_QUEUE_FAMILY_EXTERNAL : how & VULKAN_FROM_OUTSIDE ? 0 : VK_QUEUE_FAMILY_IGNORED,
+        .srcQueueFamilyIndex = how & VULKAN_FROM_OUTSIDE ? VK_QUEUE_FAMILY_EXTERNAL
+                               : how & VULKAN_TO_OUTSIDE ? 0
+                                                         : VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = how & VULKAN_TO_OUTSIDE     ? VK_QUEUE_FAMILY_EXTERNAL
+                               : how & VULKAN_FROM_OUTSIDE ? 0
+                                                           : VK_QUEUE_FAMILY_IGNORED,
         .image = image,
         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS}};
     const VkMemoryBarrier memory = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, NULL, VK_ACCESS_MEMORY_WRITE_BIT,
                                     VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_HOST_READ_BIT};
     rig->CmdPipelineBarrier(rig->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
-                            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &memory, 0, NULL, 1, &all);
+                            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &memory, 0, NULL, 1,
+                            &all);
 }
 
-void vulkan_copy(struct vulkan_rig *rig, VkImage image, VkBuffer buffer, const VkBufferImageCopy *region, bool to_image, unsigned how)
+void vulkan_copy(struct vulkan_rig *rig, VkImage image, VkBuffer buffer, const VkBufferImageCopy *region, bool to_image,
+                 unsigned how)
 {
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     const VkSubmitInfo submit = {

@@ -9,11 +9,14 @@
 #include <stdint.h>
 #include <vulkan/vulkan_core.h>
 
+/* clang-format off */
 #define VULKAN_INSTANCE_FUNCTIONS(X)                                                                                   \
     X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceFeatures2)X(GetPhysicalDeviceMemoryProperties) \
     X(GetPhysicalDeviceFormatProperties) X(GetPhysicalDeviceImageFormatProperties) X(CreateDevice) X(GetDeviceProcAddr) \
     X(EnumerateDeviceExtensionProperties)
+/* clang-format on */
 
+/* clang-format off */
 #define VULKAN_DEVICE_FUNCTIONS(X)                                                                                     \
     X(DestroyDevice) X(GetDeviceQueue) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)            \
     X(BeginCommandBuffer) X(EndCommandBuffer) X(QueueSubmit) X(QueueWaitIdle) X(ResetCommandPool) X(CmdPipelineBarrier) \
@@ -21,6 +24,7 @@
     X(GetImageMemoryRequirements) X(GetImageMemoryRequirements2) X(GetDeviceImageMemoryRequirements) X(BindImageMemory) \
     X(BindImageMemory2) X(CreateBuffer) X(DestroyBuffer) X(GetBufferMemoryRequirements) X(BindBufferMemory)            \
     X(BindBufferMemory2) X(GetBufferDeviceAddress) X(AllocateMemory) X(FreeMemory) X(MapMemory) X(UnmapMemory)
+/* clang-format on */
 
 /* An instance and a device of it. */
 struct vulkan_rig {
@@ -58,7 +62,8 @@ uint32_t vulkan_memory_type(struct vulkan_rig *rig, uint32_t types, VkMemoryProp
 
 VkImageCreateInfo vulkan_image_info(VkFormat format, uint32_t width, uint32_t height);
 /* Bound `offset` bytes behind the beginning of memory of its own. False if that fails; then nothing is left. */
-bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, VkDeviceSize offset, struct vulkan_thing *made);
+bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, VkDeviceSize offset,
+                       struct vulkan_thing *made);
 bool vulkan_make_buffer(struct vulkan_rig *rig, VkDeviceSize size, VkBufferUsageFlags usage, struct vulkan_thing *made);
 void vulkan_drop(struct vulkan_rig *rig, struct vulkan_thing *thing);
 
@@ -69,7 +74,8 @@ enum {
 };
 
 /* Copies a subresource of an image to a buffer or back, and waits. */
-void vulkan_copy(struct vulkan_rig *rig, VkImage image, VkBuffer buffer, const VkBufferImageCopy *region, bool to_image, unsigned how);
+void vulkan_copy(struct vulkan_rig *rig, VkImage image, VkBuffer buffer, const VkBufferImageCopy *region, bool to_image,
+                 unsigned how);
 
 /* The memory of a buffer as the program sees it: mapped, and unmapped again. */
 void vulkan_read(struct vulkan_rig *rig, const struct vulkan_thing *buffer, void *bytes, size_t size);

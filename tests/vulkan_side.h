@@ -41,10 +41,16 @@ static inline bool side_open(void)
     static const struct {
         const char *name;
         void *place;
-    } functions[] = {{"find_image", &side.find_image}, {"find_place", &side.find_place}, {"find_buffer", &side.find_buffer},
-                     {"export", &side.export},         {"close", &side.close},           {"hold", &side.hold},
+    } functions[] = {{"find_image", &side.find_image},
+                     {"find_place", &side.find_place},
+                     {"find_buffer", &side.find_buffer},
+                     {"export", &side.export},
+                     {"close", &side.close},
+                     {"hold", &side.hold},
                      {"give_back", &side.give_back},
-                     {"make_copy", &side.make_copy},   {"move", &side.move},             {"drop_copy", &side.drop_copy},
+                     {"make_copy", &side.make_copy},
+                     {"move", &side.move},
+                     {"drop_copy", &side.drop_copy},
                      {"pass", &side.pass}};
     if (!side_channel() || !CHECK_INT(side_ask("version"), VULKAN_SIDE_VERSION))
         return false;
@@ -60,11 +66,11 @@ static inline bool side_open(void)
 #define HANDLE_NUMBER(handle) ((uint64_t)(uintptr_t)(handle))
 
 /* Refused, with words. */
-#define CHECK_REFUSED(call)                                                                                            \
-    do {                                                                                                               \
-        side_why[0] = '\0';                                                                                            \
-        CHECK_INT((call), 0);                                                                                          \
-        CHECK(side_why[0] != '\0');                                                                                    \
+#define CHECK_REFUSED(call)         \
+    do {                            \
+        side_why[0] = '\0';         \
+        CHECK_INT((call), 0);       \
+        CHECK(side_why[0] != '\0'); \
     } while (0)
 
 /* Done; says why not if it is not. */

@@ -50,27 +50,17 @@ static void read_options(int count, char **arguments)
     int option;
     while ((option = getopt_long(count, arguments, "fruhV", options, NULL)) != -1) {
         switch (option) {
-        case 'f':
-            all_formats = true;
-            break;
-        case 'r':
-            exit(layer_register() ? STATUS_DONE : STATUS_FAILED);
-        case 'u':
-            exit(layer_unregister() ? STATUS_DONE : STATUS_FAILED);
-        case 'h':
-            usage(stdout);
-            exit(STATUS_SHARES);
-        case 'V':
-            puts("cld3dinfo " CLD3D_VERSION);
-            exit(STATUS_SHARES);
+        case 'f': all_formats = true; break;
+        case 'r': exit(layer_register() ? STATUS_DONE : STATUS_FAILED);
+        case 'u': exit(layer_unregister() ? STATUS_DONE : STATUS_FAILED);
+        case 'h': usage(stdout); exit(STATUS_SHARES);
+        case 'V': puts("cld3dinfo " CLD3D_VERSION); exit(STATUS_SHARES);
         case 's':
             second = steps_join(optarg);
             if (second)
                 break;
             exit(STATUS_USAGE);
-        default:
-            usage(stderr);
-            exit(STATUS_USAGE);
+        default: usage(stderr); exit(STATUS_USAGE);
         }
     }
     if (optind < count) {

@@ -58,12 +58,12 @@ struct adapter {
     uint32_t vendor, device;
     LUID luid;
     bool software;
-    IDXGIAdapter1 *dxgi;   /* NULL: only Direct3D 9 knows the adapter */
+    IDXGIAdapter1 *dxgi; /* NULL: only Direct3D 9 knows the adapter */
     bool in_d3d9;
     UINT d3d9_ordinal;
     struct {
-        void *device;      /* NULL: `why` says why not */
-        char level[32];    /* what it can do, in Direct3D's words */
+        void *device;   /* NULL: `why` says why not */
+        char level[32]; /* what it can do, in Direct3D's words */
         char why[WHY_SIZE];
     } d3d[API_COUNT];
 };
@@ -101,17 +101,17 @@ void planes_copy(const struct texture_shape *shape, uint8_t *to, unsigned to_pit
 /* A kind of resource, of which objects are made. */
 enum { KIND_EXTENT = 256, KIND_BYTES = 1 << 20, KINDS_MAX = 4 };
 struct kind {
-    const char *name;   /* "texture"; NULL behind the last one */
-    const char *create; /* the name of the function that makes objects of it */
+    const char *name;                /* "texture"; NULL behind the last one */
+    const char *create;              /* the name of the function that makes objects of it */
     IUnknown *(*make)(void *device); /* NULL if Direct3D makes none */
     cl_mem (*share)(void (*function)(void), cl_context context, IUnknown *resource, cl_int *status);
 };
 
 /* One Direct3D with its extension: what differs between the three. A function that fails says why. */
 struct api {
-    const char *name;        /* "Direct3D 11" */
-    const char *number;      /* "11" */
-    const char *short_name;  /* "D3D11" */
+    const char *name;       /* "Direct3D 11" */
+    const char *number;     /* "11" */
+    const char *short_name; /* "D3D11" */
     const char *dll;
     const char *extension;
     const char *get_devices, *create, *acquire, *release; /* the names of its functions */
@@ -119,14 +119,15 @@ struct api {
 
     const struct format_row *formats;
     const unsigned *format_count;
-    uint32_t plain_format;   /* one that every device has */
+    uint32_t plain_format; /* one that every device has */
 
     /* Fills adapter->d3d[] of this API. */
     void (*open)(const struct direct3d *d3d, struct adapter *adapter);
     /* A texture or surface with these texels; NULL if it fails. */
     IUnknown *(*make_texture)(void *device, const struct texture_shape *shape, const uint8_t *texels, char *why);
     /* What Direct3D sees in it. */
-    bool (*read_texture)(void *device, const struct texture_shape *shape, IUnknown *texture, uint8_t *texels, char *why);
+    bool (*read_texture)(void *device, const struct texture_shape *shape, IUnknown *texture, uint8_t *texels,
+                         char *why);
     /* clGetDeviceIDsFrom...KHR for the adapter. */
     cl_int (*devices_of)(void (*function)(void), cl_platform_id platform, const struct adapter *adapter, bool preferred,
                          cl_uint room, cl_device_id *devices, cl_uint *count);
@@ -140,20 +141,20 @@ extern const struct api *const apis[API_COUNT];
 
 /* ---- OpenCL (info_opencl.c) ---- */
 
-#define CL_CALLS(X)                                                                                                    \
-    X(clGetPlatformIDs)                                                                                                \
-    X(clGetPlatformInfo)                                                                                               \
-    X(clGetDeviceIDs)                                                                                                  \
-    X(clGetDeviceInfo)                                                                                                 \
-    X(clGetExtensionFunctionAddressForPlatform)                                                                        \
-    X(clCreateContext)                                                                                                 \
-    X(clReleaseContext)                                                                                                \
-    X(clCreateCommandQueue)                                                                                            \
-    X(clReleaseCommandQueue)                                                                                           \
-    X(clGetSupportedImageFormats)                                                                                      \
-    X(clEnqueueReadImage)                                                                                              \
-    X(clEnqueueWriteImage)                                                                                             \
-    X(clReleaseMemObject)                                                                                              \
+#define CL_CALLS(X)                             \
+    X(clGetPlatformIDs)                         \
+    X(clGetPlatformInfo)                        \
+    X(clGetDeviceIDs)                           \
+    X(clGetDeviceInfo)                          \
+    X(clGetExtensionFunctionAddressForPlatform) \
+    X(clCreateContext)                          \
+    X(clReleaseContext)                         \
+    X(clCreateCommandQueue)                     \
+    X(clReleaseCommandQueue)                    \
+    X(clGetSupportedImageFormats)               \
+    X(clEnqueueReadImage)                       \
+    X(clEnqueueWriteImage)                      \
+    X(clReleaseMemObject)                       \
     X(clFinish)
 
 struct cl_calls {
@@ -167,14 +168,14 @@ struct platform {
     char name[NAME_SIZE], version[NAME_SIZE];
     bool lists[API_COUNT]; /* the extensions */
     unsigned device_count;
-    char why[WHY_SIZE];    /* why it has no devices */
+    char why[WHY_SIZE]; /* why it has no devices */
 };
 
 /* Whether a device is in the sets that clGetDeviceIDsFrom...KHR gives for an adapter. */
 struct belonging {
     bool asked, preferred, possible;
     const char *reason; /* why it is preferred; NULL if cld3d does not tell */
-    cl_int code; /* of the call that failed, else CL_SUCCESS */
+    cl_int code;        /* of the call that failed, else CL_SUCCESS */
 };
 
 enum way {
@@ -186,7 +187,7 @@ enum way {
 
 struct format_result {
     enum way way;
-    uint8_t reason;          /* of WAY_REFUSED: index into info.reasons */
+    uint8_t reason;         /* of WAY_REFUSED: index into info.reasons */
     cl_image_format stored; /* of WAY_WIDER: what the image really has; zeros if that can't be seen */
 };
 
@@ -195,8 +196,8 @@ struct sharing {
     bool listed; /* the device lists the extension */
     bool own;    /* so does the OpenCL below cld3d */
     bool tried, works;
-    char why[WHY_SIZE]; /* why it doesn't work */
-    char way[WHY_SIZE]; /* which way the bytes of the texture went */
+    char why[WHY_SIZE];             /* why it doesn't work */
+    char way[WHY_SIZE];             /* which way the bytes of the texture went */
     char ways[KINDS_MAX][WHY_SIZE]; /* and those of objects of each kind would; empty where that is not known */
     struct belonging adapters[ADAPTERS_MAX];
     const struct adapter *adapter; /* the one it was tried with */
@@ -222,7 +223,7 @@ struct opencl {
 
     struct library cld3d; /* `library` itself, or a layer in it; without module if there is none */
     const char *version, *next, *transport, *companion, *passes; /* what cld3d says of itself; NULL if it doesn't */
-    struct library below;                   /* the OpenCL.dll that cld3d calls, if it is one */
+    struct library below;                                        /* the OpenCL.dll that cld3d calls, if it is one */
     bool beside_unused;
 
     unsigned platform_count, device_count;

@@ -10,8 +10,7 @@ typedef HRESULT(WINAPI *create_device_fn)(IDXGIAdapter *adapter, D3D10_DRIVER_TY
 static void open_device(const struct direct3d *d3d, struct adapter *adapter)
 {
     char *why = adapter->d3d[API_D3D10].why;
-    const create_device_fn create =
-        (create_device_fn)library_function(&d3d->runtimes[API_D3D10], "D3D10CreateDevice");
+    const create_device_fn create = (create_device_fn)library_function(&d3d->runtimes[API_D3D10], "D3D10CreateDevice");
     ID3D10Device *device = NULL;
     if (!adapter->dxgi) {
         why_say(why, "DXGI does not know this adapter");
@@ -21,8 +20,8 @@ static void open_device(const struct direct3d *d3d, struct adapter *adapter)
         why_say(why, "d3d10.dll has no D3D10CreateDevice");
         return;
     }
-    const HRESULT result = create((IDXGIAdapter *)adapter->dxgi, D3D10_DRIVER_TYPE_HARDWARE, NULL, 0, D3D10_SDK_VERSION,
-                                  &device);
+    const HRESULT result =
+        create((IDXGIAdapter *)adapter->dxgi, D3D10_DRIVER_TYPE_HARDWARE, NULL, 0, D3D10_SDK_VERSION, &device);
     if (FAILED(result) || !device) {
         why_d3d(why, "D3D10CreateDevice", result);
         return;
@@ -102,10 +101,16 @@ static cl_mem share(void (*function)(void), cl_context context, IUnknown *resour
 
 static IUnknown *make_kind(void *device, DXGI_FORMAT format, UINT extent, UINT levels, UINT bind)
 {
-    const D3D10_TEXTURE2D_DESC desc = {.Width = extent, .Height = extent, .MipLevels = levels, .ArraySize = 1, .Format = format,
-                                       .SampleDesc.Count = 1, .BindFlags = bind};
+    const D3D10_TEXTURE2D_DESC desc = {.Width = extent,
+                                       .Height = extent,
+                                       .MipLevels = levels,
+                                       .ArraySize = 1,
+                                       .Format = format,
+                                       .SampleDesc.Count = 1,
+                                       .BindFlags = bind};
     ID3D10Texture2D *texture = NULL;
-    return SUCCEEDED(ID3D10Device_CreateTexture2D((ID3D10Device *)device, &desc, NULL, &texture)) ? (IUnknown *)texture : NULL;
+    return SUCCEEDED(ID3D10Device_CreateTexture2D((ID3D10Device *)device, &desc, NULL, &texture)) ? (IUnknown *)texture
+                                                                                                  : NULL;
 }
 
 static IUnknown *make_plain(void *device)
@@ -115,7 +120,8 @@ static IUnknown *make_plain(void *device)
 
 static IUnknown *make_levels(void *device)
 {
-    return make_kind(device, DXGI_FORMAT_R8G8B8A8_UNORM, 2 * KIND_EXTENT, 3, D3D10_BIND_SHADER_RESOURCE | D3D10_BIND_RENDER_TARGET);
+    return make_kind(device, DXGI_FORMAT_R8G8B8A8_UNORM, 2 * KIND_EXTENT, 3,
+                     D3D10_BIND_SHADER_RESOURCE | D3D10_BIND_RENDER_TARGET);
 }
 
 static IUnknown *make_planes(void *device)
@@ -127,7 +133,8 @@ static IUnknown *make_buffer(void *device)
 {
     const D3D10_BUFFER_DESC desc = {.ByteWidth = KIND_BYTES, .BindFlags = D3D10_BIND_VERTEX_BUFFER};
     ID3D10Buffer *buffer = NULL;
-    return SUCCEEDED(ID3D10Device_CreateBuffer((ID3D10Device *)device, &desc, NULL, &buffer)) ? (IUnknown *)buffer : NULL;
+    return SUCCEEDED(ID3D10Device_CreateBuffer((ID3D10Device *)device, &desc, NULL, &buffer)) ? (IUnknown *)buffer
+                                                                                              : NULL;
 }
 
 static cl_mem share_first(void (*function)(void), cl_context context, IUnknown *resource, cl_int *status)

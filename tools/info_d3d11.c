@@ -16,11 +16,12 @@ static HRESULT create_device(const struct direct3d *d3d, struct adapter *adapter
     if (!create)
         return E_NOTIMPL;
     IDXGIAdapter *dxgi = (IDXGIAdapter *)adapter->dxgi;
-    HRESULT result = create(dxgi, D3D_DRIVER_TYPE_UNKNOWN, NULL, 0, levels, COUNT, D3D11_SDK_VERSION, &device, level, NULL);
+    HRESULT result =
+        create(dxgi, D3D_DRIVER_TYPE_UNKNOWN, NULL, 0, levels, COUNT, D3D11_SDK_VERSION, &device, level, NULL);
     /* A Direct3D 11.0 does not know the first level and refuses the list. */
     if (result == E_INVALIDARG)
-        result = create(dxgi, D3D_DRIVER_TYPE_UNKNOWN, NULL, 0, levels + 1, COUNT - 1, D3D11_SDK_VERSION, &device, level,
-                        NULL);
+        result = create(dxgi, D3D_DRIVER_TYPE_UNKNOWN, NULL, 0, levels + 1, COUNT - 1, D3D11_SDK_VERSION, &device,
+                        level, NULL);
     if (SUCCEEDED(result))
         adapter->d3d[API_D3D11].device = device;
     return result;
@@ -121,10 +122,16 @@ static cl_mem share(void (*function)(void), cl_context context, IUnknown *resour
 
 static IUnknown *make_kind(void *device, DXGI_FORMAT format, UINT extent, UINT levels, UINT bind)
 {
-    const D3D11_TEXTURE2D_DESC desc = {.Width = extent, .Height = extent, .MipLevels = levels, .ArraySize = 1, .Format = format,
-                                       .SampleDesc.Count = 1, .BindFlags = bind};
+    const D3D11_TEXTURE2D_DESC desc = {.Width = extent,
+                                       .Height = extent,
+                                       .MipLevels = levels,
+                                       .ArraySize = 1,
+                                       .Format = format,
+                                       .SampleDesc.Count = 1,
+                                       .BindFlags = bind};
     ID3D11Texture2D *texture = NULL;
-    return SUCCEEDED(ID3D11Device_CreateTexture2D((ID3D11Device *)device, &desc, NULL, &texture)) ? (IUnknown *)texture : NULL;
+    return SUCCEEDED(ID3D11Device_CreateTexture2D((ID3D11Device *)device, &desc, NULL, &texture)) ? (IUnknown *)texture
+                                                                                                  : NULL;
 }
 
 static IUnknown *make_plain(void *device)
@@ -134,7 +141,8 @@ static IUnknown *make_plain(void *device)
 
 static IUnknown *make_levels(void *device)
 {
-    return make_kind(device, DXGI_FORMAT_R8G8B8A8_UNORM, 2 * KIND_EXTENT, 3, D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET);
+    return make_kind(device, DXGI_FORMAT_R8G8B8A8_UNORM, 2 * KIND_EXTENT, 3,
+                     D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET);
 }
 
 static IUnknown *make_planes(void *device)
@@ -146,7 +154,8 @@ static IUnknown *make_buffer(void *device)
 {
     const D3D11_BUFFER_DESC desc = {.ByteWidth = KIND_BYTES, .BindFlags = D3D11_BIND_VERTEX_BUFFER};
     ID3D11Buffer *buffer = NULL;
-    return SUCCEEDED(ID3D11Device_CreateBuffer((ID3D11Device *)device, &desc, NULL, &buffer)) ? (IUnknown *)buffer : NULL;
+    return SUCCEEDED(ID3D11Device_CreateBuffer((ID3D11Device *)device, &desc, NULL, &buffer)) ? (IUnknown *)buffer
+                                                                                              : NULL;
 }
 
 static cl_mem share_first(void (*function)(void), cl_context context, IUnknown *resource, cl_int *status)

@@ -20,11 +20,10 @@ static void open_device(const struct direct3d *d3d, struct adapter *adapter)
         why_say(why, "%s", d3d->d3d9 ? "Direct3D 9 does not know this adapter" : d3d->d3d9_why);
         return;
     }
-    const HRESULT result = IDirect3D9Ex_CreateDeviceEx(d3d->d3d9, adapter->d3d9_ordinal, D3DDEVTYPE_HAL,
-                                                       present.hDeviceWindow,
-                                                       D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE |
-                                                           D3DCREATE_MULTITHREADED,
-                                                       &present, NULL, &device);
+    const HRESULT result = IDirect3D9Ex_CreateDeviceEx(
+        d3d->d3d9, adapter->d3d9_ordinal, D3DDEVTYPE_HAL, present.hDeviceWindow,
+        D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE | D3DCREATE_MULTITHREADED, &present, NULL,
+        &device);
     if (FAILED(result) || !device) {
         why_d3d(why, "CreateDeviceEx", result);
         return;
@@ -58,9 +57,9 @@ static bool transfer(IDirect3DSurface9 *surface, const struct texture_shape *sha
 static IUnknown *make_texture(void *device, const struct texture_shape *shape, const uint8_t *texels, char *why)
 {
     IDirect3DSurface9 *surface = NULL;
-    const HRESULT result = IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, TRIAL_EXTENT,
-                                                                          TRIAL_EXTENT, (D3DFORMAT)shape->first->code, D3DPOOL_DEFAULT,
-                                                                          &surface, NULL);
+    const HRESULT result =
+        IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, TRIAL_EXTENT, TRIAL_EXTENT,
+                                                       (D3DFORMAT)shape->first->code, D3DPOOL_DEFAULT, &surface, NULL);
     if (FAILED(result) || !surface) {
         why_d3d(why, "CreateOffscreenPlainSurface", result);
         return NULL;
@@ -100,8 +99,9 @@ static cl_mem share(void (*function)(void), cl_context context, IUnknown *resour
 static IUnknown *make_plain(void *device)
 {
     IDirect3DSurface9 *surface = NULL;
-    return SUCCEEDED(IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, KIND_EXTENT, KIND_EXTENT,
-                                                                    D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT, &surface, NULL))
+    return SUCCEEDED(IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, KIND_EXTENT,
+                                                                    KIND_EXTENT, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
+                                                                    &surface, NULL))
                ? (IUnknown *)surface
                : NULL;
 }
@@ -109,8 +109,9 @@ static IUnknown *make_plain(void *device)
 static IUnknown *make_target(void *device)
 {
     IDirect3DSurface9 *surface = NULL;
-    return SUCCEEDED(IDirect3DDevice9Ex_CreateRenderTarget((IDirect3DDevice9Ex *)device, KIND_EXTENT, KIND_EXTENT, D3DFMT_A8R8G8B8,
-                                                           D3DMULTISAMPLE_NONE, 0, FALSE, &surface, NULL))
+    return SUCCEEDED(IDirect3DDevice9Ex_CreateRenderTarget((IDirect3DDevice9Ex *)device, KIND_EXTENT, KIND_EXTENT,
+                                                           D3DFMT_A8R8G8B8, D3DMULTISAMPLE_NONE, 0, FALSE, &surface,
+                                                           NULL))
                ? (IUnknown *)surface
                : NULL;
 }
@@ -120,7 +121,8 @@ static IUnknown *make_level(void *device)
     IDirect3DTexture9 *texture = NULL;
     IDirect3DSurface9 *surface = NULL;
     if (FAILED(IDirect3DDevice9Ex_CreateTexture((IDirect3DDevice9Ex *)device, 2 * KIND_EXTENT, 2 * KIND_EXTENT, 3,
-                                                D3DUSAGE_RENDERTARGET, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT, &texture, NULL)))
+                                                D3DUSAGE_RENDERTARGET, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT, &texture,
+                                                NULL)))
         return NULL;
     const HRESULT result = IDirect3DTexture9_GetSurfaceLevel(texture, 1, &surface);
     IDirect3DTexture9_Release(texture);
@@ -130,9 +132,9 @@ static IUnknown *make_level(void *device)
 static IUnknown *make_planes(void *device)
 {
     IDirect3DSurface9 *surface = NULL;
-    return SUCCEEDED(IDirect3DDevice9Ex_CreateOffscreenPlainSurface((IDirect3DDevice9Ex *)device, KIND_EXTENT, KIND_EXTENT,
-                                                                    (D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2'), D3DPOOL_DEFAULT,
-                                                                    &surface, NULL))
+    return SUCCEEDED(IDirect3DDevice9Ex_CreateOffscreenPlainSurface(
+               (IDirect3DDevice9Ex *)device, KIND_EXTENT, KIND_EXTENT, (D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2'),
+               D3DPOOL_DEFAULT, &surface, NULL))
                ? (IUnknown *)surface
                : NULL;
 }

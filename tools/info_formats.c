@@ -25,8 +25,8 @@ static void ask_driver(const struct opencl *cl, const struct device *device, str
     cl_context context = cl->call.clCreateContext(properties, 1, &id, NULL, NULL, &code);
     if (!context)
         return;
-    if (cl->call.clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, FORMATS_MAX, formats->list,
-                                            &formats->count) != CL_SUCCESS)
+    if (cl->call.clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, FORMATS_MAX,
+                                            formats->list, &formats->count) != CL_SUCCESS)
         formats->count = 0;
     if (formats->count > FORMATS_MAX)
         formats->count = FORMATS_MAX;
@@ -70,8 +70,8 @@ static void try_formats(struct info *info, const struct session *session, struct
         char why[WHY_SIZE] = "";
         cl_image_format stored = {0, 0};
         /* After a crash nothing more is tried: other formats would only crash in the same way, one process each. */
-        if (!step(why, "sharing a %s texture of format %s (plane %u) with OpenCL device %u", session->api->name, row->name,
-                  row->plane, (unsigned)(session->device - info->opencl.devices))) {
+        if (!step(why, "sharing a %s texture of format %s (plane %u) with OpenCL device %u", session->api->name,
+                  row->name, row->plane, (unsigned)(session->device - info->opencl.devices))) {
             results[i].reason = note_reason(info, why);
             results[i].way = WAY_REFUSED;
             return;
@@ -94,8 +94,8 @@ static void try_api(struct info *info, struct device *device, enum api_index api
     char why[WHY_SIZE]; /* the same as the trial's, if there is no context */
     if (!sharing->adapter)
         return;
-    struct session session = {&info->opencl, apis[api], device, sharing->adapter->d3d[api].device,
-                              NULL, NULL, NULL, NULL, NULL};
+    struct session session = {&info->opencl, apis[api], device, sharing->adapter->d3d[api].device, NULL, NULL,
+                              NULL,          NULL,      NULL};
     if (session_open(&session, why))
         sharing->formats = calloc(*apis[api]->format_count, sizeof(*sharing->formats));
     if (sharing->formats)

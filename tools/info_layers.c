@@ -72,7 +72,8 @@ bool layer_register(void)
     LONG code = RegCreateKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, NULL, 0, KEY_READ | KEY_WRITE, NULL, &key, NULL);
     if (code == ERROR_SUCCESS) {
         const bool before = is_enabled(key, path);
-        code = before ? ERROR_SUCCESS : RegSetValueExW(key, path, 0, REG_DWORD, (const BYTE *)&enabled, sizeof(enabled));
+        code =
+            before ? ERROR_SUCCESS : RegSetValueExW(key, path, 0, REG_DWORD, (const BYTE *)&enabled, sizeof(enabled));
         RegCloseKey(key);
         if (code == ERROR_SUCCESS)
             say(path, before ? "is registered already" : "registered");

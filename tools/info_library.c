@@ -12,7 +12,7 @@ static bool version_string(const void *block, const wchar_t *name, char *text, s
 {
     const struct {
         WORD language, code_page;
-    } *translation;
+    } * translation;
     UINT length;
     wchar_t query[64];
     void *value;
@@ -75,8 +75,8 @@ void library_load(struct library *library, const char *name)
     const DWORD code = GetLastError();
     wchar_t wide[128] = L"";
     char text[3 * 128];
-    FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK, NULL, code,
-                   0, wide, sizeof(wide) / sizeof(wide[0]), NULL);
+    FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK, NULL,
+                   code, 0, wide, sizeof(wide) / sizeof(wide[0]), NULL);
     text_from_wide(text, sizeof(text), wide);
     const size_t end = strlen(text);
     if (end > 0 && text[end - 1] == '.')

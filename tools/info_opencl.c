@@ -17,11 +17,11 @@ typedef const char *(CL_API_CALL *report_fn)(const char *topic);
 
 static bool load_calls(struct opencl *cl)
 {
-#define X(function)                                                                                                    \
-    cl->call.function = (cl_api_##function)library_function(&cl->library, #function);                                  \
-    if (!cl->call.function) {                                                                                          \
-        why_say(cl->why, "this OpenCL.dll has no " #function);                                                         \
-        return false;                                                                                                  \
+#define X(function)                                                                   \
+    cl->call.function = (cl_api_##function)library_function(&cl->library, #function); \
+    if (!cl->call.function) {                                                         \
+        why_say(cl->why, "this OpenCL.dll has no " #function);                        \
+        return false;                                                                 \
     }
     CL_CALLS(X)
 #undef X
@@ -35,7 +35,8 @@ static void find_cld3d(struct opencl *cl)
     report_fn report = (report_fn)library_function(&cl->library, "cld3d_report");
     if (report)
         cl->cld3d = cl->library;
-    else if (library_find(&layer, "cld3d.dll") && (report = (report_fn)library_function(&layer, "cld3d_report")) != NULL)
+    else if (library_find(&layer, "cld3d.dll") &&
+             (report = (report_fn)library_function(&layer, "cld3d_report")) != NULL)
         cl->cld3d = layer;
     else
         return;
@@ -106,7 +107,8 @@ static bool platform_lists(const struct opencl *cl, cl_platform_id id, const cha
 static bool device_lists(cl_api_clGetDeviceInfo ask, cl_device_id id, const char *extension)
 {
     memset(room, 0, sizeof(room));
-    return ask && ask(id, CL_DEVICE_EXTENSIONS, sizeof(room) - 1, room, NULL) == CL_SUCCESS && has_word(room, extension);
+    return ask && ask(id, CL_DEVICE_EXTENSIONS, sizeof(room) - 1, room, NULL) == CL_SUCCESS &&
+           has_word(room, extension);
 }
 
 /* ---- devices ---- */

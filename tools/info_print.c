@@ -33,7 +33,8 @@ static void system_name(char *text, size_t size)
     if (wine)
         snprintf(text, size, "Wine %s", wine());
     else if (get && get(&windows) == 0)
-        snprintf(text, size, "Windows %lu.%lu.%lu", windows.dwMajorVersion, windows.dwMinorVersion, windows.dwBuildNumber);
+        snprintf(text, size, "Windows %lu.%lu.%lu", windows.dwMajorVersion, windows.dwMinorVersion,
+                 windows.dwBuildNumber);
     else
         snprintf(text, size, "an unknown system");
 }
@@ -49,7 +50,8 @@ static void print_opencl(const struct opencl *cl)
         print_library("cld3d, as a layer", &cl->cld3d);
     if (cl->cld3d.module)
         print_field("cld3d", "version %s%s", cl->version ? cl->version : "unknown",
-                    cl->version && strcmp(cl->version, CLD3D_VERSION) != 0 ? " (this program is of another version)" : "");
+                    cl->version && strcmp(cl->version, CLD3D_VERSION) != 0 ? " (this program is of another version)"
+                                                                           : "");
     if (cl->below.module)
         print_library("OpenCL below", &cl->below);
     else if (cl->next)
@@ -119,8 +121,7 @@ static void print_adapter(const struct direct3d *d3d, unsigned index)
     const struct adapter *adapter = &d3d->adapters[index];
     char label[32];
     snprintf(label, sizeof(label), "Adapter %u", index);
-    print_field(label, "%s%s", shown(adapter->name),
-                adapter->software ? " (software)" : "");
+    print_field(label, "%s%s", shown(adapter->name), adapter->software ? " (software)" : "");
     print_field("", "vendor %04x, device %04x, LUID %08lx:%08lx", adapter->vendor, adapter->device,
                 (unsigned long)adapter->luid.HighPart, (unsigned long)adapter->luid.LowPart);
     for (unsigned i = 0; i < API_COUNT; i++) {
@@ -184,7 +185,8 @@ static void print_sharing(const struct opencl *cl, const struct device *device, 
     if (sharing->works)
         print_field(apis[api]->extension, "%s; works: a texture went to OpenCL and back", by);
     else
-        print_field(apis[api]->extension, "%s; %s: %s", by, sharing->tried ? "does not work" : "not tried", sharing->why);
+        print_field(apis[api]->extension, "%s; %s: %s", by, sharing->tried ? "does not work" : "not tried",
+                    sharing->why);
     if (sharing->way[0])
         print_field("", "its way: %s", sharing->way);
     for (unsigned k = 0; k < KINDS_MAX && apis[api]->kinds[k].name; k++)
@@ -230,8 +232,7 @@ static void print_device(const struct info *info, unsigned index)
     const struct device *device = &info->opencl.devices[index];
     print_heading("OpenCL device %u: %s", index, shown(device->name));
     print_field("Platform", "%s, %s", shown(device->platform->name), shown(device->platform->version));
-    print_field("Device", "%s, %s, driver %s", type_name(device->type), shown(device->version),
-                shown(device->driver));
+    print_field("Device", "%s, %s, driver %s", type_name(device->type), shown(device->version), shown(device->driver));
     if (device->has_luid)
         print_field("", "vendor %04x, LUID %08lx:%08lx", device->vendor, (unsigned long)device->luid.HighPart,
                     (unsigned long)device->luid.LowPart);

@@ -22,10 +22,10 @@ static const char *order_name(cl_channel_order order)
 
 static const char *type_name(cl_channel_type type)
 {
-    static const char *const names[] = {"SNORM_INT8", "SNORM_INT16", "UNORM_INT8", "UNORM_INT16", "UNORM_SHORT_565",
-                                        "UNORM_SHORT_555", "UNORM_INT_101010", "SIGNED_INT8", "SIGNED_INT16",
-                                        "SIGNED_INT32", "UNSIGNED_INT8", "UNSIGNED_INT16", "UNSIGNED_INT32", "HALF_FLOAT",
-                                        "FLOAT"};
+    static const char *const names[] = {
+        "SNORM_INT8",      "SNORM_INT16",      "UNORM_INT8",     "UNORM_INT16",  "UNORM_SHORT_565",
+        "UNORM_SHORT_555", "UNORM_INT_101010", "SIGNED_INT8",    "SIGNED_INT16", "SIGNED_INT32",
+        "UNSIGNED_INT8",   "UNSIGNED_INT16",   "UNSIGNED_INT32", "HALF_FLOAT",   "FLOAT"};
     const unsigned index = type - CL_SNORM_INT8;
     return index < sizeof(names) / sizeof(names[0]) ? names[index] : "?";
 }
@@ -84,7 +84,8 @@ static void list_refused(const struct format_row *rows, const struct format_resu
         for (unsigned p = first; p < first + rows[i].planes; p++)
             planes += results[p].way == WAY_REFUSED && results[p].reason == reason;
         const bool all = planes == rows[i].planes;
-        if (results[i].way != WAY_REFUSED || results[i].reason != reason || (all && rows[i].plane > 0) || length >= room)
+        if (results[i].way != WAY_REFUSED || results[i].reason != reason || (all && rows[i].plane > 0) ||
+            length >= room)
             continue;
         char name[48];
         format_name(&rows[i], !all, name, sizeof(name));
@@ -114,9 +115,7 @@ static void cell_text(const struct format_row *row, const struct format_result *
 {
     const cl_image_format stored = result->stored;
     switch (result->way) {
-    case WAY_DIRECT:
-        snprintf(text, size, "direct");
-        return;
+    case WAY_DIRECT: snprintf(text, size, "direct"); return;
     case WAY_WIDER:
         if (!stored.image_channel_order)
             snprintf(text, size, "wider");
@@ -126,11 +125,8 @@ static void cell_text(const struct format_row *row, const struct format_result *
             snprintf(text, size, "as %s, %s", order_name(stored.image_channel_order),
                      type_name(stored.image_channel_data_type));
         return;
-    case WAY_REFUSED:
-        snprintf(text, size, "no (%u)", result->reason + 1u);
-        return;
-    default:
-        snprintf(text, size, "-");
+    case WAY_REFUSED: snprintf(text, size, "no (%u)", result->reason + 1u); return;
+    default: snprintf(text, size, "-");
     }
 }
 

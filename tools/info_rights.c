@@ -23,7 +23,8 @@ static bool is_ordinary(PSID user, bool wine, wchar_t name[RIGHTS_NAME_SIZE])
         L"S-1-5-18",                                                       /* the system */
         L"S-1-5-32-544",                                                   /* administrators */
         L"S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464", /* the service that installs Windows' parts */
-        L"S-1-3-0", L"S-1-3-4",                                            /* the owner, who is looked at besides */
+        L"S-1-3-0",
+        L"S-1-3-4", /* the owner, who is looked at besides */
     };
     wchar_t *text = NULL;
     bool ordinary = true;
@@ -79,9 +80,9 @@ static bool keeps(const wchar_t *path, DWORD mask, bool wine, char *why, size_t 
     PSECURITY_DESCRIPTOR rules = NULL;
     PSID owner;
     PACL list;
-    const DWORD code = GetNamedSecurityInfoW((wchar_t *)path, SE_FILE_OBJECT,
-                                             OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION, &owner, NULL, &list,
-                                             NULL, &rules);
+    const DWORD code =
+        GetNamedSecurityInfoW((wchar_t *)path, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION,
+                              &owner, NULL, &list, NULL, &rules);
     text_from_wide(text, sizeof(text), path);
     if (code != ERROR_SUCCESS) {
         snprintf(why, why_size, "who may write to %s can't be found out (Windows error %lu)", text, code);
@@ -97,8 +98,8 @@ static bool keeps(const wchar_t *path, DWORD mask, bool wine, char *why, size_t 
 /* The path as it is without links, short names and drives that stand for others; its own prefix taken off. */
 static bool real_path(const wchar_t *path, wchar_t real[PATH_SIZE])
 {
-    HANDLE file = CreateFileW(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0,
-                              NULL);
+    HANDLE file =
+        CreateFileW(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
     if (file == INVALID_HANDLE_VALUE)
         return false;
     const DWORD length = GetFinalPathNameByHandleW(file, real, PATH_SIZE, VOLUME_NAME_DOS);

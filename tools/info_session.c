@@ -22,7 +22,9 @@ static bool find_functions(struct session *s, char *why)
     if (s->share && s->acquire && s->release)
         return true;
     why_say(why, "clGetExtensionFunctionAddressForPlatform gives no %s",
-            !s->share ? s->api->create : !s->acquire ? s->api->acquire : s->api->release);
+            !s->share     ? s->api->create
+            : !s->acquire ? s->api->acquire
+                          : s->api->release);
     return false;
 }
 

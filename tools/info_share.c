@@ -22,7 +22,8 @@ static void ask_set(struct info *info, const struct platform *platform, unsigned
     const any_function function = session_function(&info->opencl, platform, apis[api]->get_devices);
     cl_int code = CL_INVALID_OPERATION;
     if (function)
-        code = apis[api]->devices_of(function, platform->id, &info->d3d.adapters[a], preferred, DEVICES_MAX, list, &count);
+        code =
+            apis[api]->devices_of(function, platform->id, &info->d3d.adapters[a], preferred, DEVICES_MAX, list, &count);
     for (unsigned d = 0; d < info->opencl.device_count; d++) {
         struct device *device = &info->opencl.devices[d];
         struct belonging *belonging = &device->sharing[api].adapters[a];
@@ -104,8 +105,8 @@ static void try_device(const struct info *info, struct device *device, unsigned 
               (unsigned)(device - info->opencl.devices)))
         return;
     sharing->adapter = adapter;
-    sharing->works = session_open(&session, sharing->why) &&
-                     session_try(&session, plain_format(apis[api]), &stored, sharing->why);
+    sharing->works =
+        session_open(&session, sharing->why) && session_try(&session, plain_format(apis[api]), &stored, sharing->why);
     const char *way = opencl_last_way(&info->opencl);
     snprintf(sharing->way, sizeof(sharing->way), "%s", sharing->works && way ? way : "");
     session_close(&session);

@@ -63,11 +63,12 @@ static LONG WINAPI crashed(EXCEPTION_POINTERS *exception)
     wchar_t path[MAX_PATH];
     HMODULE module;
     snprintf(name, sizeof(name), "%p", address);
-    if (GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT, address,
-                           &module) &&
+    if (GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                           address, &module) &&
         GetModuleFileNameW(module, path, MAX_PATH))
         text_from_wide(name, sizeof(name), path);
-    snprintf(board->where, sizeof(board->where), "exception 0x%08lx in %s", exception->ExceptionRecord->ExceptionCode, name);
+    snprintf(board->where, sizeof(board->where), "exception 0x%08lx in %s", exception->ExceptionRecord->ExceptionCode,
+             name);
     TerminateProcess(GetCurrentProcess(), 1);
     return EXCEPTION_EXECUTE_HANDLER;
 }
@@ -96,8 +97,8 @@ void steps_finish(int status)
 /* The second process must not outlive this one: it may hang. */
 static void tie(HANDLE process)
 {
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {
-        .BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {.BasicLimitInformation.LimitFlags =
+                                                       JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
     HANDLE job = CreateJobObjectA(NULL, NULL);
     if (job && SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits, sizeof(limits)))
         AssignProcessToJobObject(job, process);

@@ -111,8 +111,9 @@ void print_verdict(const struct info *info)
 static void advise_activation(const struct opencl *cl)
 {
     if (cl->beside_unused && os_is_wine())
-        print_text("An OpenCL.dll lies beside this program, but Wine does not load it: set WINEDLLOVERRIDES=opencl=n,b in "
-                   "the environment, or opencl to \"native, builtin\" in winecfg.");
+        print_text(
+            "An OpenCL.dll lies beside this program, but Wine does not load it: set WINEDLLOVERRIDES=opencl=n,b in "
+            "the environment, or opencl to \"native, builtin\" in winecfg.");
     else if (cl->beside_unused)
         print_text("An OpenCL.dll lies beside this program, but another one is used (see below).");
     else if (os_is_wine())
@@ -135,9 +136,11 @@ void print_advice(const struct info *info)
     else if (!cl->complete)
         print_text("This OpenCL.dll lacks functions of OpenCL 1.2.");
     else if (cl->device_count == 0)
-        print_text(os_is_wine() ? "Install an OpenCL driver for %u-bit programs on the system that runs Wine; clinfo there "
-                                  "shows what it has."
-                                : "Install an OpenCL driver for %u-bit programs; it comes with the graphics driver.", bits);
+        print_text(os_is_wine()
+                       ? "Install an OpenCL driver for %u-bit programs on the system that runs Wine; clinfo there "
+                         "shows what it has."
+                       : "Install an OpenCL driver for %u-bit programs; it comes with the graphics driver.",
+                   bits);
     if (!any_direct3d(info))
         print_text("Direct3D needs a graphics driver%s.", os_is_wine() ? " and, under Wine, a display (DISPLAY)" : "");
 }

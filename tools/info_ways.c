@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 /* The object is made and dropped; no bytes move. */
-static void try_kind(const struct session *s, const struct kind *kind, any_function create, IUnknown *resource, char *way)
+static void try_kind(const struct session *s, const struct kind *kind, any_function create, IUnknown *resource,
+                     char *way)
 {
     cl_int code = CL_SUCCESS;
     cl_mem made = kind->share(create, s->context, resource, &code);
@@ -23,8 +24,8 @@ static void try_kinds(const struct info *info, const struct session *s, struct s
     for (unsigned k = 0; k < KINDS_MAX && s->api->kinds[k].name; k++) {
         const struct kind *kind = &s->api->kinds[k];
         const any_function create = session_function(s->cl, s->device->platform, kind->create);
-        if (!create || !step(sharing->ways[k], "making an object of a %s %s with OpenCL device %u", s->api->name, kind->name,
-                             (unsigned)(s->device - info->opencl.devices)))
+        if (!create || !step(sharing->ways[k], "making an object of a %s %s with OpenCL device %u", s->api->name,
+                             kind->name, (unsigned)(s->device - info->opencl.devices)))
             continue;
         IUnknown *resource = kind->make(s->d3d_device);
         if (!resource) {
@@ -42,7 +43,8 @@ static void try_device(const struct info *info, struct device *device, unsigned 
     char why[WHY_SIZE];
     if (!sharing->works)
         return;
-    struct session session = {&info->opencl, apis[api], device, sharing->adapter->d3d[api].device, NULL, NULL, NULL, NULL, NULL};
+    struct session session = {&info->opencl, apis[api], device, sharing->adapter->d3d[api].device, NULL, NULL,
+                              NULL,          NULL,      NULL};
     if (session_open(&session, why))
         try_kinds(info, &session, sharing);
     session_close(&session);

@@ -33,11 +33,11 @@ struct surface_desc {
  * one (staging.h). */
 struct surface {
     const struct d3d_api *api;
-    void *device;   /* not owned: the resource keeps it alive */
-    void *resource; /* one reference */
-    void *staging;  /* what `stage` made; NULL before, and where no transport made one */
-    uint32_t staging_padding;   /* set before `stage`: so many bytes more has the staging copy of a buffer */
-    uint32_t staging_offset; /* up to that: where the buffer begins in its staging copy */
+    void *device;             /* not owned: the resource keeps it alive */
+    void *resource;           /* one reference */
+    void *staging;            /* what `stage` made; NULL before, and where no transport made one */
+    uint32_t staging_padding; /* set before `stage`: so many bytes more has the staging copy of a buffer */
+    uint32_t staging_offset;  /* up to that: where the buffer begins in its staging copy */
     struct surface_desc desc;
 };
 
@@ -47,14 +47,14 @@ struct d3d_adapter {
     uint32_t vendor, device;
     uint8_t luid[8];
     uint8_t uuid[16]; /* of the Vulkan device below (match_identify); zeros where none is known */
-    bool software; /* llvmpipe, WARP, the reference rasteriser */
+    bool software;    /* llvmpipe, WARP, the reference rasteriser */
 };
 
 enum describe_status {
     DESCRIBED,
-    DESCRIBE_NOT_AN_OBJECT,   /* NULL, or an address where no COM object is */
-    DESCRIBE_OTHER_KIND,      /* an object, but no resource of the API and kind */
-    DESCRIBE_OTHER_DEVICE,    /* a resource of another device */
+    DESCRIBE_NOT_AN_OBJECT, /* NULL, or an address where no COM object is */
+    DESCRIBE_OTHER_KIND,    /* an object, but no resource of the API and kind */
+    DESCRIBE_OTHER_DEVICE,  /* a resource of another device */
     DESCRIBE_IMMUTABLE,
     DESCRIBE_MULTISAMPLED,
     DESCRIBE_BAD_SUBRESOURCE,
@@ -97,11 +97,11 @@ struct d3d_api {
     const struct d3d_ops *ops;
     const struct staging_ops *staging; /* for transports that go through the host's memory (staging.h) */
     const struct native_ops *native;   /* for those that share it where Direct3D stands on Vulkan (native.h) */
-    enum d3d_family family; /* APIs of one family have their functions, errors and tokens in common */
-    cl_uint adapter_type;   /* of Khronos's DX9; else 0 */
-    bool exclusive;         /* no API of another family beside it in a context */
-    bool no_duplicates;     /* one object per subresource and context */
-    cl_int no_interop;      /* the code for a context that was not made for the API */
+    enum d3d_family family;            /* APIs of one family have their functions, errors and tokens in common */
+    cl_uint adapter_type;              /* of Khronos's DX9; else 0 */
+    bool exclusive;                    /* no API of another family beside it in a context */
+    bool no_duplicates;                /* one object per subresource and context */
+    cl_int no_interop;                 /* the code for a context that was not made for the API */
 
     cl_int invalid_device, invalid_resource, already_acquired, not_acquired;
 

@@ -17,7 +17,8 @@ _Static_assert((int)D3D10_USAGE_IMMUTABLE == (int)D3D11_USAGE_IMMUTABLE &&
                    (int)D3D10_USAGE_STAGING == (int)D3D11_USAGE_STAGING &&
                    (int)D3D10_CPU_ACCESS_READ == (int)D3D11_CPU_ACCESS_READ &&
                    (int)D3D10_CPU_ACCESS_WRITE == (int)D3D11_CPU_ACCESS_WRITE &&
-                   (int)D3D10_MAP_READ == (int)D3D11_MAP_READ && (int)D3D10_MAP_READ_WRITE == (int)D3D11_MAP_READ_WRITE &&
+                   (int)D3D10_MAP_READ == (int)D3D11_MAP_READ &&
+                   (int)D3D10_MAP_READ_WRITE == (int)D3D11_MAP_READ_WRITE &&
                    (int)D3D10_MAP_WRITE_DISCARD == (int)D3D11_MAP_WRITE_DISCARD &&
                    (int)D3D10_CREATE_DEVICE_SINGLETHREADED == (int)D3D11_CREATE_DEVICE_SINGLETHREADED,
                "the values of Direct3D 10 and 11 are the same");
@@ -29,8 +30,8 @@ static void copy(void *device, void *to, UINT to_subresource, UINT to_x, void *f
                                        (const D3D10_BOX *)part);
 }
 
-static HRESULT map_level(void *device, const struct surface_desc *desc, void *resource, UINT subresource, D3D11_MAP mode,
-                         struct d3d1x_level *level)
+static HRESULT map_level(void *device, const struct surface_desc *desc, void *resource, UINT subresource,
+                         D3D11_MAP mode, struct d3d1x_level *level)
 {
     HRESULT result;
     (void)device;

@@ -20,8 +20,8 @@ static void copy(void *device, void *to, UINT to_subresource, UINT to_x, void *f
     com_release(context);
 }
 
-static HRESULT map_level(void *device, const struct surface_desc *desc, void *resource, UINT subresource, D3D11_MAP mode,
-                         struct d3d1x_level *level)
+static HRESULT map_level(void *device, const struct surface_desc *desc, void *resource, UINT subresource,
+                         D3D11_MAP mode, struct d3d1x_level *level)
 {
     ID3D11DeviceContext *context = context_of(device);
     D3D11_MAPPED_SUBRESOURCE m = {0};

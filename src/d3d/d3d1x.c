@@ -45,24 +45,38 @@ static enum describe_status describe_buffer(const struct d3d1x_calls *calls, voi
 {
     D3D11_BUFFER_DESC d = {0};
     calls->buffer_desc(resource, &d);
-    return dxgi_describe_buffer(d.ByteWidth, d.Usage == D3D11_USAGE_IMMUTABLE, d.Usage == D3D11_USAGE_DYNAMIC, desc, why,
-                                why_size);
+    return dxgi_describe_buffer(d.ByteWidth, d.Usage == D3D11_USAGE_IMMUTABLE, d.Usage == D3D11_USAGE_DYNAMIC, desc,
+                                why, why_size);
 }
 
 static struct texture_facts facts_2d(const struct d3d1x_calls *calls, void *resource)
 {
     D3D11_TEXTURE2D_DESC d = {0};
     calls->texture2d_desc(resource, &d);
-    return (struct texture_facts){d.Format, d.Width, d.Height, 1, d.MipLevels, d.ArraySize, d.SampleDesc.Count,
-                                  d.Usage == D3D11_USAGE_IMMUTABLE, d.Usage == D3D11_USAGE_DYNAMIC};
+    return (struct texture_facts){d.Format,
+                                  d.Width,
+                                  d.Height,
+                                  1,
+                                  d.MipLevels,
+                                  d.ArraySize,
+                                  d.SampleDesc.Count,
+                                  d.Usage == D3D11_USAGE_IMMUTABLE,
+                                  d.Usage == D3D11_USAGE_DYNAMIC};
 }
 
 static struct texture_facts facts_3d(const struct d3d1x_calls *calls, void *resource)
 {
     D3D11_TEXTURE3D_DESC d = {0};
     calls->texture3d_desc(resource, &d);
-    return (struct texture_facts){d.Format, d.Width, d.Height, d.Depth, d.MipLevels, 1, 1,
-                                  d.Usage == D3D11_USAGE_IMMUTABLE, d.Usage == D3D11_USAGE_DYNAMIC};
+    return (struct texture_facts){d.Format,
+                                  d.Width,
+                                  d.Height,
+                                  d.Depth,
+                                  d.MipLevels,
+                                  1,
+                                  1,
+                                  d.Usage == D3D11_USAGE_IMMUTABLE,
+                                  d.Usage == D3D11_USAGE_DYNAMIC};
 }
 
 enum describe_status d3d1x_describe(const struct d3d1x_calls *calls, void *device, void *resource,
@@ -88,18 +102,32 @@ bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface)
     const UINT width = dxgi_staging_width(desc), height = dxgi_staging_height(desc);
     const DXGI_FORMAT format = desc->format ? (DXGI_FORMAT)desc->format->code : DXGI_FORMAT_UNKNOWN;
     if (desc->kind == SURFACE_BUFFER) {
-        const D3D11_BUFFER_DESC d = {.ByteWidth = width + surface->staging_padding, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
-        return d3d1x_check(calls, "CreateBuffer (staging)", calls->create_buffer(surface->device, &d, &surface->staging));
+        const D3D11_BUFFER_DESC d = {
+            .ByteWidth = width + surface->staging_padding, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
+        return d3d1x_check(calls, "CreateBuffer (staging)",
+                           calls->create_buffer(surface->device, &d, &surface->staging));
     }
     if (desc->kind == SURFACE_IMAGE_2D) {
-        const D3D11_TEXTURE2D_DESC d = {.Width = width, .Height = height, .MipLevels = 1, .ArraySize = 1, .Format = format,
-                                        .SampleDesc = {1, 0}, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
+        const D3D11_TEXTURE2D_DESC d = {.Width = width,
+                                        .Height = height,
+                                        .MipLevels = 1,
+                                        .ArraySize = 1,
+                                        .Format = format,
+                                        .SampleDesc = {1, 0},
+                                        .Usage = D3D11_USAGE_STAGING,
+                                        .CPUAccessFlags = access};
         return d3d1x_check(calls, "CreateTexture2D (staging)",
-                     calls->create_texture2d(surface->device, &d, &surface->staging));
+                           calls->create_texture2d(surface->device, &d, &surface->staging));
     }
-    const D3D11_TEXTURE3D_DESC d = {.Width = width, .Height = height, .Depth = desc->depth, .MipLevels = 1,
-                                    .Format = format, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
-    return d3d1x_check(calls, "CreateTexture3D (staging)", calls->create_texture3d(surface->device, &d, &surface->staging));
+    const D3D11_TEXTURE3D_DESC d = {.Width = width,
+                                    .Height = height,
+                                    .Depth = desc->depth,
+                                    .MipLevels = 1,
+                                    .Format = format,
+                                    .Usage = D3D11_USAGE_STAGING,
+                                    .CPUAccessFlags = access};
+    return d3d1x_check(calls, "CreateTexture3D (staging)",
+                       calls->create_texture3d(surface->device, &d, &surface->staging));
 }
 
 bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface)
@@ -114,9 +142,10 @@ bool d3d1x_map(const struct d3d1x_calls *calls, struct surface *surface, struct 
 {
     struct d3d1x_level level = {0};
     if (!d3d1x_check(calls, "Map (staging)",
-               calls->map(surface->device, &surface->desc, surface->staging, 0, D3D11_MAP_READ_WRITE, &level)))
+                     calls->map(surface->device, &surface->desc, surface->staging, 0, D3D11_MAP_READ_WRITE, &level)))
         return false;
-    *mapped = dxgi_mapped_plane(&surface->desc, (char *)level.data + surface->staging_offset, level.row_pitch, level.depth_pitch);
+    *mapped = dxgi_mapped_plane(&surface->desc, (char *)level.data + surface->staging_offset, level.row_pitch,
+                                level.depth_pitch);
     return true;
 }
 
@@ -130,13 +159,15 @@ static bool store_dynamic(const struct d3d1x_calls *calls, struct surface *surfa
 {
     const struct surface_desc *desc = &surface->desc;
     struct d3d1x_level from = {0}, to = {0};
-    if (!d3d1x_check(calls, "Map (staging)", calls->map(surface->device, desc, surface->staging, 0, D3D11_MAP_READ, &from)))
+    if (!d3d1x_check(calls, "Map (staging)",
+                     calls->map(surface->device, desc, surface->staging, 0, D3D11_MAP_READ, &from)))
         return false;
-    const bool mapped =
-        d3d1x_check(calls, "Map (dynamic resource)",
-              calls->map(surface->device, desc, surface->resource, desc->subresource, D3D11_MAP_WRITE_DISCARD, &to));
+    const bool mapped = d3d1x_check(
+        calls, "Map (dynamic resource)",
+        calls->map(surface->device, desc, surface->resource, desc->subresource, D3D11_MAP_WRITE_DISCARD, &to));
     if (mapped) {
-        dxgi_copy_level(desc, to.data, to.row_pitch, to.depth_pitch, (char *)from.data + surface->staging_offset, from.row_pitch, from.depth_pitch);
+        dxgi_copy_level(desc, to.data, to.row_pitch, to.depth_pitch, (char *)from.data + surface->staging_offset,
+                        from.row_pitch, from.depth_pitch);
         calls->unmap(surface->device, desc, surface->resource, desc->subresource);
     }
     calls->unmap(surface->device, desc, surface->staging, 0);

@@ -36,8 +36,10 @@ struct d3d1x_calls {
     /* `part`: of the source; NULL: all of it. */
     void (*copy)(void *device, void *to, UINT to_subresource, UINT to_x, void *from, UINT from_subresource,
                  const D3D11_BOX *part);
+    /* clang-format off */
     HRESULT (*map)(void *device, const struct surface_desc *desc, void *resource, UINT subresource, D3D11_MAP mode,
-                   struct d3d1x_level *level);
+            struct d3d1x_level *level);
+    /* clang-format on */
     void (*unmap)(void *device, const struct surface_desc *desc, void *resource, UINT subresource);
     void (*flush)(void *device);
 

@@ -57,14 +57,16 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
         return refuse(why, why_size, "the CPU may map the resource, so that its contents may be elsewhere");
     if (desc->kind == SURFACE_BUFFER) {
         place->address = dxvk_buffer_address(surface->device, surface->resource, &size);
-        return (place->address && size >= desc->width) || refuse(why, why_size, "Direct3D does not tell the address of its buffers");
+        return (place->address && size >= desc->width) ||
+               refuse(why, why_size, "Direct3D does not tell the address of its buffers");
     }
     if (of_swap_chain(surface->resource))
         return refuse(why, why_size, "the texture is a buffer of a swap chain");
     place->image = dxvk_image(surface->resource, &place->layout);
     place->level = desc->subresource % facts.levels;
     place->layer = desc->subresource / facts.levels;
-    place->sampled_levels = facts.levels > 1 && !(facts.bind & (D3D11_BIND_RENDER_TARGET | D3D11_BIND_UNORDERED_ACCESS));
+    place->sampled_levels =
+        facts.levels > 1 && !(facts.bind & (D3D11_BIND_RENDER_TARGET | D3D11_BIND_UNORDERED_ACCESS));
     if (!place->image || !dxvk_queue_family(surface->device, &place->family))
         return refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
     return true;
@@ -99,16 +101,26 @@ bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface
 
 /* ---- a copy of the surface's own ---- */
 
-static HRESULT make_texture(const struct d3d1x_calls *calls, void *device, const struct surface_desc *desc, void **texture)
+static HRESULT make_texture(const struct d3d1x_calls *calls, void *device, const struct surface_desc *desc,
+                            void **texture)
 {
     const DXGI_FORMAT format = (DXGI_FORMAT)desc->format->code;
     if (desc->kind == SURFACE_IMAGE_3D) {
-        const D3D11_TEXTURE3D_DESC d = {.Width = desc->width, .Height = desc->height, .Depth = desc->depth, .MipLevels = 1,
-                                        .Format = format, .BindFlags = D3D11_BIND_SHADER_RESOURCE};
+        const D3D11_TEXTURE3D_DESC d = {.Width = desc->width,
+                                        .Height = desc->height,
+                                        .Depth = desc->depth,
+                                        .MipLevels = 1,
+                                        .Format = format,
+                                        .BindFlags = D3D11_BIND_SHADER_RESOURCE};
         return calls->create_texture3d(device, &d, texture);
     }
-    const D3D11_TEXTURE2D_DESC d = {.Width = desc->width, .Height = desc->height, .MipLevels = 1, .ArraySize = 1,
-                                    .Format = format, .SampleDesc = {1, 0}, .BindFlags = D3D11_BIND_SHADER_RESOURCE};
+    const D3D11_TEXTURE2D_DESC d = {.Width = desc->width,
+                                    .Height = desc->height,
+                                    .MipLevels = 1,
+                                    .ArraySize = 1,
+                                    .Format = format,
+                                    .SampleDesc = {1, 0},
+                                    .BindFlags = D3D11_BIND_SHADER_RESOURCE};
     return calls->create_texture2d(device, &d, texture);
 }
 
@@ -144,8 +156,12 @@ bool d3d1x_copy_back(const struct d3d1x_calls *calls, const struct surface *surf
 
 void *d3d1x_make_probe(const struct d3d1x_calls *calls, void *device, uint64_t *image)
 {
-    const D3D11_TEXTURE2D_DESC desc = {.Width = 64, .Height = 64, .MipLevels = 1, .ArraySize = 1,
-                                       .Format = DXGI_FORMAT_R8G8B8A8_UNORM, .SampleDesc = {1, 0},
+    const D3D11_TEXTURE2D_DESC desc = {.Width = 64,
+                                       .Height = 64,
+                                       .MipLevels = 1,
+                                       .ArraySize = 1,
+                                       .Format = DXGI_FORMAT_R8G8B8A8_UNORM,
+                                       .SampleDesc = {1, 0},
                                        .BindFlags = D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET};
     void *texture = NULL;
     uint32_t layout;

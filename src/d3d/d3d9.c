@@ -120,7 +120,8 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
     }
     const struct format_row *first = format_from_d3d9(d->Format, 0);
     if (!first) {
-        snprintf(why, why_size, "D3DFORMAT 0x%x is not in the tables of formats that can be shared", (unsigned)d->Format);
+        snprintf(why, why_size, "D3DFORMAT 0x%x is not in the tables of formats that can be shared",
+                 (unsigned)d->Format);
         return DESCRIBE_BAD_FORMAT;
     }
     const struct format_row *format = format_from_d3d9(d->Format, plane);
@@ -133,8 +134,11 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
                  (unsigned)d->Height, format->name);
         return DESCRIBE_OTHER_KIND;
     }
-    *desc = (struct surface_desc){.kind = SURFACE_IMAGE_2D, .format = format, .depth = 1,
-                                  .width = d->Width >> format->shift_x, .height = d->Height >> format->shift_y};
+    *desc = (struct surface_desc){.kind = SURFACE_IMAGE_2D,
+                                  .format = format,
+                                  .depth = 1,
+                                  .width = d->Width >> format->shift_x,
+                                  .height = d->Height >> format->shift_y};
     return DESCRIBED;
 }
 
@@ -217,7 +221,8 @@ static void *open_surface(IDirect3DDevice9 *device, IDirect3DSurface9 *like, HAN
         d.Usage & D3DUSAGE_RENDERTARGET
             ? IDirect3DDevice9_CreateRenderTarget(device, d.Width, d.Height, d.Format, d.MultiSampleType,
                                                   d.MultiSampleQuality, FALSE, &surface, handle)
-            : IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format, d.Pool, &surface, handle);
+            : IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format, d.Pool, &surface,
+                                                           handle);
     return SUCCEEDED(made) ? surface : NULL;
 }
 
@@ -246,29 +251,30 @@ static bool opens_handle(void *resource, void *handle)
 
 #define OPS(open, find_adapter)                                                                                        \
     {                                                                                                                  \
-        .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release,                 \
-        .owner = owner, .adapter = find_adapter, .describe = describe, .opens_handle = opens_handle,                   \
+        .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release, .owner = owner, \
+        .adapter = find_adapter, .describe = describe, .opens_handle = opens_handle,                                   \
     }
-static const struct d3d_ops device_ops = OPS(open_device, device_adapter), dxva_ops = OPS(open_dxva_device, dxva_adapter);
+static const struct d3d_ops device_ops = OPS(open_device, device_adapter),
+                            dxva_ops = OPS(open_dxva_device, dxva_adapter);
 #undef OPS
 
 /* The three kinds of adapters differ in two tokens and their operations. */
-#define API(title, type, property, operations)                                                                         \
-    {                                                                                                                  \
-        .name = title, .extension = "cl_khr_dx9_media_sharing", .ops = &operations, .staging = &d3d9_staging, .native = &d3d9_native,           \
-        .family = FAMILY_DX9, .adapter_type = type, .no_interop = CL_INVALID_OPERATION,                                \
-        .invalid_device = CL_INVALID_DX9_MEDIA_ADAPTER_KHR,                                                            \
-        .invalid_resource = CL_INVALID_DX9_MEDIA_SURFACE_KHR,                                                          \
-        .already_acquired = CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR,                                                 \
-        .not_acquired = CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR,                                                         \
-        .preferred_set = CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR,                                               \
-        .all_set = CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR, .context_device = property,                               \
-        .mem_resource = CL_MEM_DX9_MEDIA_SURFACE_INFO_KHR, .mem_adapter_type = CL_MEM_DX9_MEDIA_ADAPTER_TYPE_KHR,      \
-        .mem_resource_size = 2 * sizeof(void *), .image_subresource = CL_IMAGE_DX9_MEDIA_PLANE_KHR,                    \
-        .command_acquire = CL_COMMAND_ACQUIRE_DX9_MEDIA_SURFACES_KHR,                                                  \
-        .command_release = CL_COMMAND_RELEASE_DX9_MEDIA_SURFACES_KHR,                                                  \
-        .call = {"clGetDeviceIDsFromDX9MediaAdapterKHR", NULL, "clCreateFromDX9MediaSurfaceKHR", NULL,                 \
-                 "clEnqueueAcquireDX9MediaSurfacesKHR", "clEnqueueReleaseDX9MediaSurfacesKHR"},                        \
+#define API(title, type, property, operations)                                                                    \
+    {                                                                                                             \
+        .name = title, .extension = "cl_khr_dx9_media_sharing", .ops = &operations, .staging = &d3d9_staging,     \
+        .native = &d3d9_native, .family = FAMILY_DX9, .adapter_type = type, .no_interop = CL_INVALID_OPERATION,   \
+        .invalid_device = CL_INVALID_DX9_MEDIA_ADAPTER_KHR, .invalid_resource = CL_INVALID_DX9_MEDIA_SURFACE_KHR, \
+        .already_acquired = CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR,                                            \
+        .not_acquired = CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR,                                                    \
+        .preferred_set = CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR,                                          \
+        .all_set = CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR, .context_device = property,                          \
+        .mem_resource = CL_MEM_DX9_MEDIA_SURFACE_INFO_KHR, .mem_adapter_type = CL_MEM_DX9_MEDIA_ADAPTER_TYPE_KHR, \
+        .mem_resource_size = 2 * sizeof(void *), .image_subresource = CL_IMAGE_DX9_MEDIA_PLANE_KHR,               \
+        .command_acquire = CL_COMMAND_ACQUIRE_DX9_MEDIA_SURFACES_KHR,                                             \
+        .command_release = CL_COMMAND_RELEASE_DX9_MEDIA_SURFACES_KHR,                                             \
+        .call = {"clGetDeviceIDsFromDX9MediaAdapterKHR", NULL,                                                    \
+                 "clCreateFromDX9MediaSurfaceKHR",       NULL,                                                    \
+                 "clEnqueueAcquireDX9MediaSurfacesKHR",  "clEnqueueReleaseDX9MediaSurfacesKHR"},                  \
     }
 const struct d3d_api d3d9_api = API("Direct3D 9", CL_ADAPTER_D3D9_KHR, CL_CONTEXT_ADAPTER_D3D9_KHR, device_ops);
 const struct d3d_api d3d9ex_api = API("Direct3D 9Ex", CL_ADAPTER_D3D9EX_KHR, CL_CONTEXT_ADAPTER_D3D9EX_KHR, device_ops);
@@ -278,22 +284,22 @@ const struct d3d_api dxva_api = API("DXVA-HD", CL_ADAPTER_DXVA_KHR, CL_CONTEXT_A
 /* The same by Intel's older names, with the rules that differ. Its objects are of one kind, whatever the device. */
 #define API(title, source, property, operations)                                                                       \
     {                                                                                                                  \
-        .name = title, .extension = "cl_intel_dx9_media_sharing", .ops = &operations, .staging = &d3d9_staging, .native = &d3d9_native,         \
-        .family = FAMILY_DX9, .exclusive = true, .no_duplicates = true,                                                \
-        .no_interop = CL_INVALID_DX9_RESOURCE_INTEL,                                                                   \
-        .invalid_device = CL_INVALID_DX9_DEVICE_INTEL, .invalid_resource = CL_INVALID_DX9_RESOURCE_INTEL,              \
-        .already_acquired = CL_DX9_RESOURCE_ALREADY_ACQUIRED_INTEL,                                                    \
+        .name = title, .extension = "cl_intel_dx9_media_sharing", .ops = &operations, .staging = &d3d9_staging,        \
+        .native = &d3d9_native, .family = FAMILY_DX9, .exclusive = true, .no_duplicates = true,                        \
+        .no_interop = CL_INVALID_DX9_RESOURCE_INTEL, .invalid_device = CL_INVALID_DX9_DEVICE_INTEL,                    \
+        .invalid_resource = CL_INVALID_DX9_RESOURCE_INTEL, .already_acquired = CL_DX9_RESOURCE_ALREADY_ACQUIRED_INTEL, \
         .not_acquired = CL_DX9_RESOURCE_NOT_ACQUIRED_INTEL, .device_source = source,                                   \
         .preferred_set = CL_PREFERRED_DEVICES_FOR_DX9_INTEL, .all_set = CL_ALL_DEVICES_FOR_DX9_INTEL,                  \
         .context_device = property, .mem_resource = CL_MEM_DX9_RESOURCE_INTEL,                                         \
         .mem_shared_handle = CL_MEM_DX9_SHARED_HANDLE_INTEL, .mem_resource_size = sizeof(void *),                      \
         .image_subresource = CL_IMAGE_DX9_PLANE_INTEL, .command_acquire = CL_COMMAND_ACQUIRE_DX9_OBJECTS_INTEL,        \
         .command_release = CL_COMMAND_RELEASE_DX9_OBJECTS_INTEL,                                                       \
-        .call = {"clGetDeviceIDsFromDX9INTEL", NULL, "clCreateFromDX9MediaSurfaceINTEL", NULL,                         \
-                 "clEnqueueAcquireDX9ObjectsINTEL", "clEnqueueReleaseDX9ObjectsINTEL"},                                \
+        .call = {"clGetDeviceIDsFromDX9INTEL",       NULL,                                                             \
+                 "clCreateFromDX9MediaSurfaceINTEL", NULL,                                                             \
+                 "clEnqueueAcquireDX9ObjectsINTEL",  "clEnqueueReleaseDX9ObjectsINTEL"},                               \
     }
 const struct d3d_api d3d9_intel_api = API("Direct3D 9", CL_D3D9_DEVICE_INTEL, CL_CONTEXT_D3D9_DEVICE_INTEL, device_ops);
-const struct d3d_api d3d9ex_intel_api = API("Direct3D 9Ex", CL_D3D9EX_DEVICE_INTEL, CL_CONTEXT_D3D9EX_DEVICE_INTEL,
-                                            device_ops);
+const struct d3d_api d3d9ex_intel_api =
+    API("Direct3D 9Ex", CL_D3D9EX_DEVICE_INTEL, CL_CONTEXT_D3D9EX_DEVICE_INTEL, device_ops);
 const struct d3d_api dxva_intel_api = API("DXVA-HD", CL_DXVA_DEVICE_INTEL, CL_CONTEXT_DXVA_DEVICE_INTEL, dxva_ops);
 #undef API

@@ -51,7 +51,8 @@ static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level, DWORD *l
     return found;
 }
 
-static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, struct native_place *place, char *why, size_t why_size)
+static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, struct native_place *place, char *why,
+                       size_t why_size)
 {
     const struct format_row *format = surface->desc.format;
     D3DSURFACE_DESC d;
@@ -112,7 +113,8 @@ static int reached(void *query)
 static bool finish_device(IDirect3DDevice9 *device)
 {
     IDirect3DQuery9 *query = NULL;
-    if (!d3d_check("IDirect3DDevice9::CreateQuery (event)", IDirect3DDevice9_CreateQuery(device, D3DQUERYTYPE_EVENT, &query)))
+    if (!d3d_check("IDirect3DDevice9::CreateQuery (event)",
+                   IDirect3DDevice9_CreateQuery(device, D3DQUERYTYPE_EVENT, &query)))
         return false;
     const bool done = d3d_check("IDirect3DQuery9::Issue", IDirect3DQuery9_Issue(query, D3DISSUE_END)) &&
                       (dxvk_wait(reached, query) || d3d_check("IDirect3DQuery9::GetData", D3DERR_DEVICELOST));
@@ -143,8 +145,8 @@ static void *make_probe(void *object, uint64_t *image)
     *image = 0;
     if (!device)
         return NULL;
-    if (FAILED(IDirect3DDevice9_CreateTexture(device, 64, 64, 1, D3DUSAGE_RENDERTARGET, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
-                                              &texture, NULL)))
+    if (FAILED(IDirect3DDevice9_CreateTexture(device, 64, 64, 1, D3DUSAGE_RENDERTARGET, D3DFMT_A8R8G8B8,
+                                              D3DPOOL_DEFAULT, &texture, NULL)))
         texture = NULL;
     com_release(device);
     *image = texture ? dxvk_image(texture, &layout) : 0;

@@ -54,8 +54,8 @@ static bool still_there(IDirect3DDevice9 *device)
 {
     IDirect3DDevice9Ex *extended = com_query(device, &IID_IDirect3DDevice9Ex);
     const char *call = extended ? "IDirect3DDevice9Ex::CheckDeviceState" : "IDirect3DDevice9::TestCooperativeLevel";
-    const HRESULT state = extended ? IDirect3DDevice9Ex_CheckDeviceState(extended, NULL)
-                                   : IDirect3DDevice9_TestCooperativeLevel(device);
+    const HRESULT state =
+        extended ? IDirect3DDevice9Ex_CheckDeviceState(extended, NULL) : IDirect3DDevice9_TestCooperativeLevel(device);
     com_release(extended);
     const bool lost = state == D3DERR_DEVICELOST || state == D3DERR_DEVICENOTRESET || state == D3DERR_DEVICEHUNG ||
                       state == D3DERR_DEVICEREMOVED;
@@ -180,12 +180,12 @@ static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3
     staging->way = d.Usage & D3DUSAGE_RENDERTARGET ? BY_TARGET : BY_STRETCH;
     if (staging->way == BY_STRETCH &&
         !d3d_check("IDirect3DDevice9::CreateRenderTarget (staging)",
-                   IDirect3DDevice9_CreateRenderTarget(device, d.Width, d.Height, d.Format, D3DMULTISAMPLE_NONE, 0, FALSE,
-                                                       &staging->target, NULL)))
+                   IDirect3DDevice9_CreateRenderTarget(device, d.Width, d.Height, d.Format, D3DMULTISAMPLE_NONE, 0,
+                                                       FALSE, &staging->target, NULL)))
         return false;
     return d3d_check("IDirect3DDevice9::CreateOffscreenPlainSurface (staging)",
-                     IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format, D3DPOOL_SYSTEMMEM,
-                                                                  &staging->memory, NULL));
+                     IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format,
+                                                                  D3DPOOL_SYSTEMMEM, &staging->memory, NULL));
 }
 
 static void forget_way(struct staging *staging)
@@ -200,8 +200,8 @@ static void forget_way(struct staging *staging)
 static bool find_way(struct surface *surface, IDirect3DDevice9 *device)
 {
     struct staging *staging = surface->staging;
-    const bool found = staging->way != NO_WAY ||
-                       make_way(staging, device, surface->resource, surface->desc.format->planes > 1);
+    const bool found =
+        staging->way != NO_WAY || make_way(staging, device, surface->resource, surface->desc.format->planes > 1);
     if (!found)
         forget_way(staging);
     return found;

@@ -11,8 +11,9 @@ struct device_table {
     HRESULT(STDMETHODCALLTYPE *QueryInterface)(void *, const GUID *, void **);
     ULONG(STDMETHODCALLTYPE *AddRef)(void *);
     ULONG(STDMETHODCALLTYPE *Release)(void *);
-    HRESULT(STDMETHODCALLTYPE *CreateVideoSurface)(void *, UINT, UINT, D3DFORMAT, D3DPOOL, DWORD, enum surface_type, UINT,
-                                                   IDirect3DSurface9 **, HANDLE *);
+    /* clang-format off */
+    HRESULT(STDMETHODCALLTYPE *CreateVideoSurface)(void *, UINT, UINT, D3DFORMAT, D3DPOOL, DWORD, enum surface_type, UINT, IDirect3DSurface9 **, HANDLE *);
+    /* clang-format on */
 };
 
 struct device {
@@ -37,8 +38,8 @@ static IDirect3DSurface9 *make_surface(struct device *device)
     };
     IDirect3DSurface9 *surface = NULL;
     for (unsigned i = 0; i < sizeof(tries) / sizeof(tries[0]) && !surface; i++)
-        if (FAILED(device->table->CreateVideoSurface(device, 64, 64, tries[i].format, D3DPOOL_DEFAULT, 0, tries[i].type, 1,
-                                                     &surface, NULL)))
+        if (FAILED(device->table->CreateVideoSurface(device, 64, 64, tries[i].format, D3DPOOL_DEFAULT, 0, tries[i].type,
+                                                     1, &surface, NULL)))
             surface = NULL;
     return surface;
 }

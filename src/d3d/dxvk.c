@@ -149,7 +149,8 @@ bool dxvk_settle(void *device, void *resource, uint32_t level, uint32_t layer)
     int32_t layout = 0;
     void *interop = interop_of(device, &nine);
     void *surface = com_query(resource, nine ? &texture9_interface : &surface_interface);
-    const bool known = interop && surface && (nine ? image_of_texture9(surface, &layout) : image_of_surface(surface, &layout));
+    const bool known =
+        interop && surface && (nine ? image_of_texture9(surface, &layout) : image_of_surface(surface, &layout));
     if (known) {
         const struct interop_functions *functions = functions_of(interop);
         const int32_t other = layout == GENERAL ? TRANSFER_SOURCE : GENERAL;

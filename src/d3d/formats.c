@@ -149,21 +149,17 @@ unsigned cl_order_channels(cl_channel_order order)
     case CL_R:
     case CL_A:
     case CL_INTENSITY:
-    case CL_LUMINANCE:
-        return 1;
+    case CL_LUMINANCE: return 1;
     case CL_RG:
     case CL_RA:
     case CL_YUYV_INTEL:
     case CL_UYVY_INTEL:
     case CL_YVYU_INTEL:
-    case CL_VYUY_INTEL:
-        return 2;
+    case CL_VYUY_INTEL: return 2;
     case CL_RGBA:
     case CL_BGRA:
-    case CL_ARGB:
-        return 4;
-    default:
-        return 0;
+    case CL_ARGB: return 4;
+    default: return 0;
     }
 }
 
@@ -178,20 +174,16 @@ unsigned cl_type_bytes(cl_channel_type type)
     case CL_SNORM_INT8:
     case CL_UNORM_INT8:
     case CL_SIGNED_INT8:
-    case CL_UNSIGNED_INT8:
-        return 1;
+    case CL_UNSIGNED_INT8: return 1;
     case CL_SNORM_INT16:
     case CL_UNORM_INT16:
     case CL_SIGNED_INT16:
     case CL_UNSIGNED_INT16:
-    case CL_HALF_FLOAT:
-        return 2;
+    case CL_HALF_FLOAT: return 2;
     case CL_SIGNED_INT32:
     case CL_UNSIGNED_INT32:
-    case CL_FLOAT:
-        return 4;
-    default:
-        return 0;
+    case CL_FLOAT: return 4;
+    default: return 0;
     }
 }
 

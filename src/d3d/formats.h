@@ -13,16 +13,16 @@
 #include <stdint.h>
 
 struct format_row {
-    const char *name;     /* without DXGI_FORMAT_ or D3DFMT_ */
-    uint32_t code;        /* DXGI_FORMAT or D3DFORMAT */
-    cl_image_format cl;   /* what OpenCL programs see of this plane */
-    uint8_t texel_bytes;  /* of this plane */
-    uint8_t plane;        /* 0 but for planar formats */
-    uint8_t planes;       /* 1 but for planar formats */
+    const char *name;         /* without DXGI_FORMAT_ or D3DFMT_ */
+    uint32_t code;            /* DXGI_FORMAT or D3DFORMAT */
+    cl_image_format cl;       /* what OpenCL programs see of this plane */
+    uint8_t texel_bytes;      /* of this plane */
+    uint8_t plane;            /* 0 but for planar formats */
+    uint8_t planes;           /* 1 but for planar formats */
     uint8_t shift_x, shift_y; /* this plane's width and height are the texture's >> these */
-    uint8_t pitch_shift;  /* in memory that has all planes, the pitch of its rows is the first plane's >> this */
-    uint8_t begin;        /* there it begins behind so many quarters of the first plane's bytes */
-    bool beyond;          /* not in the specification's tables */
+    uint8_t pitch_shift;      /* in memory that has all planes, the pitch of its rows is the first plane's >> this */
+    uint8_t begin;            /* there it begins behind so many quarters of the first plane's bytes */
+    bool beyond;              /* not in the specification's tables */
 };
 
 extern const struct format_row dxgi_formats[];

@@ -13,8 +13,8 @@ struct native_place {
     uint64_t image;   /* the handle of a VkImage; 0: it is a buffer */
     uint64_t address; /* a buffer's device address */
     uint32_t level, layer;
-    uint32_t layout; /* the VkImageLayout that the image is in while Direct3D does nothing with it */
-    uint32_t family; /* of the queue that Direct3D submits to; of an image alone */
+    uint32_t layout;     /* the VkImageLayout that the image is in while Direct3D does nothing with it */
+    uint32_t family;     /* of the queue that Direct3D submits to; of an image alone */
     bool sampled_levels; /* it is one of several levels, which Direct3D neither draws to nor has shaders write to */
 };
 

@@ -25,7 +25,8 @@ struct staging_ops {
      * not, so that memory objects can lie in them; and whether a thread that makes an object may map them. Makes resources
      * and maps them to find it out: the caller remembers the answer. */
     bool (*stays)(void *device, enum surface_kind kind);
-    bool maps_briefly; /* what is mapped may be the surface itself: it stays so only while rows are copied. `stays` is not asked
+    bool
+        maps_briefly; /* what is mapped may be the surface itself: it stays so only while rows are copied. `stays` is not asked
                           then, and may be NULL */
     /* Around the fetches and maps of one command, or around its stores: what planes of one surface have in common is done
      * once meanwhile. `end` returns false if Direct3D failed at it, and then nothing in between counts. NULL: there is

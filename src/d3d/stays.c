@@ -41,12 +41,19 @@ static void *make_resource(const struct d3d1x_calls *calls, void *device, const 
         const D3D11_BUFFER_DESC d = {.ByteWidth = desc->width, .BindFlags = D3D11_BIND_VERTEX_BUFFER};
         result = calls->create_buffer(device, &d, &made);
     } else if (desc->kind == SURFACE_IMAGE_2D) {
-        const D3D11_TEXTURE2D_DESC d = {.Width = desc->width, .Height = desc->height, .MipLevels = 1, .ArraySize = 1,
-                                        .Format = (DXGI_FORMAT)desc->format->code, .SampleDesc = {1, 0},
+        const D3D11_TEXTURE2D_DESC d = {.Width = desc->width,
+                                        .Height = desc->height,
+                                        .MipLevels = 1,
+                                        .ArraySize = 1,
+                                        .Format = (DXGI_FORMAT)desc->format->code,
+                                        .SampleDesc = {1, 0},
                                         .BindFlags = D3D11_BIND_SHADER_RESOURCE};
         result = calls->create_texture2d(device, &d, &made);
     } else {
-        const D3D11_TEXTURE3D_DESC d = {.Width = desc->width, .Height = desc->height, .Depth = desc->depth, .MipLevels = 1,
+        const D3D11_TEXTURE3D_DESC d = {.Width = desc->width,
+                                        .Height = desc->height,
+                                        .Depth = desc->depth,
+                                        .MipLevels = 1,
                                         .Format = (DXGI_FORMAT)desc->format->code,
                                         .BindFlags = D3D11_BIND_SHADER_RESOURCE};
         result = calls->create_texture3d(device, &d, &made);

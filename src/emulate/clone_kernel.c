@@ -140,8 +140,7 @@ static void begin_locked(struct note *note, cl_kernel kernel, cl_uint count)
 static void follow(cl_kernel kernel)
 {
     cl_uint count = 0;
-    if (!kernel ||
-        underlying.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof(count), &count, NULL) != CL_SUCCESS)
+    if (!kernel || underlying.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof(count), &count, NULL) != CL_SUCCESS)
         return;
     os_lock(&lock);
     struct note *note = find(kernel); /* the address of one that we did not see go */

@@ -28,7 +28,7 @@ struct watched {
     enum kind kind;
     void *handle; /* one reference */
     struct destructor *last;
-    bool released; /* by the application, at least once */
+    bool released;       /* by the application, at least once */
     struct fence *fence; /* since only we hold it, if the driver does not count commands; the watch's alone */
     struct watched *after;
 };
@@ -55,14 +55,14 @@ static cl_int retain(enum kind kind, void *handle)
 {
     return kind == KIND_MEMORY    ? underlying.clRetainMemObject(handle)
            : kind == KIND_CONTEXT ? underlying.clRetainContext(handle)
-                             : underlying.clRetainProgram(handle);
+                                  : underlying.clRetainProgram(handle);
 }
 
 static cl_int let_go(enum kind kind, void *handle)
 {
     return kind == KIND_MEMORY    ? underlying.clReleaseMemObject(handle)
            : kind == KIND_CONTEXT ? underlying.clReleaseContext(handle)
-                             : underlying.clReleaseProgram(handle);
+                                  : underlying.clReleaseProgram(handle);
 }
 
 /* ---- the end of an object ---- */
@@ -191,7 +191,8 @@ static cl_int add(const char *call, enum kind kind, void *handle, cl_int invalid
     *fresh = (struct watched){.delivery.run = run, .kind = kind, .handle = handle};
     cl_context context = context_of(kind, handle);
     if (context)
-        fence_counted_below(context); /* now, not in a thread of ours, and so that ends of queues are seen from now on */
+        fence_counted_below(
+            context); /* now, not in a thread of ours, and so that ends of queues are seen from now on */
     os_lock(&lock);
     struct watched *watched = add_locked(kind, handle, fresh);
     *destructor = (struct destructor){notify, data, watched->last};

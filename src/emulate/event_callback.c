@@ -21,7 +21,7 @@ struct waiter {
     event_function notify;
     void *data;
     unsigned references; /* by the list or the delivery, and by the thread that waits for the event */
-    bool ended;     /* a user event: it was set */
+    bool ended;          /* a user event: it was set */
     struct waiter *after;
 };
 
@@ -36,8 +36,8 @@ struct callback_queue {
 };
 
 enum {
-    MOST_THREADS = 4,  /* which wait for heads of lists */
-    WINDOW = 64,       /* how many of a list are looked at beyond its head */
+    MOST_THREADS = 4, /* which wait for heads of lists */
+    WINDOW = 64,      /* how many of a list are looked at beyond its head */
     LONGEST_LOOK_MS = 16,
 };
 
@@ -240,7 +240,8 @@ static struct callback_queue *find_lane_locked(cl_command_queue queue, bool orde
 static bool in_order(cl_command_queue queue)
 {
     cl_command_queue_properties properties = 0;
-    return underlying.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) == CL_SUCCESS &&
+    return underlying.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) ==
+               CL_SUCCESS &&
            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
@@ -275,21 +276,25 @@ static void user_event_ended(cl_event event)
     os_unlock(&lock);
 }
 
-static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec_callback_type, event_function pfn_notify,
-                                             void *user_data)
+static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec_callback_type,
+                                             event_function pfn_notify, void *user_data)
 {
     static const char call[] = "clSetEventCallback";
     cl_command_queue queue = NULL;
     if (!event || underlying.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) != CL_SUCCESS)
         return log_refuse(call, CL_INVALID_EVENT, "%p is no event", (void *)event);
     if (!pfn_notify || command_exec_callback_type < CL_COMPLETE || command_exec_callback_type > CL_SUBMITTED)
-        return log_refuse(call, CL_INVALID_VALUE, "the function is %s, the state %d",
-                          pfn_notify ? "given" : "NULL", command_exec_callback_type);
+        return log_refuse(call, CL_INVALID_VALUE, "the function is %s, the state %d", pfn_notify ? "given" : "NULL",
+                          command_exec_callback_type);
     struct waiter *waiter = delivery_ready() ? calloc(1, sizeof(*waiter)) : NULL;
     if (!waiter)
         return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no means to call the function");
-    *waiter = (struct waiter){.delivery.run = run, .event = event, .type = command_exec_callback_type,
-                              .notify = pfn_notify, .data = user_data, .references = 1};
+    *waiter = (struct waiter){.delivery.run = run,
+                              .event = event,
+                              .type = command_exec_callback_type,
+                              .notify = pfn_notify,
+                              .data = user_data,
+                              .references = 1};
     cl_int status = log_next(call, "clRetainEvent", underlying.clRetainEvent(event));
     if (status == CL_SUCCESS && add(waiter, queue)) {
         if (!queue && state_of(event) <= CL_COMPLETE)

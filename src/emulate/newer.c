@@ -37,8 +37,10 @@ static bool wants_missing_device_queue(cl_device_id device, const cl_queue_prope
     bool wants = false;
     for (const cl_queue_properties *p = properties; p && p[0]; p += 2)
         wants = wants || (p[0] == CL_QUEUE_PROPERTIES && (p[1] & (CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT)));
-    return wants && underlying.clGetDeviceInfo(device, CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, sizeof(can), &can, NULL) ==
-                        CL_SUCCESS && !can;
+    return wants &&
+           underlying.clGetDeviceInfo(device, CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, sizeof(can), &can, NULL) ==
+               CL_SUCCESS &&
+           !can;
 }
 
 static cl_command_queue CL_API_CALL check_queue(cl_context context, cl_device_id device,
@@ -79,8 +81,8 @@ static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sample
         given[i] = true;
         values[i] = p[1];
     }
-    return underlying.clCreateSampler(context, (cl_bool)values[0], (cl_addressing_mode)values[1], (cl_filter_mode)values[2],
-                                   errcode_ret);
+    return underlying.clCreateSampler(context, (cl_bool)values[0], (cl_addressing_mode)values[1],
+                                      (cl_filter_mode)values[2], errcode_ret);
 }
 
 /* PoCL 3.1 and NVIDIA's driver refuse to make one without a list of properties. */
@@ -97,8 +99,8 @@ static bool has_properties(const char *call, const cl_mem_properties *properties
 {
     if (!properties || !properties[0])
         return false;
-    const cl_int status = log_refuse(call, CL_INVALID_PROPERTY, "unknown property 0x%llx",
-                                     (unsigned long long)properties[0]);
+    const cl_int status =
+        log_refuse(call, CL_INVALID_PROPERTY, "unknown property 0x%llx", (unsigned long long)properties[0]);
     if (errcode_ret)
         *errcode_ret = status;
     return true;
@@ -139,10 +141,8 @@ static bool promises_too_much(cl_device_info name)
     case CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS:
     case CL_DEVICE_PIPE_MAX_PACKET_SIZE:
     case CL_DEVICE_MAX_NUM_SUB_GROUPS:
-    case CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS:
-        return true;
-    default:
-        return false;
+    case CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS: return true;
+    default: return false;
     }
 }
 

@@ -14,8 +14,10 @@ typedef void(CL_CALLBACK *notify_function)(cl_program, void *);
 static void explain(const char *call, cl_int status)
 {
     if (status == CL_INVALID_OPERATION && os_is_wine())
-        log_write(LOG_WARN, "%s: CL_INVALID_OPERATION (%d): Wine 8's opencl.dll fails so always; with the host companion "
-                            "libcld3d.so the function works", call, status);
+        log_write(LOG_WARN,
+                  "%s: CL_INVALID_OPERATION (%d): Wine 8's opencl.dll fails so always; with the host companion "
+                  "libcld3d.so the function works",
+                  call, status);
 }
 
 struct notice {
@@ -73,8 +75,8 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
 {
     cl_int status;
     if (!pfn_notify) {
-        status = underlying.clCompileProgram(program, num_devices, device_list, options, num_input_headers, input_headers,
-                                          header_include_names, NULL, user_data);
+        status = underlying.clCompileProgram(program, num_devices, device_list, options, num_input_headers,
+                                             input_headers, header_include_names, NULL, user_data);
         explain("clCompileProgram", status);
         return status;
     }
@@ -82,7 +84,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
     if (!notice)
         return log_refuse("clCompileProgram", CL_OUT_OF_HOST_MEMORY, "no means to call the notify function");
     status = underlying.clCompileProgram(program, num_devices, device_list, options, num_input_headers, input_headers,
-                                      header_include_names, NULL, NULL);
+                                         header_include_names, NULL, NULL);
     explain("clCompileProgram", status);
     return finish(notice, program, status, CL_COMPILE_PROGRAM_FAILURE);
 }
@@ -92,15 +94,15 @@ static cl_program link(cl_context context, cl_uint num_devices, const cl_device_
                        cl_uint num_input_programs, const cl_program *input_programs, void *user_data, cl_int *status)
 {
     cl_program program = underlying.clLinkProgram(context, num_devices, device_list, options, num_input_programs,
-                                               input_programs, NULL, user_data, status);
+                                                  input_programs, NULL, user_data, status);
     explain("clLinkProgram", *status);
     return *status == CL_SUCCESS || *status == CL_LINK_PROGRAM_FAILURE ? program : NULL;
 }
 
 static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devices, const cl_device_id *device_list,
                                            const char *options, cl_uint num_input_programs,
-                                           const cl_program *input_programs, notify_function pfn_notify, void *user_data,
-                                           cl_int *errcode_ret)
+                                           const cl_program *input_programs, notify_function pfn_notify,
+                                           void *user_data, cl_int *errcode_ret)
 {
     cl_int status = CL_OUT_OF_HOST_MEMORY;
     cl_program program = NULL;

@@ -42,7 +42,8 @@ static cl_int profile(cl_command_queue queue, cl_ulong *device_time)
         return status;
     status = underlying.clWaitForEvents(1, &event);
     if (status == CL_SUCCESS)
-        status = underlying.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(*device_time), device_time, NULL);
+        status = underlying.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(*device_time), device_time,
+                                                    NULL);
     underlying.clReleaseEvent(event);
     return status;
 }
@@ -100,9 +101,8 @@ static void keep_queue(cl_device_id device, cl_command_queue queue)
 static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulong *device_timestamp,
                                                     cl_ulong *host_timestamp)
 {
-    cl_int status = below_has_functions
-                        ? underlying.clGetDeviceAndHostTimer(device, device_timestamp, host_timestamp)
-                        : CL_INVALID_OPERATION;
+    cl_int status = below_has_functions ? underlying.clGetDeviceAndHostTimer(device, device_timestamp, host_timestamp)
+                                        : CL_INVALID_OPERATION;
     if (status != CL_INVALID_OPERATION)
         return status;
     status = check("clGetDeviceAndHostTimer", device, device_timestamp && host_timestamp);
@@ -124,8 +124,8 @@ static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulon
 }
 
 /* Of a platform whose devices have no timers of their own it is the resolution of ours. */
-static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name, size_t param_value_size,
-                                            void *param_value, size_t *param_value_size_ret)
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name,
+                                            size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {
     cl_device_id device = NULL;
     cl_ulong time;

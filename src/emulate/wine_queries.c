@@ -54,8 +54,8 @@ static bool reachable(const char *name, size_t length, const void *platform)
 {
     for (size_t i = 0; i < sizeof(with_functions) / sizeof(with_functions[0]); i++)
         if (words_have(with_functions[i].extension, name, length))
-            return wine.clGetExtensionFunctionAddressForPlatform((cl_platform_id)platform, with_functions[i].function) !=
-                   NULL;
+            return wine.clGetExtensionFunctionAddressForPlatform((cl_platform_id)platform,
+                                                                 with_functions[i].function) != NULL;
     return true;
 }
 
@@ -119,8 +119,8 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t c
 static cl_int execution_capabilities(cl_device_id device, size_t capacity, void *to, size_t *size_ret)
 {
     cl_device_exec_capabilities capabilities = 0;
-    const cl_int status = wine.clGetDeviceInfo(device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities),
-                                               &capabilities, NULL);
+    const cl_int status =
+        wine.clGetDeviceInfo(device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities), &capabilities, NULL);
     if (status != CL_SUCCESS)
         return status;
     return answer("clGetDeviceInfo", &capabilities, sizeof(capabilities), capacity, to, size_ret);
@@ -146,8 +146,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
     return extension_versions(&s, param_name, param_value_size, param_value, param_value_size_ret);
 }
 
-static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name, size_t param_value_size,
-                                            void *param_value, size_t *param_value_size_ret)
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name,
+                                            size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {
     const struct subject s = {"clGetPlatformInfo", platform, NULL};
     if (param_name == CL_PLATFORM_EXTENSIONS)

@@ -6,9 +6,9 @@
 
 /* Direct3D 10's query has no plane, as the header of the extension has it. */
 CL_API_ENTRY cl_int CL_API_CALL clGetSupportedD3D10TextureFormatsINTEL(cl_context context, cl_mem_flags flags,
-                                                                     cl_mem_object_type image_type, cl_uint num_entries,
-                                                                     DXGI_FORMAT *d3d10_formats,
-                                                                     cl_uint *num_texture_formats)
+                                                                       cl_mem_object_type image_type,
+                                                                       cl_uint num_entries, DXGI_FORMAT *d3d10_formats,
+                                                                       cl_uint *num_texture_formats)
 {
     entry_open();
     return share_get_formats(&d3d10_api, "clGetSupportedD3D10TextureFormatsINTEL", context, flags, image_type, 0,

@@ -13,17 +13,15 @@ struct surface_info {
     HANDLE shared_handle;
 };
 
-CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(cl_platform_id platform, cl_uint num_media_adapters,
-                                                                     cl_dx9_media_adapter_type_khr *media_adapter_type,
-                                                                     void *media_adapters,
-                                                                     cl_dx9_media_adapter_set_khr media_adapter_set,
-                                                                     cl_uint num_entries, cl_device_id *devices,
-                                                                     cl_uint *num_devices)
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(
+    cl_platform_id platform, cl_uint num_media_adapters, cl_dx9_media_adapter_type_khr *media_adapter_type,
+    void *media_adapters, cl_dx9_media_adapter_set_khr media_adapter_set, cl_uint num_entries, cl_device_id *devices,
+    cl_uint *num_devices)
 {
     entry_open();
     /* The adapters are an array of pointers, one for each type: not the one pointer that the name suggests. */
-    return share_get_media_device_ids(platform, num_media_adapters, media_adapter_type, media_adapters, media_adapter_set,
-                                      num_entries, devices, num_devices);
+    return share_get_media_device_ids(platform, num_media_adapters, media_adapter_type, media_adapters,
+                                      media_adapter_set, num_entries, devices, num_devices);
 }
 
 static cl_mem refuse(cl_int *errcode_ret, cl_int status)
@@ -42,13 +40,17 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context contex
     entry_open();
     const struct d3d_api *api = media_api(adapter_type);
     if (!api)
-        return refuse(errcode_ret, log_refuse(call, CL_INVALID_VALUE, "adapter_type is 0x%x, none of the three",
-                                              adapter_type));
+        return refuse(errcode_ret,
+                      log_refuse(call, CL_INVALID_VALUE, "adapter_type is 0x%x, none of the three", adapter_type));
     /* A bad structure has no resource; that is refused in its turn, after a bad context. */
     if (os_readable(surface_info, sizeof(info)))
         memcpy(&info, surface_info, sizeof(info));
-    const struct object_request request = {.api = api, .call = call, .flags = flags, .kind = SURFACE_IMAGE_2D,
-                                           .resource = info.resource, .index = plane,
+    const struct object_request request = {.api = api,
+                                           .call = call,
+                                           .flags = flags,
+                                           .kind = SURFACE_IMAGE_2D,
+                                           .resource = info.resource,
+                                           .index = plane,
                                            .shared_handle = info.shared_handle};
     return object_create(&request, context, errcode_ret);
 }
@@ -74,9 +76,10 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_q
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9INTEL(cl_platform_id platform,
-                                                           cl_dx9_device_source_intel dx9_device_source, void *dx9_object,
-                                                           cl_dx9_device_set_intel dx9_device_set, cl_uint num_entries,
-                                                           cl_device_id *devices, cl_uint *num_devices)
+                                                           cl_dx9_device_source_intel dx9_device_source,
+                                                           void *dx9_object, cl_dx9_device_set_intel dx9_device_set,
+                                                           cl_uint num_entries, cl_device_id *devices,
+                                                           cl_uint *num_devices)
 {
     entry_open();
     return share_get_device_ids(&d3d9_intel_api, platform, dx9_device_source, dx9_object, dx9_device_set, num_entries,
@@ -87,8 +90,12 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceINTEL(cl_context cont
                                                                  IDirect3DSurface9 *resource, HANDLE shared_handle,
                                                                  UINT plane, cl_int *errcode_ret)
 {
-    const struct object_request request = {.api = &d3d9_intel_api, .call = d3d9_intel_api.call.create_2d, .flags = flags,
-                                           .kind = SURFACE_IMAGE_2D, .resource = resource, .index = plane,
+    const struct object_request request = {.api = &d3d9_intel_api,
+                                           .call = d3d9_intel_api.call.create_2d,
+                                           .flags = flags,
+                                           .kind = SURFACE_IMAGE_2D,
+                                           .resource = resource,
+                                           .index = plane,
                                            .shared_handle = shared_handle};
     entry_open();
     return object_create(&request, context, errcode_ret);

@@ -8,34 +8,42 @@
 
 #ifndef _WIN32
 /* cl_icd.h declares them for Windows only. */
-#define DECLARE(x)                                                                                                     \
-    cl_int CL_API_CALL clGetDeviceIDsFromD3D##x##KHR(cl_platform_id, cl_uint, void *, cl_uint, cl_uint,                \
-                                                     cl_device_id *, cl_uint *);                                       \
-    cl_mem CL_API_CALL clCreateFromD3D##x##BufferKHR(cl_context, cl_mem_flags, ID3D##x##Buffer *, cl_int *);           \
-    cl_mem CL_API_CALL clCreateFromD3D##x##Texture2DKHR(cl_context, cl_mem_flags, ID3D##x##Texture2D *, UINT,          \
-                                                        cl_int *);                                                     \
-    cl_mem CL_API_CALL clCreateFromD3D##x##Texture3DKHR(cl_context, cl_mem_flags, ID3D##x##Texture3D *, UINT,          \
-                                                        cl_int *);                                                     \
-    cl_int CL_API_CALL clEnqueueAcquireD3D##x##ObjectsKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint,          \
-                                                          const cl_event *, cl_event *);                               \
-    cl_int CL_API_CALL clEnqueueReleaseD3D##x##ObjectsKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint,          \
+#define DECLARE(x)                                                                                            \
+    cl_int CL_API_CALL clGetDeviceIDsFromD3D##x##KHR(cl_platform_id, cl_uint, void *, cl_uint, cl_uint,       \
+                                                     cl_device_id *, cl_uint *);                              \
+    cl_mem CL_API_CALL clCreateFromD3D##x##BufferKHR(cl_context, cl_mem_flags, ID3D##x##Buffer *, cl_int *);  \
+    cl_mem CL_API_CALL clCreateFromD3D##x##Texture2DKHR(cl_context, cl_mem_flags, ID3D##x##Texture2D *, UINT, \
+                                                        cl_int *);                                            \
+    cl_mem CL_API_CALL clCreateFromD3D##x##Texture3DKHR(cl_context, cl_mem_flags, ID3D##x##Texture3D *, UINT, \
+                                                        cl_int *);                                            \
+    cl_int CL_API_CALL clEnqueueAcquireD3D##x##ObjectsKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint, \
+                                                          const cl_event *, cl_event *);                      \
+    cl_int CL_API_CALL clEnqueueReleaseD3D##x##ObjectsKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint, \
                                                           const cl_event *, cl_event *);
 DECLARE(10)
 DECLARE(11)
 #undef DECLARE
-cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(cl_platform_id, cl_uint, cl_dx9_media_adapter_type_khr *, void *,
-                                                        cl_dx9_media_adapter_set_khr, cl_uint, cl_device_id *, cl_uint *);
-cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context, cl_mem_flags, cl_dx9_media_adapter_type_khr, void *, cl_uint,
-                                                  cl_int *);
+cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(cl_platform_id, cl_uint, cl_dx9_media_adapter_type_khr *,
+                                                        void *, cl_dx9_media_adapter_set_khr, cl_uint, cl_device_id *,
+                                                        cl_uint *);
+cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context, cl_mem_flags, cl_dx9_media_adapter_type_khr, void *,
+                                                  cl_uint, cl_int *);
 cl_int CL_API_CALL clEnqueueAcquireDX9MediaSurfacesKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint,
                                                        const cl_event *, cl_event *);
 cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_queue, cl_uint, const cl_mem *, cl_uint,
                                                        const cl_event *, cl_event *);
 #endif
 
-#define ENTRY(function) {#function, (next_function)function}
+#define ENTRY(function)                    \
+    {                                      \
+#function, (next_function)function \
+    }
 /* A function of the Khronos extension and its twin of the NVIDIA one, which differ in the name alone. */
-#define TWINS(stem) {#stem "KHR", (next_function)stem##KHR}, {#stem "NV", (next_function)stem##KHR}
+#define TWINS(stem)                          \
+    {#stem "KHR", (next_function)stem##KHR}, \
+    {                                        \
+#stem "NV", (next_function)stem##KHR \
+    }
 static const struct {
     const char *name;
     next_function function;

@@ -31,8 +31,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t 
         return answer("clGetLayerInfo", &version, sizeof(version), param_value_size, param_value, param_value_size_ret);
     case CL_LAYER_NAME:
         return answer("clGetLayerInfo", name, sizeof(name), param_value_size, param_value, param_value_size_ret);
-    default:
-        return log_refuse("clGetLayerInfo", CL_INVALID_VALUE, "unknown query 0x%x", param_name);
+    default: return log_refuse("clGetLayerInfo", CL_INVALID_VALUE, "unknown query 0x%x", param_name);
     }
 }
 
@@ -44,13 +43,18 @@ static const struct {
     const char *name;
     size_t offset;
 } own_slots[] = {
-#define SLOT(name) {#name, offsetof(cl_icd_dispatch, name)}
-    SLOT(clGetDeviceIDsFromD3D10KHR), SLOT(clCreateFromD3D10BufferKHR), SLOT(clCreateFromD3D10Texture2DKHR),
-    SLOT(clCreateFromD3D10Texture3DKHR), SLOT(clEnqueueAcquireD3D10ObjectsKHR), SLOT(clEnqueueReleaseD3D10ObjectsKHR),
-    SLOT(clGetDeviceIDsFromD3D11KHR), SLOT(clCreateFromD3D11BufferKHR), SLOT(clCreateFromD3D11Texture2DKHR),
-    SLOT(clCreateFromD3D11Texture3DKHR), SLOT(clEnqueueAcquireD3D11ObjectsKHR), SLOT(clEnqueueReleaseD3D11ObjectsKHR),
+#define SLOT(name)                             \
+    {                                          \
+#name, offsetof(cl_icd_dispatch, name) \
+    }
+    SLOT(clGetDeviceIDsFromD3D10KHR),           SLOT(clCreateFromD3D10BufferKHR),
+    SLOT(clCreateFromD3D10Texture2DKHR),        SLOT(clCreateFromD3D10Texture3DKHR),
+    SLOT(clEnqueueAcquireD3D10ObjectsKHR),      SLOT(clEnqueueReleaseD3D10ObjectsKHR),
+    SLOT(clGetDeviceIDsFromD3D11KHR),           SLOT(clCreateFromD3D11BufferKHR),
+    SLOT(clCreateFromD3D11Texture2DKHR),        SLOT(clCreateFromD3D11Texture3DKHR),
+    SLOT(clEnqueueAcquireD3D11ObjectsKHR),      SLOT(clEnqueueReleaseD3D11ObjectsKHR),
     SLOT(clGetDeviceIDsFromDX9MediaAdapterKHR), SLOT(clCreateFromDX9MediaSurfaceKHR),
-    SLOT(clEnqueueAcquireDX9MediaSurfacesKHR), SLOT(clEnqueueReleaseDX9MediaSurfacesKHR),
+    SLOT(clEnqueueAcquireDX9MediaSurfacesKHR),  SLOT(clEnqueueReleaseDX9MediaSurfacesKHR),
 #undef SLOT
 };
 

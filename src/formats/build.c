@@ -56,9 +56,9 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
                                           void(CL_CALLBACK *pfn_notify)(cl_program, void *), void *user_data)
 {
     char *more = more_options(program, options);
-    const cl_int status = next.clCompileProgram(program, num_devices, device_list, more ? more : options,
-                                                num_input_headers, input_headers, header_include_names, pfn_notify,
-                                                user_data);
+    const cl_int status =
+        next.clCompileProgram(program, num_devices, device_list, more ? more : options, num_input_headers,
+                              input_headers, header_include_names, pfn_notify, user_data);
     free(more);
     return status;
 }
@@ -86,12 +86,13 @@ static char *given_options(cl_program program, cl_device_id device)
 static cl_int CL_API_CALL get_build_info(cl_program program, cl_device_id device, cl_program_build_info param_name,
                                          size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {
-    char *given = param_name == CL_PROGRAM_BUILD_OPTIONS && with_interop(program) ? given_options(program, device) : NULL;
+    char *given =
+        param_name == CL_PROGRAM_BUILD_OPTIONS && with_interop(program) ? given_options(program, device) : NULL;
     if (!given)
         return next.clGetProgramBuildInfo(program, device, param_name, param_value_size, param_value,
                                           param_value_size_ret);
-    const cl_int status = answer("clGetProgramBuildInfo", given, strlen(given) + 1, param_value_size, param_value,
-                                 param_value_size_ret);
+    const cl_int status =
+        answer("clGetProgramBuildInfo", given, strlen(given) + 1, param_value_size, param_value, param_value_size_ret);
     free(given);
     return status;
 }

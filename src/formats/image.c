@@ -101,7 +101,8 @@ cl_int image_to_narrow(struct image_record *image, cl_command_queue queue, const
     cl_mem wide = image_buffer(image, CL_MEM_READ_WRITE, texels_of(region) * c->wide_texel, &status);
     if (!wide)
         return status;
-    status = next.clEnqueueCopyImageToBuffer(queue, image->head.handle, wide, origin, region, 0, wait_count, wait, &copied);
+    status =
+        next.clEnqueueCopyImageToBuffer(queue, image->head.handle, wide, origin, region, 0, wait_count, wait, &copied);
     if (status == CL_SUCCESS)
         status = converter_enqueue(c, false, queue, wide, narrow, texels_of(region), 1, &copied, done);
     return end_steps(status, wide, copied, first, done);
@@ -118,7 +119,8 @@ cl_int image_from_narrow(struct image_record *image, cl_command_queue queue, con
         return status;
     status = converter_enqueue(c, true, queue, narrow, wide, texels_of(region), wait_count, wait, &converted);
     if (status == CL_SUCCESS)
-        status = next.clEnqueueCopyBufferToImage(queue, wide, image->head.handle, 0, origin, region, 1, &converted, done);
+        status =
+            next.clEnqueueCopyBufferToImage(queue, wide, image->head.handle, 0, origin, region, 1, &converted, done);
     return end_steps(status, wide, converted, first, done);
 }
 
@@ -145,10 +147,12 @@ static void set_extent(struct image_record *image)
     const cl_image_desc *desc = &image->desc;
     const size_t layers = desc->image_array_size;
     image->extent[0] = desc->image_width;
-    image->extent[1] = image->type == CL_MEM_OBJECT_IMAGE1D ? 1
-                       : image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? layers : desc->image_height;
-    image->extent[2] = image->type == CL_MEM_OBJECT_IMAGE3D ? desc->image_depth
-                       : image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY ? layers : 1;
+    image->extent[1] = image->type == CL_MEM_OBJECT_IMAGE1D         ? 1
+                       : image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? layers
+                                                                    : desc->image_height;
+    image->extent[2] = image->type == CL_MEM_OBJECT_IMAGE3D         ? desc->image_depth
+                       : image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY ? layers
+                                                                    : 1;
 }
 
 /* The pitches of the application's memory. A 1D array has its layers where a 2D image has its rows. */
@@ -173,7 +177,8 @@ static cl_int upload(struct image_record *image, const void *bytes)
     cl_command_queue queue = NULL;
     if (status == CL_SUCCESS)
         queue = next.clCreateCommandQueue(image->context->head.handle, devices[0], 0, &status);
-    cl_mem narrow = queue ? image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, image->extent), &status) : NULL;
+    cl_mem narrow =
+        queue ? image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, image->extent), &status) : NULL;
     if (narrow)
         status = next.clEnqueueWriteBufferRect(queue, narrow, CL_TRUE, origin, origin, rows, 0, 0, image->host_row,
                                                image->extent[2] > 1 ? image->host_slice : 0, bytes, 0, NULL, NULL);
@@ -219,7 +224,8 @@ static struct image_record *new_image(struct context_record *context, struct con
     image->converter = converter;
     image->type = desc->image_type;
     image->desc = *desc;
-    image->flags = flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_READ_WRITE) ? flags : flags | CL_MEM_READ_WRITE;
+    image->flags =
+        flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_READ_WRITE) ? flags : flags | CL_MEM_READ_WRITE;
     image->host = flags & CL_MEM_USE_HOST_PTR ? host : NULL;
     set_extent(image);
     set_host_pitches(image);
@@ -252,8 +258,8 @@ static cl_int make_below(struct image_record *image, const void *bytes, void *me
 
 /* Makes an emulated image if the format needs it: false if the driver shall make it. `memory`: for the driver's texels, or
  * NULL. */
-static bool make_emulated(cl_context handle, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
-                         void *host, void *memory, cl_int *status, cl_mem *made)
+static bool make_emulated(cl_context handle, cl_mem_flags flags, const cl_image_format *format,
+                          const cl_image_desc *desc, void *host, void *memory, cl_int *status, cl_mem *made)
 {
     struct context_record *context = format && desc && !desc->mem_object ? registry_get(RECORD_CONTEXT, handle) : NULL;
     cl_image_format stored;
@@ -299,8 +305,8 @@ cl_int image_storage_of(cl_context handle, const cl_image_format *format, cl_mem
     return status;
 }
 
-cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
-                         void *memory, cl_int *status)
+cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                         const cl_image_desc *desc, void *memory, cl_int *status)
 {
     cl_mem image;
     if (make_emulated(context, flags, format, desc, NULL, memory, status, &image))
@@ -328,7 +334,8 @@ static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const
     cl_int status;
     cl_mem image;
     const bool plain = !properties || !properties[0];
-    if (!plain || !registry_hot() || !make_emulated(context, flags, image_format, image_desc, host_ptr, NULL, &status, &image))
+    if (!plain || !registry_hot() ||
+        !make_emulated(context, flags, image_format, image_desc, host_ptr, NULL, &status, &image))
         return next.clCreateImageWithProperties(context, properties, flags, image_format, image_desc, host_ptr,
                                                 errcode_ret);
     if (errcode_ret)
@@ -340,8 +347,10 @@ static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags
                                           size_t image_width, size_t image_height, size_t image_row_pitch,
                                           void *host_ptr, cl_int *errcode_ret)
 {
-    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = image_width,
-                                .image_height = image_height, .image_row_pitch = image_row_pitch};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
+                                .image_width = image_width,
+                                .image_height = image_height,
+                                .image_row_pitch = image_row_pitch};
     cl_int status;
     cl_mem image;
     if (!registry_hot() || !make_emulated(context, flags, image_format, &desc, host_ptr, NULL, &status, &image))
@@ -357,14 +366,17 @@ static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags
                                           size_t image_row_pitch, size_t image_slice_pitch, void *host_ptr,
                                           cl_int *errcode_ret)
 {
-    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = image_width,
-                                .image_height = image_height, .image_depth = image_depth,
-                                .image_row_pitch = image_row_pitch, .image_slice_pitch = image_slice_pitch};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE3D,
+                                .image_width = image_width,
+                                .image_height = image_height,
+                                .image_depth = image_depth,
+                                .image_row_pitch = image_row_pitch,
+                                .image_slice_pitch = image_slice_pitch};
     cl_int status;
     cl_mem image;
     if (!registry_hot() || !make_emulated(context, flags, image_format, &desc, host_ptr, NULL, &status, &image))
-        return next.clCreateImage3D(context, flags, image_format, image_width, image_height, image_depth, image_row_pitch,
-                                    image_slice_pitch, host_ptr, errcode_ret);
+        return next.clCreateImage3D(context, flags, image_format, image_width, image_height, image_depth,
+                                    image_row_pitch, image_slice_pitch, host_ptr, errcode_ret);
     if (errcode_ret)
         *errcode_ret = status;
     return image;
@@ -388,9 +400,9 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
 
 /* ---- queries ---- */
 
-static cl_int CL_API_CALL get_supported_image_formats(cl_context context, cl_mem_flags flags, cl_mem_object_type image_type,
-                                                      cl_uint num_entries, cl_image_format *image_formats,
-                                                      cl_uint *num_image_formats)
+static cl_int CL_API_CALL get_supported_image_formats(cl_context context, cl_mem_flags flags,
+                                                      cl_mem_object_type image_type, cl_uint num_entries,
+                                                      cl_image_format *image_formats, cl_uint *num_image_formats)
 {
     cl_uint native = 0;
     cl_int status = next.clGetSupportedImageFormats(context, flags, image_type, num_entries, image_formats, &native);
@@ -414,18 +426,14 @@ static bool number(const struct image_record *image, cl_image_info name, size_t 
     const size_t texel = image->converter->narrow_texel, row = image->host ? image->host_row : image->extent[0] * texel;
     const bool layered = image->type == CL_MEM_OBJECT_IMAGE3D || image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
     switch (name) {
-    case CL_IMAGE_ELEMENT_SIZE:
-        *value = texel;
-        return true;
-    case CL_IMAGE_ROW_PITCH:
-        *value = row;
-        return true;
+    case CL_IMAGE_ELEMENT_SIZE: *value = texel; return true;
+    case CL_IMAGE_ROW_PITCH: *value = row; return true;
     case CL_IMAGE_SLICE_PITCH:
         *value = layered ? (image->host ? image->host_slice : row * image->extent[1])
-                 : image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? row : 0;
+                 : image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? row
+                                                              : 0;
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -451,10 +459,8 @@ static cl_int query_mem(struct image_record *image, cl_mem_info name, size_t cap
     const size_t size = image_region_bytes(image, image->extent);
     cl_uint count = 0;
     switch (name) {
-    case CL_MEM_FLAGS:
-        return answer("clGetMemObjectInfo", &image->flags, sizeof(image->flags), capacity, to, size_ret);
-    case CL_MEM_SIZE:
-        return answer("clGetMemObjectInfo", &size, sizeof(size), capacity, to, size_ret);
+    case CL_MEM_FLAGS: return answer("clGetMemObjectInfo", &image->flags, sizeof(image->flags), capacity, to, size_ret);
+    case CL_MEM_SIZE: return answer("clGetMemObjectInfo", &size, sizeof(size), capacity, to, size_ret);
     case CL_MEM_HOST_PTR:
         return answer("clGetMemObjectInfo", &image->host, sizeof(image->host), capacity, to, size_ret);
     case CL_MEM_MAP_COUNT:
@@ -463,8 +469,7 @@ static cl_int query_mem(struct image_record *image, cl_mem_info name, size_t cap
             count++;
         os_unlock(&registry_lock);
         return answer("clGetMemObjectInfo", &count, sizeof(count), capacity, to, size_ret);
-    default:
-        return next.clGetMemObjectInfo(image->head.handle, name, capacity, to, size_ret);
+    default: return next.clGetMemObjectInfo(image->head.handle, name, capacity, to, size_ret);
     }
 }
 

@@ -9,7 +9,8 @@ struct image_mapping {
     void *pointer; /* what the application got */
     cl_mem narrow; /* owned; the mapped buffer in the declared format. NULL: the rows are in the image's host memory */
     bool writes;
-    cl_event collected; /* owned; `narrow` is unmapped behind it, but the driver has refused the rest of the unmap. Else NULL */
+    cl_event
+        collected; /* owned; `narrow` is unmapped behind it, but the driver has refused the rest of the unmap. Else NULL */
     size_t origin[3], region[3];
     struct image_mapping *after;
 };
@@ -19,11 +20,11 @@ struct image_record {
     struct context_record *context; /* retained */
     struct converter *converter;    /* the context's */
     cl_mem_object_type type;
-    size_t extent[3];               /* as regions count: width; height or layers; depth or layers */
-    cl_mem_flags flags;             /* as given; 0 became CL_MEM_READ_WRITE */
-    void *host;                     /* of CL_MEM_USE_HOST_PTR, else NULL */
-    size_t host_row, host_slice;    /* its pitches */
-    cl_image_desc desc;             /* as given */
+    size_t extent[3];            /* as regions count: width; height or layers; depth or layers */
+    cl_mem_flags flags;          /* as given; 0 became CL_MEM_READ_WRITE */
+    void *host;                  /* of CL_MEM_USE_HOST_PTR, else NULL */
+    size_t host_row, host_slice; /* its pitches */
+    cl_image_desc desc;          /* as given */
 
     /* Guarded by registry_lock. */
     struct image_mapping *mappings;
@@ -50,8 +51,8 @@ cl_int image_storage_of(cl_context context, const cl_image_format *format, cl_me
 /* Makes an image whose texels the driver has in `memory` of the caller, as it stores them, for as long as it has the image.
  * For the application it is an image without host memory. The pitches in `desc` are those of the memory; of an emulated
  * image they are 0. */
-cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
-                         void *memory, cl_int *status);
+cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                         const cl_image_desc *desc, void *memory, cl_int *status);
 
 /* All of an image has been written in its declared format: no kernel's leavings are in it any longer. */
 void image_overwritten(cl_mem image);

@@ -74,8 +74,8 @@ static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_kernel ker
     return status;
 }
 
-static cl_int collect(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel, cl_uint wait_count,
-                      const cl_event *wait)
+static cl_int collect(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
+                      cl_uint wait_count, const cl_event *wait)
 {
     a->tidied_count = 0;
     a->count = kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, a->indexes, ARGUMENTS);
@@ -120,10 +120,12 @@ static cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue command_queue
                                        local_work_size, num_events_in_wait_list, event_wait_list, event);
 }
 
-static cl_int CL_API_CALL enqueue_task(cl_command_queue command_queue, cl_kernel kernel, cl_uint num_events_in_wait_list,
-                                       const cl_event *event_wait_list, cl_event *event)
+static cl_int CL_API_CALL enqueue_task(cl_command_queue command_queue, cl_kernel kernel,
+                                       cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
+                                       cl_event *event)
 {
-    const cl_int status = before_launch("clEnqueueTask", command_queue, kernel, num_events_in_wait_list, event_wait_list);
+    const cl_int status =
+        before_launch("clEnqueueTask", command_queue, kernel, num_events_in_wait_list, event_wait_list);
     if (status != CL_SUCCESS)
         return status;
     return next.clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);

@@ -66,9 +66,9 @@ static void *map_host(const struct map_call *m, cl_mem narrow, cl_event *done, c
         if (*status == CL_SUCCESS && m->blocking)
             next.clWaitForEvents(1, done);
     } else {
-        *status = next.clEnqueueReadBufferRect(m->queue, narrow, m->blocking, zero, zero, rows, 0, 0, m->image->host_row,
-                                               m->region[2] > 1 ? m->image->host_slice : 0, pointer, m->wait_count,
-                                               m->wait, done);
+        *status = next.clEnqueueReadBufferRect(m->queue, narrow, m->blocking, zero, zero, rows, 0, 0,
+                                               m->image->host_row, m->region[2] > 1 ? m->image->host_slice : 0, pointer,
+                                               m->wait_count, m->wait, done);
     }
     return *status == CL_SUCCESS ? pointer : NULL;
 }
@@ -107,8 +107,8 @@ static void *map_emulated(const struct map_call *m, cl_event *event, cl_int *sta
             behind.wait_count = 1;
             behind.wait = &filled;
         }
-        mapping->pointer = m->image->host ? map_host(&behind, narrow, &done, status)
-                                          : map_buffer(&behind, narrow, &done, status);
+        mapping->pointer =
+            m->image->host ? map_host(&behind, narrow, &done, status) : map_buffer(&behind, narrow, &done, status);
         if (filled)
             event_put(filled);
     }
@@ -135,7 +135,8 @@ static cl_int check_map(const struct map_call *m, const size_t *row_pitch, const
                          m->image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
     if (!image_region_valid(m->image, m->origin, m->region))
         return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "the region is empty or outside the image");
-    if ((m->flags & ~known) || ((m->flags & CL_MAP_WRITE_INVALIDATE_REGION) && (m->flags & (CL_MAP_READ | CL_MAP_WRITE))))
+    if ((m->flags & ~known) ||
+        ((m->flags & CL_MAP_WRITE_INVALIDATE_REGION) && (m->flags & (CL_MAP_READ | CL_MAP_WRITE))))
         return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "map flags 0x%lx", (unsigned long)m->flags);
     if (!row_pitch || (layered && !slice_pitch))
         return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "image_row_pitch or image_slice_pitch is NULL");
@@ -162,8 +163,8 @@ static void *CL_API_CALL map_image(cl_command_queue command_queue, cl_mem handle
     if (!image)
         return next.clEnqueueMapImage(command_queue, handle, blocking_map, map_flags, origin, region, image_row_pitch,
                                       image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
-    const struct map_call m = {image, command_queue, blocking_map, map_flags, origin, region, num_events_in_wait_list,
-                               event_wait_list};
+    const struct map_call m = {image,  command_queue,           blocking_map,   map_flags, origin,
+                               region, num_events_in_wait_list, event_wait_list};
     cl_int status = check_map(&m, image_row_pitch, image_slice_pitch);
     void *pointer = status == CL_SUCCESS ? map_emulated(&m, event, &status) : NULL;
     if (pointer)
@@ -194,7 +195,8 @@ static cl_int collect(const struct image_record *image, struct image_mapping *ma
                       cl_uint wait_count, const cl_event *wait, cl_event *first)
 {
     static const size_t zero[3] = {0, 0, 0};
-    const size_t rows[3] = {mapping->region[0] * image->converter->narrow_texel, mapping->region[1], mapping->region[2]};
+    const size_t rows[3] = {mapping->region[0] * image->converter->narrow_texel, mapping->region[1],
+                            mapping->region[2]};
     cl_int status;
     if (mapping->narrow)
         return next.clEnqueueUnmapMemObject(queue, mapping->narrow, mapping->pointer, wait_count, wait, first);
@@ -205,8 +207,8 @@ static cl_int collect(const struct image_record *image, struct image_mapping *ma
         return status;
     /* Not blocking: until it is mapped again the memory is not the application's. */
     return next.clEnqueueWriteBufferRect(queue, mapping->narrow, CL_FALSE, zero, zero, rows, 0, 0, image->host_row,
-                                         mapping->region[2] > 1 ? image->host_slice : 0, mapping->pointer, wait_count, wait,
-                                         first);
+                                         mapping->region[2] > 1 ? image->host_slice : 0, mapping->pointer, wait_count,
+                                         wait, first);
 }
 
 /* An unmap that is refused leaves the memory mapped, and the application may try again. */
@@ -235,8 +237,8 @@ static cl_int write_back(struct image_record *image, const struct image_mapping 
     all[0] = mapping->collected;
     if (wait_count)
         memcpy(&all[1], wait, wait_count * sizeof(*all));
-    const cl_int status = image_from_narrow(image, queue, mapping->origin, mapping->region, mapping->narrow, wait_count + 1, all,
-                                            NULL, done);
+    const cl_int status = image_from_narrow(image, queue, mapping->origin, mapping->region, mapping->narrow,
+                                            wait_count + 1, all, NULL, done);
     free(all);
     return status;
 }
@@ -254,7 +256,7 @@ static void keep(struct image_record *image, struct image_mapping *mapping)
 }
 
 static cl_int unmap_emulated(struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
-                            cl_uint wait_count, const cl_event *wait, cl_event *event)
+                             cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     const bool again = mapping->collected != NULL;
     cl_event done = NULL;
@@ -288,8 +290,8 @@ static cl_int CL_API_CALL unmap_mem_object(cl_command_queue command_queue, cl_me
     if (mapping)
         status = unmap_emulated(image, mapping, command_queue, num_events_in_wait_list, event_wait_list, event);
     else
-        status = log_refuse("clEnqueueUnmapMemObject", CL_INVALID_VALUE, "%p is no mapped pointer of image %p", mapped_ptr,
-                            (void *)memobj);
+        status = log_refuse("clEnqueueUnmapMemObject", CL_INVALID_VALUE, "%p is no mapped pointer of image %p",
+                            mapped_ptr, (void *)memobj);
     record_release(image);
     return status;
 }

@@ -59,8 +59,7 @@ static cl_image_format shared_format(unsigned i)
 
 static bool sharable(const struct context_record *context, cl_image_format format, cl_mem_object_type type)
 {
-    if (cl_order_packed_yuv(format.image_channel_order) &&
-        (type != CL_MEM_OBJECT_IMAGE2D || !context->video))
+    if (cl_order_packed_yuv(format.image_channel_order) && (type != CL_MEM_OBJECT_IMAGE2D || !context->video))
         return false;
     for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++)
         if (equal(shared_format(i), format))
@@ -77,8 +76,7 @@ static bool can_be_float(cl_channel_type type)
 static bool choose(const struct context_record *context, const struct format_list *native, cl_image_format declared,
                    cl_mem_object_type type, cl_image_format *stored)
 {
-    if ((has(native, declared) && !broken(context, declared)) ||
-        !sharable(context, declared, type))
+    if ((has(native, declared) && !broken(context, declared)) || !sharable(context, declared, type))
         return false;
     /* The same channel type keeps every bit; a float holds every value of the types that kernels read as floats. */
     const cl_image_format same = {CL_RGBA, declared.image_channel_data_type}, floats = {CL_RGBA, CL_FLOAT};
@@ -114,8 +112,8 @@ bool storage_choose(const struct context_record *context, cl_image_format declar
     return *status == CL_SUCCESS && choose(context, &native, declared, type, stored);
 }
 
-cl_int storage_list(const struct context_record *context, cl_mem_object_type type, cl_uint capacity, cl_image_format *formats,
-                    cl_uint *count)
+cl_int storage_list(const struct context_record *context, cl_mem_object_type type, cl_uint capacity,
+                    cl_image_format *formats, cl_uint *count)
 {
     struct format_list native, found = {.count = 0};
     cl_image_format stored;
@@ -193,12 +191,12 @@ static void build_options(const struct converter *c, char *options, size_t size)
     const cl_channel_type from = c->declared.image_channel_data_type, to = c->stored.image_channel_data_type;
     char functions[96], alpha[32];
     if (from == to) {
-        snprintf(functions, sizeof(functions), "-DENCODE=keep_%s -DDECODE=keep_%s -DWIDE=%s", storage(from), storage(from),
-                 storage(to));
+        snprintf(functions, sizeof(functions), "-DENCODE=keep_%s -DDECODE=keep_%s -DWIDE=%s", storage(from),
+                 storage(from), storage(to));
         snprintf(alpha, sizeof(alpha), "%u", (unsigned)storage_alpha(to));
     } else {
-        snprintf(functions, sizeof(functions), "-DENCODE=%s_to_float -DDECODE=float_to_%s -DWIDE=float", conversion(from),
-                 conversion(from));
+        snprintf(functions, sizeof(functions), "-DENCODE=%s_to_float -DDECODE=float_to_%s -DWIDE=float",
+                 conversion(from), conversion(from));
         snprintf(alpha, sizeof(alpha), "1.0f");
     }
     if (c->declared.image_channel_order == CL_A)
@@ -249,10 +247,11 @@ static bool in_host_memory(const struct context_record *context)
 {
     cl_device_id devices[64];
     size_t size = 0;
-    cl_bool unified = next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) ==
-                      CL_SUCCESS;
+    cl_bool unified =
+        next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS;
     for (size_t i = 0; i < size / sizeof(devices[0]) && unified; i++)
-        if (next.clGetDeviceInfo(devices[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL) != CL_SUCCESS)
+        if (next.clGetDeviceInfo(devices[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL) !=
+            CL_SUCCESS)
             unified = CL_FALSE;
     return unified;
 }
@@ -387,8 +386,11 @@ cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue
 
 static float quantized(cl_channel_type type, float x)
 {
-    const float scale = type == CL_SNORM_INT8 ? 127.0f : type == CL_SNORM_INT16 ? 32767.0f : type == CL_UNORM_INT8 ? 255.0f
-                        : type == CL_UNORM_INT16 ? 65535.0f : 0.0f;
+    const float scale = type == CL_SNORM_INT8    ? 127.0f
+                        : type == CL_SNORM_INT16 ? 32767.0f
+                        : type == CL_UNORM_INT8  ? 255.0f
+                        : type == CL_UNORM_INT16 ? 65535.0f
+                                                 : 0.0f;
     if (scale == 0.0f)
         return x;
     const float low = type == CL_SNORM_INT8 || type == CL_SNORM_INT16 ? -1.0f : 0.0f;
@@ -401,8 +403,8 @@ void storage_fill_color(cl_image_format declared, const void *color, void *chang
     const bool whole = type == CL_SIGNED_INT8 || type == CL_SIGNED_INT16 || type == CL_SIGNED_INT32 ||
                        type == CL_UNSIGNED_INT8 || type == CL_UNSIGNED_INT16 || type == CL_UNSIGNED_INT32;
     const bool alpha_only = declared.image_channel_order == CL_A;
-    const unsigned channels = cl_order_packed_yuv(declared.image_channel_order)
-                                  ? 3 : cl_order_channels(declared.image_channel_order);
+    const unsigned channels =
+        cl_order_packed_yuv(declared.image_channel_order) ? 3 : cl_order_channels(declared.image_channel_order);
     cl_uint bits[4];
     const cl_float one_float = 1.0f;
     memcpy(bits, color, sizeof(bits));

@@ -16,7 +16,7 @@ enum { IDLE_KERNELS = 4 };
 struct converter {
     cl_image_format declared, stored;
     size_t narrow_texel, wide_texel; /* bytes */
-    bool on_host; /* the host converts as well as the device, whose memory it shares */
+    bool on_host;                    /* the host converts as well as the device, whose memory it shares */
     cl_program program;
     os_mutex lock; /* guards what follows; never held in a call of the driver */
     struct idle_kernels {
@@ -32,8 +32,8 @@ bool storage_choose(const struct context_record *context, cl_image_format declar
                     cl_image_format *stored, cl_int *status);
 
 /* The formats that are emulated in a context for `type`: writes at most `room`; *count gets the number of all. */
-cl_int storage_list(const struct context_record *context, cl_mem_object_type type, cl_uint capacity, cl_image_format *formats,
-                    cl_uint *count);
+cl_int storage_list(const struct context_record *context, cl_mem_object_type type, cl_uint capacity,
+                    cl_image_format *formats, cl_uint *count);
 
 /* The converter of a context for a pair of formats, made when it is first needed. NULL with *status set on failure. */
 struct converter *converter_get(struct context_record *context, cl_image_format declared, cl_image_format stored,

@@ -29,14 +29,14 @@ typedef uint64_t loose_64 __attribute__((aligned(1), may_alias));
 
 /* Loops over memory that does not overlap, with types that the compiler knows: it makes vectors of them (meson.build has
  * it try harder than elsewhere). */
-#define WIDEN(narrow, wide)                                                                                            \
-    static void widen_##narrow##_to_##wide(void *restrict wide_texels, const void *restrict narrow_texels,             \
-                                           size_t texels, uint64_t alpha)                                              \
-    {                                                                                                                  \
-        loose_##wide *restrict to = wide_texels;                                                                       \
-        const loose_##narrow *restrict from = narrow_texels;                                                           \
-        for (size_t i = 0; i < texels; i++)                                                                            \
-            to[i] = (loose_##wide)alpha | from[i];                                                                     \
+#define WIDEN(narrow, wide)                                                                                \
+    static void widen_##narrow##_to_##wide(void *restrict wide_texels, const void *restrict narrow_texels, \
+                                           size_t texels, uint64_t alpha)                                  \
+    {                                                                                                      \
+        loose_##wide *restrict to = wide_texels;                                                           \
+        const loose_##narrow *restrict from = narrow_texels;                                               \
+        for (size_t i = 0; i < texels; i++)                                                                \
+            to[i] = (loose_##wide)alpha | from[i];                                                         \
     }
 WIDEN(8, 32)
 WIDEN(16, 32)
@@ -61,14 +61,14 @@ WIDEN(64)
 #undef WIDEN
 
 /* The declared channels are the first of `step` words. */
-#define NARROW(wide, narrow, word, step)                                                                               \
-    static void narrow_##wide##_to_##narrow(void *restrict narrow_texels, const void *restrict wide_texels,            \
-                                            size_t texels)                                                             \
-    {                                                                                                                  \
-        loose_##narrow *restrict to = narrow_texels;                                                                   \
-        const loose_##word *restrict from = wide_texels;                                                               \
-        for (size_t i = 0; i < texels; i++)                                                                            \
-            to[i] = (loose_##narrow)from[i * (step)];                                                                  \
+#define NARROW(wide, narrow, word, step)                                                                    \
+    static void narrow_##wide##_to_##narrow(void *restrict narrow_texels, const void *restrict wide_texels, \
+                                            size_t texels)                                                  \
+    {                                                                                                       \
+        loose_##narrow *restrict to = narrow_texels;                                                        \
+        const loose_##word *restrict from = wide_texels;                                                    \
+        for (size_t i = 0; i < texels; i++)                                                                 \
+            to[i] = (loose_##narrow)from[i * (step)];                                                       \
     }
 NARROW(32, 8, 32, 1)
 NARROW(32, 16, 32, 1)

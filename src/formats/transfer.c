@@ -9,7 +9,7 @@
 
 /* The host memory of a read or write, in the terms of clEnqueueReadBufferRect. */
 struct host_rows {
-    size_t rows[3];  /* bytes, rows, slices */
+    size_t rows[3]; /* bytes, rows, slices */
     size_t row_pitch, slice_pitch;
 };
 
@@ -77,8 +77,8 @@ static cl_int read_steps(struct image_record *image, cl_command_queue queue, cl_
 }
 
 static cl_int read_emulated(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
-                           const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr, cl_uint wait_count,
-                           const cl_event *wait, cl_event *event)
+                            const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr, cl_uint wait_count,
+                            const cl_event *wait, cl_event *event)
 {
     struct host_rows host;
     cl_event first, done;
@@ -100,10 +100,10 @@ static cl_int CL_API_CALL read_image(cl_command_queue command_queue, cl_mem hand
 {
     struct image_record *image = image_get(handle);
     if (!image)
-        return next.clEnqueueReadImage(command_queue, handle, blocking_read, origin, region, row_pitch, slice_pitch, ptr,
-                                       num_events_in_wait_list, event_wait_list, event);
-    const cl_int status = read_emulated(image, command_queue, blocking_read, origin, region, row_pitch, slice_pitch, ptr,
-                                       num_events_in_wait_list, event_wait_list, event);
+        return next.clEnqueueReadImage(command_queue, handle, blocking_read, origin, region, row_pitch, slice_pitch,
+                                       ptr, num_events_in_wait_list, event_wait_list, event);
+    const cl_int status = read_emulated(image, command_queue, blocking_read, origin, region, row_pitch, slice_pitch,
+                                        ptr, num_events_in_wait_list, event_wait_list, event);
     record_release(image);
     return status;
 }
@@ -138,8 +138,8 @@ static void end_failed_write(cl_event first)
 }
 
 static cl_int write_emulated(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
-                            const size_t *region, size_t row_pitch, size_t slice_pitch, const void *ptr,
-                            cl_uint wait_count, const cl_event *wait, cl_event *event)
+                             const size_t *region, size_t row_pitch, size_t slice_pitch, const void *ptr,
+                             cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     struct host_rows host;
     cl_event first, done;
@@ -171,7 +171,7 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
         return next.clEnqueueWriteImage(command_queue, handle, blocking_write, origin, region, input_row_pitch,
                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
     const cl_int status = write_emulated(image, command_queue, blocking_write, origin, region, input_row_pitch,
-                                        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
     if (status == CL_SUCCESS && memcmp(region, image->extent, sizeof(image->extent)) == 0)
         image_overwritten(handle);
     record_release(image);
@@ -181,14 +181,15 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
 /* ---- for transports ---- */
 
 static cl_int move_emulated(struct image_record *image, bool write, cl_command_queue queue, const size_t *origin,
-                            const size_t *region, const struct image_rows *rows, cl_uint wait_count, const cl_event *wait,
-                            struct event_list *done)
+                            const size_t *region, const struct image_rows *rows, cl_uint wait_count,
+                            const cl_event *wait, struct event_list *done)
 {
     struct host_rows host;
     cl_event first = NULL, last = NULL;
     cl_int status = host_rows("the handover of an image", image, region, rows->row_pitch, rows->slice_pitch, &host);
     if (status == CL_SUCCESS && write)
-        status = write_steps(image, queue, CL_FALSE, origin, region, &host, rows->data, wait_count, wait, &first, &last);
+        status =
+            write_steps(image, queue, CL_FALSE, origin, region, &host, rows->data, wait_count, wait, &first, &last);
     else if (status == CL_SUCCESS)
         status = read_steps(image, queue, CL_FALSE, origin, region, &host, rows->data, wait_count, wait, &first, &last);
     event_list_add(done, first);
@@ -197,14 +198,14 @@ static cl_int move_emulated(struct image_record *image, bool write, cl_command_q
 }
 
 static cl_int move_stored(cl_mem image, bool write, cl_command_queue queue, const size_t *origin, const size_t *region,
-                          const struct image_rows *rows, cl_uint wait_count, const cl_event *wait, struct event_list *done)
+                          const struct image_rows *rows, cl_uint wait_count, const cl_event *wait,
+                          struct event_list *done)
 {
     cl_event event = NULL;
-    const cl_int status =
-        write ? next.clEnqueueWriteImage(queue, image, CL_FALSE, origin, region, rows->row_pitch, rows->slice_pitch,
-                                         rows->data, wait_count, wait, &event)
-              : next.clEnqueueReadImage(queue, image, CL_FALSE, origin, region, rows->row_pitch, rows->slice_pitch,
-                                        rows->data, wait_count, wait, &event);
+    const cl_int status = write ? next.clEnqueueWriteImage(queue, image, CL_FALSE, origin, region, rows->row_pitch,
+                                                           rows->slice_pitch, rows->data, wait_count, wait, &event)
+                                : next.clEnqueueReadImage(queue, image, CL_FALSE, origin, region, rows->row_pitch,
+                                                          rows->slice_pitch, rows->data, wait_count, wait, &event);
     event_list_add(done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
@@ -218,9 +219,8 @@ cl_int image_move(cl_mem handle, bool stored, bool write, cl_command_queue queue
         record_release(image);
         return log_refuse("the handover of an image", CL_OUT_OF_HOST_MEMORY, "no memory for a list of events");
     }
-    const cl_int status =
-        image ? move_emulated(image, write, queue, origin, region, rows, wait_count, wait, done)
-              : move_stored(handle, write, queue, origin, region, rows, wait_count, wait, done);
+    const cl_int status = image ? move_emulated(image, write, queue, origin, region, rows, wait_count, wait, done)
+                                : move_stored(handle, write, queue, origin, region, rows, wait_count, wait, done);
     record_release(image);
     return status;
 }
@@ -282,10 +282,12 @@ static cl_int copy_by_buffer(const struct image_copy *c, size_t texel, cl_uint w
     struct image_record *emulated = c->emulated_from ? c->emulated_from : c->emulated_to;
     cl_int status;
     cl_event first = NULL, done = NULL;
-    cl_mem buffer = image_buffer(emulated, CL_MEM_READ_WRITE, c->region[0] * c->region[1] * c->region[2] * texel, &status);
+    cl_mem buffer =
+        image_buffer(emulated, CL_MEM_READ_WRITE, c->region[0] * c->region[1] * c->region[2] * texel, &status);
     if (!buffer)
         return status;
-    status = image_out(c->emulated_from, c->from, c->queue, c->from_origin, c->region, buffer, wait_count, wait, &first);
+    status =
+        image_out(c->emulated_from, c->from, c->queue, c->from_origin, c->region, buffer, wait_count, wait, &first);
     if (status == CL_SUCCESS)
         status = image_in(c->emulated_to, c->to, c->queue, c->to_origin, c->region, buffer, &first, &done);
     next.clReleaseMemObject(buffer);
@@ -304,8 +306,10 @@ static cl_int copy_emulated(const struct image_copy *c, cl_uint wait_count, cons
         status = format_of(c->to, c->emulated_to, &to);
     if (status != CL_SUCCESS)
         return log_refuse("clEnqueueCopyImage", CL_INVALID_MEM_OBJECT, "source or destination is no image");
-    if (from.image_channel_order != to.image_channel_order || from.image_channel_data_type != to.image_channel_data_type)
-        return log_refuse("clEnqueueCopyImage", CL_IMAGE_FORMAT_MISMATCH, "source and destination differ in their format");
+    if (from.image_channel_order != to.image_channel_order ||
+        from.image_channel_data_type != to.image_channel_data_type)
+        return log_refuse("clEnqueueCopyImage", CL_IMAGE_FORMAT_MISMATCH,
+                          "source and destination differ in their format");
     if (c->emulated_from)
         status = check_region("clEnqueueCopyImage", c->emulated_from, c->from_origin, c->region);
     if (status == CL_SUCCESS && c->emulated_to)
@@ -317,8 +321,8 @@ static cl_int copy_emulated(const struct image_copy *c, cl_uint wait_count, cons
         const bool loose = c->emulated_from->loose;
         os_unlock(&registry_lock);
         loosen(c->emulated_to, loose);
-        return next.clEnqueueCopyImage(c->queue, c->from, c->to, c->from_origin, c->to_origin, c->region, wait_count, wait,
-                                       event);
+        return next.clEnqueueCopyImage(c->queue, c->from, c->to, c->from_origin, c->to_origin, c->region, wait_count,
+                                       wait, event);
     }
     return copy_by_buffer(c, cl_format_texel_bytes(from), wait_count, wait, event);
 }
@@ -327,8 +331,8 @@ static cl_int CL_API_CALL copy_image(cl_command_queue command_queue, cl_mem src_
                                      const size_t *src_origin, const size_t *dst_origin, const size_t *region,
                                      cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    const struct image_copy c = {command_queue, src_image, dst_image, image_get(src_image), image_get(dst_image),
-                                 src_origin, dst_origin, region};
+    const struct image_copy c = {command_queue,        src_image,  dst_image,  image_get(src_image),
+                                 image_get(dst_image), src_origin, dst_origin, region};
     cl_int status;
     if (c.emulated_from || c.emulated_to)
         status = copy_emulated(&c, num_events_in_wait_list, event_wait_list, event);
@@ -390,8 +394,8 @@ static cl_int copy_in(struct image_record *image, cl_command_queue queue, cl_mem
         narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
     if (!narrow)
         return status;
-    status = next.clEnqueueCopyBuffer(queue, from, narrow, offset, 0, image_region_bytes(image, region), wait_count, wait,
-                                      &first);
+    status = next.clEnqueueCopyBuffer(queue, from, narrow, offset, 0, image_region_bytes(image, region), wait_count,
+                                      wait, &first);
     if (status == CL_SUCCESS) {
         status = image_from_narrow(image, queue, origin, region, narrow, 1, &first, NULL, &done);
         if (status == CL_SUCCESS)

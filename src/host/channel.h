@@ -19,12 +19,12 @@ enum {
 };
 
 enum channel_action {
-    CHANNEL_HELLO,   /* result: CHANNEL_VERSION of the companion, whatever the guest's is */
-    CHANNEL_FIND,    /* arguments: name. result: address of a function of OpenCL itself, or 0 */
-    CHANNEL_EXTEND,  /* arguments: platform or NULL, name. result: address of a function of an extension, or 0 */
+    CHANNEL_HELLO,  /* result: CHANNEL_VERSION of the companion, whatever the guest's is */
+    CHANNEL_FIND,   /* arguments: name. result: address of a function of OpenCL itself, or 0 */
+    CHANNEL_EXTEND, /* arguments: platform or NULL, name. result: address of a function of an extension, or 0 */
     CHANNEL_NOTHING, /* result: address of a function of the host that does nothing: a callback where there must be one */
     CHANNEL_CALL,    /* calls the function at `address`; result: what it returns */
-    CHANNEL_VULKAN,  /* arguments: name. result: address of that function of struct vulkan_side, or for "version" VULKAN_SIDE_VERSION
+    CHANNEL_VULKAN, /* arguments: name. result: address of that function of struct vulkan_side, or for "version" VULKAN_SIDE_VERSION
                       * (host/vulkan.h); 0 where no Vulkan layer is active. Older companions refuse it */
 };
 
@@ -44,12 +44,14 @@ _Static_assert(offsetof(struct channel_request, arguments) == 16, "the request i
 #if UINTPTR_MAX == UINT64_MAX
 _Static_assert(sizeof(cl_bool) == 4 && sizeof(cl_int) == 4, "integers are the same on both sides");
 _Static_assert(sizeof(size_t) == 8 && sizeof(cl_mem_flags) == 8, "integers are the same on both sides");
-_Static_assert(sizeof(cl_queue_properties) == 8 && sizeof(cl_mem_properties) == 8, "properties are the same on both sides");
+_Static_assert(sizeof(cl_queue_properties) == 8 && sizeof(cl_mem_properties) == 8,
+               "properties are the same on both sides");
 _Static_assert(sizeof(cl_image_format) == 8, "formats are the same on both sides");
 _Static_assert(sizeof(cl_image_desc) == 72 && offsetof(cl_image_desc, mem_object) == 64,
                "descriptions of images are the same on both sides");
 _Static_assert(sizeof(cl_buffer_region) == 16, "regions are the same on both sides");
-_Static_assert(sizeof(cl_name_version) == 4 + CL_NAME_VERSION_MAX_NAME_SIZE, "names with versions are the same on both sides");
+_Static_assert(sizeof(cl_name_version) == 4 + CL_NAME_VERSION_MAX_NAME_SIZE,
+               "names with versions are the same on both sides");
 #endif
 
 #endif

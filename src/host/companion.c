@@ -65,9 +65,12 @@ static const struct {
     const char *name;
     size_t offset;
 } vulkan_functions[] = {
-#define F(name) {#name, offsetof(struct vulkan_side, name)}
-    F(find_image), F(find_place), F(find_buffer), F(export), F(close), F(hold), F(give_back), F(make_copy), F(move),
-    F(drop_copy), F(pass),
+#define F(name)                                   \
+    {                                             \
+#name, offsetof(struct vulkan_side, name) \
+    }
+    F(find_image), F(find_place), F(find_buffer), F(export),    F(close), F(hold),
+    F(give_back),  F(make_copy),  F(move),        F(drop_copy), F(pass),
 #undef F
 };
 
@@ -100,23 +103,14 @@ static cl_int act(struct channel_request *request)
         return log_refuse("the companion", CL_INVALID_VALUE, "a request of version %u, this is version %u",
                           request->version, CHANNEL_VERSION);
     switch (request->action) {
-    case CHANNEL_FIND:
-        request->result = find((const char *)(uintptr_t)a[0]);
-        return CL_SUCCESS;
+    case CHANNEL_FIND: request->result = find((const char *)(uintptr_t)a[0]); return CL_SUCCESS;
     case CHANNEL_EXTEND:
         request->result = extend((cl_platform_id)(uintptr_t)a[0], (const char *)(uintptr_t)a[1]);
         return CL_SUCCESS;
-    case CHANNEL_NOTHING:
-        request->result = as_number(nothing);
-        return CL_SUCCESS;
-    case CHANNEL_CALL:
-        request->result = call(request->address, a);
-        return CL_SUCCESS;
-    case CHANNEL_VULKAN:
-        request->result = vulkan((const char *)(uintptr_t)a[0]);
-        return CL_SUCCESS;
-    default:
-        return log_refuse("the companion", CL_INVALID_VALUE, "an unknown request %u", request->action);
+    case CHANNEL_NOTHING: request->result = as_number(nothing); return CL_SUCCESS;
+    case CHANNEL_CALL: request->result = call(request->address, a); return CL_SUCCESS;
+    case CHANNEL_VULKAN: request->result = vulkan((const char *)(uintptr_t)a[0]); return CL_SUCCESS;
+    default: return log_refuse("the companion", CL_INVALID_VALUE, "an unknown request %u", request->action);
     }
 }
 

@@ -85,8 +85,9 @@ void guest_join(void)
     if (version && version != CHANNEL_VERSION) {
         snprintf(report, sizeof(report), "refused: it speaks version %u of the channel, this OpenCL.dll version %u",
                  (unsigned)version, (unsigned)CHANNEL_VERSION);
-        log_write(LOG_ERROR, "the companion libcld3d.so was refused: it speaks version %u of the channel, this OpenCL.dll "
-                             "version %u; use both of the same release",
+        log_write(LOG_ERROR,
+                  "the companion libcld3d.so was refused: it speaks version %u of the channel, this OpenCL.dll "
+                  "version %u; use both of the same release",
                   (unsigned)version, (unsigned)CHANNEL_VERSION);
     }
     if (version != CHANNEL_VERSION)

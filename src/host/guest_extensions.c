@@ -16,18 +16,18 @@ enum { BRIDGES = 64 };
 static os_mutex lock = OS_MUTEX_INIT;
 static uint64_t bridged[BRIDGES];
 
-#define BRIDGE(n)                                                                                                      \
-    static uint64_t CL_API_CALL bridge_##n(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f,     \
-                                           uint64_t g, uint64_t h, uint64_t i, uint64_t j, uint64_t k, uint64_t l,     \
-                                           uint64_t m, uint64_t o, uint64_t p, uint64_t q)                             \
-    {                                                                                                                  \
-        const uint64_t arguments[CHANNEL_ARGUMENTS] = {a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q};                \
-        return guest_call(bridged[0##n], CHANNEL_ARGUMENTS, arguments);                                                \
+#define BRIDGE(n)                                                                                                  \
+    static uint64_t CL_API_CALL bridge_##n(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, \
+                                           uint64_t g, uint64_t h, uint64_t i, uint64_t j, uint64_t k, uint64_t l, \
+                                           uint64_t m, uint64_t o, uint64_t p, uint64_t q)                         \
+    {                                                                                                              \
+        const uint64_t arguments[CHANNEL_ARGUMENTS] = {a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q};            \
+        return guest_call(bridged[0##n], CHANNEL_ARGUMENTS, arguments);                                            \
     }
 /* The numbers are octal: two digits make 64. */
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
 #define ALL(f) EIGHT(f, 0) EIGHT(f, 1) EIGHT(f, 2) EIGHT(f, 3) EIGHT(f, 4) EIGHT(f, 5) EIGHT(f, 6) EIGHT(f, 7)
-#define ADDRESS(n) (next_function)bridge_##n,
+#define ADDRESS(n) (next_function) bridge_##n,
 
 ALL(BRIDGE)
 
@@ -63,7 +63,8 @@ static void *find(cl_platform_id platform, const char *name)
     const next_function function = address ? bridge(address) : NULL;
     void *found;
     if (address && !function)
-        log_write(LOG_ERROR, "%s: more than %d functions of extensions are in use; this one is left out", name, BRIDGES);
+        log_write(LOG_ERROR, "%s: more than %d functions of extensions are in use; this one is left out", name,
+                  BRIDGES);
     memcpy(&found, &function, sizeof(found));
     return found;
 }

@@ -15,8 +15,9 @@ static uint64_t host_device_info, host_platform_info;
 static bool reachable(const char *name, size_t length, const void *data)
 {
     (void)data;
-    static const char *const beginnings[] = {"cl_khr_gl_", "cl_khr_egl_", "cl_khr_d3d", "cl_khr_dx9", "cl_khr_icd",
-                                             "cl_khr_external_", "cl_arm_import_memory", "cl_intel_va_api"};
+    static const char *const beginnings[] = {"cl_khr_gl_",           "cl_khr_egl_",    "cl_khr_d3d",
+                                             "cl_khr_dx9",           "cl_khr_icd",     "cl_khr_external_",
+                                             "cl_arm_import_memory", "cl_intel_va_api"};
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
         if (length >= strlen(beginnings[i]) && memcmp(name, beginnings[i], strlen(beginnings[i])) == 0)
             return false;
@@ -30,8 +31,8 @@ static cl_int ask(uint64_t function, void *subject, cl_uint name, size_t capacit
     return (cl_int)guest_call(function, 5, arguments);
 }
 
-static cl_int list(const char *call, uint64_t function, void *subject, cl_uint name, bool versions, size_t capacity, void *to,
-                   size_t *size_ret)
+static cl_int list(const char *call, uint64_t function, void *subject, cl_uint name, bool versions, size_t capacity,
+                   void *to, size_t *size_ret)
 {
     size_t size = 0;
     cl_int status = ask(function, subject, name, 0, NULL, &size);
@@ -55,8 +56,8 @@ static cl_int list(const char *call, uint64_t function, void *subject, cl_uint n
     return status;
 }
 
-static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name, size_t param_value_size,
-                                            void *param_value, size_t *param_value_size_ret)
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name,
+                                            size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {
     if (param_name == CL_PLATFORM_EXTENSIONS || param_name == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
         return list("clGetPlatformInfo", host_platform_info, platform, param_name, param_name != CL_PLATFORM_EXTENSIONS,

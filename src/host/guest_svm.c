@@ -50,17 +50,25 @@ static struct notice *prepare(cl_command_queue queue, cl_uint count, void *point
 static cl_int enqueue(cl_command_queue queue, cl_uint count, void *pointers[], uint64_t callback, cl_uint wait_count,
                       const cl_event *wait, cl_event *event)
 {
-    const uint64_t arguments[] = {(uint64_t)(uintptr_t)queue, count, (uint64_t)(uintptr_t)pointers, callback, 0, wait_count,
-                                  (uint64_t)(uintptr_t)wait, (uint64_t)(uintptr_t)event};
+    const uint64_t arguments[] = {(uint64_t)(uintptr_t)queue,
+                                  count,
+                                  (uint64_t)(uintptr_t)pointers,
+                                  callback,
+                                  0,
+                                  wait_count,
+                                  (uint64_t)(uintptr_t)wait,
+                                  (uint64_t)(uintptr_t)event};
     return (cl_int)guest_call(host_function, 8, arguments);
 }
 
-static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_uint num_svm_pointers, void *svm_pointers[],
-                                           free_function pfn_free_func, void *user_data, cl_uint num_events_in_wait_list,
-                                           const cl_event *event_wait_list, cl_event *event)
+static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_uint num_svm_pointers,
+                                           void *svm_pointers[], free_function pfn_free_func, void *user_data,
+                                           cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
+                                           cl_event *event)
 {
     if (!pfn_free_func)
-        return enqueue(command_queue, num_svm_pointers, svm_pointers, 0, num_events_in_wait_list, event_wait_list, event);
+        return enqueue(command_queue, num_svm_pointers, svm_pointers, 0, num_events_in_wait_list, event_wait_list,
+                       event);
     cl_event done = NULL;
     struct notice *notice = prepare(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data);
     if (!notice)

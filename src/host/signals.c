@@ -48,21 +48,19 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
                                              void *user_data, cl_int *errcode_ret)
 {
     const stack_t stack = before_call();
-    const cl_context context = next.clCreateContext(properties, num_devices, devices, pfn_notify, user_data,
-                                                    errcode_ret);
+    const cl_context context =
+        next.clCreateContext(properties, num_devices, devices, pfn_notify, user_data, errcode_ret);
     after_call(&stack);
     return context;
 }
 
-static cl_context CL_API_CALL create_context_from_type(const cl_context_properties *properties,
-                                                       cl_device_type device_type,
-                                                       void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t,
-                                                                                     void *),
-                                                       void *user_data, cl_int *errcode_ret)
+static cl_context CL_API_CALL create_context_from_type(
+    const cl_context_properties *properties, cl_device_type device_type,
+    void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t, void *), void *user_data, cl_int *errcode_ret)
 {
     const stack_t stack = before_call();
-    const cl_context context = next.clCreateContextFromType(properties, device_type, pfn_notify, user_data,
-                                                            errcode_ret);
+    const cl_context context =
+        next.clCreateContextFromType(properties, device_type, pfn_notify, user_data, errcode_ret);
     after_call(&stack);
     return context;
 }

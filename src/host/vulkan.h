@@ -20,13 +20,15 @@ enum {
 /* The memory in which a resource lies. */
 struct vulkan_memory {
     uint8_t device_uuid[16]; /* VkPhysicalDeviceIDProperties.deviceUUID */
-    uint64_t memory;         /* names the VkDeviceMemory for `export` and `hold`; not a handle of Vulkan's, and never used again */
-    uint64_t memory_size;    /* bytes of the whole memory: what an import has to name */
-    uint64_t offset;         /* where the resource begins in it, in bytes; of a buffer: where its address lies */
-    uint64_t size;           /* bytes of the resource from there on */
-    uint64_t mapped;         /* where the host sees the resource's first byte, coherently, or 0; valid for as long as the memory */
-    uint32_t exportable;     /* 1: `export` gives a file descriptor */
-    uint32_t dedicated;      /* 1: nothing else lies in the memory */
+    uint64_t
+        memory; /* names the VkDeviceMemory for `export` and `hold`; not a handle of Vulkan's, and never used again */
+    uint64_t memory_size; /* bytes of the whole memory: what an import has to name */
+    uint64_t offset;      /* where the resource begins in it, in bytes; of a buffer: where its address lies */
+    uint64_t size;        /* bytes of the resource from there on */
+    uint64_t
+        mapped; /* where the host sees the resource's first byte, coherently, or 0; valid for as long as the memory */
+    uint32_t exportable; /* 1: `export` gives a file descriptor */
+    uint32_t dedicated;  /* 1: nothing else lies in the memory */
 };
 
 /* An image as it was made; the values are Vulkan's. What the program wanted optimal may be linear. */
@@ -57,7 +59,8 @@ struct vulkan_side {
     /* The image with the handle `image`. */
     uint64_t (*find_image)(uint64_t image, struct vulkan_image *found, char *why);
     /* A subresource of it; `aspect` is a VkImageAspectFlagBits: colour or a plane. The image has to be linear. */
-    uint64_t (*find_place)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found, char *why);
+    uint64_t (*find_place)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found,
+                           char *why);
     /* The buffer that has the bytes from `address` on, which must be `size` or more. */
     uint64_t (*find_buffer)(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why);
     /* A new file descriptor (an opaque one) of the memory in which the image or the buffer found lies. The caller closes it, by

@@ -11,7 +11,8 @@ static uint64_t number(VkBuffer buffer)
 static bool is_followed(const struct vulkan_device *device, const VkBufferCreateInfo *info)
 {
     const VkBufferCreateFlags known = VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
-    return device->way != VULKAN_NONE && (info->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) && (info->flags & ~known) == 0;
+    return device->way != VULKAN_NONE && (info->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) &&
+           (info->flags & ~known) == 0;
 }
 
 /* How a buffer is made that may lie in exportable memory, which has to be said of it. `info` points into it. */
@@ -22,14 +23,16 @@ struct plan {
 
 static bool plan_buffer(const struct vulkan_device *device, const VkBufferCreateInfo *wanted, struct plan *plan)
 {
-    const VkPhysicalDeviceExternalBufferInfo question = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, NULL, wanted->flags,
-                                                         wanted->usage, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkPhysicalDeviceExternalBufferInfo question = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, NULL,
+                                                         wanted->flags, wanted->usage,
+                                                         VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkExternalBufferProperties can = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
     if (!device->marks_buffers || !is_followed(device, wanted) || wanted->pNext)
         return false;
     device->instance->buffer_properties(device->physical, &question, &can);
     const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
-    if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) || (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT))
+    if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) ||
+        (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT))
         return false;
     plan->external = (VkExternalMemoryBufferCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,
                                                         VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -65,7 +68,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_buffer(VkDevice handle, const VkBuf
     return result;
 }
 
-VKAPI_ATTR void VKAPI_CALL vulkan_destroy_buffer(VkDevice handle, VkBuffer destroyed, const VkAllocationCallbacks *allocator)
+VKAPI_ATTR void VKAPI_CALL vulkan_destroy_buffer(VkDevice handle, VkBuffer destroyed,
+                                                 const VkAllocationCallbacks *allocator)
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     os_lock(&vulkan_lock);
@@ -103,7 +107,8 @@ static void note_place(const struct vulkan_device *device, VkBuffer handle, VkDe
     os_unlock(&vulkan_lock);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer(VkDevice handle, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset)
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer(VkDevice handle, VkBuffer buffer, VkDeviceMemory memory,
+                                                  VkDeviceSize offset)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
     const VkResult result = device->calls.bind_buffer(handle, buffer, memory, offset);

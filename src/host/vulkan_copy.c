@@ -21,10 +21,8 @@ static VkFormat format_of(const struct vulkan_image_record *image, uint64_t aspe
     case VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16:
     case VK_FORMAT_G16_B16R16_2PLANE_420_UNORM:
         return aspect == VK_IMAGE_ASPECT_PLANE_0_BIT ? VK_FORMAT_R16_UNORM : VK_FORMAT_R16G16_UNORM;
-    case VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM:
-        return VK_FORMAT_R8_UNORM;
-    default:
-        return image->info.format;
+    case VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM: return VK_FORMAT_R8_UNORM;
+    default: return image->info.format;
     }
 }
 
@@ -42,7 +40,8 @@ static VkImageCreateInfo info_of(const struct vulkan_image_record *image, uint64
         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
         .imageType = image->info.imageType,
         .format = format_of(image, aspect),
-        .extent = {shrink(all.width, level, chroma), shrink(all.height, level, chroma), shrink(all.depth, level, false)},
+        .extent = {shrink(all.width, level, chroma), shrink(all.height, level, chroma),
+                   shrink(all.depth, level, false)},
         .mipLevels = 1,
         .arrayLayers = 1,
         .samples = VK_SAMPLE_COUNT_1_BIT,
@@ -51,7 +50,8 @@ static VkImageCreateInfo info_of(const struct vulkan_image_record *image, uint64
     };
 }
 
-static bool can_be_copied(const struct vulkan_image_record *image, uint64_t aspect, uint64_t level, uint64_t layer, char *why)
+static bool can_be_copied(const struct vulkan_image_record *image, uint64_t aspect, uint64_t level, uint64_t layer,
+                          char *why)
 {
     const VkImageUsageFlags both = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     if (image->way != VULKAN_EXPORT)
@@ -83,8 +83,8 @@ static bool give_memory(const struct vulkan_device *device, struct vulkan_copy_r
 {
     VkMemoryRequirements needs;
     device->calls.image_needs(device->handle, copy->image, &needs);
-    const VkMemoryDedicatedAllocateInfo dedicated = {VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, NULL, copy->image,
-                                                     VK_NULL_HANDLE};
+    const VkMemoryDedicatedAllocateInfo dedicated = {VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, NULL,
+                                                     copy->image, VK_NULL_HANDLE};
     const VkMemoryAllocateInfo info = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &dedicated, needs.size,
                                        local_type(device, needs.memoryTypeBits)};
     return vulkan_allocate(device->handle, &info, NULL, &copy->memory) == VK_SUCCESS &&
@@ -109,8 +109,8 @@ static void note(struct vulkan_device *device, struct vulkan_copy_record *copy)
     os_unlock(&vulkan_lock);
 }
 
-uint64_t vulkan_copy_make(uint64_t handle, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *name, struct vulkan_image *made,
-                          char *why)
+uint64_t vulkan_copy_make(uint64_t handle, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *name,
+                          struct vulkan_image *made, char *why)
 {
     struct vulkan_image_record image;
     struct vulkan_plan plan;
@@ -207,8 +207,8 @@ static bool open_copier(struct vulkan_device *device, uint32_t family)
     const VkCommandBufferAllocateInfo commands = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, NULL, copier->pool,
                                                   VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
     copier->family = family;
-    if (device->calls.allocate_commands(device->handle, &commands, &copier->commands) == VK_SUCCESS && device->set_loader_data &&
-        device->set_loader_data(device->handle, copier->commands) == VK_SUCCESS &&
+    if (device->calls.allocate_commands(device->handle, &commands, &copier->commands) == VK_SUCCESS &&
+        device->set_loader_data && device->set_loader_data(device->handle, copier->commands) == VK_SUCCESS &&
         device->calls.create_fence(device->handle, &fence, NULL, &copier->fence) == VK_SUCCESS)
         return true;
     close_copier(device);
@@ -230,29 +230,41 @@ static VkImageSubresourceRange one_of(uint32_t level, uint32_t layer)
 
 static void change(const struct vulkan_device *device, const struct change *c)
 {
-    const VkImageMemoryBarrier barrier = {VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER, NULL, c->before, c->after, c->from, c->to,
-                                          c->family_before, c->family_after, c->image, c->range};
-    device->calls.barrier(device->copier.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL,
-                          0, NULL, 1, &barrier);
+    const VkImageMemoryBarrier barrier = {VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                          NULL,
+                                          c->before,
+                                          c->after,
+                                          c->from,
+                                          c->to,
+                                          c->family_before,
+                                          c->family_after,
+                                          c->image,
+                                          c->range};
+    device->calls.barrier(device->copier.commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                          VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
 }
 
 /* The program's image comes from the layout that it has, and goes back to it. Ours is OpenCL's between the copies there and back;
  * what is in it before a copy there does not matter. */
-static void record(const struct vulkan_device *device, const struct vulkan_copy_record *copy, const struct vulkan_move *move, bool back)
+static void record(const struct vulkan_device *device, const struct vulkan_copy_record *copy,
+                   const struct vulkan_move *move, bool back)
 {
     const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
     const VkAccessFlags access = back ? VK_ACCESS_TRANSFER_WRITE_BIT : VK_ACCESS_TRANSFER_READ_BIT;
     const VkImageLayout during = back ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     const VkImageLayout layout = (VkImageLayout)move->layout, general = VK_IMAGE_LAYOUT_GENERAL;
-    const uint32_t ignored = VK_QUEUE_FAMILY_IGNORED, outside = VK_QUEUE_FAMILY_EXTERNAL, family = device->copier.family;
+    const uint32_t ignored = VK_QUEUE_FAMILY_IGNORED, outside = VK_QUEUE_FAMILY_EXTERNAL,
+                   family = device->copier.family;
     const uint32_t level = copy->subresource.mipLevel, layer = copy->subresource.baseArrayLayer;
     const VkImageSubresourceLayers whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
-    const VkImageCopy region = {back ? whole : copy->subresource, {0, 0, 0}, back ? copy->subresource : whole, {0, 0, 0}, copy->extent};
-    const struct change before[] = {
-        {copy->source, layout, during, all, access, ignored, ignored, one_of(level, layer)},
-        back ? (struct change){copy->image, general, general, 0, VK_ACCESS_TRANSFER_READ_BIT, outside, family, one_of(0, 0)}
-             : (struct change){copy->image, VK_IMAGE_LAYOUT_UNDEFINED, general, 0, VK_ACCESS_TRANSFER_WRITE_BIT, ignored, ignored,
-                               one_of(0, 0)}};
+    const VkImageCopy region = {
+        back ? whole : copy->subresource, {0, 0, 0}, back ? copy->subresource : whole, {0, 0, 0}, copy->extent};
+    const struct change before[] = {{copy->source, layout, during, all, access, ignored, ignored, one_of(level, layer)},
+                                    back ? (struct change){copy->image, general, general, 0,
+                                                           VK_ACCESS_TRANSFER_READ_BIT, outside, family, one_of(0, 0)}
+                                         : (struct change){copy->image, VK_IMAGE_LAYOUT_UNDEFINED, general, 0,
+                                                           VK_ACCESS_TRANSFER_WRITE_BIT, ignored, ignored,
+                                                           one_of(0, 0)}};
     const struct change after[] = {
         {copy->source, during, layout, access, all, ignored, ignored, one_of(level, layer)},
         {copy->image, general, general, VK_ACCESS_TRANSFER_WRITE_BIT, 0, family, outside, one_of(0, 0)}};
@@ -312,7 +324,8 @@ static bool has_contents(const struct vulkan_move *move, char *why)
     return true;
 }
 
-static bool fits_first(const struct vulkan_move *move, const struct vulkan_move *first, const struct vulkan_device *device, char *why)
+static bool fits_first(const struct vulkan_move *move, const struct vulkan_move *first,
+                       const struct vulkan_device *device, char *why)
 {
     const struct vulkan_copy_record *copy = find(move->copy);
     if (!copy || copy->record.device != device || move->family != first->family)
@@ -325,7 +338,8 @@ static VkResult begin(struct vulkan_device *device, uint32_t family)
 {
     const VkCommandBufferBeginInfo once = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                            .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    return open_copier(device, family) ? device->calls.begin(device->copier.commands, &once) : VK_ERROR_OUT_OF_HOST_MEMORY;
+    return open_copier(device, family) ? device->calls.begin(device->copier.commands, &once)
+                                       : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
 
 static uint64_t answer(VkResult result, const char *what, char *why)
@@ -362,25 +376,28 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
 /* ---- passing ---- */
 
 /* An image that queues of several families may use at once belongs to none of them. */
-static void record_pass(const struct vulkan_device *device, const struct vulkan_image_record *image, VkImageLayout layout, bool back)
+static void record_pass(const struct vulkan_device *device, const struct vulkan_image_record *image,
+                        VkImageLayout layout, bool back)
 {
     const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-    const uint32_t ours = image->info.sharingMode == VK_SHARING_MODE_CONCURRENT ? VK_QUEUE_FAMILY_IGNORED : device->copier.family;
+    const uint32_t ours =
+        image->info.sharingMode == VK_SHARING_MODE_CONCURRENT ? VK_QUEUE_FAMILY_IGNORED : device->copier.family;
     const uint32_t outside = VK_QUEUE_FAMILY_EXTERNAL;
     const VkImageLayout general = VK_IMAGE_LAYOUT_GENERAL;
-    const struct change pass = {.image = (VkImage)(uintptr_t)image->record.handle,
-                                .from = back ? general : layout,
-                                .to = back ? layout : general,
-                                .before = back ? 0 : all,
-                                .after = back ? all : 0,
-                                .family_before = back ? outside : ours,
-                                .family_after = back ? ours : outside,
-                                .range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS}};
+    const struct change pass = {
+        .image = (VkImage)(uintptr_t)image->record.handle,
+        .from = back ? general : layout,
+        .to = back ? layout : general,
+        .before = back ? 0 : all,
+        .after = back ? all : 0,
+        .family_before = back ? outside : ours,
+        .family_after = back ? ours : outside,
+        .range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS}};
     change(device, &pass);
 }
 
-static bool can_be_passed(const struct vulkan_move *move, const struct vulkan_move *first, struct vulkan_image_record *image,
-                          const struct vulkan_device *device, char *why)
+static bool can_be_passed(const struct vulkan_move *move, const struct vulkan_move *first,
+                          struct vulkan_image_record *image, const struct vulkan_device *device, char *why)
 {
     if (!vulkan_look_up_image(move->copy, image, why))
         return false;

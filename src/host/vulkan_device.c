@@ -65,7 +65,8 @@ static bool exports_buffers(struct vulkan_device *device)
         hidden |= (flags == VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT ? 1u : 0u) << i;
     }
     device->chunk_types = hidden ? hidden : local;
-    return (features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) && !(features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
+    return (features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) &&
+           !(features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
 }
 
 /* The way that CLD3D_VULKAN names, else the best for the kind of device. */
@@ -82,7 +83,8 @@ static enum vulkan_way wanted_way(const VkPhysicalDeviceProperties *properties)
 static const char *why_not(const struct vulkan_device *device, const VkPhysicalDeviceProperties *properties,
                            const VkDeviceCreateInfo *info)
 {
-    const VkDeviceGroupDeviceCreateInfo *group = vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
+    const VkDeviceGroupDeviceCreateInfo *group =
+        vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
     if (device->way == VULKAN_NONE)
         return "CLD3D_VULKAN says so";
     if (group && group->physicalDeviceCount > 1)
@@ -115,8 +117,8 @@ void vulkan_device_look(struct vulkan_device *device, const VkDeviceCreateInfo *
     if (reason)
         device->way = VULKAN_NONE;
     device->exports_buffers = device->way == VULKAN_EXPORT && exports_buffers(device);
-    log_write(LOG_INFO, "the Vulkan layer: images of %s are %s%s%s", properties.properties.deviceName, ways[device->way],
-              reason ? ": " : "", reason ? reason : "");
+    log_write(LOG_INFO, "the Vulkan layer: images of %s are %s%s%s", properties.properties.deviceName,
+              ways[device->way], reason ? ": " : "", reason ? reason : "");
 }
 
 /* ---- made and destroyed ---- */
@@ -140,8 +142,9 @@ static bool is_asked_for(const VkDeviceCreateInfo *info)
 }
 
 /* With the extension that export needs. */
-static VkResult create_with_extension(PFN_vkCreateDevice create, VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
-                                      const VkAllocationCallbacks *allocator, VkDevice *made)
+static VkResult create_with_extension(PFN_vkCreateDevice create, VkPhysicalDevice physical,
+                                      const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator,
+                                      VkDevice *made)
 {
     VkDeviceCreateInfo changed = *info;
     const uint32_t count = info->enabledExtensionCount;
@@ -228,7 +231,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice physical, c
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
     vulkan_device_look(device, info);
     const PFN_vkCreateDevice create_next = (PFN_vkCreateDevice)get_instance(instance->handle, "vkCreateDevice");
-    const VkResult result = create_next ? create(device, create_next, link, info, allocator, made) : VK_ERROR_INITIALIZATION_FAILED;
+    const VkResult result =
+        create_next ? create(device, create_next, link, info, allocator, made) : VK_ERROR_INITIALIZATION_FAILED;
     if (result != VK_SUCCESS) {
         free(device);
         return result;

@@ -6,10 +6,23 @@
 
 #include <stdio.h>
 
-enum function { FIND_IMAGE, FIND_PLACE, FIND_BUFFER, EXPORT, CLOSE, HOLD, GIVE_BACK, MAKE_COPY, MOVE, DROP_COPY, PASS, FUNCTIONS };
+enum function {
+    FIND_IMAGE,
+    FIND_PLACE,
+    FIND_BUFFER,
+    EXPORT,
+    CLOSE,
+    HOLD,
+    GIVE_BACK,
+    MAKE_COPY,
+    MOVE,
+    DROP_COPY,
+    PASS,
+    FUNCTIONS
+};
 
-static const char *const names[FUNCTIONS] = {"find_image", "find_place", "find_buffer", "export", "close", "hold", "give_back",
-                                             "make_copy",  "move",       "drop_copy",  "pass"};
+static const char *const names[FUNCTIONS] = {"find_image", "find_place", "find_buffer", "export",    "close", "hold",
+                                             "give_back",  "make_copy",  "move",        "drop_copy", "pass"};
 
 /* The host's; written once, before anybody has the table below. */
 static uint64_t addresses[FUNCTIONS];

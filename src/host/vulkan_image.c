@@ -8,8 +8,8 @@ static uint64_t number(VkImage image)
     return (uint64_t)(uintptr_t)image;
 }
 
-VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan, const VkAllocationCallbacks *allocator,
-                           VkImage *made)
+VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan,
+                           const VkAllocationCallbacks *allocator, VkImage *made)
 {
     struct vulkan_image_record *image = calloc(1, sizeof(*image));
     const VkResult result =
@@ -41,7 +41,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_image(VkDevice handle, const VkImag
     return device->calls.create_image(handle, info, allocator, made);
 }
 
-VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice handle, VkImage destroyed, const VkAllocationCallbacks *allocator)
+VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice handle, VkImage destroyed,
+                                                const VkAllocationCallbacks *allocator)
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     os_lock(&vulkan_lock);
@@ -69,7 +70,8 @@ static enum vulkan_way way_of(const struct vulkan_device *device, VkImage handle
 /* Whether what the driver tells of an image's needs may have to be changed: mostly not, and then nobody has to look which image it is. */
 static bool may_change(const struct vulkan_device *device, const VkMemoryRequirements *needs)
 {
-    return device->way == VULKAN_MAPPED && (needs->alignment < device->granularity || needs->size % device->granularity);
+    return device->way == VULKAN_MAPPED &&
+           (needs->alignment < device->granularity || needs->size % device->granularity);
 }
 
 /* The program keeps linear images away from others where that matters; of this one it does not know that it is linear. */
@@ -129,7 +131,8 @@ VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice handle, const VkDe
 }
 
 /* The layout of a linear image is the program's business if it asked for one; ours is for those who ask us. */
-VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice handle, const VkDeviceImageSubresourceInfoKHR *info, void *layout)
+VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice handle, const VkDeviceImageSubresourceInfoKHR *info,
+                                                void *layout)
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     struct vulkan_plan plan;
@@ -155,7 +158,8 @@ static void note_place(const struct vulkan_device *device, VkImage handle, VkDev
     os_unlock(&vulkan_lock);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image(VkDevice handle, VkImage image, VkDeviceMemory memory, VkDeviceSize offset)
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image(VkDevice handle, VkImage image, VkDeviceMemory memory,
+                                                 VkDeviceSize offset)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
     const VkResult result = device->calls.bind_image(handle, image, memory, offset);

@@ -29,15 +29,16 @@ static void load(struct vulkan_instance *instance, const VkApplicationInfo *appl
     LOAD(queue_families, PFN_vkGetPhysicalDeviceQueueFamilyProperties, "vkGetPhysicalDeviceQueueFamilyProperties");
     LOAD(format_properties, PFN_vkGetPhysicalDeviceFormatProperties, "vkGetPhysicalDeviceFormatProperties");
     LOAD(image_properties, PFN_vkGetPhysicalDeviceImageFormatProperties2, "vkGetPhysicalDeviceImageFormatProperties2");
-    LOAD(buffer_properties, PFN_vkGetPhysicalDeviceExternalBufferProperties, "vkGetPhysicalDeviceExternalBufferProperties");
+    LOAD(buffer_properties, PFN_vkGetPhysicalDeviceExternalBufferProperties,
+         "vkGetPhysicalDeviceExternalBufferProperties");
 #undef LOAD
     instance->usable = application && application->apiVersion >= VK_API_VERSION_1_1 && instance->extensions &&
-                       instance->properties && instance->memory_properties && instance->queue_families && instance->format_properties &&
-                       instance->image_properties && instance->buffer_properties;
+                       instance->properties && instance->memory_properties && instance->queue_families &&
+                       instance->format_properties && instance->image_properties && instance->buffer_properties;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info, const VkAllocationCallbacks *allocator,
-                                                      VkInstance *made)
+static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
+                                                      const VkAllocationCallbacks *allocator, VkInstance *made)
 {
     VkLayerInstanceCreateInfo *link = link_of(info);
     struct vulkan_instance *instance = link ? calloc(1, sizeof(*instance)) : NULL;
@@ -76,7 +77,10 @@ struct entry {
     PFN_vkVoidFunction function;
 };
 
-#define ENTRY(name, function) {name, (PFN_vkVoidFunction)(function)}
+#define ENTRY(name, function)                \
+    {                                        \
+        name, (PFN_vkVoidFunction)(function) \
+    }
 
 static const struct entry instance_entries[] = {
     ENTRY("vkGetInstanceProcAddr", get_instance_function),
@@ -173,10 +177,12 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_function(VkInstance
 
 /* ---- the entry ---- */
 
-VK_LAYER_EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface)
+VK_LAYER_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface)
 {
     enum { OURS = 2 };
-    if (!interface || interface->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT || interface->loaderLayerInterfaceVersion < OURS)
+    if (!interface || interface->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT ||
+        interface->loaderLayerInterfaceVersion < OURS)
         return VK_ERROR_INITIALIZATION_FAILED;
     interface->loaderLayerInterfaceVersion = OURS;
     interface->pfnGetInstanceProcAddr = get_instance_function;

@@ -44,55 +44,56 @@ struct vulkan_instance {
 enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
 
 /* The functions of the next layer that ours call: the name of the member, the type, the function's names. */
-#define VULKAN_CALLS(X)                                                                                                \
-    X(destroy_device, PFN_vkDestroyDevice, "vkDestroyDevice", NULL)                                                    \
-    X(allocate, PFN_vkAllocateMemory, "vkAllocateMemory", NULL)                                                        \
-    X(free, PFN_vkFreeMemory, "vkFreeMemory", NULL)                                                                    \
-    X(map, PFN_vkMapMemory, "vkMapMemory", NULL)                                                                       \
-    X(unmap, PFN_vkUnmapMemory, "vkUnmapMemory", NULL)                                                                 \
-    X(map2, PFN_vkMapMemory2KHR, "vkMapMemory2", "vkMapMemory2KHR")                                                    \
-    X(unmap2, PFN_vkUnmapMemory2KHR, "vkUnmapMemory2", "vkUnmapMemory2KHR")                                            \
-    X(get_fd, PFN_vkGetMemoryFdKHR, "vkGetMemoryFdKHR", NULL)                                                          \
-    X(create_image, PFN_vkCreateImage, "vkCreateImage", NULL)                                                          \
-    X(destroy_image, PFN_vkDestroyImage, "vkDestroyImage", NULL)                                                       \
-    X(image_needs, PFN_vkGetImageMemoryRequirements, "vkGetImageMemoryRequirements", NULL)                             \
-    X(image_needs2, PFN_vkGetImageMemoryRequirements2, "vkGetImageMemoryRequirements2", "vkGetImageMemoryRequirements2KHR") \
-    X(future_image_needs, PFN_vkGetDeviceImageMemoryRequirements, "vkGetDeviceImageMemoryRequirements",                \
-      "vkGetDeviceImageMemoryRequirementsKHR")                                                                         \
-    X(layout, PFN_vkGetImageSubresourceLayout, "vkGetImageSubresourceLayout", NULL)                                    \
-    X(future_layout, PFN_vkGetDeviceImageSubresourceLayoutKHR, "vkGetDeviceImageSubresourceLayout",                    \
-      "vkGetDeviceImageSubresourceLayoutKHR")                                                                          \
-    X(bind_image, PFN_vkBindImageMemory, "vkBindImageMemory", NULL)                                                    \
-    X(bind_image2, PFN_vkBindImageMemory2, "vkBindImageMemory2", "vkBindImageMemory2KHR")                              \
-    X(create_buffer, PFN_vkCreateBuffer, "vkCreateBuffer", NULL)                                                       \
-    X(destroy_buffer, PFN_vkDestroyBuffer, "vkDestroyBuffer", NULL)                                                    \
-    X(buffer_needs, PFN_vkGetBufferMemoryRequirements, "vkGetBufferMemoryRequirements", NULL)                          \
-    X(future_buffer_needs, PFN_vkGetDeviceBufferMemoryRequirements, "vkGetDeviceBufferMemoryRequirements",             \
-      "vkGetDeviceBufferMemoryRequirementsKHR")                                                                        \
-    X(bind_buffer, PFN_vkBindBufferMemory, "vkBindBufferMemory", NULL)                                                 \
-    X(bind_buffer2, PFN_vkBindBufferMemory2, "vkBindBufferMemory2", "vkBindBufferMemory2KHR")                          \
-    X(buffer_address, PFN_vkGetBufferDeviceAddress, "vkGetBufferDeviceAddress", "vkGetBufferDeviceAddressKHR")         \
-    X(buffer_address_ext, PFN_vkGetBufferDeviceAddress, "vkGetBufferDeviceAddressEXT", NULL)                           \
-    X(get_queue, PFN_vkGetDeviceQueue, "vkGetDeviceQueue", NULL)                                                       \
-    X(get_queue2, PFN_vkGetDeviceQueue2, "vkGetDeviceQueue2", NULL)                                                    \
-    X(submit, PFN_vkQueueSubmit, "vkQueueSubmit", NULL)                                                                \
-    X(submit2, PFN_vkQueueSubmit2, "vkQueueSubmit2", "vkQueueSubmit2KHR")                                              \
-    X(bind_sparse, PFN_vkQueueBindSparse, "vkQueueBindSparse", NULL)                                                   \
-    X(present, PFN_vkQueuePresentKHR, "vkQueuePresentKHR", NULL)                                                       \
-    X(queue_idle, PFN_vkQueueWaitIdle, "vkQueueWaitIdle", NULL)                                                        \
-    X(device_idle, PFN_vkDeviceWaitIdle, "vkDeviceWaitIdle", NULL)                                                     \
-    X(create_pool, PFN_vkCreateCommandPool, "vkCreateCommandPool", NULL)                                               \
-    X(destroy_pool, PFN_vkDestroyCommandPool, "vkDestroyCommandPool", NULL)                                            \
-    X(reset_pool, PFN_vkResetCommandPool, "vkResetCommandPool", NULL)                                                  \
-    X(allocate_commands, PFN_vkAllocateCommandBuffers, "vkAllocateCommandBuffers", NULL)                               \
-    X(begin, PFN_vkBeginCommandBuffer, "vkBeginCommandBuffer", NULL)                                                   \
-    X(end, PFN_vkEndCommandBuffer, "vkEndCommandBuffer", NULL)                                                         \
-    X(barrier, PFN_vkCmdPipelineBarrier, "vkCmdPipelineBarrier", NULL)                                                 \
-    X(copy_image, PFN_vkCmdCopyImage, "vkCmdCopyImage", NULL)                                                          \
-    X(create_fence, PFN_vkCreateFence, "vkCreateFence", NULL)                                                          \
-    X(destroy_fence, PFN_vkDestroyFence, "vkDestroyFence", NULL)                                                       \
-    X(reset_fences, PFN_vkResetFences, "vkResetFences", NULL)                                                          \
-    X(fence_status, PFN_vkGetFenceStatus, "vkGetFenceStatus", NULL)                                                    \
+#define VULKAN_CALLS(X)                                                                                        \
+    X(destroy_device, PFN_vkDestroyDevice, "vkDestroyDevice", NULL)                                            \
+    X(allocate, PFN_vkAllocateMemory, "vkAllocateMemory", NULL)                                                \
+    X(free, PFN_vkFreeMemory, "vkFreeMemory", NULL)                                                            \
+    X(map, PFN_vkMapMemory, "vkMapMemory", NULL)                                                               \
+    X(unmap, PFN_vkUnmapMemory, "vkUnmapMemory", NULL)                                                         \
+    X(map2, PFN_vkMapMemory2KHR, "vkMapMemory2", "vkMapMemory2KHR")                                            \
+    X(unmap2, PFN_vkUnmapMemory2KHR, "vkUnmapMemory2", "vkUnmapMemory2KHR")                                    \
+    X(get_fd, PFN_vkGetMemoryFdKHR, "vkGetMemoryFdKHR", NULL)                                                  \
+    X(create_image, PFN_vkCreateImage, "vkCreateImage", NULL)                                                  \
+    X(destroy_image, PFN_vkDestroyImage, "vkDestroyImage", NULL)                                               \
+    X(image_needs, PFN_vkGetImageMemoryRequirements, "vkGetImageMemoryRequirements", NULL)                     \
+    X(image_needs2, PFN_vkGetImageMemoryRequirements2, "vkGetImageMemoryRequirements2",                        \
+      "vkGetImageMemoryRequirements2KHR")                                                                      \
+    X(future_image_needs, PFN_vkGetDeviceImageMemoryRequirements, "vkGetDeviceImageMemoryRequirements",        \
+      "vkGetDeviceImageMemoryRequirementsKHR")                                                                 \
+    X(layout, PFN_vkGetImageSubresourceLayout, "vkGetImageSubresourceLayout", NULL)                            \
+    X(future_layout, PFN_vkGetDeviceImageSubresourceLayoutKHR, "vkGetDeviceImageSubresourceLayout",            \
+      "vkGetDeviceImageSubresourceLayoutKHR")                                                                  \
+    X(bind_image, PFN_vkBindImageMemory, "vkBindImageMemory", NULL)                                            \
+    X(bind_image2, PFN_vkBindImageMemory2, "vkBindImageMemory2", "vkBindImageMemory2KHR")                      \
+    X(create_buffer, PFN_vkCreateBuffer, "vkCreateBuffer", NULL)                                               \
+    X(destroy_buffer, PFN_vkDestroyBuffer, "vkDestroyBuffer", NULL)                                            \
+    X(buffer_needs, PFN_vkGetBufferMemoryRequirements, "vkGetBufferMemoryRequirements", NULL)                  \
+    X(future_buffer_needs, PFN_vkGetDeviceBufferMemoryRequirements, "vkGetDeviceBufferMemoryRequirements",     \
+      "vkGetDeviceBufferMemoryRequirementsKHR")                                                                \
+    X(bind_buffer, PFN_vkBindBufferMemory, "vkBindBufferMemory", NULL)                                         \
+    X(bind_buffer2, PFN_vkBindBufferMemory2, "vkBindBufferMemory2", "vkBindBufferMemory2KHR")                  \
+    X(buffer_address, PFN_vkGetBufferDeviceAddress, "vkGetBufferDeviceAddress", "vkGetBufferDeviceAddressKHR") \
+    X(buffer_address_ext, PFN_vkGetBufferDeviceAddress, "vkGetBufferDeviceAddressEXT", NULL)                   \
+    X(get_queue, PFN_vkGetDeviceQueue, "vkGetDeviceQueue", NULL)                                               \
+    X(get_queue2, PFN_vkGetDeviceQueue2, "vkGetDeviceQueue2", NULL)                                            \
+    X(submit, PFN_vkQueueSubmit, "vkQueueSubmit", NULL)                                                        \
+    X(submit2, PFN_vkQueueSubmit2, "vkQueueSubmit2", "vkQueueSubmit2KHR")                                      \
+    X(bind_sparse, PFN_vkQueueBindSparse, "vkQueueBindSparse", NULL)                                           \
+    X(present, PFN_vkQueuePresentKHR, "vkQueuePresentKHR", NULL)                                               \
+    X(queue_idle, PFN_vkQueueWaitIdle, "vkQueueWaitIdle", NULL)                                                \
+    X(device_idle, PFN_vkDeviceWaitIdle, "vkDeviceWaitIdle", NULL)                                             \
+    X(create_pool, PFN_vkCreateCommandPool, "vkCreateCommandPool", NULL)                                       \
+    X(destroy_pool, PFN_vkDestroyCommandPool, "vkDestroyCommandPool", NULL)                                    \
+    X(reset_pool, PFN_vkResetCommandPool, "vkResetCommandPool", NULL)                                          \
+    X(allocate_commands, PFN_vkAllocateCommandBuffers, "vkAllocateCommandBuffers", NULL)                       \
+    X(begin, PFN_vkBeginCommandBuffer, "vkBeginCommandBuffer", NULL)                                           \
+    X(end, PFN_vkEndCommandBuffer, "vkEndCommandBuffer", NULL)                                                 \
+    X(barrier, PFN_vkCmdPipelineBarrier, "vkCmdPipelineBarrier", NULL)                                         \
+    X(copy_image, PFN_vkCmdCopyImage, "vkCmdCopyImage", NULL)                                                  \
+    X(create_fence, PFN_vkCreateFence, "vkCreateFence", NULL)                                                  \
+    X(destroy_fence, PFN_vkDestroyFence, "vkDestroyFence", NULL)                                               \
+    X(reset_fences, PFN_vkResetFences, "vkResetFences", NULL)                                                  \
+    X(fence_status, PFN_vkGetFenceStatus, "vkGetFenceStatus", NULL)                                            \
     X(wait_fences, PFN_vkWaitForFences, "vkWaitForFences", NULL)
 
 struct vulkan_calls {
@@ -204,7 +205,7 @@ struct vulkan_image_record {
     VkImageCreateInfo info; /* as it was made; without what its pointers point to */
     uint64_t memory;        /* the name of the memory, or 0 */
     VkDeviceSize offset;
-    VkDeviceSize size;      /* of what it needs; 0 as long as nobody has asked */
+    VkDeviceSize size; /* of what it needs; 0 as long as nobody has asked */
 };
 
 struct vulkan_buffer_record {
@@ -240,7 +241,8 @@ struct vulkan_copy_record {
 void vulkan_record_add_locked(struct vulkan_record *record);
 void vulkan_record_remove_locked(struct vulkan_record *record);
 /* Of one device, or, with NULL, of any; `*several` then tells that more than one device has such a handle. */
-void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle, bool *several);
+void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle,
+                                bool *several);
 void vulkan_record_each_locked(enum vulkan_kind kind, void (*visit)(struct vulkan_record *, void *), void *data);
 /* Gives up what an empty table takes. */
 void vulkan_records_trim_locked(void);
@@ -276,8 +278,8 @@ void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wa
 /* The same for an image of ours, of any size. */
 void vulkan_plan_own(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
 /* Makes an image as planned, and notes it. */
-VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan, const VkAllocationCallbacks *allocator,
-                           VkImage *made);
+VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan,
+                           const VkAllocationCallbacks *allocator, VkImage *made);
 /* A copy of what is known about the image of that handle. False: `why` says why not. */
 bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, char *why);
 /* Whether it has such a subresource; `aspect` is colour, or a plane of an image that has planes. */
@@ -303,28 +305,34 @@ uint64_t vulkan_describe_image(uint64_t image, struct vulkan_image *found, char 
 
 /* ---- our functions ---- */
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice, const VkDeviceCreateInfo *, const VkAllocationCallbacks *,
-                                                    VkDevice *);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice, const VkDeviceCreateInfo *,
+                                                    const VkAllocationCallbacks *, VkDevice *);
 VKAPI_ATTR void VKAPI_CALL vulkan_destroy_device(VkDevice, const VkAllocationCallbacks *);
 
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_allocate(VkDevice, const VkMemoryAllocateInfo *, const VkAllocationCallbacks *,
                                                VkDeviceMemory *);
 VKAPI_ATTR void VKAPI_CALL vulkan_free(VkDevice, VkDeviceMemory, const VkAllocationCallbacks *);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_map(VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags, void **);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_map(VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags,
+                                          void **);
 VKAPI_ATTR void VKAPI_CALL vulkan_unmap(VkDevice, VkDeviceMemory);
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_map2(VkDevice, const VkMemoryMapInfoKHR *, void **);
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_unmap2(VkDevice, const VkMemoryUnmapInfoKHR *);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_image(VkDevice, const VkImageCreateInfo *, const VkAllocationCallbacks *, VkImage *);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_image(VkDevice, const VkImageCreateInfo *, const VkAllocationCallbacks *,
+                                                   VkImage *);
 VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice, VkImage, const VkAllocationCallbacks *);
 VKAPI_ATTR void VKAPI_CALL vulkan_image_needs(VkDevice, VkImage, VkMemoryRequirements *);
-VKAPI_ATTR void VKAPI_CALL vulkan_image_needs2(VkDevice, const VkImageMemoryRequirementsInfo2 *, VkMemoryRequirements2 *);
-VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice, const VkDeviceImageMemoryRequirements *, VkMemoryRequirements2 *);
+VKAPI_ATTR void VKAPI_CALL vulkan_image_needs2(VkDevice, const VkImageMemoryRequirementsInfo2 *,
+                                               VkMemoryRequirements2 *);
+VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice, const VkDeviceImageMemoryRequirements *,
+                                                     VkMemoryRequirements2 *);
 VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice, const VkDeviceImageSubresourceInfoKHR *, void *);
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image(VkDevice, VkImage, VkDeviceMemory, VkDeviceSize);
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image2(VkDevice, uint32_t, const VkBindImageMemoryInfo *);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_buffer(VkDevice, const VkBufferCreateInfo *, const VkAllocationCallbacks *, VkBuffer *);
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_buffer(VkDevice, const VkBufferCreateInfo *, const VkAllocationCallbacks *,
+                                                    VkBuffer *);
 VKAPI_ATTR void VKAPI_CALL vulkan_destroy_buffer(VkDevice, VkBuffer, const VkAllocationCallbacks *);
-VKAPI_ATTR void VKAPI_CALL vulkan_future_buffer_needs(VkDevice, const VkDeviceBufferMemoryRequirements *, VkMemoryRequirements2 *);
+VKAPI_ATTR void VKAPI_CALL vulkan_future_buffer_needs(VkDevice, const VkDeviceBufferMemoryRequirements *,
+                                                      VkMemoryRequirements2 *);
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer(VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize);
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer2(VkDevice, uint32_t, const VkBindBufferMemoryInfo *);
 VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address(VkDevice, const VkBufferDeviceAddressInfo *);

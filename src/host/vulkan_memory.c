@@ -69,8 +69,10 @@ bool vulkan_memory_abandon_locked(struct vulkan_memory_record *memory)
     memory->owned = false;
     memory->record.device = memory->name.device = NULL;
     if (memory->holds) {
-        log_write(LOG_WARN, "the Vulkan layer: a device was destroyed while %u still looked at memory of it; its %llu bytes are lost",
-                  memory->holds, (unsigned long long)memory->size);
+        log_write(
+            LOG_WARN,
+            "the Vulkan layer: a device was destroyed while %u still looked at memory of it; its %llu bytes are lost",
+            memory->holds, (unsigned long long)memory->size);
         return false;
     }
     vulkan_record_remove_locked(&memory->name);
@@ -99,7 +101,8 @@ static VkMemoryPropertyFlags properties_of(const struct vulkan_device *device, u
 /* Exportable is the memory of an image that is, and the chunks in which buffers lie whose addresses are asked for. */
 static bool exports(const struct vulkan_device *device, const VkMemoryAllocateInfo *info)
 {
-    const VkMemoryDedicatedAllocateInfo *dedicated = vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+    const VkMemoryDedicatedAllocateInfo *dedicated =
+        vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     const VkMemoryAllocateFlagsInfo *flags = vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
     if (device->way != VULKAN_EXPORT)
         return false;
@@ -124,7 +127,8 @@ static void note(struct vulkan_memory_record *memory, struct vulkan_device *devi
                  VkDeviceMemory handle)
 {
     static uint64_t last_name; /* guarded by the lock */
-    const VkMemoryDedicatedAllocateInfo *dedicated = vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+    const VkMemoryDedicatedAllocateInfo *dedicated =
+        vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     memory->record = (struct vulkan_record){VULKAN_MEMORY, device, number(handle), NULL};
     memory->size = info->allocationSize;
     memory->dedicated = dedicated && (dedicated->image || dedicated->buffer);
@@ -191,7 +195,8 @@ static void *base_of(struct vulkan_memory_record *memory)
 {
     const struct vulkan_device *device = memory->record.device;
     if (!memory->base && !memory->foreign_map &&
-        device->calls.map(device->handle, (VkDeviceMemory)(uintptr_t)memory->record.handle, 0, VK_WHOLE_SIZE, 0, &memory->base))
+        device->calls.map(device->handle, (VkDeviceMemory)(uintptr_t)memory->record.handle, 0, VK_WHOLE_SIZE, 0,
+                          &memory->base))
         memory->base = NULL;
     return memory->base;
 }
@@ -243,8 +248,8 @@ static VkResult map(struct vulkan_device *device, const VkMemoryMapInfoKHR *info
     return result;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_map(VkDevice handle, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
-                                          VkMemoryMapFlags flags, void **data)
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_map(VkDevice handle, VkDeviceMemory memory, VkDeviceSize offset,
+                                          VkDeviceSize size, VkMemoryMapFlags flags, void **data)
 {
     const VkMemoryMapInfoKHR info = {.flags = flags, .memory = memory, .offset = offset, .size = size};
     return map(vulkan_device_of(handle), &info, false, data);

@@ -36,12 +36,13 @@ typedef struct VkDeviceImageSubresourceInfoKHR {
     const void *pSubresource;
 } VkDeviceImageSubresourceInfoKHR;
 
-typedef void(VKAPI_PTR *PFN_vkGetDeviceImageSubresourceLayoutKHR)(VkDevice, const VkDeviceImageSubresourceInfoKHR *, void *);
+typedef void(VKAPI_PTR *PFN_vkGetDeviceImageSubresourceLayoutKHR)(VkDevice, const VkDeviceImageSubresourceInfoKHR *,
+                                                                  void *);
 #endif
 
 enum {
-    VULKAN_FORMAT_A8_UNORM = 1000470000 + 1,   /* VK_FORMAT_A8_UNORM_KHR */
-    VULKAN_USAGE_HOST_TRANSFER = 0x00400000,   /* VK_IMAGE_USAGE_HOST_TRANSFER_BIT */
+    VULKAN_FORMAT_A8_UNORM = 1000470000 + 1, /* VK_FORMAT_A8_UNORM_KHR */
+    VULKAN_USAGE_HOST_TRANSFER = 0x00400000, /* VK_IMAGE_USAGE_HOST_TRANSFER_BIT */
 };
 
 #endif

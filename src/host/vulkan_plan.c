@@ -56,7 +56,8 @@ static void ask(const struct vulkan_device *device, struct vulkan_answer *answer
 {
     const bool export = device->way == VULKAN_EXPORT;
     const VkPhysicalDeviceExternalImageFormatInfo external = {
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, NULL, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, NULL,
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     const VkPhysicalDeviceImageFormatInfo2 info = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
                                                    export ? &external : NULL,
                                                    answer->format,
@@ -65,9 +66,11 @@ static void ask(const struct vulkan_device *device, struct vulkan_answer *answer
                                                    answer->usage,
                                                    answer->flags};
     VkExternalImageFormatProperties exported = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
-    VkImageFormatProperties2 found = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2, .pNext = export ? &exported : NULL};
+    VkImageFormatProperties2 found = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
+                                      .pNext = export ? &exported : NULL};
     answer->possible = device->instance->image_properties(device->physical, &info, &found) == VK_SUCCESS;
-    if (export && !(exported.externalMemoryProperties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
+    if (export &&
+        !(exported.externalMemoryProperties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
         answer->possible = false;
     if (!export && !as_good_linear(device, answer->format))
         answer->possible = false;
@@ -85,9 +88,10 @@ static bool same_question(const struct vulkan_answer *a, const struct vulkan_ans
 /* The driver's answer, kept: two threads may ask at the same time, and get the same. */
 static struct vulkan_answer answer_of(struct vulkan_device *device, const VkImageCreateInfo *info)
 {
-    struct vulkan_answer question = {true,           info->format, info->imageType, info->tiling, info->usage,
-                                     info->flags, false,        {0, 0, 0},       0,            0};
-    const uint32_t mixed = ((uint32_t)info->format * 31 + info->usage) * 31 + info->flags * 7 + (uint32_t)info->imageType;
+    struct vulkan_answer question = {
+        true, info->format, info->imageType, info->tiling, info->usage, info->flags, false, {0, 0, 0}, 0, 0};
+    const uint32_t mixed =
+        ((uint32_t)info->format * 31 + info->usage) * 31 + info->flags * 7 + (uint32_t)info->imageType;
     struct vulkan_answer *place = &device->answers[mixed % VULKAN_ANSWERS];
     os_lock(&vulkan_lock);
     const bool known = same_question(place, &question);
@@ -106,13 +110,13 @@ static struct vulkan_answer answer_of(struct vulkan_device *device, const VkImag
 /* ---- the rule ---- */
 
 /* What is none of these may mean that the image has a purpose which ours would spoil. */
-static const VkImageCreateFlags known_flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
-                                              VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT |
-                                              VK_IMAGE_CREATE_2D_VIEW_COMPATIBLE_BIT_EXT;
-static const VkImageUsageFlags known_usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
-                                             VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT |
-                                             VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT |
-                                             VK_IMAGE_USAGE_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT | VULKAN_USAGE_HOST_TRANSFER;
+static const VkImageCreateFlags known_flags =
+    VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT | VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
+    VK_IMAGE_CREATE_EXTENDED_USAGE_BIT | VK_IMAGE_CREATE_2D_VIEW_COMPATIBLE_BIT_EXT;
+static const VkImageUsageFlags known_usage =
+    VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
+    VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT |
+    VK_IMAGE_USAGE_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT | VULKAN_USAGE_HOST_TRANSFER;
 
 static bool known_chain(const VkBaseInStructure *chain)
 {
@@ -124,8 +128,8 @@ static bool known_chain(const VkBaseInStructure *chain)
 static bool may_be_shared(const VkImageCreateInfo *info)
 {
     return (info->imageType == VK_IMAGE_TYPE_2D || info->imageType == VK_IMAGE_TYPE_3D) &&
-           info->samples == VK_SAMPLE_COUNT_1_BIT && vulkan_format_planes(info->format) && (info->flags & ~known_flags) == 0 &&
-           (info->usage & ~known_usage) == 0 && known_chain(info->pNext);
+           info->samples == VK_SAMPLE_COUNT_1_BIT && vulkan_format_planes(info->format) &&
+           (info->flags & ~known_flags) == 0 && (info->usage & ~known_usage) == 0 && known_chain(info->pNext);
 }
 
 static uint64_t bytes_of(const VkImageCreateInfo *info)
@@ -140,15 +144,15 @@ static uint64_t bytes_of(const VkImageCreateInfo *info)
 static bool worth_export(const struct vulkan_device *device, const VkImageCreateInfo *info)
 {
     const VkImageUsageFlags drawn = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
-    return (info->mipLevels == 1 || (info->usage & drawn)) && info->tiling == VK_IMAGE_TILING_OPTIMAL && info->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
-           bytes_of(info) >= device->smallest;
+    return (info->mipLevels == 1 || (info->usage & drawn)) && info->tiling == VK_IMAGE_TILING_OPTIMAL &&
+           info->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED && bytes_of(info) >= device->smallest;
 }
 
 static bool fits(const VkImageCreateInfo *info, const struct vulkan_answer *answer)
 {
-    return answer->possible && info->extent.width <= answer->largest.width && info->extent.height <= answer->largest.height &&
-           info->extent.depth <= answer->largest.depth && info->mipLevels <= answer->levels &&
-           info->arrayLayers <= answer->layers;
+    return answer->possible && info->extent.width <= answer->largest.width &&
+           info->extent.height <= answer->largest.height && info->extent.depth <= answer->largest.depth &&
+           info->mipLevels <= answer->levels && info->arrayLayers <= answer->layers;
 }
 
 static void plan_image(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan)
@@ -161,8 +165,8 @@ static void plan_image(struct vulkan_device *device, const VkImageCreateInfo *wa
     if (!fits(wanted, &answer))
         return;
     if (export) {
-        plan->external = (VkExternalMemoryImageCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, wanted->pNext,
-                                                           VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+        plan->external = (VkExternalMemoryImageCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+                                                           wanted->pNext, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
         plan->info.pNext = &plan->external;
     }
     plan->planes = vulkan_format_planes(wanted->format);
@@ -174,8 +178,9 @@ void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wa
     plan->way = VULKAN_NONE;
     if (device->way == VULKAN_NONE || !may_be_shared(wanted))
         return;
-    if (device->way == VULKAN_EXPORT ? worth_export(device, wanted)
-                                     : wanted->tiling == VK_IMAGE_TILING_OPTIMAL || wanted->tiling == VK_IMAGE_TILING_LINEAR)
+    if (device->way == VULKAN_EXPORT
+            ? worth_export(device, wanted)
+            : wanted->tiling == VK_IMAGE_TILING_OPTIMAL || wanted->tiling == VK_IMAGE_TILING_LINEAR)
         plan_image(device, wanted, plan);
 }
 

@@ -63,7 +63,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit2(VkQueue queue, uint32_t count, con
     return leave(device, device->calls.submit2(queue, count, infos, fence));
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_sparse(VkQueue queue, uint32_t count, const VkBindSparseInfo *infos, VkFence fence)
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_sparse(VkQueue queue, uint32_t count, const VkBindSparseInfo *infos,
+                                                  VkFence fence)
 {
     struct vulkan_device *device = enter(queue);
     return leave(device, device->calls.bind_sparse(queue, count, infos, fence));

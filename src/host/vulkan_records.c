@@ -209,7 +209,8 @@ void vulkan_record_remove_locked(struct vulkan_record *record)
     record_count--;
 }
 
-void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle, bool *several)
+void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle,
+                                bool *several)
 {
     struct vulkan_record *found = NULL;
     if (several)

@@ -25,7 +25,8 @@ uint64_t vulkan_refuse(char *why, const char *format, ...)
 /* ---- memory ---- */
 
 /* Of memory that is held. What lies at `offset` is `size` bytes long. */
-static uint64_t describe(struct vulkan_memory_record *memory, uint64_t offset, uint64_t size, struct vulkan_memory *found, char *why)
+static uint64_t describe(struct vulkan_memory_record *memory, uint64_t offset, uint64_t size,
+                         struct vulkan_memory *found, char *why)
 {
     const struct vulkan_device *device = memory->record.device;
     const char *base = vulkan_memory_base(memory);
@@ -64,7 +65,8 @@ bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, ch
         *image = *found;
     os_unlock(&vulkan_lock);
     if (!found)
-        vulkan_refuse(why, "no image of the Vulkan layer's: it is too small or of a kind that is not shared, or was made without the layer");
+        vulkan_refuse(why, "no image of the Vulkan layer's: it is too small or of a kind that is not shared, or was "
+                           "made without the layer");
     else if (several)
         vulkan_refuse(why, "ambiguous: several devices have an image with this handle");
     return found && !several;
@@ -121,7 +123,8 @@ bool vulkan_image_has(const struct vulkan_image_record *image, uint64_t aspect, 
     return has_aspect(image, aspect) && level < image->info.mipLevels && layer < image->info.arrayLayers;
 }
 
-static uint64_t find_place(uint64_t handle, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found, char *why)
+static uint64_t find_place(uint64_t handle, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found,
+                           char *why)
 {
     struct vulkan_image_record image;
     VkSubresourceLayout layout;
@@ -160,7 +163,8 @@ static void visit(struct vulkan_record *record, void *data)
     if (!buffer->address || search->address < buffer->address || search->address - buffer->address >= buffer->size ||
         buffer->size - (search->address - buffer->address) < search->size)
         return;
-    if (other && (other->memory != buffer->memory || offset_in(other, search->address) != offset_in(buffer, search->address)))
+    if (other &&
+        (other->memory != buffer->memory || offset_in(other, search->address) != offset_in(buffer, search->address)))
         search->several = true;
     if (!other || buffer->address + buffer->size > other->address + other->size)
         search->found = buffer;
@@ -235,8 +239,8 @@ static uint64_t give_back(uint64_t name)
 const struct vulkan_side *vulkan_side_here(void)
 {
     static const struct vulkan_side side = {
-        vulkan_describe_image, find_place, find_buffer, export, close_file, hold, give_back,
-        vulkan_copy_make, vulkan_copy_move, vulkan_copy_drop, vulkan_copy_pass,
+        vulkan_describe_image, find_place,       find_buffer,      export,           close_file, hold, give_back,
+        vulkan_copy_make,      vulkan_copy_move, vulkan_copy_drop, vulkan_copy_pass,
     };
     return vulkan_layer_active() ? &side : NULL;
 }

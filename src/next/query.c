@@ -46,8 +46,8 @@ void words_filter(char *text, bool (*keep)(const char *word, size_t length, cons
     text[kept] = '\0';
 }
 
-size_t names_filter(cl_name_version *list, size_t count, bool (*keep)(const char *word, size_t length, const void *data),
-                    const void *data)
+size_t names_filter(cl_name_version *list, size_t count,
+                    bool (*keep)(const char *word, size_t length, const void *data), const void *data)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)

@@ -14,7 +14,7 @@ bool words_have(const char *text, const char *word, size_t length);
 /* Takes the words out of a text, in place, that `keep` does not want. One blank is left between two words. */
 void words_filter(char *text, bool (*keep)(const char *word, size_t length, const void *data), const void *data);
 /* The same for a list of names; returns how many are left. */
-size_t names_filter(cl_name_version *list, size_t count, bool (*keep)(const char *word, size_t length, const void *data),
-                    const void *data);
+size_t names_filter(cl_name_version *list, size_t count,
+                    bool (*keep)(const char *word, size_t length, const void *data), const void *data);
 
 #endif

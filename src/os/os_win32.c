@@ -58,7 +58,8 @@ unsigned long long os_nanoseconds(void)
     LARGE_INTEGER count, frequency;
     QueryPerformanceCounter(&count);
     QueryPerformanceFrequency(&frequency);
-    const unsigned long long ticks = (unsigned long long)count.QuadPart, second = (unsigned long long)frequency.QuadPart;
+    const unsigned long long ticks = (unsigned long long)count.QuadPart,
+                             second = (unsigned long long)frequency.QuadPart;
     return ticks / second * 1000000000 + ticks % second * 1000000000 / second;
 }
 

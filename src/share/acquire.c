@@ -190,9 +190,9 @@ static cl_int enqueue_reads(const struct command *c, cl_uint moving, struct even
     cl_event all;
     if (moving)
         return command_cl_give(c, moving, c->queue->head.handle, c->wait_count, c->wait, reads);
-    const cl_int status = log_next(c->call, "clEnqueueMarkerWithWaitList",
-                                   below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait,
-                                                                        &all));
+    const cl_int status =
+        log_next(c->call, "clEnqueueMarkerWithWaitList",
+                 below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &all));
     event_list_add(reads, status == CL_SUCCESS ? all : NULL);
     return status;
 }
@@ -349,15 +349,23 @@ static cl_int run(struct command *c, cl_command_queue queue, cl_uint count, cons
 cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                      cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    struct command c = {.api = api, .call = api->call.acquire, .type = api->command_acquire, .wait_count = wait_count,
-                        .wait = wait, .event = event};
+    struct command c = {.api = api,
+                        .call = api->call.acquire,
+                        .type = api->command_acquire,
+                        .wait_count = wait_count,
+                        .wait = wait,
+                        .event = event};
     return run(&c, queue, count, objects, acquire_objects);
 }
 
 cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                      cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    struct command c = {.api = api, .call = api->call.release, .type = api->command_release, .wait_count = wait_count,
-                        .wait = wait, .event = event};
+    struct command c = {.api = api,
+                        .call = api->call.release,
+                        .type = api->command_release,
+                        .wait_count = wait_count,
+                        .wait = wait,
+                        .event = event};
     return run(&c, queue, count, objects, release_objects);
 }

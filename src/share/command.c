@@ -18,12 +18,13 @@ static cl_int find_queue(struct command *c, cl_command_queue handle)
 {
     cl_context context = NULL;
     c->queue = registry_get(RECORD_QUEUE, handle);
-    if (!c->queue && (!handle_may_be_queue(handle) ||
-                      below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) !=
-                          CL_SUCCESS))
+    if (!c->queue &&
+        (!handle_may_be_queue(handle) ||
+         below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS))
         return log_refuse(c->call, CL_INVALID_COMMAND_QUEUE, "%p is no command queue", (void *)handle);
     if (!c->queue || !context_serves(sharing(c->queue->context), c->api))
-        return log_refuse(c->call, CL_INVALID_CONTEXT, "the queue's context was not made with a %s device", c->api->name);
+        return log_refuse(c->call, CL_INVALID_CONTEXT, "the queue's context was not made with a %s device",
+                          c->api->name);
     return CL_SUCCESS;
 }
 
@@ -41,8 +42,10 @@ static cl_int check_object(const struct command *c, const struct object_record *
         return log_refuse(c->call, CL_INVALID_MEM_OBJECT, "object %u of the list, %p, was not made of a resource of %s",
                           c->count, (void *)handle, c->api->extension);
     if (&object->context->base != c->queue->context)
-        return log_refuse(c->call, CL_INVALID_CONTEXT, "object %u of the list, %p, belongs to another context than the "
-                          "queue", c->count, (void *)handle);
+        return log_refuse(c->call, CL_INVALID_CONTEXT,
+                          "object %u of the list, %p, belongs to another context than the "
+                          "queue",
+                          c->count, (void *)handle);
     return CL_SUCCESS;
 }
 
@@ -64,8 +67,8 @@ static void insert(struct command *c, struct object_record *object)
 static cl_int find_objects(struct command *c, cl_uint count, const cl_mem *handles)
 {
     if ((count == 0) != (handles == NULL))
-        return log_refuse(c->call, CL_INVALID_VALUE, "the list of objects is %p, but its length %u", (const void *)handles,
-                          count);
+        return log_refuse(c->call, CL_INVALID_VALUE, "the list of objects is %p, but its length %u",
+                          (const void *)handles, count);
     if (!make_lists(c, count))
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u objects", count);
     while (c->count < count) {
@@ -305,7 +308,8 @@ void command_let_end(cl_event event, cl_uint ours)
     cl_uint refs = 0;
     for (int i = 0; i < MILLISECONDS; i++) {
         if (event_status(event) <= CL_COMPLETE &&
-            below()->clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) == CL_SUCCESS && refs <= ours)
+            below()->clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) == CL_SUCCESS &&
+            refs <= ours)
             return;
         sleep_shortly();
     }

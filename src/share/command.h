@@ -11,17 +11,17 @@ struct command {
     const struct d3d_api *api;
     const char *call;
     cl_command_type type;
-    struct queue_record *queue;     /* retained */
+    struct queue_record *queue; /* retained */
     cl_uint count;
     struct object_record **objects; /* `count` of them, held; those of one transport stand side by side */
     struct transfer **transfers;    /* theirs, in the same order */
     struct object_record *inline_objects[COMMAND_INLINE];
     struct transfer *inline_transfers[COMMAND_INLINE];
     cl_uint wait_count;
-    const cl_event *wait;           /* the application's */
-    cl_event *event;                /* where the application wants the event, or NULL */
-    cl_event first;                 /* owned; the marker with which the command begins, or NULL */
-    struct blocker *blocker;              /* blocker_end is due; NULL: nothing blocks the command, or it has been called */
+    const cl_event *wait;    /* the application's */
+    cl_event *event;         /* where the application wants the event, or NULL */
+    cl_event first;          /* owned; the marker with which the command begins, or NULL */
+    struct blocker *blocker; /* blocker_end is due; NULL: nothing blocks the command, or it has been called */
 };
 
 /* ---- arguments ---- */

@@ -188,8 +188,9 @@ static cl_int add_interop(const char *call, struct sharing_context *context, con
     const struct d3d_api *before = context->interop_count ? context->interop[0].api : api;
     if (before->family != api->family && (api->exclusive || exclusive(context))) {
         api->ops->release(device);
-        return log_refuse(call, CL_INVALID_OPERATION, "interop with %s and with %s was asked for; make a context for each",
-                          before->name, api->name);
+        return log_refuse(call, CL_INVALID_OPERATION,
+                          "interop with %s and with %s was asked for; make a context for each", before->name,
+                          api->name);
     }
     context->interop[context->interop_count].api = api;
     context->interop[context->interop_count].identity = api->ops->identity(device);
@@ -206,8 +207,8 @@ static cl_int read_property(const char *call, struct sharing_context *context, c
             return log_refuse(call, CL_INVALID_PROPERTY, "property 0x%lx is given twice", (unsigned long)*p);
     if (*p == CL_CONTEXT_INTEROP_USER_SYNC) {
         if (p[1] != CL_TRUE && p[1] != CL_FALSE)
-            return log_refuse(call, CL_INVALID_PROPERTY, "CL_CONTEXT_INTEROP_USER_SYNC is %ld; it can be CL_TRUE or CL_FALSE",
-                              (long)p[1]);
+            return log_refuse(call, CL_INVALID_PROPERTY,
+                              "CL_CONTEXT_INTEROP_USER_SYNC is %ld; it can be CL_TRUE or CL_FALSE", (long)p[1]);
         context->user_sync = p[1] == CL_TRUE;
         return CL_SUCCESS;
     }
@@ -240,7 +241,8 @@ static cl_int read_properties(const char *call, struct sharing_context *context,
     }
     driver[kept] = 0;
     if (graphics && exclusive(context))
-        return log_refuse(call, CL_INVALID_OPERATION, "interop with OpenGL and with %s was asked for; make a context for each",
+        return log_refuse(call, CL_INVALID_OPERATION,
+                          "interop with OpenGL and with %s was asked for; make a context for each",
                           context->interop[0].api->name);
     return CL_SUCCESS;
 }
@@ -280,9 +282,9 @@ struct creation {
 
 static cl_context create_below(const struct creation *c, const cl_context_properties *properties, cl_int *status)
 {
-    cl_context context = c->by_type ? below()->clCreateContextFromType(properties, c->type, c->notify, c->user_data, status)
-                                    : below()->clCreateContext(properties, c->device_count, c->devices, c->notify,
-                                                               c->user_data, status);
+    cl_context context =
+        c->by_type ? below()->clCreateContextFromType(properties, c->type, c->notify, c->user_data, status)
+                   : below()->clCreateContext(properties, c->device_count, c->devices, c->notify, c->user_data, status);
     if (context && registry_hot())
         forget_former(context);
     return context;
@@ -428,14 +430,12 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
     return create(&c, properties, errcode_ret);
 }
 
-static cl_context CL_API_CALL create_context_from_type(const cl_context_properties *properties,
-                                                       cl_device_type device_type,
-                                                       void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t,
-                                                                                     void *),
-                                                       void *user_data, cl_int *errcode_ret)
+static cl_context CL_API_CALL create_context_from_type(
+    const cl_context_properties *properties, cl_device_type device_type,
+    void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t, void *), void *user_data, cl_int *errcode_ret)
 {
-    const struct creation c = {"clCreateContextFromType", true, device_type_meant(device_type), 0, NULL, pfn_notify,
-                               user_data};
+    const struct creation c = {
+        "clCreateContextFromType", true, device_type_meant(device_type), 0, NULL, pfn_notify, user_data};
     return create(&c, properties, errcode_ret);
 }
 
@@ -453,7 +453,8 @@ static cl_int CL_API_CALL retain_context(cl_context context)
 static void forget_last(cl_context handle)
 {
     cl_uint refs = 0;
-    if (below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS || refs != 1)
+    if (below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS ||
+        refs != 1)
         return;
     forget_resting(handle);
 }
@@ -479,8 +480,8 @@ static cl_int query(const struct sharing_context *context, cl_context_info name,
                     size_t *size_ret)
 {
     if (name == CL_CONTEXT_PROPERTIES)
-        return answer("clGetContextInfo", context->properties,
-                      context->property_count * sizeof(*context->properties), capacity, value, size_ret);
+        return answer("clGetContextInfo", context->properties, context->property_count * sizeof(*context->properties),
+                      capacity, value, size_ret);
     for (unsigned i = 0; i < context->interop_count; i++) {
         const struct d3d_api *api = context->interop[i].api;
         if (name == api->context_prefer_shared) {

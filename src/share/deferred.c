@@ -151,8 +151,7 @@ static cl_int wait_for_uploads(struct deferred *d)
         added = !upload || add_event(&d->before, upload->event);
         upload_put(upload);
     }
-    return added ? CL_SUCCESS
-                 : log_refuse(d->command.call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+    return added ? CL_SUCCESS : log_refuse(d->command.call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
 }
 
 /* What the command waits for, and its gate. */

@@ -12,32 +12,34 @@ enum deferred_kind {
 };
 
 struct deferred {
-    struct command command;   /* its own lists and blockers */
+    struct command command; /* its own lists and blockers */
     enum deferred_kind kind;
-    cl_event gate;            /* owned; NULL of an undo, for which nothing waits */
-    struct event_list before; /* what it waits for: a marker behind the earlier commands, the bytes of acquires; of an undo
+    cl_event gate; /* owned; NULL of an undo, for which nothing waits */
+    struct event_list
+        before;           /* what it waits for: a marker behind the earlier commands, the bytes of acquires; of an undo
                                  the commands that were enqueued */
-    cl_command_queue own;     /* owned; for the moves, since the application's queue waits at the gate */
+    cl_command_queue own; /* owned; for the moves, since the application's queue waits at the gate */
     struct event_list moves;
-    bool moving;              /* the moves are enqueued */
-    bool done;                /* what the gate will say */
-    atomic_bool failed;       /* one of the events has */
-    cl_uint at;               /* the next event to wait for */
+    bool moving;        /* the moves are enqueued */
+    bool done;          /* what the gate will say */
+    atomic_bool failed; /* one of the events has */
+    cl_uint at;         /* the next event to wait for */
     atomic_uint references;
-    struct blocker *behind;      /* kept; what blocked the command when it was enqueued, or NULL. What blocks its queue since then
+    struct blocker
+        *behind; /* kept; what blocked the command when it was enqueued, or NULL. What blocks its queue since then
                                  comes after it */
-    struct blocker *gate_blocker;   /* kept; the gate's */
+    struct blocker *gate_blocker; /* kept; the gate's */
 
     /* Guarded by registry_lock. */
-    cl_event told_by;         /* whose end somebody has to go on with, of a command that was begun in a callback: who sets it to
+    cl_event told_by; /* whose end somebody has to go on with, of a command that was begun in a callback: who sets it to
                                  NULL does */
-    bool told;                /* the driver has been asked to call back at that end */
-    unsigned number;          /* in the order of their calls */
-    bool begun;               /* somebody runs it */
-    bool over;                /* Direct3D has what it was to bring; the gate may be open */
-    bool coming;              /* see coming_locked */
-    bool depends;             /* of one look through the list: on the user event that is being set */
-    unsigned owner;           /* who sets that event: nobody else begins it. 0: anybody does */
+    bool told;        /* the driver has been asked to call back at that end */
+    unsigned number;  /* in the order of their calls */
+    bool begun;       /* somebody runs it */
+    bool over;        /* Direct3D has what it was to bring; the gate may be open */
+    bool coming;      /* see coming_locked */
+    bool depends;     /* of one look through the list: on the user event that is being set */
+    unsigned owner;   /* who sets that event: nobody else begins it. 0: anybody does */
     struct deferred *after;
 
     struct reaped reaped;

@@ -18,7 +18,8 @@ static void enqueue_moves(struct deferred *d)
 {
     const struct command *c = &d->command;
     cl_device_id device;
-    cl_int status = below()->clGetCommandQueueInfo(c->queue->head.handle, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+    cl_int status =
+        below()->clGetCommandQueueInfo(c->queue->head.handle, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
     d->moving = true;
     if (status == CL_SUCCESS)
         d->own = below()->clCreateCommandQueue(c->queue->context->head.handle, device, 0, &status);
@@ -72,7 +73,8 @@ bool deferred_step(struct deferred *d)
     else if (d->kind == DEFERRED_UNDO)
         command_undo(&d->command, 0);
     if (!d->done && d->kind != DEFERRED_UNDO)
-        log_write(LOG_WARN, "%s: the deferred command failed, or one that it waits for: the objects stay whose they were",
+        log_write(LOG_WARN,
+                  "%s: the deferred command failed, or one that it waits for: the objects stay whose they were",
                   d->command.call);
     return true;
 }
@@ -106,7 +108,8 @@ static void fail_later(const struct deferred *d)
 static void let_marker_end(const struct deferred *d)
 {
     const struct queue_record *queue = d->command.queue;
-    if (d->done || !d->gate || !d->before.count || queue_out_of_order(queue) || !context_has(queue->context, QUIRK_POCL_ENDS))
+    if (d->done || !d->gate || !d->before.count || queue_out_of_order(queue) ||
+        !context_has(queue->context, QUIRK_POCL_ENDS))
         return;
     os_lock(&registry_lock);
     const bool held = blocker_active_locked(d->behind);

@@ -73,7 +73,8 @@ cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *s
     if (*status != CL_SUCCESS || all == 0)
         return NULL;
     cl_device_id *devices = calloc(all, sizeof(*devices));
-    *status = devices ? below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, all, devices, NULL) : CL_OUT_OF_HOST_MEMORY;
+    *status =
+        devices ? below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, all, devices, NULL) : CL_OUT_OF_HOST_MEMORY;
     for (cl_uint i = 0; i < all && *status == CL_SUCCESS; i++) {
         bool shares;
         *status = device_sharing(devices[i], &shares);
@@ -166,7 +167,8 @@ static cl_int give_devices(const struct d3d_api *api, cl_platform_id platform, c
     free(candidates);
     log_write(LOG_DEBUG, "%s: %u %s devices for adapter '%s' (%04x:%04x)%s%s", api->call.get_device_ids, count,
               set == api->preferred_set ? "preferred" : "possible", adapters[0].description, adapters[0].vendor,
-              adapters[0].device, set == api->preferred_set ? ": " : "", set == api->preferred_set ? match_reason() : "");
+              adapters[0].device, set == api->preferred_set ? ": " : "",
+              set == api->preferred_set ? match_reason() : "");
     return count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
 }
 
@@ -176,7 +178,8 @@ static cl_int find_adapter(const struct d3d_api *api, bool object_is_adapter, vo
     const char *call = api->call.get_device_ids;
     if (object_is_adapter)
         return api->ops->adapter(object, true, adapter)
-                   ? CL_SUCCESS : log_refuse(call, CL_INVALID_VALUE, "%p is no IDXGIAdapter", object);
+                   ? CL_SUCCESS
+                   : log_refuse(call, CL_INVALID_VALUE, "%p is no IDXGIAdapter", object);
     void *device = object ? api->ops->open_device(object) : NULL;
     if (!device)
         return log_refuse(call, CL_INVALID_VALUE, "%p is no %s device", object, api->name);
@@ -199,17 +202,18 @@ static const struct d3d_api *source_api(const struct d3d_api *api, cl_uint sourc
     return NULL;
 }
 
-cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
-                            cl_uint capacity, cl_device_id *devices, cl_uint *found)
+cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object,
+                            cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found)
 {
     const struct d3d_api *of = source_api(api, source);
     cl_int status = check_platform(api, platform);
     if (status == CL_SUCCESS && passthrough_platform(platform))
-        return passthrough_get_device_ids(api->call.get_device_ids, platform, source, object, set, capacity, devices, found);
+        return passthrough_get_device_ids(api->call.get_device_ids, platform, source, object, set, capacity, devices,
+                                          found);
     if (status == CL_SUCCESS && !of)
         status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE,
-                            "device source 0x%x is none of this function; 0x%x is a %s device", source, api->device_source,
-                            api->name);
+                            "device source 0x%x is none of this function; 0x%x is a %s device", source,
+                            api->device_source, api->name);
     if (status == CL_SUCCESS)
         status = check_lists(api, set, capacity, devices, found);
     if (status != CL_SUCCESS)
@@ -229,7 +233,8 @@ const struct d3d_api *media_api(cl_uint adapter_type)
     return NULL;
 }
 
-static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *const *objects, struct d3d_adapter *adapters)
+static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *const *objects,
+                                  struct d3d_adapter *adapters)
 {
     const char *call = d3d9_api.call.get_device_ids;
     for (cl_uint i = 0; i < count; i++) {
@@ -244,13 +249,14 @@ static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *con
 }
 
 cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count, const cl_uint *types,
-                                  void *const *objects, cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found)
+                                  void *const *objects, cl_uint set, cl_uint capacity, cl_device_id *devices,
+                                  cl_uint *found)
 {
     const struct d3d_api *api = &d3d9_api; /* the family's tokens */
     cl_int status = check_platform(api, platform);
     if (status == CL_SUCCESS && passthrough_platform(platform))
-        return passthrough_get_media_device_ids(api->call.get_device_ids, platform, adapter_count, types, objects, set, capacity,
-                                          devices, found);
+        return passthrough_get_media_device_ids(api->call.get_device_ids, platform, adapter_count, types, objects, set,
+                                                capacity, devices, found);
     if (status == CL_SUCCESS && (adapter_count == 0 || !os_readable(types, adapter_count * sizeof(*types)) ||
                                  !os_readable(objects, adapter_count * sizeof(*objects))))
         status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE, "%u adapters, types %p, adapters %p",

@@ -65,8 +65,8 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
     if (status == CL_SUCCESS)
         status = check_question(call, flags, type);
     if (status == CL_SUCCESS && ((capacity == 0 && codes) || (!codes && !found)))
-        status = log_refuse(call, CL_INVALID_VALUE, "num_entries is %u, the list %p, the count %p", capacity, (void *)codes,
-                            (void *)found);
+        status = log_refuse(call, CL_INVALID_VALUE, "num_entries is %u, the list %p, the count %p", capacity,
+                            (void *)codes, (void *)found);
     if (status == CL_SUCCESS)
         status = log_next(call, "clGetSupportedImageFormats", list_images(handle, flags, type, &images, &image_count));
     const bool dx9 = api->family == FAMILY_DX9;

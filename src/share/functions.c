@@ -59,11 +59,11 @@ static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const
     if (own && platform_valid(platform))
         return as_object(own);
     if (own) {
-        log_refuse("clGetExtensionFunctionAddressForPlatform", CL_INVALID_PLATFORM, "%p is no platform", (void *)platform);
+        log_refuse("clGetExtensionFunctionAddressForPlatform", CL_INVALID_PLATFORM, "%p is no platform",
+                   (void *)platform);
         return NULL;
     }
-    return from_below(platform, func_name,
-                      below()->clGetExtensionFunctionAddressForPlatform(platform, func_name));
+    return from_below(platform, func_name, below()->clGetExtensionFunctionAddressForPlatform(platform, func_name));
 }
 
 static void *CL_API_CALL get_address(const char *func_name)

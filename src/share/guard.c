@@ -43,7 +43,8 @@ static cl_int begin(struct guard *guard)
         return status;
     queue_keep_order(guard->queue);
     queue_waits(guard->queue, guard->wait_count, guard->wait);
-    return blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named, &guard->blocker);
+    return blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named,
+                         &guard->blocker);
 }
 
 cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, unsigned writes)
@@ -67,12 +68,12 @@ static bool may_write(cl_kernel kernel, cl_uint index, const struct object_recor
     cl_kernel_arg_address_qualifier address;
     if (object->flags & CL_MEM_READ_ONLY)
         return false;
-    if (guard_below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access, NULL) ==
-            CL_SUCCESS &&
+    if (guard_below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access,
+                                          NULL) == CL_SUCCESS &&
         access == CL_KERNEL_ARG_ACCESS_READ_ONLY)
         return false;
-    return guard_below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(address), &address, NULL) !=
-               CL_SUCCESS ||
+    return guard_below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(address), &address,
+                                             NULL) != CL_SUCCESS ||
            address != CL_KERNEL_ARG_ADDRESS_CONSTANT;
 }
 

@@ -165,8 +165,7 @@ bool object_end_upload(struct object_record *object)
 static bool claim_upload(struct object_record *object, const struct upload *upload, bool failed)
 {
     os_lock(&registry_lock);
-    const bool mine =
-        object->pending == upload && (!failed || (object->state == OBJECT_ACQUIRED && !object->commands));
+    const bool mine = object->pending == upload && (!failed || (object->state == OBJECT_ACQUIRED && !object->commands));
     if (mine && failed) {
         object->state = OBJECT_ACQUIRING;
         object->commands++;
@@ -254,9 +253,10 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, c
     struct object_record *object = registry_get(RECORD_OBJECT, buffer);
     const struct transfer *transfer = object ? object->transfer : NULL;
     cl_int status = CL_SUCCESS;
-    cl_mem child = transfer && transfer->transport->create_part
-                       ? transfer->transport->create_part(transfer, flags, buffer_create_type, buffer_create_info, &status)
-                       : below()->clCreateSubBuffer(buffer, flags, buffer_create_type, buffer_create_info, &status);
+    cl_mem child =
+        transfer && transfer->transport->create_part
+            ? transfer->transport->create_part(transfer, flags, buffer_create_type, buffer_create_info, &status)
+            : below()->clCreateSubBuffer(buffer, flags, buffer_create_type, buffer_create_info, &status);
     adopt(child, buffer);
     record_release(object);
     if (errcode_ret)

@@ -55,7 +55,7 @@ void object_give_up_claim(struct sharing_context *context, struct claim *claim)
 struct creation {
     const struct object_request *asked;
     struct sharing_context *context; /* retained; NULL if the context has no record */
-    void *device;                   /* the context's that the resource belongs to */
+    void *device;                    /* the context's that the resource belongs to */
 };
 
 /* Whether an object may be of a device that the context got by the name of `adapter`. Direct3D 9 and 9Ex are one thing:
@@ -76,7 +76,8 @@ static cl_int check_context(struct creation *c, cl_context handle)
         if (fits_adapter(api, c->context->interop[i].api))
             return CL_SUCCESS;
     return log_refuse(c->asked->call, api->no_interop,
-                      "context %p was not made with a %s device; give one in its properties", (void *)handle, api->name);
+                      "context %p was not made with a %s device; give one in its properties", (void *)handle,
+                      api->name);
 }
 
 static cl_int check_flags(const struct creation *c)
@@ -85,8 +86,7 @@ static cl_int check_flags(const struct creation *c)
     case 0: /* as everywhere in OpenCL: read-write */
     case CL_MEM_READ_WRITE:
     case CL_MEM_READ_ONLY:
-    case CL_MEM_WRITE_ONLY:
-        return CL_SUCCESS;
+    case CL_MEM_WRITE_ONLY: return CL_SUCCESS;
     default:
         return log_refuse(c->asked->call, CL_INVALID_VALUE,
                           "flags 0x%lx; one of CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE can be given",
@@ -106,17 +106,14 @@ static cl_int describe(struct creation *c, struct surface_desc *desc)
         c->device = context_device(c->context, i, asked->resource);
         if (!c->device)
             continue;
-        status = asked->api->ops->describe(c->device, asked->resource, asked->kind, asked->index, desc, why, sizeof(why));
+        status =
+            asked->api->ops->describe(c->device, asked->resource, asked->kind, asked->index, desc, why, sizeof(why));
     }
     switch (status) {
-    case DESCRIBED:
-        return CL_SUCCESS;
-    case DESCRIBE_BAD_SUBRESOURCE:
-        return log_refuse(asked->call, CL_INVALID_VALUE, "%s", why);
-    case DESCRIBE_BAD_FORMAT:
-        return log_refuse(asked->call, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "%s", why);
-    default:
-        return log_refuse(asked->call, asked->api->invalid_resource, "%s", why);
+    case DESCRIBED: return CL_SUCCESS;
+    case DESCRIBE_BAD_SUBRESOURCE: return log_refuse(asked->call, CL_INVALID_VALUE, "%s", why);
+    case DESCRIBE_BAD_FORMAT: return log_refuse(asked->call, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "%s", why);
+    default: return log_refuse(asked->call, asked->api->invalid_resource, "%s", why);
     }
 }
 
@@ -126,15 +123,19 @@ static cl_int check_handle(const struct creation *c)
     if (!asked->shared_handle || os_valid_handle(asked->shared_handle) ||
         asked->api->ops->opens_handle(asked->resource, asked->shared_handle))
         return CL_SUCCESS;
-    return log_refuse(asked->call, asked->api->invalid_resource, "shared_handle %p is no handle of such a surface; NULL is "
-                      "allowed", asked->shared_handle);
+    return log_refuse(asked->call, asked->api->invalid_resource,
+                      "shared_handle %p is no handle of such a surface; NULL is "
+                      "allowed",
+                      asked->shared_handle);
 }
 
 static cl_int make_transfer(struct object_record *object, const struct creation *c, const struct surface_desc *desc)
 {
     const struct object_request *asked = c->asked;
     const struct transfer_request request = {
-        .call = asked->call, .context = c->context->base.head.handle, .flags = asked->flags,
+        .call = asked->call,
+        .context = c->context->base.head.handle,
+        .flags = asked->flags,
         .surface = {.api = asked->api, .device = c->device, .resource = asked->resource, .desc = *desc}};
     const cl_int status = transports_create(c->context->transports, &request, &object->transfer);
     if (status != CL_SUCCESS)

@@ -15,9 +15,9 @@ static const struct d3d_api *asked_api(const struct object_record *object, cl_ui
     const struct d3d_api *found = NULL;
     for (unsigned i = 0; i < d3d_api_count && name; i++) {
         const struct d3d_api *api = d3d_apis[i];
-        const bool asked = image ? name == api->image_subresource
-                                 : name == api->mem_resource || name == api->mem_adapter_type ||
-                                       name == api->mem_shared_handle;
+        const bool asked =
+            image ? name == api->image_subresource
+                  : name == api->mem_resource || name == api->mem_adapter_type || name == api->mem_shared_handle;
         if (asked && (!found || (object && object->transfer && object->transfer->surface.api == api)))
             found = api;
     }
@@ -58,14 +58,11 @@ static cl_int query_part(struct object_record *object, cl_mem_info name, size_t 
     const size_t own = name == CL_MEM_OFFSET ? driver_offset(object) : 0;
     const size_t base = own ? driver_offset(object_root(object)) : 0, offset = own >= base ? own - base : own;
     switch (name) {
-    case CL_MEM_FLAGS:
-        return query_part_flags(object, capacity, to, size_ret);
+    case CL_MEM_FLAGS: return query_part_flags(object, capacity, to, size_ret);
     case CL_MEM_ASSOCIATED_MEMOBJECT:
         return answer("clGetMemObjectInfo", &object->parent->head.handle, sizeof(cl_mem), capacity, to, size_ret);
-    case CL_MEM_OFFSET:
-        return answer("clGetMemObjectInfo", &offset, sizeof(offset), capacity, to, size_ret);
-    default:
-        return CL_INVALID_OPERATION;
+    case CL_MEM_OFFSET: return answer("clGetMemObjectInfo", &offset, sizeof(offset), capacity, to, size_ret);
+    default: return CL_INVALID_OPERATION;
     }
 }
 
@@ -82,28 +79,25 @@ static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t c
     const cl_uint refs = object->head.app_refs;
     os_unlock(&registry_lock);
     const struct surface_desc *desc = &object->transfer->surface.desc;
-    const size_t bytes = (size_t)desc->width * desc->height * desc->depth * (desc->format ? desc->format->texel_bytes : 1);
+    const size_t bytes =
+        (size_t)desc->width * desc->height * desc->depth * (desc->format ? desc->format->texel_bytes : 1);
     const size_t no_offset = 0;
     switch (name) {
     case CL_MEM_ASSOCIATED_MEMOBJECT:
         return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), capacity, to, size_ret);
-    case CL_MEM_OFFSET:
-        return answer("clGetMemObjectInfo", &no_offset, sizeof(no_offset), capacity, to, size_ret);
+    case CL_MEM_OFFSET: return answer("clGetMemObjectInfo", &no_offset, sizeof(no_offset), capacity, to, size_ret);
     case CL_MEM_PROPERTIES: /* it was made without any, as far as the application knows */
         return answer("clGetMemObjectInfo", &no_pointer, 0, capacity, to, size_ret);
-    case CL_MEM_REFERENCE_COUNT:
-        return answer("clGetMemObjectInfo", &refs, sizeof(refs), capacity, to, size_ret);
+    case CL_MEM_REFERENCE_COUNT: return answer("clGetMemObjectInfo", &refs, sizeof(refs), capacity, to, size_ret);
     case CL_MEM_FLAGS:
         return answer("clGetMemObjectInfo", &object->flags, sizeof(object->flags), capacity, to, size_ret);
-    case CL_MEM_SIZE:
-        return answer("clGetMemObjectInfo", &bytes, sizeof(bytes), capacity, to, size_ret);
-    default:
-        return CL_INVALID_OPERATION;
+    case CL_MEM_SIZE: return answer("clGetMemObjectInfo", &bytes, sizeof(bytes), capacity, to, size_ret);
+    default: return CL_INVALID_OPERATION;
     }
 }
 
-static cl_int query_extension(const struct object_record *object, const struct d3d_api *api, cl_mem_info name, size_t capacity,
-                              void *to, size_t *size_ret)
+static cl_int query_extension(const struct object_record *object, const struct d3d_api *api, cl_mem_info name,
+                              size_t capacity, void *to, size_t *size_ret)
 {
     if (!made_by(object, api))
         return foreign("clGetMemObjectInfo", api);

@@ -59,7 +59,8 @@ bool passthrough_platform(cl_platform_id platform)
 bool passthrough_device(cl_device_id device)
 {
     cl_platform_id platform = NULL;
-    return device && below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS &&
+    return device &&
+           below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS &&
            passthrough_platform(platform);
 }
 
@@ -111,8 +112,10 @@ static next_function driver_function(cl_platform_id platform, const char *name)
     address = below()->clGetExtensionFunctionAddressForPlatform(platform, renamed);
     memcpy(&function, &address, sizeof(function));
     if (!function)
-        log_refuse(name, CL_INVALID_OPERATION, "the driver has Direct3D sharing of its own, but not this function; %s=1 "
-                   "replaces the driver's", setting_variable(SETTING_FORCE));
+        log_refuse(name, CL_INVALID_OPERATION,
+                   "the driver has Direct3D sharing of its own, but not this function; %s=1 "
+                   "replaces the driver's",
+                   setting_variable(SETTING_FORCE));
     return function;
 }
 
@@ -124,7 +127,7 @@ static cl_platform_id platform_of_device(cl_device_id device)
 }
 
 cl_int passthrough_get_device_ids(const char *call, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
-                            cl_uint capacity, cl_device_id *devices, cl_uint *found)
+                                  cl_uint capacity, cl_device_id *devices, cl_uint *found)
 {
     typedef cl_int(CL_API_CALL * get_ids)(cl_platform_id, cl_uint, void *, cl_uint, cl_uint, cl_device_id *, cl_uint *);
     const get_ids function = (get_ids)driver_function(platform, call);
@@ -132,7 +135,8 @@ cl_int passthrough_get_device_ids(const char *call, cl_platform_id platform, cl_
 }
 
 cl_int passthrough_get_media_device_ids(const char *call, cl_platform_id platform, cl_uint count, const cl_uint *types,
-                                  void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found)
+                                        void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices,
+                                        cl_uint *found)
 {
     typedef cl_int(CL_API_CALL * get_ids)(cl_platform_id, cl_uint, const cl_uint *, void *const *, cl_uint, cl_uint,
                                           cl_device_id *, cl_uint *);
@@ -168,10 +172,11 @@ cl_mem passthrough_create(const struct object_request *request, cl_context conte
     return NULL;
 }
 
-cl_int passthrough_enqueue(const char *call, cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
-                     const cl_event *wait, cl_event *event)
+cl_int passthrough_enqueue(const char *call, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                           cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    typedef cl_int(CL_API_CALL * enqueue)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *);
+    typedef cl_int(CL_API_CALL * enqueue)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *,
+                                          cl_event *);
     cl_device_id device = NULL;
     below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
     const enqueue function = (enqueue)driver_function(platform_of_device(device), call);

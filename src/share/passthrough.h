@@ -17,15 +17,17 @@ bool passthrough_device(cl_device_id device);
 bool passthrough_context(cl_context context);
 bool passthrough_queue(cl_command_queue queue);
 /* The same for the platform that a new context will have. */
-bool passthrough_new_context(const cl_context_properties *properties, cl_uint device_count, const cl_device_id *devices);
+bool passthrough_new_context(const cl_context_properties *properties, cl_uint device_count,
+                             const cl_device_id *devices);
 
 /* The driver's functions, called in our stead. CL_INVALID_OPERATION if the driver lacks the function. */
 cl_int passthrough_get_device_ids(const char *call, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
-                            cl_uint capacity, cl_device_id *devices, cl_uint *found);
+                                  cl_uint capacity, cl_device_id *devices, cl_uint *found);
 cl_int passthrough_get_media_device_ids(const char *call, cl_platform_id platform, cl_uint count, const cl_uint *types,
-                                  void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found);
+                                        void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices,
+                                        cl_uint *found);
 cl_mem passthrough_create(const struct object_request *request, cl_context context, cl_int *errcode_ret);
-cl_int passthrough_enqueue(const char *call, cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
-                     const cl_event *wait, cl_event *event);
+cl_int passthrough_enqueue(const char *call, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                           cl_uint wait_count, const cl_event *wait, cl_event *event);
 
 #endif

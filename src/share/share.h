@@ -29,7 +29,7 @@ struct sharing_context {
     cl_context_properties *properties; /* as the application gave them, with the 0 at the end */
     size_t property_count;             /* entries, the 0 included */
     bool user_sync;
-    unsigned interop_count;            /* 0: no interop was asked for */
+    unsigned interop_count; /* 0: no interop was asked for */
     struct {
         const struct d3d_api *api;
         void *device; /* one reference until the application's last reference to the context goes, then none */
@@ -58,7 +58,7 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
 
 /* The event of an acquire, until its bytes are through. */
 struct upload {
-    cl_event event;  /* owned */
+    cl_event event; /* owned */
     atomic_uint references;
 };
 
@@ -70,13 +70,13 @@ enum object_state {
 };
 
 struct object_record {
-    struct record head; /* while it rests the driver's object is ours to release, with the record */
+    struct record head;              /* while it rests the driver's object is ours to release, with the record */
     struct sharing_context *context; /* retained */
-    struct object_record *parent;   /* retained; set for sub-buffers and images made of a shared buffer, which are shared
+    struct object_record *parent; /* retained; set for sub-buffers and images made of a shared buffer, which are shared
                                        objects only in so far as their use needs the parent acquired */
-    struct transfer *transfer; /* owned; NULL of a child */
+    struct transfer *transfer;    /* owned; NULL of a child */
     struct claim *claim;
-    cl_uint index; /* the subresource or plane argument as given */
+    cl_uint index;  /* the subresource or plane argument as given */
     void *given[2]; /* the resource, and its shared handle if it has one, as given: the answer to a query */
     cl_mem_flags flags;
 
@@ -84,8 +84,9 @@ struct object_record {
 
     /* Guarded by registry_lock. */
     enum object_state state;
-    struct upload *pending; /* retained; of the acquire while its bytes are on their way and it may still fail, else NULL */
-    bool written; /* since the last acquire a command was enqueued that may change the object */
+    struct upload
+        *pending;      /* retained; of the acquire while its bytes are on their way and it may still fail, else NULL */
+    bool written;      /* since the last acquire a command was enqueued that may change the object */
     unsigned commands; /* acquires and releases on their way: calls at work, and deferred commands */
     bool opencl_owns;  /* who has the object now. `state` tells who will when all commands on their way succeed */
 };
@@ -134,11 +135,12 @@ void deferred_await_ends(void);
 
 /* ---- device queries (device.c) and the functions by name (functions.c) ---- */
 
-cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
-                            cl_uint count, cl_device_id *devices, cl_uint *found);
+cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object,
+                            cl_uint set, cl_uint count, cl_device_id *devices, cl_uint *found);
 /* The same for media adapters: `types` and `adapters` have `adapter_count` entries. */
 cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count, const cl_uint *types,
-                                  void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found);
+                                  void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices,
+                                  cl_uint *found);
 /* The API of an adapter type of DX9 media sharing, or NULL. */
 const struct d3d_api *media_api(cl_uint adapter_type);
 /* The formats of an API's family that a context shares, as DXGI_FORMAT or D3DFORMAT codes (format_query.c). */

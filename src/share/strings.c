@@ -117,8 +117,8 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t c
     return status;
 }
 
-static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name, size_t param_value_size,
-                                            void *param_value, size_t *param_value_size_ret)
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name,
+                                            size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {
     const struct subject s = {"clGetPlatformInfo", platform, NULL};
     if (param_name == CL_PLATFORM_EXTENSIONS)

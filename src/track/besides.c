@@ -41,7 +41,8 @@ static void note_queue(struct besides *besides, const struct queue_record *queue
     besides->profiles = queue_profiles(queue);
 }
 
-struct besides *besides_note(const struct queue_record *queue, bool first, cl_event previous, cl_uint count, const cl_event *wait)
+struct besides *besides_note(const struct queue_record *queue, bool first, cl_event previous, cl_uint count,
+                             const cl_event *wait)
 {
     struct besides *besides = calloc(1, sizeof(*besides));
     if (!besides)
@@ -85,7 +86,8 @@ void besides_let_end(const struct besides *besides, unsigned *patience)
     for (cl_uint i = 0; i < count; i++)
         for (; *patience && is_running(besides->events.events[i]); (*patience)--)
             sleep_shortly();
-    for (int i = 0; besides->marked && i < THROUGH && references(besides->events.events[count - 1]) > 1u + besides->profiles; i++)
+    for (int i = 0;
+         besides->marked && i < THROUGH && references(besides->events.events[count - 1]) > 1u + besides->profiles; i++)
         sleep_shortly();
     if (count > besides->marked)
         sleep_shortly();

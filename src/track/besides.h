@@ -13,7 +13,8 @@ struct besides;
 /* Before the driver gets the command: the events of its list that are not over; and of an in-order queue the event of the held
  * command before it, or where it is the first one (`first`) a marker that stands for all before it. NULL: there is nothing to note,
  * or memory is short. For the caller to free. */
-struct besides *besides_note(const struct queue_record *queue, bool first, cl_event previous, cl_uint count, const cl_event *wait);
+struct besides *besides_note(const struct queue_record *queue, bool first, cl_event previous, cl_uint count,
+                             const cl_event *wait);
 /* NULL is allowed. */
 void besides_free(struct besides *besides);
 /* Waits until they are over, but for those that are held themselves. *patience: the milliseconds that are left for it; a command

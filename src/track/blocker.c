@@ -108,7 +108,8 @@ static struct blocker *remove_locked(void)
         *place = blocker->after;
         blocker->active = false;
         if (blocker->head.handle)
-            record_release(registry_remove_locked(RECORD_BLOCKER, blocker->head.handle)); /* never the last: the list has one */
+            record_release(
+                registry_remove_locked(RECORD_BLOCKER, blocker->head.handle)); /* never the last: the list has one */
         blocker->queue->blocked--;
         blocker->queue->blocked_barriers -= (blocker->order & ORDER_BEFORE_ALL) != 0;
         blocker->after = removed;
@@ -316,8 +317,8 @@ static void note_besides(struct blocker *blocker, cl_uint count, const cl_event 
 
 /* One try. False: somebody is about to wait for commands of the queue. In a callback nobody waits for that: the driver may need
  * the thread. */
-static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named, bool may_wait,
-                      struct blocker **blocker, bool *followed)
+static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named,
+                      bool may_wait, struct blocker **blocker, bool *followed)
 {
     bool free = true;
     os_lock(&registry_lock);
@@ -334,8 +335,8 @@ static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, co
     return free;
 }
 
-cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named,
-                     struct blocker **blocker)
+cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait,
+                     bool named, struct blocker **blocker)
 {
     bool followed = true;
     *blocker = NULL;

@@ -19,9 +19,9 @@ struct blocker;
 
 /* How a command stands to the others of an out-of-order queue. Those of an in-order queue are all of these. */
 enum blocking_order {
-    ORDER_ALONE = 0,       /* it waits for its wait list, and nothing for it */
-    ORDER_AFTER_ALL = 1,   /* it comes after all that was enqueued before it */
-    ORDER_BEFORE_ALL = 2   /* all that is enqueued later comes after it */
+    ORDER_ALONE = 0,     /* it waits for its wait list, and nothing for it */
+    ORDER_AFTER_ALL = 1, /* it comes after all that was enqueued before it */
+    ORDER_BEFORE_ALL = 2 /* all that is enqueued later comes after it */
 };
 
 extern atomic_uint blockers_pending;
@@ -37,8 +37,8 @@ static inline bool blockers_possible(void)
 /* To be called before the driver gets a command: `*blocker` is NULL if nothing blocks it, else it is followed from now on, and
  * blocker_end is due. `named` says whether others may name the command, by its event or otherwise. Fails with
  * CL_OUT_OF_HOST_MEMORY alone. */
-cl_int blocker_begin(const char *call, cl_command_queue queue, unsigned order, cl_uint count, const cl_event *wait, bool named,
-                  struct blocker **blocker);
+cl_int blocker_begin(const char *call, cl_command_queue queue, unsigned order, cl_uint count, const cl_event *wait,
+                     bool named, struct blocker **blocker);
 /* Where the driver is to put the event of a command, which is wanted if it is blocked even if the application wants none. */
 cl_event *blocker_event(struct blocker *blocker, cl_event *wanted);
 /* The driver has taken the command if `status` is CL_SUCCESS; `event` is its event, of which one reference more is taken,

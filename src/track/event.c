@@ -128,13 +128,13 @@ bool event_await(cl_event event)
 cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events)
 {
     if ((count == 0) != (events == NULL))
-        return log_refuse(call, CL_INVALID_EVENT_WAIT_LIST, "the wait list is %p, but its length %u", (const void *)events,
-                          count);
+        return log_refuse(call, CL_INVALID_EVENT_WAIT_LIST, "the wait list is %p, but its length %u",
+                          (const void *)events, count);
     for (cl_uint i = 0; i < count; i++) {
         cl_context of = NULL;
-        const cl_int asked = handle_may_be_event(events[i]) ? below()->clGetEventInfo(events[i], CL_EVENT_CONTEXT, sizeof(of),
-                                                                                      &of, NULL)
-                                                            : CL_INVALID_EVENT;
+        const cl_int asked = handle_may_be_event(events[i])
+                                 ? below()->clGetEventInfo(events[i], CL_EVENT_CONTEXT, sizeof(of), &of, NULL)
+                                 : CL_INVALID_EVENT;
         if (event_driver_short(asked))
             return log_next(call, "clGetEventInfo", asked);
         if (asked != CL_SUCCESS)
@@ -172,8 +172,7 @@ static cl_int query(const struct event_record *event, cl_event handle, cl_event_
         if (status < 0)
             status = event->failure;
         return answer("clGetEventInfo", &status, sizeof(status), capacity, value, size_ret);
-    default:
-        return below()->clGetEventInfo(handle, name, capacity, value, size_ret);
+    default: return below()->clGetEventInfo(handle, name, capacity, value, size_ret);
     }
 }
 

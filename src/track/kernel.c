@@ -80,7 +80,8 @@ static void note_first_argument(cl_kernel handle, cl_uint index, cl_mem object)
 static void note_argument(cl_kernel handle, cl_uint index, cl_mem value)
 {
     os_lock(&registry_lock);
-    const bool known = value && (registry_find_locked(RECORD_OBJECT, value) || registry_find_locked(RECORD_IMAGE, value));
+    const bool known =
+        value && (registry_find_locked(RECORD_OBJECT, value) || registry_find_locked(RECORD_IMAGE, value));
     struct kernel_record *kernel = registry_find_locked(RECORD_KERNEL, handle);
     const bool noted = !kernel || set_argument_locked(kernel, index, known ? value : NULL);
     os_unlock(&registry_lock);
@@ -117,7 +118,8 @@ static cl_int CL_API_CALL set_kernel_arg_svm_pointer(cl_kernel kernel, cl_uint a
     return status;
 }
 
-cl_uint kernel_records(cl_kernel handle, enum record_kind kind, struct record **records, cl_uint *indexes, cl_uint capacity)
+cl_uint kernel_records(cl_kernel handle, enum record_kind kind, struct record **records, cl_uint *indexes,
+                       cl_uint capacity)
 {
     cl_uint found = 0;
     os_lock(&registry_lock);

@@ -6,7 +6,8 @@
 
 /* Writes the records of `kind` that the arguments of `kernel` name to `records`, retained, and the arguments' indexes to
  * `indexes` (may be NULL); returns their number, at most `room`. */
-cl_uint kernel_records(cl_kernel kernel, enum record_kind kind, struct record **records, cl_uint *indexes, cl_uint capacity);
+cl_uint kernel_records(cl_kernel kernel, enum record_kind kind, struct record **records, cl_uint *indexes,
+                       cl_uint capacity);
 
 /* The argument names no memory object any more: a pointer took its place. */
 void kernel_forget_argument(cl_kernel kernel, cl_uint index);

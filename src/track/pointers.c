@@ -14,7 +14,7 @@ typedef cl_int(CL_API_CALL *set_address_fn)(cl_kernel, cl_uint, cl_ulong);
 /* Drivers' functions of one name. */
 struct setter {
     const char *name;
-    unsigned count;          /* guarded by registry_lock, like what follows */
+    unsigned count; /* guarded by registry_lock, like what follows */
     void *of[PLATFORMS];
     cl_platform_id platforms[PLATFORMS];
 };

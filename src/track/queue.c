@@ -88,8 +88,8 @@ static cl_int follow_in(struct context_record *context, cl_command_queue handle)
     record_retain(context);
     queue->context = context;
     atomic_fetch_add_explicit(&queue_count, 1, memory_order_relaxed);
-    cl_int status =
-        below()->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(queue->properties), &queue->properties, NULL);
+    cl_int status = below()->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(queue->properties),
+                                                   &queue->properties, NULL);
     if (status == CL_SUCCESS && !registry_add(&queue->head))
         status = CL_OUT_OF_HOST_MEMORY;
     if (status != CL_SUCCESS)
@@ -140,7 +140,8 @@ static cl_int follow_again(cl_command_queue handle)
     cl_context context = NULL;
     cl_int status = CL_SUCCESS;
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    if (!queue && below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS)
+    if (!queue &&
+        below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS)
         status = follow("clRetainCommandQueue", context, handle);
     else
         registry_app_retain(RECORD_QUEUE, handle);
@@ -351,7 +352,8 @@ void gate_open(const char *call, cl_event gate, bool done)
         status = below()->clSetUserEventStatus(gate, wanted);
     }
     if (status != CL_SUCCESS)
-        log_write(LOG_ERROR, "%s: the driver can't set a user event (%d): the command's event never ends", call, status);
+        log_write(LOG_ERROR, "%s: the driver can't set a user event (%d): the command's event never ends", call,
+                  status);
 }
 
 static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)

@@ -17,6 +17,7 @@ static const struct {
     } last;
     const char *why;
 } quirks[QUIRKS] = {
+    /* clang-format off */
     [QUIRK_POCL_EVENTS] = {"pocl-events", POCL, {0, 0},
                            "commands that fail, or that wait for one which does, are freed while they are in use: their events are "
                            "kept (event_release.c)"},
@@ -32,6 +33,7 @@ static const struct {
     [QUIRK_POCL_TELLS] = {"pocl-tells", POCL, {0, 0},
                           "a callback for an event that has failed already comes as if it had ended well: events that are over are "
                           "asked (share/deferred.c)"},
+    /* clang-format on */
 };
 
 /* "OpenCL 3.0 PoCL 3.1+debian ...": the driver's own version stands behind its name. {0, 0} if there is none. */
@@ -63,7 +65,8 @@ static bool turned_off(const char *quirk)
     const char *list = setting_text(SETTING_NO_QUIRKS), *name;
     size_t length;
     bool found = false;
-    for (list = setting_next_name(list, &name, &length); length && !found; list = setting_next_name(list, &name, &length))
+    for (list = setting_next_name(list, &name, &length); length && !found;
+         list = setting_next_name(list, &name, &length))
         found = is_name(quirk, name, length) || is_name("all", name, length);
     return found;
 }

@@ -105,8 +105,8 @@ static bool hold_locked(struct record *record)
 {
     unsigned references = atomic_load_explicit(&record->references, memory_order_relaxed);
     while (references || record->kind == RECORD_CONTEXT)
-        if (atomic_compare_exchange_weak_explicit(&record->references, &references, references + 1, memory_order_acquire,
-                                                  memory_order_relaxed))
+        if (atomic_compare_exchange_weak_explicit(&record->references, &references, references + 1,
+                                                  memory_order_acquire, memory_order_relaxed))
             return true;
     return false;
 }

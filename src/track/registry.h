@@ -19,14 +19,23 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum record_kind { RECORD_CONTEXT, RECORD_QUEUE, RECORD_OBJECT, RECORD_IMAGE, RECORD_KERNEL, RECORD_EVENT, RECORD_BLOCKER, RECORD_KINDS };
+enum record_kind {
+    RECORD_CONTEXT,
+    RECORD_QUEUE,
+    RECORD_OBJECT,
+    RECORD_IMAGE,
+    RECORD_KERNEL,
+    RECORD_EVENT,
+    RECORD_BLOCKER,
+    RECORD_KINDS
+};
 
 /* The head of every record; records embed it as their first member. */
 struct record {
     enum record_kind kind;
     void *handle;                     /* the driver's */
     unsigned app_refs;                /* the application's references; guarded by the registry's lock */
-    atomic_uint references;                /* who needs the record, the registry included */
+    atomic_uint references;           /* who needs the record, the registry included */
     void (*destroy)(struct record *); /* frees it; called with no lock held */
     bool resting;                     /* without a hold of the registry, after registry_app_rest; guarded likewise */
     struct record *chain;             /* of the hash table */

@@ -16,7 +16,10 @@ struct spares {
     void *kept[SPARE_ROOM];
 };
 
-#define SPARES_INIT(type) {.size = sizeof(type), .lock = OS_MUTEX_INIT}
+#define SPARES_INIT(type)                           \
+    {                                               \
+        .size = sizeof(type), .lock = OS_MUTEX_INIT \
+    }
 
 /* Zeroed, or NULL if memory is short. */
 void *spare_take(struct spares *spares);

@@ -21,9 +21,9 @@
 /* A context with properties that the driver need not know of. Made and destroyed by share/context.c. */
 struct context_record {
     struct record head;
-    bool interop; /* with Direct3D */
-    bool video;   /* with Direct3D 9, whose video formats are images there */
-    unsigned quirks; /* that are on in it, a bit for each (quirks.h) */
+    bool interop;                 /* with Direct3D */
+    bool video;                   /* with Direct3D 9, whose video formats are images there */
+    unsigned quirks;              /* that are on in it, a bit for each (quirks.h) */
     struct converter *converters; /* of formats/storage.c; guarded by registry_lock */
 };
 
@@ -61,13 +61,14 @@ struct handles {
 };
 
 struct queue_record {
-    struct record head; /* while it rests the driver's queue is ours to release, with the record */
+    struct record head;             /* while it rests the driver's queue is ours to release, with the record */
     struct context_record *context; /* retained */
     cl_command_queue_properties properties;
 
     /* Guarded by registry_lock. */
-    struct handles awaits;  /* other queues, not flushed, with commands that those of this one wait for */
-    unsigned blocked, blocked_barriers;   /* commands that are blocked (blocker.c), and those of them that all later ones come after */
+    struct handles awaits; /* other queues, not flushed, with commands that those of this one wait for */
+    unsigned blocked,
+        blocked_barriers; /* commands that are blocked (blocker.c), and those of them that all later ones come after */
     unsigned stuck, stuck_barriers; /* the same in one look through them */
     unsigned entered;               /* see queue_enter */
 

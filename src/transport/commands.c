@@ -12,13 +12,14 @@ cl_int commands_mark(cl_command_queue queue, cl_uint wait_count, const cl_event 
     return status;
 }
 
-static cl_int migrate(cl_command_queue queue, cl_uint count, const cl_mem *memories, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done)
+static cl_int migrate(cl_command_queue queue, cl_uint count, const cl_mem *memories, cl_uint wait_count,
+                      const cl_event *wait, struct event_list *done)
 {
     cl_event event = NULL;
     if (!event_list_reserve(done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = tier_formats()->clEnqueueMigrateMemObjects(queue, count, memories, 0, wait_count, wait, &event);
+    const cl_int status =
+        tier_formats()->clEnqueueMigrateMemObjects(queue, count, memories, 0, wait_count, wait, &event);
     event_list_add(done, status == CL_SUCCESS ? event : NULL);
     return status;
 }

@@ -113,11 +113,11 @@ static cl_int move_buffer(const struct cl_command *c, struct staged *staged, con
     cl_event event = NULL;
     if (!event_list_reserve(c->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status =
-        c->take ? tier_formats()->clEnqueueWriteBuffer(c->queue, staged->base.memory, CL_FALSE, 0, size, rows->data,
-                                                       c->wait_count, c->wait, &event)
-                : tier_formats()->clEnqueueReadBuffer(c->queue, staged->base.memory, CL_FALSE, 0, size, rows->data,
-                                                      c->wait_count, c->wait, &event);
+    const cl_int status = c->take
+                              ? tier_formats()->clEnqueueWriteBuffer(c->queue, staged->base.memory, CL_FALSE, 0, size,
+                                                                     rows->data, c->wait_count, c->wait, &event)
+                              : tier_formats()->clEnqueueReadBuffer(c->queue, staged->base.memory, CL_FALSE, 0, size,
+                                                                    rows->data, c->wait_count, c->wait, &event);
     event_list_add(c->done, status == CL_SUCCESS ? event : NULL);
     return status;
 }

@@ -13,7 +13,15 @@
 /* ---- the trial ---- */
 
 /* Sizes that no driver takes for special ones. A Direct3D has rows with gaps, at addresses that it likes. */
-enum { WIDTH = 52, HEIGHT = 17, TEXEL = 4, PITCH = 272, IMAGE_BYTES = PITCH * HEIGHT, BUFFER_BYTES = 1020, IMAGE_SHIFT = 16 };
+enum {
+    WIDTH = 52,
+    HEIGHT = 17,
+    TEXEL = 4,
+    PITCH = 272,
+    IMAGE_BYTES = PITCH * HEIGHT,
+    BUFFER_BYTES = 1020,
+    IMAGE_SHIFT = 16
+};
 
 /* The kernel adds 1 to each byte of the texels, and to each word. */
 static const char source[] =
@@ -71,7 +79,8 @@ static bool ask_device(struct trial *t)
     cl_uint bits = 0;
     passed(t, next.clGetDeviceInfo(t->device, CL_DEVICE_AVAILABLE, sizeof(available), &available, NULL));
     passed(t, next.clGetDeviceInfo(t->device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL));
-    passed(t, next.clGetDeviceInfo(t->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(shares_memory), &shares_memory, NULL));
+    passed(t,
+           next.clGetDeviceInfo(t->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(shares_memory), &shares_memory, NULL));
     passed(t, next.clGetDeviceInfo(t->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL));
     if (t->status != CL_SUCCESS)
         return false;
@@ -89,8 +98,8 @@ static bool make_memory(struct trial *t)
 {
     const cl_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
     const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
-    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT,
-                                .image_row_pitch = PITCH};
+    const cl_image_desc desc = {
+        .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT, .image_row_pitch = PITCH};
     cl_int status;
     for (int side = FROM; side < SIDES; side++) {
         t->rows[side] = aligned_memory_make(IMAGE_SHIFT + IMAGE_BYTES, 4096);
@@ -300,7 +309,8 @@ static bool counts_commands(struct trial *t)
 
 static bool lacks_memory(cl_int status)
 {
-    return status == CL_OUT_OF_HOST_MEMORY || status == CL_OUT_OF_RESOURCES || status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    return status == CL_OUT_OF_HOST_MEMORY || status == CL_OUT_OF_RESOURCES ||
+           status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
 static struct host_memory try_device(cl_device_id device)
@@ -391,7 +401,8 @@ struct host_memory host_memory_of_context(cl_context context)
 {
     cl_device_id devices[64];
     size_t size = 0;
-    struct host_memory all = {.in_place = true, .known = true, .alignment = 1, .why = "all devices compute in the host's memory"};
+    struct host_memory all = {
+        .in_place = true, .known = true, .alignment = 1, .why = "all devices compute in the host's memory"};
     if (next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS || size == 0)
         return (struct host_memory){.why = "the devices of the context are not known"};
     for (size_t i = 0; i < size / sizeof(devices[0]) && all.in_place; i++) {

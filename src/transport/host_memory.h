@@ -8,10 +8,10 @@
 #include <stdbool.h>
 
 struct host_memory {
-    bool in_place;     /* buffers and images, in any mixture of commands and stores of the host */
-    bool known;        /* false: a lack of memory kept it from being found out; a later call may */
-    size_t alignment;  /* bytes, of the memory of buffers: kernels may use their widest types in them */
-    const char *why;   /* in words, for people; lives as long as the process */
+    bool in_place;    /* buffers and images, in any mixture of commands and stores of the host */
+    bool known;       /* false: a lack of memory kept it from being found out; a later call may */
+    size_t alignment; /* bytes, of the memory of buffers: kernels may use their widest types in them */
+    const char *why;  /* in words, for people; lives as long as the process */
 };
 
 /* Tries it with a context and a queue of its own. May be called from any thread; the caller must be allowed to wait for

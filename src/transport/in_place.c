@@ -21,8 +21,8 @@ enum { TRIED_MOST = 12 }; /* devices of the context, with kinds */
 struct state {
     struct staging_pool pool; /* the first member: staged.c knows it alone */
     cl_context context;
-    atomic_bool moves;        /* a staging copy has not stayed in its place: no later object lies in one */
-    os_mutex lock; /* guards what follows */
+    atomic_bool moves; /* a staging copy has not stayed in its place: no later object lies in one */
+    os_mutex lock;     /* guards what follows */
     struct tried {
         const struct d3d_api *api;
         const void *device; /* the context's, which lives as long */
@@ -43,7 +43,8 @@ struct in_place {
     struct staged staged;
     struct state *state;
     bool direct; /* the memory object lies in the staging copy, at staged.place; else in staged.rows */
-    struct in_place_outliving *outliving; /* owned; for the case that commands use the object for longer than the application */
+    struct in_place_outliving
+        *outliving; /* owned; for the case that commands use the object for longer than the application */
 };
 
 static struct in_place *in_place(struct transfer *transfer)
@@ -321,7 +322,8 @@ static bool has_moved(struct in_place *t)
     if (!atomic_exchange(&t->state->moves, true))
         log_write(LOG_ERROR,
                   "Direct3D has mapped a staging copy at another place than before: objects that lie in one can't be "
-                  "acquired any more; make them again, or set %s=host", setting_variable(SETTING_TRANSPORT));
+                  "acquired any more; make them again, or set %s=host",
+                  setting_variable(SETTING_TRANSPORT));
     return true;
 }
 

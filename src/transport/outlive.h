@@ -11,7 +11,8 @@ struct outliving {
     struct reaped reaped;
     cl_mem memory;
     struct fence *fence; /* owned */
-    void (*give_back)(struct outliving *one); /* gives back the memory object and what it lies in, and frees the record */
+    void (*give_back)(
+        struct outliving *one); /* gives back the memory object and what it lies in, and frees the record */
 };
 
 /* For transport.outlive. Whether commands use the memory object, which has one reference: then `give_back` is called when they

@@ -19,7 +19,7 @@ struct pooled {
 };
 
 struct staging_pool {
-    os_mutex lock; /* guards what follows */
+    os_mutex lock;                 /* guards what follows */
     struct pooled kept[POOL_ROOM]; /* the oldest first */
     unsigned count;
     bool closed;

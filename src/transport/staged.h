@@ -16,13 +16,13 @@ struct staged {
     struct staging_pool *pool;    /* the context's */
     struct mapped_surface mapped; /* valid while is_mapped: from acquire to release, or only while rows are copied */
     bool is_mapped;
-    bool failed;                  /* Direct3D once did: no other object shall have the staging copy */
+    bool failed;                       /* Direct3D once did: no other object shall have the staging copy */
     const struct converter *converter; /* converts rows between Direct3D's texels and the storage format of the driver's
                                           image; NULL: the two are the same, or the device converts */
-    struct mapped_surface place;  /* where the staging copy of the pool was mapped before; `data` NULL: not known */
-    struct aligned_memory rows;   /* the driver's texels in rows without gaps; none until they are needed */
-    bool takes_rows;              /* what Direct3D gives is copied from what is mapped to `rows` */
-    bool gives_rows;              /* what goes back to Direct3D is in `rows` and not in what is mapped */
+    struct mapped_surface place; /* where the staging copy of the pool was mapped before; `data` NULL: not known */
+    struct aligned_memory rows;  /* the driver's texels in rows without gaps; none until they are needed */
+    bool takes_rows;             /* what Direct3D gives is copied from what is mapped to `rows` */
+    bool gives_rows;             /* what goes back to Direct3D is in `rows` and not in what is mapped */
 };
 
 static inline struct staged *staged_of(struct transfer *transfer)

@@ -33,7 +33,7 @@ void statistics_tell(const struct statistics *statistics)
     for (unsigned i = 0; i < WAYS_MAX && log_wants_statistics(); i++) {
         const struct way_count *way = &statistics->ways[i];
         if (way->way)
-            log_statistics("%llu objects went by: %s; the CPU moved %llu bytes", (unsigned long long)way->objects, way->way,
-                           (unsigned long long)way->bytes);
+            log_statistics("%llu objects went by: %s; the CPU moved %llu bytes", (unsigned long long)way->objects,
+                           way->way, (unsigned long long)way->bytes);
     }
 }

@@ -23,7 +23,8 @@ struct transfer {
     const struct transport *transport;
     struct surface surface;
     cl_mem memory; /* the object of the OpenCL below; one reference, the application's */
-    const char *way; /* which of its ways the transport has chosen, for people; lives as long as the process. NULL: it has one */
+    const char *
+        way; /* which of its ways the transport has chosen, for people; lives as long as the process. NULL: it has one */
     struct way_count *count; /* of the context; NULL: nobody counts (statistics.h) */
 };
 
@@ -36,10 +37,10 @@ struct handover {
 
 /* What a transfer is made for. */
 struct transfer_request {
-    const char *call;          /* of the application, for messages */
+    const char *call; /* of the application, for messages */
     cl_context context;
     cl_mem_flags flags;
-    void *state;               /* what this transport keeps for the context; it outlives the transfer */
+    void *state; /* what this transport keeps for the context; it outlives the transfer */
     struct surface surface;
 };
 
@@ -69,8 +70,8 @@ struct transport {
     cl_int (*create)(const struct transfer_request *request, struct transfer **made, char *why);
     /* clCreateSubBuffer of the memory object, where that is a part of another one itself, of which OpenCL makes no parts. NULL:
      * the OpenCL below makes them. */
-    cl_mem (*create_part)(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
-                          cl_int *status);
+    cl_mem (*create_part)(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
+                          const void *info, cl_int *status);
     /* Comes before `destroy` when the last reference to the memory object is the core's. Commands may still use that, with
      * memory of the transfer. True: the transport has taken over both, and gives them back when those commands are over
      * (outlive.h). NULL: the memory object needs nothing of the transfer. */

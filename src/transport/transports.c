@@ -31,7 +31,8 @@ static bool in_list(const struct transport *transport, const char *list)
     const char *name;
     size_t length;
     bool found = false;
-    for (list = setting_next_name(list, &name, &length); length && !found; list = setting_next_name(list, &name, &length))
+    for (list = setting_next_name(list, &name, &length); length && !found;
+         list = setting_next_name(list, &name, &length))
         found = is_named(transport, name, length);
     return found;
 }
@@ -49,7 +50,8 @@ static bool setting_names_any(const char *list)
         for (unsigned i = 0; i < transport_list_count; i++)
             known = known || is_named(transport_list[i], name, length);
         if (!known && !again)
-            log_write(LOG_WARN, "%s: there is no transport '%.*s'", setting_variable(SETTING_TRANSPORT), (int)length, name);
+            log_write(LOG_WARN, "%s: there is no transport '%.*s'", setting_variable(SETTING_TRANSPORT), (int)length,
+                      name);
         any = any || known;
     }
     return any;
@@ -147,8 +149,8 @@ static void tell_way(struct transports *transports, const struct transfer_reques
 {
     const char *way = made->way ? made->way : chosen->title;
     const char *before = atomic_exchange_explicit(&transports->told, way, memory_order_relaxed);
-    snprintf(last_way, sizeof(last_way), "%s%s%s%s%s%s", chosen->title, made->way ? ": " : "", made->way ? made->way : "",
-             why[0] ? "; not better: " : "", why, reasons);
+    snprintf(last_way, sizeof(last_way), "%s%s%s%s%s%s", chosen->title, made->way ? ": " : "",
+             made->way ? made->way : "", why[0] ? "; not better: " : "", why, reasons);
     log_write(before == way ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s", request->call, last_way);
 }
 
@@ -168,7 +170,8 @@ cl_int transports_create(struct transports *transports, const struct transfer_re
             tell_way(transports, request, opened->transport, *made, why, reasons);
             return CL_SUCCESS;
         }
-        length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "; not %s: %s", opened->transport->name, why);
+        length +=
+            (size_t)snprintf(reasons + length, sizeof(reasons) - length, "; not %s: %s", opened->transport->name, why);
     }
     return log_refuse(request->call, status, "%s", why);
 }

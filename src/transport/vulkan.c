@@ -107,8 +107,8 @@ static cl_int check_format(const struct transfer_request *request, char *why)
     cl_int status = CL_SUCCESS;
     if (desc->kind != SURFACE_BUFFER)
         status = image_storage_of(request->context, &desc->format->cl,
-                                  desc->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D, &storage,
-                                  &converter);
+                                  desc->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+                                  &storage, &converter);
     if (status == CL_SUCCESS && storage != STORED_AS_DECLARED)
         status = CL_IMAGE_FORMAT_NOT_SUPPORTED;
     if (status != CL_SUCCESS)
@@ -158,7 +158,8 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
 /* ---- Direct3D's steps ---- */
 
 /* Once for each device in the list. */
-static bool for_devices(const struct handover *handover, bool (*act)(const struct handover *handover, const struct surface *first))
+static bool for_devices(const struct handover *handover,
+                        bool (*act)(const struct handover *handover, const struct surface *first))
 {
     bool all = true;
     for (cl_uint i = 0; i < handover->count; i++) {
@@ -269,9 +270,11 @@ static bool stayed(struct vulkan_object *o)
     char why[VULKAN_WHY] = "it lies elsewhere now";
     if (vulkan_is_there(o->side, vulkan_shared(o), then, why))
         return true;
-    log_write(LOG_ERROR,
-              "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can't be acquired any more; make "
-              "it again, or set %s=host", why, setting_variable(SETTING_TRANSPORT));
+    log_write(
+        LOG_ERROR,
+        "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can't be acquired any more; make "
+        "it again, or set %s=host",
+        why, setting_variable(SETTING_TRANSPORT));
     return false;
 }
 
@@ -326,7 +329,8 @@ static cl_int cl_take(const struct handover *handover, cl_command_queue queue, c
                       struct event_list *done)
 {
     cl_int status = vulkan_external(handover, true, queue, wait_count, wait, done);
-    for (cl_uint i = next_mapped(handover, 0); i < handover->count && status == CL_SUCCESS; i = next_mapped(handover, i)) {
+    for (cl_uint i = next_mapped(handover, 0); i < handover->count && status == CL_SUCCESS;
+         i = next_mapped(handover, i)) {
         cl_uint end = i + 1;
         while (end < handover->count && !vulkan_object(handover->transfers[end])->imported)
             end++;

@@ -21,7 +21,8 @@ cl_int vulkan_import_beside(struct vulkan_object *o, const struct transfer_reque
         !vulkan_fits(desc, &o->source, why))
         return CL_INVALID_OPERATION;
     o->at = (struct vulkan_location){0};
-    if (!o->side->make_copy(place->image, vulkan_aspect(desc), place->level, place->layer, &o->beside, &o->at.image, why))
+    if (!o->side->make_copy(place->image, vulkan_aspect(desc), place->level, place->layer, &o->beside, &o->at.image,
+                            why))
         return CL_INVALID_OPERATION;
     const cl_int status = vulkan_import(o, request, why);
     if (status != CL_SUCCESS)
@@ -29,8 +30,8 @@ cl_int vulkan_import_beside(struct vulkan_object *o, const struct transfer_reque
     return status;
 }
 
-static bool move_all(const struct surface *surface, const struct vulkan_side *side, const struct vulkan_move *moves, uint64_t count,
-                     bool back)
+static bool move_all(const struct surface *surface, const struct vulkan_side *side, const struct vulkan_move *moves,
+                     uint64_t count, bool back)
 {
     char why[VULKAN_WHY] = "";
     if (!back || surface->api->native->finish(surface)) {

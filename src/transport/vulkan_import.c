@@ -33,8 +33,8 @@ static bool names_other_handles(cl_device_id device)
     cl_uint types[16];
     size_t size = 0;
     bool found = false;
-    if (below()->clGetDeviceInfo(device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, sizeof(types), types, &size) !=
-        CL_SUCCESS)
+    if (below()->clGetDeviceInfo(device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, sizeof(types), types,
+                                 &size) != CL_SUCCESS)
         return false;
     for (size_t i = 0; i < size / sizeof(types[0]); i++)
         found = found || types[i] == CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR;
@@ -79,7 +79,8 @@ static bool look(struct vulkan_context *c)
 {
     cl_device_id devices[DEVICES_MAX];
     size_t size = 0;
-    if (below()->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS || size == 0)
+    if (below()->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS ||
+        size == 0)
         return refuse(c, "the devices of the context are not known");
     c->alignment = 1;
     c->device = devices[0];
@@ -137,7 +138,8 @@ static bool is_importable(const struct vulkan_object *o, char *why)
     else if (!has_room(desc, memory))
         reason = "the resource is larger than its memory";
     else if (desc->kind == SURFACE_BUFFER)
-        reason = memory->offset % o->context->alignment ? "the buffer begins where the OpenCL device allows none" : NULL;
+        reason =
+            memory->offset % o->context->alignment ? "the buffer begins where the OpenCL device allows none" : NULL;
     else if (desc->format->planes > 1 && !o->beside)
         reason = "a plane can't be imported";
     else if (image->tiling != TILING_OPTIMAL)
@@ -163,8 +165,8 @@ static cl_mem import_image(const struct transfer_request *request, const cl_mem_
         .image_height = desc->height,
         .image_depth = deep ? desc->depth : 0,
     };
-    return below()->clCreateImageWithProperties(request->context, properties, request->flags, &desc->format->cl, &image, NULL,
-                                                status);
+    return below()->clCreateImageWithProperties(request->context, properties, request->flags, &desc->format->cl, &image,
+                                                NULL, status);
 }
 
 /* The file descriptor is the driver's if it makes an object of it. */
@@ -186,7 +188,8 @@ static cl_int make_part(struct vulkan_object *o, const struct transfer_request *
 {
     const cl_buffer_region region = {(size_t)o->at.image.memory.offset, request->surface.desc.width};
     cl_int status = CL_SUCCESS;
-    o->base.memory = below()->clCreateSubBuffer(o->whole, request->flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    o->base.memory =
+        below()->clCreateSubBuffer(o->whole, request->flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
     if (o->base.memory)
         return CL_SUCCESS;
     below()->clReleaseMemObject(o->whole);
@@ -240,8 +243,8 @@ static cl_mem no_part(cl_int code, cl_int *status, const char *why)
     return NULL;
 }
 
-cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
-                          cl_int *status)
+cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
+                          const void *info, cl_int *status)
 {
     const struct vulkan_object *o = (const struct vulkan_object *)transfer;
     const cl_buffer_region *asked = info;
@@ -297,14 +300,15 @@ static void note_taken(const struct batch *batch, cl_event event)
     }
 }
 
-static cl_int enqueue(struct batch *batch, bool acquire, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done)
+static cl_int enqueue(struct batch *batch, bool acquire, cl_command_queue queue, cl_uint wait_count,
+                      const cl_event *wait, struct event_list *done)
 {
     const struct vulkan_context *c = batch->context;
     cl_event event = NULL;
     if (!event_list_reserve(done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = (acquire ? c->acquire : c->release)(queue, batch->count, batch->memories, wait_count, wait, &event);
+    const cl_int status =
+        (acquire ? c->acquire : c->release)(queue, batch->count, batch->memories, wait_count, wait, &event);
     if (status == CL_SUCCESS)
         note_taken(batch, acquire ? event : NULL);
     event_list_add(done, status == CL_SUCCESS ? event : NULL);
@@ -333,9 +337,9 @@ static void release_all(struct batch *batch)
 {
     struct event_list done;
     cl_int status = CL_SUCCESS;
-    cl_command_queue queue = batch->count ? below()->clCreateCommandQueue(batch->context->context, batch->context->device, 0,
-                                                                          &status)
-                                          : NULL;
+    cl_command_queue queue =
+        batch->count ? below()->clCreateCommandQueue(batch->context->context, batch->context->device, 0, &status)
+                     : NULL;
     if (!queue)
         log_next("undoing an acquire", "clCreateCommandQueue", status);
     event_list_open(&done);

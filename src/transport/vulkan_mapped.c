@@ -13,7 +13,8 @@ static bool refuse(char *why, const char *reason)
 }
 
 /* Whether OpenCL takes the rows for what they are, and they lie in the resource. */
-static bool rows_fit(const struct surface_desc *desc, const struct vulkan_memory *memory, const struct vulkan_place *place)
+static bool rows_fit(const struct surface_desc *desc, const struct vulkan_memory *memory,
+                     const struct vulkan_place *place)
 {
     const uint64_t texel = desc->format->texel_bytes, row = desc->width * texel, begin = memory->mapped + place->offset;
     const bool deep = desc->kind == SURFACE_IMAGE_3D;
@@ -21,7 +22,8 @@ static bool rows_fit(const struct surface_desc *desc, const struct vulkan_memory
         return false;
     if (deep && (place->slice_pitch % place->row_pitch || place->slice_pitch < place->row_pitch * desc->height))
         return false;
-    const uint64_t bytes = (deep ? place->slice_pitch * (desc->depth - 1) : 0) + place->row_pitch * (desc->height - 1) + row;
+    const uint64_t bytes =
+        (deep ? place->slice_pitch * (desc->depth - 1) : 0) + place->row_pitch * (desc->height - 1) + row;
     return place->offset <= memory->size && bytes <= memory->size - place->offset;
 }
 

@@ -17,12 +17,12 @@ struct vulkan_context {
     cl_context context;
     os_mutex lock; /* guards what follows until it is known */
     bool known;
-    bool imports;              /* all devices are one, which imports memory by opaque file descriptors */
-    uint8_t uuid[UUID_BYTES];  /* CL_DEVICE_UUID_KHR of them */
-    size_t alignment;          /* bytes, of sub-buffers */
-    cl_device_id device;       /* the first of them */
+    bool imports;             /* all devices are one, which imports memory by opaque file descriptors */
+    uint8_t uuid[UUID_BYTES]; /* CL_DEVICE_UUID_KHR of them */
+    size_t alignment;         /* bytes, of sub-buffers */
+    cl_device_id device;      /* the first of them */
     external_function acquire, release;
-    char why[VULKAN_WHY];      /* if they do not import */
+    char why[VULKAN_WHY]; /* if they do not import */
 };
 
 /* Where a surface lies, as Direct3D and the Vulkan side tell. */
@@ -37,16 +37,18 @@ struct vulkan_object {
     const struct vulkan_side *side;
     struct surface copy; /* what is shared in place of the surface; `resource` owned, NULL: the surface itself is */
     struct vulkan_location at; /* of what is shared, as it was when it was */
-    cl_mem_flags flags;  /* as asked for */
+    cl_mem_flags flags;        /* as asked for */
     uint64_t beside; /* the Vulkan side's copy of a plane, level or slice, which is what `at` says then; 0: none */
     struct vulkan_location source; /* of what has such a copy */
-    bool imported;       /* else over mapped memory */
-    bool passed;         /* OpenCL has the image */
-    bool held;           /* the memory, by the Vulkan side */
-    cl_event taken;      /* owned; of the command by which the driver acquired what was imported. NULL: it was not told, or it was
+    bool imported;                 /* else over mapped memory */
+    bool passed;                   /* OpenCL has the image */
+    bool held;                     /* the memory, by the Vulkan side */
+    cl_event
+        taken; /* owned; of the command by which the driver acquired what was imported. NULL: it was not told, or it was
                             told to release it again */
-    cl_mem whole;        /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
-    struct vulkan_outliving *outliving; /* owned; for the case that commands use the object for longer than the application */
+    cl_mem whole; /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
+    struct vulkan_outliving
+        *outliving; /* owned; for the case that commands use the object for longer than the application */
 };
 
 static inline struct vulkan_object *vulkan_object(struct transfer *transfer)
@@ -63,9 +65,11 @@ static inline const struct surface *vulkan_shared(const struct vulkan_object *ob
 /* ---- vulkan_place.c: whether images are what they are taken for ---- */
 
 /* Finds out where a surface lies. */
-bool vulkan_locate(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at, char *why);
+bool vulkan_locate(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at,
+                   char *why);
 /* Whether it is where it was found; what else may have changed is noted. */
-bool vulkan_is_there(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at, char *why);
+bool vulkan_is_there(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at,
+                     char *why);
 /* Whether the image at `at` holds the surface in the format and size in which OpenCL shall see it. */
 bool vulkan_fits(const struct surface_desc *desc, const struct vulkan_location *at, char *why);
 /* The VkImageAspectFlagBits of the surface's plane. */
@@ -81,8 +85,8 @@ void vulkan_return(struct vulkan_object *object);
 /* CL_SUCCESS: the memory object was made (`base.memory`, `whole`). */
 cl_int vulkan_import(struct vulkan_object *object, const struct transfer_request *request, char *why);
 /* transport.create_part. */
-cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
-                          cl_int *status);
+cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
+                          const void *info, cl_int *status);
 /* Enqueues the acquire of imported objects, or their release. */
 cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command_queue queue, cl_uint wait_count,
                        const cl_event *wait, struct event_list *done);

@@ -26,7 +26,8 @@ static bool same_memory(const struct vulkan_memory *m, const struct vulkan_memor
 }
 
 /* Handles come again for other images: the memory's name does not. */
-bool vulkan_is_there(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at, char *why)
+bool vulkan_is_there(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at,
+                     char *why)
 {
     struct vulkan_location now = *at;
     if (!surface->api->native->find_again(surface, &now.native) || now.native.image != at->native.image ||
@@ -49,17 +50,17 @@ static const struct layout {
     uint32_t first, last;
     uint8_t texel_bytes, order;
 } layouts[] = {
-    {9, 15, 1, ORDER_R},      /* R8 */
-    {16, 22, 2, ORDER_RG},    /* R8G8 */
-    {37, 43, 4, ORDER_RGBA},  /* R8G8B8A8 */
-    {44, 50, 4, ORDER_BGRA},  /* B8G8R8A8 */
-    {51, 57, 4, ORDER_RGBA},  /* A8B8G8R8 in one word */
-    {70, 76, 2, ORDER_R},     /* R16 */
-    {77, 83, 4, ORDER_RG},    /* R16G16 */
-    {91, 97, 8, ORDER_RGBA},  /* R16G16B16A16 */
-    {98, 100, 4, ORDER_R},    /* R32 */
-    {101, 103, 8, ORDER_RG},  /* R32G32 */
-    {107, 109, 16, ORDER_RGBA}, /* R32G32B32A32 */
+    {9, 15, 1, ORDER_R},                  /* R8 */
+    {16, 22, 2, ORDER_RG},                /* R8G8 */
+    {37, 43, 4, ORDER_RGBA},              /* R8G8B8A8 */
+    {44, 50, 4, ORDER_BGRA},              /* B8G8R8A8 */
+    {51, 57, 4, ORDER_RGBA},              /* A8B8G8R8 in one word */
+    {70, 76, 2, ORDER_R},                 /* R16 */
+    {77, 83, 4, ORDER_RG},                /* R16G16 */
+    {91, 97, 8, ORDER_RGBA},              /* R16G16B16A16 */
+    {98, 100, 4, ORDER_R},                /* R32 */
+    {101, 103, 8, ORDER_RG},              /* R32G32 */
+    {107, 109, 16, ORDER_RGBA},           /* R32G32B32A32 */
     {1000470001, 1000470001, 1, ORDER_R}, /* A8 */
 };
 
@@ -90,8 +91,9 @@ static bool has_plane(uint32_t format, const struct format_row *row)
     const unsigned channels = row->plane ? 2 : 1;
     bool found = false;
     for (size_t i = 0; i < sizeof(two_planes) / sizeof(two_planes[0]); i++)
-        found = found || (two_planes[i].format == format && two_planes[i].channel_bytes * channels == row->texel_bytes &&
-                          order_of(row->cl.image_channel_order) == (row->plane ? ORDER_RG : ORDER_R));
+        found =
+            found || (two_planes[i].format == format && two_planes[i].channel_bytes * channels == row->texel_bytes &&
+                      order_of(row->cl.image_channel_order) == (row->plane ? ORDER_RG : ORDER_R));
     return found;
 }
 
@@ -121,7 +123,8 @@ bool vulkan_fits(const struct surface_desc *desc, const struct vulkan_location *
         at->native.layer >= image->layers || at_level(image->width, level, desc->format->shift_x) != desc->width ||
         at_level(image->height, level, desc->format->shift_y) != desc->height ||
         (deep && at_level(image->depth, level, 0) != desc->depth)) {
-        snprintf(why, VULKAN_WHY, "the image has another size than the resource: %ux%ux%u, %u levels, %u layers, %u samples",
+        snprintf(why, VULKAN_WHY,
+                 "the image has another size than the resource: %ux%ux%u, %u levels, %u layers, %u samples",
                  image->width, image->height, image->depth, image->levels, image->layers, image->samples);
         return false;
     }

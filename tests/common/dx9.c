@@ -10,37 +10,54 @@
 
 /* ---- formats ---- */
 
-#define PLANE(dxgi, order, type, channels, bytes) {#dxgi, DXGI_FORMAT_##dxgi, {CL_##order, CL_##type}, channels, bytes}
+#define PLANE(dxgi, order, type, channels, bytes)                            \
+    {                                                                        \
+#dxgi, DXGI_FORMAT_##dxgi, {CL_##order, CL_##type }, channels, bytes \
+    }
 #define R8 PLANE(R8_UNORM, R, UNORM_INT8, 1, 1)
-#define ROW(name, x8, ...) {#name, D3DFMT_##name, 1, x8, {PLANE(__VA_ARGS__)}}
+#define ROW(name, x8, ...)           \
+    {                                \
+#name, D3DFMT_##name, 1, x8, \
+        {                            \
+            PLANE(__VA_ARGS__)       \
+        }                            \
+    }
 
 const struct dx9_format dx9_formats[DX9_FORMAT_COUNT] = {
     {"NV12", (D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2'), 2, false, {R8, PLANE(R8G8_UNORM, RG, UNORM_INT8, 2, 1)}},
     {"YV12", (D3DFORMAT)MAKEFOURCC('Y', 'V', '1', '2'), 3, false, {R8, R8, R8}},
-    ROW(R32F,          false, R32_FLOAT,          R,    FLOAT,       1, 4),
-    ROW(R16F,          false, R16_FLOAT,          R,    HALF_FLOAT,  1, 2),
-    ROW(L16,           false, R16_UNORM,          R,    UNORM_INT16, 1, 2),
-    ROW(A8,            false, A8_UNORM,           A,    UNORM_INT8,  1, 1),
-    ROW(L8,            false, R8_UNORM,           R,    UNORM_INT8,  1, 1),
-    ROW(G32R32F,       false, R32G32_FLOAT,       RG,   FLOAT,       2, 4),
-    ROW(G16R16F,       false, R16G16_FLOAT,       RG,   HALF_FLOAT,  2, 2),
-    ROW(G16R16,        false, R16G16_UNORM,       RG,   UNORM_INT16, 2, 2),
-    ROW(A8L8,          false, R8G8_UNORM,         RG,   UNORM_INT8,  2, 1),
-    ROW(A32B32G32R32F, false, R32G32B32A32_FLOAT, RGBA, FLOAT,       4, 4),
-    ROW(A16B16G16R16F, false, R16G16B16A16_FLOAT, RGBA, HALF_FLOAT,  4, 2),
-    ROW(A16B16G16R16,  false, R16G16B16A16_UNORM, RGBA, UNORM_INT16, 4, 2),
-    ROW(A8B8G8R8,      false, R8G8B8A8_UNORM,     RGBA, UNORM_INT8,  4, 1),
-    ROW(X8B8G8R8,      true,  R8G8B8A8_UNORM,     RGBA, UNORM_INT8,  4, 1),
-    ROW(A8R8G8B8,      false, B8G8R8A8_UNORM,     BGRA, UNORM_INT8,  4, 1),
-    ROW(X8R8G8B8,      true,  B8G8R8A8_UNORM,     BGRA, UNORM_INT8,  4, 1),
+    ROW(R32F, false, R32_FLOAT, R, FLOAT, 1, 4),
+    ROW(R16F, false, R16_FLOAT, R, HALF_FLOAT, 1, 2),
+    ROW(L16, false, R16_UNORM, R, UNORM_INT16, 1, 2),
+    ROW(A8, false, A8_UNORM, A, UNORM_INT8, 1, 1),
+    ROW(L8, false, R8_UNORM, R, UNORM_INT8, 1, 1),
+    ROW(G32R32F, false, R32G32_FLOAT, RG, FLOAT, 2, 4),
+    ROW(G16R16F, false, R16G16_FLOAT, RG, HALF_FLOAT, 2, 2),
+    ROW(G16R16, false, R16G16_UNORM, RG, UNORM_INT16, 2, 2),
+    ROW(A8L8, false, R8G8_UNORM, RG, UNORM_INT8, 2, 1),
+    ROW(A32B32G32R32F, false, R32G32B32A32_FLOAT, RGBA, FLOAT, 4, 4),
+    ROW(A16B16G16R16F, false, R16G16B16A16_FLOAT, RGBA, HALF_FLOAT, 4, 2),
+    ROW(A16B16G16R16, false, R16G16B16A16_UNORM, RGBA, UNORM_INT16, 4, 2),
+    ROW(A8B8G8R8, false, R8G8B8A8_UNORM, RGBA, UNORM_INT8, 4, 1),
+    ROW(X8B8G8R8, true, R8G8B8A8_UNORM, RGBA, UNORM_INT8, 4, 1),
+    ROW(A8R8G8B8, false, B8G8R8A8_UNORM, BGRA, UNORM_INT8, 4, 1),
+    ROW(X8R8G8B8, true, B8G8R8A8_UNORM, BGRA, UNORM_INT8, 4, 1),
 };
 
 #define FOURCC_OF(a, b, c, d) (D3DFORMAT) MAKEFOURCC(a, b, c, d)
-#define PACKED(name, a, b, c, d, order)                                                                                \
-    {name, FOURCC_OF(a, b, c, d), 1, false, {PLANE(R8G8_UNORM, order, UNORM_INT8, 2, 1)}}
+#define PACKED(name, a, b, c, d, order)                \
+    {                                                  \
+        name, FOURCC_OF(a, b, c, d), 1, false,         \
+        {                                              \
+            PLANE(R8G8_UNORM, order, UNORM_INT8, 2, 1) \
+        }                                              \
+    }
 
 const struct dx9_format dx9_beyond[DX9_BEYOND_COUNT] = {
-    {"P010", FOURCC_OF('P', '0', '1', '0'), 2, false,
+    {"P010",
+     FOURCC_OF('P', '0', '1', '0'),
+     2,
+     false,
      {PLANE(R16_UNORM, R, UNORM_INT16, 1, 2), PLANE(R16G16_UNORM, RG, UNORM_INT16, 2, 2)}},
     PACKED("YUY2", 'Y', 'U', 'Y', '2', YUYV_INTEL),
     PACKED("UYVY", 'U', 'Y', 'V', 'Y', UYVY_INTEL),
@@ -73,8 +90,11 @@ static HWND any_window(void)
 
 static bool open_d3d(bool extended, DWORD more_flags, IDirect3D9 **d3d9, IDirect3DDevice9 **device)
 {
-    D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE,
-                                        .BackBufferFormat = D3DFMT_X8R8G8B8, .SwapEffect = D3DSWAPEFFECT_DISCARD,
+    D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64,
+                                        .BackBufferHeight = 64,
+                                        .Windowed = TRUE,
+                                        .BackBufferFormat = D3DFMT_X8R8G8B8,
+                                        .SwapEffect = D3DSWAPEFFECT_DISCARD,
                                         .hDeviceWindow = any_window()};
     const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE | more_flags;
     *d3d9 = NULL;
@@ -86,9 +106,10 @@ static bool open_d3d(bool extended, DWORD more_flags, IDirect3D9 **d3d9, IDirect
     if (!CHECK(*d3d9 != NULL))
         return false;
     const HRESULT made =
-        extended ? IDirect3D9Ex_CreateDeviceEx((IDirect3D9Ex *)*d3d9, 0, D3DDEVTYPE_HAL, parameters.hDeviceWindow, flags,
-                                               &parameters, NULL, (IDirect3DDevice9Ex **)device)
-                 : IDirect3D9_CreateDevice(*d3d9, 0, D3DDEVTYPE_HAL, parameters.hDeviceWindow, flags, &parameters, device);
+        extended
+            ? IDirect3D9Ex_CreateDeviceEx((IDirect3D9Ex *)*d3d9, 0, D3DDEVTYPE_HAL, parameters.hDeviceWindow, flags,
+                                          &parameters, NULL, (IDirect3DDevice9Ex **)device)
+            : IDirect3D9_CreateDevice(*d3d9, 0, D3DDEVTYPE_HAL, parameters.hDeviceWindow, flags, &parameters, device);
     if (CHECK_INT(made, D3D_OK) && CHECK(*device != NULL))
         return true;
     IDirect3D9_Release(*d3d9);
@@ -117,7 +138,8 @@ static bool find_device(struct rig *rig)
         cl_bool images = CL_FALSE;
         rig->platform = platforms[i];
         if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &rig->cl_device, NULL) == CL_SUCCESS &&
-            clGetDeviceInfo(rig->cl_device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL) == CL_SUCCESS && images)
+            clGetDeviceInfo(rig->cl_device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL) == CL_SUCCESS &&
+            images)
             return true;
     }
     return CHECK(!"an OpenCL device with images");
@@ -142,9 +164,12 @@ static cl_context make_context(const struct dx9 *dx9, cl_context_properties prop
                                cl_int *status)
 {
     const cl_context_properties properties[] = {
-        CL_CONTEXT_PLATFORM, (cl_context_properties)dx9->rig.platform,
-        property, (cl_context_properties)device,
-        user_sync ? CL_CONTEXT_INTEROP_USER_SYNC : 0, CL_TRUE,
+        CL_CONTEXT_PLATFORM,
+        (cl_context_properties)dx9->rig.platform,
+        property,
+        (cl_context_properties)device,
+        user_sync ? CL_CONTEXT_INTEROP_USER_SYNC : 0,
+        CL_TRUE,
         0,
     };
     return clCreateContext(properties, 1, &dx9->rig.cl_device, NULL, NULL, status);
@@ -243,9 +268,9 @@ IDirect3DSurface9 *dx9_dxva_surface(IDXVAHD_Device *dxva, const struct dx9_forma
                                     UINT height)
 {
     IDirect3DSurface9 *surface = NULL;
-    CHECK_INT(IDXVAHD_Device_CreateVideoSurface(dxva, width, height, format->d3d, D3DPOOL_DEFAULT, 0,
-                                                output ? DXVAHD_SURFACE_TYPE_VIDEO_OUTPUT : DXVAHD_SURFACE_TYPE_VIDEO_INPUT,
-                                                1, &surface, NULL),
+    CHECK_INT(IDXVAHD_Device_CreateVideoSurface(
+                  dxva, width, height, format->d3d, D3DPOOL_DEFAULT, 0,
+                  output ? DXVAHD_SURFACE_TYPE_VIDEO_OUTPUT : DXVAHD_SURFACE_TYPE_VIDEO_INPUT, 1, &surface, NULL),
               S_OK);
     return surface;
 }
@@ -305,11 +330,11 @@ static IDirect3DSurface9 *make_surface(const struct dx9_surface *s)
         break;
     case DX9_TARGET:
     case DX9_LOCKABLE_TARGET:
-        made = IDirect3DDevice9_CreateRenderTarget(s->dx9->device, s->width, s->height, s->format->d3d,
-                                                   D3DMULTISAMPLE_NONE, 0, s->kind == DX9_LOCKABLE_TARGET, &surface, NULL);
+        made =
+            IDirect3DDevice9_CreateRenderTarget(s->dx9->device, s->width, s->height, s->format->d3d,
+                                                D3DMULTISAMPLE_NONE, 0, s->kind == DX9_LOCKABLE_TARGET, &surface, NULL);
         break;
-    default:
-        return make_level(s);
+    default: return make_level(s);
     }
     return SUCCEEDED(made) ? surface : NULL;
 }
@@ -321,7 +346,8 @@ bool dx9_takes_any_handle(const struct dx9 *dx9)
     for (int i = 0; i < 2 && taken; i++) {
         IDirect3DTexture9 *texture = NULL;
         taken = SUCCEEDED(IDirect3DDevice9_CreateTexture(dx9->device, 64, 64, 1, 0, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
-                                                         &texture, &handles[i])) && handles[i];
+                                                         &texture, &handles[i])) &&
+                handles[i];
         rig_release(texture);
     }
     return taken;
@@ -330,8 +356,13 @@ bool dx9_takes_any_handle(const struct dx9 *dx9)
 bool dx9_make(struct dx9_surface *s, const struct dx9 *dx9, const struct dx9_format *format, enum dx9_kind kind,
               UINT width, UINT height)
 {
-    *s = (struct dx9_surface){.dx9 = dx9, .format = format, .kind = kind, .width = width, .height = height,
-                              .context = dx9->rig.context, .queue = dx9->rig.queue};
+    *s = (struct dx9_surface){.dx9 = dx9,
+                              .format = format,
+                              .kind = kind,
+                              .width = width,
+                              .height = height,
+                              .context = dx9->rig.context,
+                              .queue = dx9->rig.queue};
     s->bytes = dx9_offset(s, format->plane_count - 1) + dx9_plane_bytes(s, format->plane_count - 1);
     s->surface = make_surface(s);
     return s->surface != NULL;

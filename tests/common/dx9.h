@@ -59,19 +59,23 @@ void dx9_close(struct dx9 *dx9);
 /* Opens, runs, closes; over the fake Direct3D no rule of Direct3D may have been broken and nothing may be left. */
 void dx9_run(bool extended, unsigned flags, void (*body)(struct dx9 *));
 
-#define DX9_CASE(name, flags)                                                                                          \
-    static void name(struct dx9 *dx9);                                                                                 \
-    static void name##_plain(void)                                                                                     \
-    {                                                                                                                  \
-        dx9_run(false, (flags), name);                                                                                 \
-    }                                                                                                                  \
-    static void name##_extended(void)                                                                                  \
-    {                                                                                                                  \
-        dx9_run(true, (flags), name);                                                                                  \
-    }                                                                                                                  \
+#define DX9_CASE(name, flags)          \
+    static void name(struct dx9 *dx9); \
+    static void name##_plain(void)     \
+    {                                  \
+        dx9_run(false, (flags), name); \
+    }                                  \
+    static void name##_extended(void)  \
+    {                                  \
+        dx9_run(true, (flags), name);  \
+    }                                  \
     static void name(struct dx9 *dx9)
 
-#define DX9_TESTS(text, name) {"Direct3D 9: " text, name##_plain}, {"Direct3D 9Ex: " text, name##_extended}
+#define DX9_TESTS(text, name)                  \
+    {"Direct3D 9: " text, name##_plain},       \
+    {                                          \
+        "Direct3D 9Ex: " text, name##_extended \
+    }
 
 /* A DXVA-HD device on the rig's, which must be extended: under Wine that of dxva2.c, over the fake Direct3D its own. NULL with
  * a failed check. */

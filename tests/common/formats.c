@@ -4,46 +4,49 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ROW(name, order, type, channels, bytes) {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, channels, bytes}
+#define ROW(name, order, type, channels, bytes)                              \
+    {                                                                        \
+#name, DXGI_FORMAT_##name, {CL_##order, CL_##type }, channels, bytes \
+    }
 
 const struct format formats[FORMAT_COUNT] = {
-    ROW(R32G32B32A32_FLOAT, RGBA, FLOAT,          4, 4),
-    ROW(R32G32B32A32_UINT,  RGBA, UNSIGNED_INT32, 4, 4),
-    ROW(R32G32B32A32_SINT,  RGBA, SIGNED_INT32,   4, 4),
-    ROW(R16G16B16A16_FLOAT, RGBA, HALF_FLOAT,     4, 2),
-    ROW(R16G16B16A16_UNORM, RGBA, UNORM_INT16,    4, 2),
-    ROW(R16G16B16A16_UINT,  RGBA, UNSIGNED_INT16, 4, 2),
-    ROW(R16G16B16A16_SNORM, RGBA, SNORM_INT16,    4, 2),
-    ROW(R16G16B16A16_SINT,  RGBA, SIGNED_INT16,   4, 2),
-    ROW(B8G8R8A8_UNORM,     BGRA, UNORM_INT8,     4, 1),
-    ROW(R8G8B8A8_UNORM,     RGBA, UNORM_INT8,     4, 1),
-    ROW(R8G8B8A8_UINT,      RGBA, UNSIGNED_INT8,  4, 1),
-    ROW(R8G8B8A8_SNORM,     RGBA, SNORM_INT8,     4, 1),
-    ROW(R8G8B8A8_SINT,      RGBA, SIGNED_INT8,    4, 1),
-    ROW(R32G32_FLOAT,       RG,   FLOAT,          2, 4),
-    ROW(R32G32_UINT,        RG,   UNSIGNED_INT32, 2, 4),
-    ROW(R32G32_SINT,        RG,   SIGNED_INT32,   2, 4),
-    ROW(R16G16_FLOAT,       RG,   HALF_FLOAT,     2, 2),
-    ROW(R16G16_UNORM,       RG,   UNORM_INT16,    2, 2),
-    ROW(R16G16_UINT,        RG,   UNSIGNED_INT16, 2, 2),
-    ROW(R16G16_SNORM,       RG,   SNORM_INT16,    2, 2),
-    ROW(R16G16_SINT,        RG,   SIGNED_INT16,   2, 2),
-    ROW(R8G8_UNORM,         RG,   UNORM_INT8,     2, 1),
-    ROW(R8G8_UINT,          RG,   UNSIGNED_INT8,  2, 1),
-    ROW(R8G8_SNORM,         RG,   SNORM_INT8,     2, 1),
-    ROW(R8G8_SINT,          RG,   SIGNED_INT8,    2, 1),
-    ROW(R32_FLOAT,          R,    FLOAT,          1, 4),
-    ROW(R32_UINT,           R,    UNSIGNED_INT32, 1, 4),
-    ROW(R32_SINT,           R,    SIGNED_INT32,   1, 4),
-    ROW(R16_FLOAT,          R,    HALF_FLOAT,     1, 2),
-    ROW(R16_UNORM,          R,    UNORM_INT16,    1, 2),
-    ROW(R16_UINT,           R,    UNSIGNED_INT16, 1, 2),
-    ROW(R16_SNORM,          R,    SNORM_INT16,    1, 2),
-    ROW(R16_SINT,           R,    SIGNED_INT16,   1, 2),
-    ROW(R8_UNORM,           R,    UNORM_INT8,     1, 1),
-    ROW(R8_UINT,            R,    UNSIGNED_INT8,  1, 1),
-    ROW(R8_SNORM,           R,    SNORM_INT8,     1, 1),
-    ROW(R8_SINT,            R,    SIGNED_INT8,    1, 1),
+    ROW(R32G32B32A32_FLOAT, RGBA, FLOAT, 4, 4),
+    ROW(R32G32B32A32_UINT, RGBA, UNSIGNED_INT32, 4, 4),
+    ROW(R32G32B32A32_SINT, RGBA, SIGNED_INT32, 4, 4),
+    ROW(R16G16B16A16_FLOAT, RGBA, HALF_FLOAT, 4, 2),
+    ROW(R16G16B16A16_UNORM, RGBA, UNORM_INT16, 4, 2),
+    ROW(R16G16B16A16_UINT, RGBA, UNSIGNED_INT16, 4, 2),
+    ROW(R16G16B16A16_SNORM, RGBA, SNORM_INT16, 4, 2),
+    ROW(R16G16B16A16_SINT, RGBA, SIGNED_INT16, 4, 2),
+    ROW(B8G8R8A8_UNORM, BGRA, UNORM_INT8, 4, 1),
+    ROW(R8G8B8A8_UNORM, RGBA, UNORM_INT8, 4, 1),
+    ROW(R8G8B8A8_UINT, RGBA, UNSIGNED_INT8, 4, 1),
+    ROW(R8G8B8A8_SNORM, RGBA, SNORM_INT8, 4, 1),
+    ROW(R8G8B8A8_SINT, RGBA, SIGNED_INT8, 4, 1),
+    ROW(R32G32_FLOAT, RG, FLOAT, 2, 4),
+    ROW(R32G32_UINT, RG, UNSIGNED_INT32, 2, 4),
+    ROW(R32G32_SINT, RG, SIGNED_INT32, 2, 4),
+    ROW(R16G16_FLOAT, RG, HALF_FLOAT, 2, 2),
+    ROW(R16G16_UNORM, RG, UNORM_INT16, 2, 2),
+    ROW(R16G16_UINT, RG, UNSIGNED_INT16, 2, 2),
+    ROW(R16G16_SNORM, RG, SNORM_INT16, 2, 2),
+    ROW(R16G16_SINT, RG, SIGNED_INT16, 2, 2),
+    ROW(R8G8_UNORM, RG, UNORM_INT8, 2, 1),
+    ROW(R8G8_UINT, RG, UNSIGNED_INT8, 2, 1),
+    ROW(R8G8_SNORM, RG, SNORM_INT8, 2, 1),
+    ROW(R8G8_SINT, RG, SIGNED_INT8, 2, 1),
+    ROW(R32_FLOAT, R, FLOAT, 1, 4),
+    ROW(R32_UINT, R, UNSIGNED_INT32, 1, 4),
+    ROW(R32_SINT, R, SIGNED_INT32, 1, 4),
+    ROW(R16_FLOAT, R, HALF_FLOAT, 1, 2),
+    ROW(R16_UNORM, R, UNORM_INT16, 1, 2),
+    ROW(R16_UINT, R, UNSIGNED_INT16, 1, 2),
+    ROW(R16_SNORM, R, SNORM_INT16, 1, 2),
+    ROW(R16_SINT, R, SIGNED_INT16, 1, 2),
+    ROW(R8_UNORM, R, UNORM_INT8, 1, 1),
+    ROW(R8_UINT, R, UNSIGNED_INT8, 1, 1),
+    ROW(R8_SNORM, R, SNORM_INT8, 1, 1),
+    ROW(R8_SINT, R, SIGNED_INT8, 1, 1),
 };
 
 const struct format *format_named(DXGI_FORMAT dxgi)
@@ -64,14 +67,11 @@ enum format_class format_class(const struct format *format)
     switch (format->cl.image_channel_data_type) {
     case CL_SIGNED_INT8:
     case CL_SIGNED_INT16:
-    case CL_SIGNED_INT32:
-        return FORMAT_I;
+    case CL_SIGNED_INT32: return FORMAT_I;
     case CL_UNSIGNED_INT8:
     case CL_UNSIGNED_INT16:
-    case CL_UNSIGNED_INT32:
-        return FORMAT_UI;
-    default:
-        return FORMAT_F;
+    case CL_UNSIGNED_INT32: return FORMAT_UI;
+    default: return FORMAT_F;
     }
 }
 
@@ -154,17 +154,12 @@ static uint32_t compute(const struct format *format, uint32_t bits)
 {
     switch (format->cl.image_channel_data_type) {
     case CL_UNORM_INT8:
-    case CL_UNORM_INT16:
-        return ~bits;
+    case CL_UNORM_INT16: return ~bits;
     case CL_SNORM_INT8:
-    case CL_SNORM_INT16:
-        return 0u - bits;
-    case CL_HALF_FLOAT:
-        return bits ^ 0x8000u;
-    case CL_FLOAT:
-        return bits ^ 0x80000000u;
-    default:
-        return bits ^ 42u;
+    case CL_SNORM_INT16: return 0u - bits;
+    case CL_HALF_FLOAT: return bits ^ 0x8000u;
+    case CL_FLOAT: return bits ^ 0x80000000u;
+    default: return bits ^ 42u;
     }
 }
 

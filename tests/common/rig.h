@@ -37,7 +37,8 @@ typedef cl_int(CL_API_CALL *rig_get_device_ids)(cl_platform_id, cl_uint, void *,
                                                 cl_uint *);
 typedef cl_mem(CL_API_CALL *rig_create_buffer)(cl_context, cl_mem_flags, void *, cl_int *);
 typedef cl_mem(CL_API_CALL *rig_create_texture)(cl_context, cl_mem_flags, void *, UINT, cl_int *);
-typedef cl_int(CL_API_CALL *rig_enqueue)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *);
+typedef cl_int(CL_API_CALL *rig_enqueue)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *,
+                                         cl_event *);
 
 struct rig {
     const struct rig_api *api;
@@ -78,7 +79,8 @@ struct rig_desc {
     UINT width, height, depth; /* depth > 0: a 3D texture. A buffer: width bytes, height 0 */
     UINT levels, slices, samples;
     enum rig_usage usage;
-    UINT bind, misc; /* D3D11_BIND_... and D3D11_RESOURCE_MISC_...; mapped for Direct3D 10 (same values where it has them) */
+    UINT bind,
+        misc; /* D3D11_BIND_... and D3D11_RESOURCE_MISC_...; mapped for Direct3D 10 (same values where it has them) */
     const void *initial; /* tightly packed rows of subresource 0; needed for IMMUTABLE */
 };
 

@@ -19,8 +19,10 @@ struct rig_ops {
     void *(*owner)(void *resource);
     /* `initial` NULL or an entry for each subresource. */
     HRESULT (*make)(void *device, const struct rig_desc *desc, const struct rig_rows *initial, void **resource);
+    /* clang-format off */
     HRESULT (*map)(void *device, void *resource, const struct rig_desc *desc, UINT subresource, enum rig_map mode,
-                   struct rig_rows *mapped);
+            struct rig_rows *mapped);
+    /* clang-format on */
     void (*unmap)(void *device, void *resource, const struct rig_desc *desc, UINT subresource);
     void (*update)(void *device, void *resource, UINT subresource, const struct rig_rows *rows);
     /* From a subresource to subresource 0. */

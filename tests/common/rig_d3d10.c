@@ -25,8 +25,7 @@ const struct rig_api rig_d3d10 = {
 
 static HRESULT open(UINT flags, void **device)
 {
-    return D3D10CreateDevice(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, flags, D3D10_SDK_VERSION,
-                             (ID3D10Device **)device);
+    return D3D10CreateDevice(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, flags, D3D10_SDK_VERSION, (ID3D10Device **)device);
 }
 
 static void *owner(void *resource)
@@ -71,16 +70,11 @@ static HRESULT make(void *device, const struct rig_desc *desc, const struct rig_
                                         usage,       desc->bind,   access,      misc};
         return ID3D10Device_CreateTexture3D((ID3D10Device *)device, &d, data, (ID3D10Texture3D **)resource);
     }
-    const D3D10_TEXTURE2D_DESC d = {desc->width,
-                                    desc->height,
-                                    levels,
-                                    desc->slices ? desc->slices : 1,
-                                    desc->format,
-                                    {desc->samples ? desc->samples : 1, 0},
-                                    usage,
-                                    desc->bind,
-                                    access,
-                                    misc};
+    const D3D10_TEXTURE2D_DESC d = {desc->width,  desc->height,
+                                    levels,       desc->slices ? desc->slices : 1,
+                                    desc->format, {desc->samples ? desc->samples : 1, 0},
+                                    usage,        desc->bind,
+                                    access,       misc};
     return ID3D10Device_CreateTexture2D((ID3D10Device *)device, &d, data, (ID3D10Texture2D **)resource);
 }
 
@@ -125,8 +119,8 @@ static void update(void *device, void *resource, UINT subresource, const struct 
 
 static void copy(void *device, void *to, void *from, UINT subresource)
 {
-    ID3D10Device_CopySubresourceRegion((ID3D10Device *)device, (ID3D10Resource *)to, 0, 0, 0, 0,
-                                       (ID3D10Resource *)from, subresource, NULL);
+    ID3D10Device_CopySubresourceRegion((ID3D10Device *)device, (ID3D10Resource *)to, 0, 0, 0, 0, (ID3D10Resource *)from,
+                                       subresource, NULL);
 }
 
 static void flush(void *device)

@@ -61,16 +61,11 @@ static HRESULT make(void *device, const struct rig_desc *desc, const struct rig_
                                         usage,       desc->bind,   access,      desc->misc};
         return ID3D11Device_CreateTexture3D((ID3D11Device *)device, &d, data, (ID3D11Texture3D **)resource);
     }
-    const D3D11_TEXTURE2D_DESC d = {desc->width,
-                                    desc->height,
-                                    levels,
-                                    desc->slices ? desc->slices : 1,
-                                    desc->format,
-                                    {desc->samples ? desc->samples : 1, 0},
-                                    usage,
-                                    desc->bind,
-                                    access,
-                                    desc->misc};
+    const D3D11_TEXTURE2D_DESC d = {desc->width,  desc->height,
+                                    levels,       desc->slices ? desc->slices : 1,
+                                    desc->format, {desc->samples ? desc->samples : 1, 0},
+                                    usage,        desc->bind,
+                                    access,       desc->misc};
     return ID3D11Device_CreateTexture2D((ID3D11Device *)device, &d, data, (ID3D11Texture2D **)resource);
 }
 

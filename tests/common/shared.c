@@ -217,8 +217,7 @@ void with_rig(const struct rig_api *api, unsigned flags, void (*test)(const stru
 
 struct rig_desc format_desc(const struct format *format, bool deep)
 {
-    struct rig_desc desc = {
-        .format = format->dxgi, .width = 13, .height = 7, .bind = D3D11_BIND_SHADER_RESOURCE};
+    struct rig_desc desc = {.format = format->dxgi, .width = 13, .height = 7, .bind = D3D11_BIND_SHADER_RESOURCE};
     if (deep) {
         desc.height = 5;
         desc.depth = 3;

@@ -72,17 +72,21 @@ void remark_failures(int before, const char *text, ...)
 void with_rig(const struct rig_api *api, unsigned flags, void (*test)(const struct rig *));
 
 /* CASES defines the two cases of a test, for Direct3D 11 and 10, ENTRIES names them in the table. */
-#define CASES(test, flags)                                                                                             \
-    static void test##_d3d11(void)                                                                                     \
-    {                                                                                                                  \
-        with_rig(&rig_d3d11, (flags), test);                                                                           \
-    }                                                                                                                  \
-    static void test##_d3d10(void)                                                                                     \
-    {                                                                                                                  \
-        with_rig(&rig_d3d10, (flags), test);                                                                           \
+#define CASES(test, flags)                   \
+    static void test##_d3d11(void)           \
+    {                                        \
+        with_rig(&rig_d3d11, (flags), test); \
+    }                                        \
+    static void test##_d3d10(void)           \
+    {                                        \
+        with_rig(&rig_d3d10, (flags), test); \
     }
 
-#define ENTRIES(name, test) {"Direct3D 11: " name, test##_d3d11}, {"Direct3D 10: " name, test##_d3d10}
+#define ENTRIES(name, test)                \
+    {"Direct3D 11: " name, test##_d3d11},  \
+    {                                      \
+        "Direct3D 10: " name, test##_d3d10 \
+    }
 
 /* Runs a test for each format with a fresh object, 2D or 3D, of an odd size. */
 void each_format(const struct rig *rig, bool deep, void (*test)(struct shared *, const struct format *));

@@ -8,9 +8,8 @@ static struct fake_device *device_of(ID3D11DeviceContext *iface)
     return fake_object_of(iface)->device;
 }
 
-static HRESULT STDMETHODCALLTYPE context_Map(ID3D11DeviceContext *iface, ID3D11Resource *target,
-                                             UINT subresource, D3D11_MAP type, UINT flags,
-                                             D3D11_MAPPED_SUBRESOURCE *out)
+static HRESULT STDMETHODCALLTYPE context_Map(ID3D11DeviceContext *iface, ID3D11Resource *target, UINT subresource,
+                                             D3D11_MAP type, UINT flags, D3D11_MAPPED_SUBRESOURCE *out)
 {
     const char *method = fake_method_name(FAKE_ID3D11DeviceContext_Map);
     struct fake_device *device = device_of(iface);
@@ -21,8 +20,7 @@ static HRESULT STDMETHODCALLTYPE context_Map(ID3D11DeviceContext *iface, ID3D11R
 
     if (SUCCEEDED(hr)) {
         resource = fake_resource_check(device, target, method);
-        hr = resource ? fake_map(device, resource->store, subresource, type, flags, method, &view)
-                      : E_INVALIDARG;
+        hr = resource ? fake_map(device, resource->store, subresource, type, flags, method, &view) : E_INVALIDARG;
     }
     fake_leave(&call);
     if (out) {
@@ -33,8 +31,7 @@ static HRESULT STDMETHODCALLTYPE context_Map(ID3D11DeviceContext *iface, ID3D11R
     return hr;
 }
 
-static void STDMETHODCALLTYPE context_Unmap(ID3D11DeviceContext *iface, ID3D11Resource *target,
-                                            UINT subresource)
+static void STDMETHODCALLTYPE context_Unmap(ID3D11DeviceContext *iface, ID3D11Resource *target, UINT subresource)
 {
     const char *method = fake_method_name(FAKE_ID3D11DeviceContext_Unmap);
     struct fake_device *device = device_of(iface);
@@ -49,8 +46,8 @@ static void STDMETHODCALLTYPE context_Unmap(ID3D11DeviceContext *iface, ID3D11Re
     fake_leave(&call);
 }
 
-static void STDMETHODCALLTYPE context_CopyResource(ID3D11DeviceContext *iface,
-                                                   ID3D11Resource *target, ID3D11Resource *source)
+static void STDMETHODCALLTYPE context_CopyResource(ID3D11DeviceContext *iface, ID3D11Resource *target,
+                                                   ID3D11Resource *source)
 {
     const char *method = fake_method_name(FAKE_ID3D11DeviceContext_CopyResource);
     struct fake_device *device = device_of(iface);
@@ -67,25 +64,28 @@ static void STDMETHODCALLTYPE context_CopyResource(ID3D11DeviceContext *iface,
     fake_leave(&call);
 }
 
-static void STDMETHODCALLTYPE context_CopySubresourceRegion(
-    ID3D11DeviceContext *iface, ID3D11Resource *target, UINT target_subresource, UINT x, UINT y,
-    UINT z, ID3D11Resource *source, UINT source_subresource, const D3D11_BOX *box)
+static void STDMETHODCALLTYPE context_CopySubresourceRegion(ID3D11DeviceContext *iface, ID3D11Resource *target,
+                                                            UINT target_subresource, UINT x, UINT y, UINT z,
+                                                            ID3D11Resource *source, UINT source_subresource,
+                                                            const D3D11_BOX *box)
 {
     const char *method = fake_method_name(FAKE_ID3D11DeviceContext_CopySubresourceRegion);
     struct fake_device *device = device_of(iface);
     struct fake_resource *to, *from;
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_ID3D11DeviceContext_CopySubresourceRegion,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, device, FAKE_ID3D11DeviceContext_CopySubresourceRegion, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr)) {
         to = fake_resource_check(device, target, method);
         from = fake_resource_check(device, source, method);
         if (to && from) {
-            struct fake_copy copy = {.target = to->store, .source = from->store,
+            struct fake_copy copy = {.target = to->store,
+                                     .source = from->store,
                                      .target_subresource = target_subresource,
                                      .source_subresource = source_subresource,
-                                     .x = x, .y = y, .z = z};
+                                     .x = x,
+                                     .y = y,
+                                     .z = z};
 
             fake_copy_region(device, &copy, (const struct fake_box *)box, method);
         }
@@ -93,23 +93,20 @@ static void STDMETHODCALLTYPE context_CopySubresourceRegion(
     fake_leave(&call);
 }
 
-static void STDMETHODCALLTYPE context_UpdateSubresource(ID3D11DeviceContext *iface,
-                                                        ID3D11Resource *target, UINT subresource,
-                                                        const D3D11_BOX *box, const void *data,
+static void STDMETHODCALLTYPE context_UpdateSubresource(ID3D11DeviceContext *iface, ID3D11Resource *target,
+                                                        UINT subresource, const D3D11_BOX *box, const void *data,
                                                         UINT pitch, UINT slice)
 {
     const char *method = fake_method_name(FAKE_ID3D11DeviceContext_UpdateSubresource);
     struct fake_device *device = device_of(iface);
     struct fake_resource *to;
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_ID3D11DeviceContext_UpdateSubresource,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, device, FAKE_ID3D11DeviceContext_UpdateSubresource, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr)) {
         to = fake_resource_check(device, target, method);
         if (to)
-            fake_update(device, to->store, subresource, (const struct fake_box *)box, data, pitch,
-                        slice, method);
+            fake_update(device, to->store, subresource, (const struct fake_box *)box, data, pitch, slice, method);
     }
     fake_leave(&call);
 }
@@ -117,8 +114,7 @@ static void STDMETHODCALLTYPE context_UpdateSubresource(ID3D11DeviceContext *ifa
 static void STDMETHODCALLTYPE context_Flush(ID3D11DeviceContext *iface)
 {
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, device_of(iface), FAKE_ID3D11DeviceContext_Flush,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, device_of(iface), FAKE_ID3D11DeviceContext_Flush, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr))
         fake_queue_submit(call.device);
@@ -126,8 +122,7 @@ static void STDMETHODCALLTYPE context_Flush(ID3D11DeviceContext *iface)
 }
 
 /* The query of an interface pointer that a program passes, if it is one of this device. */
-static struct fake_query *query_check(struct fake_device *device, ID3D11Asynchronous *iface,
-                                      const char *method)
+static struct fake_query *query_check(struct fake_device *device, ID3D11Asynchronous *iface, const char *method)
 {
     struct fake_object *object = iface ? fake_object_of(iface) : NULL;
 
@@ -142,8 +137,7 @@ static void STDMETHODCALLTYPE context_Begin(ID3D11DeviceContext *iface, ID3D11As
     const char *method = fake_method_name(FAKE_ID3D11DeviceContext_Begin);
     struct fake_query *query;
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, device_of(iface), FAKE_ID3D11DeviceContext_Begin,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, device_of(iface), FAKE_ID3D11DeviceContext_Begin, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr)) {
         query = query_check(call.device, async, method);
@@ -157,8 +151,7 @@ static void STDMETHODCALLTYPE context_End(ID3D11DeviceContext *iface, ID3D11Asyn
 {
     struct fake_query *query;
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, device_of(iface), FAKE_ID3D11DeviceContext_End,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, device_of(iface), FAKE_ID3D11DeviceContext_End, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr)) {
         query = query_check(call.device, async, fake_method_name(FAKE_ID3D11DeviceContext_End));
@@ -168,19 +161,16 @@ static void STDMETHODCALLTYPE context_End(ID3D11DeviceContext *iface, ID3D11Asyn
     fake_leave(&call);
 }
 
-static HRESULT STDMETHODCALLTYPE context_GetData(ID3D11DeviceContext *iface,
-                                                 ID3D11Asynchronous *async, void *data, UINT size,
-                                                 UINT flags)
+static HRESULT STDMETHODCALLTYPE context_GetData(ID3D11DeviceContext *iface, ID3D11Asynchronous *async, void *data,
+                                                 UINT size, UINT flags)
 {
     bool may_flush = !(flags & D3D11_ASYNC_GETDATA_DONOTFLUSH);
     struct fake_query *query;
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, device_of(iface), FAKE_ID3D11DeviceContext_GetData,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, device_of(iface), FAKE_ID3D11DeviceContext_GetData, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr)) {
-        query = query_check(call.device, async,
-                            fake_method_name(FAKE_ID3D11DeviceContext_GetData));
+        query = query_check(call.device, async, fake_method_name(FAKE_ID3D11DeviceContext_GetData));
         hr = query ? fake_query_data(query, data, size, may_flush) : E_INVALIDARG;
     }
     fake_leave(&call);
@@ -216,7 +206,10 @@ static const struct fake_iid context_ifaces[] = {
 };
 
 static const struct fake_class context_class = {
-    "ID3D11DeviceContext", context_ifaces, NULL, false,
+    "ID3D11DeviceContext",
+    context_ifaces,
+    NULL,
+    false,
 };
 
 void fake_context11_init(struct fake_context11 *context, struct fake_device11 *device)

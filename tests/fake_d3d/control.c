@@ -101,8 +101,8 @@ static HRESULT any_fault(enum fake_method method)
 
     if (own_calls || !fails[method])
         return S_OK;
-    if (atomic_fetch_add_explicit(&any.calls, 1, memory_order_relaxed) + 1
-        != atomic_load_explicit(&any.nth, memory_order_relaxed))
+    if (atomic_fetch_add_explicit(&any.calls, 1, memory_order_relaxed) + 1 !=
+        atomic_load_explicit(&any.nth, memory_order_relaxed))
         return S_OK;
     if (atomic_load(&any.fault) == FAKE_D3D_LOST) {
         atomic_store(&any.lost, method + 1);
@@ -124,8 +124,7 @@ HRESULT fake_count(enum fake_method method)
     unsigned left = atomic_load_explicit(&counter->fail_in, memory_order_relaxed);
 
     atomic_fetch_add_explicit(&counter->calls, 1, memory_order_relaxed);
-    while (left && !atomic_compare_exchange_weak_explicit(&counter->fail_in, &left, left - 1,
-                                                          memory_order_relaxed,
+    while (left && !atomic_compare_exchange_weak_explicit(&counter->fail_in, &left, left - 1, memory_order_relaxed,
                                                           memory_order_relaxed))
         continue;
     if (left != 1)

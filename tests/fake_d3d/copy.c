@@ -9,8 +9,7 @@ static bool family_matches(const struct fake_format *a, const struct fake_format
 }
 
 /* What a copy and an update ask of the resource they write to. */
-static bool target_allows(struct fake_device *device, struct fake_store *target,
-                          const char *method)
+static bool target_allows(struct fake_device *device, struct fake_store *target, const char *method)
 {
     if (target->desc.usage == D3D11_USAGE_IMMUTABLE || target->desc.usage == D3D11_USAGE_DYNAMIC) {
         fake_violation("%s: the target is %s", method,
@@ -28,16 +27,15 @@ static bool target_allows(struct fake_device *device, struct fake_store *target,
     return true;
 }
 
-static bool pair_allows(struct fake_device *device, struct fake_store *target,
-                        struct fake_store *source, const char *method)
+static bool pair_allows(struct fake_device *device, struct fake_store *target, struct fake_store *source,
+                        const char *method)
 {
     if (!target_allows(device, target, method))
         return false;
     if (target->desc.kind != source->desc.kind)
         fake_violation("%s: resources of different kinds", method);
     else if (!family_matches(target->desc.format, source->desc.format))
-        fake_violation("%s: %s can't be copied to %s", method, source->desc.format->name,
-                       target->desc.format->name);
+        fake_violation("%s: %s can't be copied to %s", method, source->desc.format->name, target->desc.format->name);
     else if (target->desc.samples != source->desc.samples)
         fake_violation("%s: different numbers of samples", method);
     else if (fake_store_mapped(source))
@@ -51,12 +49,12 @@ static bool pair_allows(struct fake_device *device, struct fake_store *target,
 
 static bool same_size(const struct fake_desc *a, const struct fake_desc *b)
 {
-    return a->width == b->width && a->height == b->height && a->depth == b->depth
-           && a->mips == b->mips && a->layers == b->layers;
+    return a->width == b->width && a->height == b->height && a->depth == b->depth && a->mips == b->mips &&
+           a->layers == b->layers;
 }
 
-void fake_copy_resource(struct fake_device *device, struct fake_store *target,
-                        struct fake_store *source, const char *method)
+void fake_copy_resource(struct fake_device *device, struct fake_store *target, struct fake_store *source,
+                        const char *method)
 {
     unsigned i;
 
@@ -89,8 +87,8 @@ static bool box_inside(const struct fake_box *box, const struct fake_subresource
 
 static bool whole(const struct fake_box *box, const struct fake_subresource *sub)
 {
-    return box_inside(box, sub) && !box->left && !box->top && !box->front
-           && box->right == sub->width && box->bottom == sub->height && box->back == sub->depth;
+    return box_inside(box, sub) && !box->left && !box->top && !box->front && box->right == sub->width &&
+           box->bottom == sub->height && box->back == sub->depth;
 }
 
 /* Depth and multisampled contents have no texels to take a part of. */
@@ -105,16 +103,19 @@ static bool place_allows(const struct fake_copy *copy, const char *method)
     const struct fake_subresource *to = &copy->target->subresources[copy->target_subresource];
     const struct fake_subresource *from = &copy->source->subresources[copy->source_subresource];
     const struct fake_box *box = &copy->box;
-    struct fake_box place = {copy->x, copy->y, copy->z, copy->x + box->right - box->left,
-                             copy->y + box->bottom - box->top, copy->z + box->back - box->front};
+    struct fake_box place = {copy->x,
+                             copy->y,
+                             copy->z,
+                             copy->x + box->right - box->left,
+                             copy->y + box->bottom - box->top,
+                             copy->z + box->back - box->front};
 
     if (!box_inside(box, from))
         fake_violation("%s: the box reaches beyond the source", method);
-    else if (copy->x >= to->width || copy->y >= to->height || copy->z >= to->depth
-             || !box_inside(&place, to))
+    else if (copy->x >= to->width || copy->y >= to->height || copy->z >= to->depth || !box_inside(&place, to))
         fake_violation("%s: the box reaches beyond the target", method);
-    else if (!fake_format_box_fits(format, box, from->width, from->height)
-             || !fake_format_box_fits(format, &place, to->width, to->height))
+    else if (!fake_format_box_fits(format, box, from->width, from->height) ||
+             !fake_format_box_fits(format, &place, to->width, to->height))
         fake_violation("%s: the box cuts blocks of %s", method, format->name);
     else if (to == from)
         fake_violation("%s: within one subresource", method);
@@ -125,11 +126,10 @@ static bool place_allows(const struct fake_copy *copy, const char *method)
     return false;
 }
 
-void fake_copy_region(struct fake_device *device, struct fake_copy *copy,
-                      const struct fake_box *box, const char *method)
+void fake_copy_region(struct fake_device *device, struct fake_copy *copy, const struct fake_box *box,
+                      const char *method)
 {
-    if (copy->target_subresource >= copy->target->count
-        || copy->source_subresource >= copy->source->count) {
+    if (copy->target_subresource >= copy->target->count || copy->source_subresource >= copy->source->count) {
         fake_violation("%s: no such subresource", method);
         return;
     }
@@ -142,9 +142,8 @@ void fake_copy_region(struct fake_device *device, struct fake_copy *copy,
         fake_queue_copy(device, copy);
 }
 
-static bool update_allows(struct fake_device *device, struct fake_store *target,
-                          unsigned subresource, const struct fake_box *box, bool partial,
-                          const char *method)
+static bool update_allows(struct fake_device *device, struct fake_store *target, unsigned subresource,
+                          const struct fake_box *box, bool partial, const char *method)
 {
     const struct fake_subresource *sub = &target->subresources[subresource];
 
@@ -164,24 +163,21 @@ static bool update_allows(struct fake_device *device, struct fake_store *target,
 }
 
 /* The program may do with its bytes what it likes when the call is over. */
-static unsigned char *keep(const struct fake_format *format, const struct fake_box *box,
-                           const struct fake_view *from, struct fake_view *view)
+static unsigned char *keep(const struct fake_format *format, const struct fake_box *box, const struct fake_view *from,
+                           struct fake_view *view)
 {
-    struct fake_box whole_box = {0, 0, 0, box->right - box->left, box->bottom - box->top,
-                                 box->back - box->front};
+    struct fake_box whole_box = {0, 0, 0, box->right - box->left, box->bottom - box->top, box->back - box->front};
 
     view->pitch = fake_format_row_bytes(format, whole_box.right);
     view->slice = view->pitch * fake_format_rows(format, whole_box.bottom);
     view->base = malloc(view->slice * whole_box.back);
     if (view->base)
-        fake_format_copy(format, view, whole_box.bottom, 0, 0, 0, from, whole_box.bottom,
-                         &whole_box);
+        fake_format_copy(format, view, whole_box.bottom, 0, 0, 0, from, whole_box.bottom, &whole_box);
     return view->base;
 }
 
 void fake_update(struct fake_device *device, struct fake_store *target, unsigned subresource,
-                 const struct fake_box *box, const void *data, unsigned pitch, unsigned slice,
-                 const char *method)
+                 const struct fake_box *box, const void *data, unsigned pitch, unsigned slice, const char *method)
 {
     struct fake_view from = {(unsigned char *)data, pitch, slice}, view;
     struct fake_box place;

@@ -17,8 +17,7 @@ static UINT STDMETHODCALLTYPE d3d9_GetAdapterCount(IDirect3D9Ex *iface)
     return d3d9_of(iface)->count;
 }
 
-static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterIdentifier(IDirect3D9Ex *iface, UINT index,
-                                                           DWORD flags,
+static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterIdentifier(IDirect3D9Ex *iface, UINT index, DWORD flags,
                                                            D3DADAPTER_IDENTIFIER9 *out)
 {
     HRESULT hr = fake_count(FAKE_IDirect3D9Ex_GetAdapterIdentifier);
@@ -55,8 +54,7 @@ static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterLUID(IDirect3D9Ex *iface, UINT i
     return D3D_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterDisplayMode(IDirect3D9Ex *iface, UINT index,
-                                                            D3DDISPLAYMODE *out)
+static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterDisplayMode(IDirect3D9Ex *iface, UINT index, D3DDISPLAYMODE *out)
 {
     HRESULT hr = fake_count(FAKE_IDirect3D9Ex_GetAdapterDisplayMode);
 
@@ -68,9 +66,8 @@ static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterDisplayMode(IDirect3D9Ex *iface,
     return D3D_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE d3d9_CheckDeviceFormat(IDirect3D9Ex *iface, UINT index,
-                                                        D3DDEVTYPE type, D3DFORMAT display,
-                                                        DWORD usage, D3DRESOURCETYPE resource,
+static HRESULT STDMETHODCALLTYPE d3d9_CheckDeviceFormat(IDirect3D9Ex *iface, UINT index, D3DDEVTYPE type,
+                                                        D3DFORMAT display, DWORD usage, D3DRESOURCETYPE resource,
                                                         D3DFORMAT id)
 {
     HRESULT hr = fake_count(FAKE_IDirect3D9Ex_CheckDeviceFormat);
@@ -91,8 +88,7 @@ static HRESULT STDMETHODCALLTYPE d3d9_CheckDeviceFormat(IDirect3D9Ex *iface, UIN
     return D3D_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE d3d9_GetDeviceCaps(IDirect3D9Ex *iface, UINT index,
-                                                    D3DDEVTYPE type, D3DCAPS9 *out)
+static HRESULT STDMETHODCALLTYPE d3d9_GetDeviceCaps(IDirect3D9Ex *iface, UINT index, D3DDEVTYPE type, D3DCAPS9 *out)
 {
     HRESULT hr = fake_count(FAKE_IDirect3D9Ex_GetDeviceCaps);
 
@@ -107,9 +103,8 @@ static HRESULT STDMETHODCALLTYPE d3d9_GetDeviceCaps(IDirect3D9Ex *iface, UINT in
     return D3D_OK;
 }
 
-static HRESULT create_device(IDirect3D9Ex *iface, enum fake_method method, UINT index,
-                             D3DDEVTYPE type, HWND window, DWORD flags,
-                             const D3DPRESENT_PARAMETERS *parameters, void **out)
+static HRESULT create_device(IDirect3D9Ex *iface, enum fake_method method, UINT index, D3DDEVTYPE type, HWND window,
+                             DWORD flags, const D3DPRESENT_PARAMETERS *parameters, void **out)
 {
     HRESULT hr = fake_count(method);
     struct fake_device9 *device;
@@ -127,24 +122,19 @@ static HRESULT create_device(IDirect3D9Ex *iface, enum fake_method method, UINT 
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE d3d9_CreateDevice(IDirect3D9Ex *iface, UINT index,
-                                                   D3DDEVTYPE type, HWND window, DWORD flags,
-                                                   D3DPRESENT_PARAMETERS *parameters,
+static HRESULT STDMETHODCALLTYPE d3d9_CreateDevice(IDirect3D9Ex *iface, UINT index, D3DDEVTYPE type, HWND window,
+                                                   DWORD flags, D3DPRESENT_PARAMETERS *parameters,
                                                    IDirect3DDevice9 **out)
 {
-    return create_device(iface, FAKE_IDirect3D9Ex_CreateDevice, index, type, window, flags,
-                         parameters, (void **)out);
+    return create_device(iface, FAKE_IDirect3D9Ex_CreateDevice, index, type, window, flags, parameters, (void **)out);
 }
 
-static HRESULT STDMETHODCALLTYPE d3d9_CreateDeviceEx(IDirect3D9Ex *iface, UINT index,
-                                                     D3DDEVTYPE type, HWND window, DWORD flags,
-                                                     D3DPRESENT_PARAMETERS *parameters,
-                                                     D3DDISPLAYMODEEX *mode,
-                                                     IDirect3DDevice9Ex **out)
+static HRESULT STDMETHODCALLTYPE d3d9_CreateDeviceEx(IDirect3D9Ex *iface, UINT index, D3DDEVTYPE type, HWND window,
+                                                     DWORD flags, D3DPRESENT_PARAMETERS *parameters,
+                                                     D3DDISPLAYMODEEX *mode, IDirect3DDevice9Ex **out)
 {
     (void)mode;
-    return create_device(iface, FAKE_IDirect3D9Ex_CreateDeviceEx, index, type, window, flags,
-                         parameters, (void **)out);
+    return create_device(iface, FAKE_IDirect3D9Ex_CreateDeviceEx, index, type, window, flags, parameters, (void **)out);
 }
 
 static const IDirect3D9ExVtbl d3d9_vtbl = {
@@ -162,10 +152,15 @@ static const IDirect3D9ExVtbl d3d9_vtbl = {
 #define FACE offsetof(struct fake_d3d9, face)
 
 static const struct fake_iid d3d9_ifaces[] = {
-    {&IID_IUnknown, FACE}, {&IID_IDirect3D9, FACE}, {NULL, 0},
+    {&IID_IUnknown, FACE},
+    {&IID_IDirect3D9, FACE},
+    {NULL, 0},
 };
 static const struct fake_iid d3d9ex_ifaces[] = {
-    {&IID_IUnknown, FACE}, {&IID_IDirect3D9, FACE}, {&IID_IDirect3D9Ex, FACE}, {NULL, 0},
+    {&IID_IUnknown, FACE},
+    {&IID_IDirect3D9, FACE},
+    {&IID_IDirect3D9Ex, FACE},
+    {NULL, 0},
 };
 
 #undef FACE
@@ -176,10 +171,16 @@ static void d3d9_destroy(struct fake_object *object)
 }
 
 static const struct fake_class d3d9_class = {
-    "IDirect3D9", d3d9_ifaces, d3d9_destroy, false,
+    "IDirect3D9",
+    d3d9_ifaces,
+    d3d9_destroy,
+    false,
 };
 static const struct fake_class d3d9ex_class = {
-    "IDirect3D9Ex", d3d9ex_ifaces, d3d9_destroy, false,
+    "IDirect3D9Ex",
+    d3d9ex_ifaces,
+    d3d9_destroy,
+    false,
 };
 
 static struct fake_d3d9 *d3d9_create(bool extended)

@@ -1,9 +1,9 @@
 /* What Direct3D 10 and 11 allow a resource to be. */
 #include "fake_internal.h"
 
-#define TARGETS                                                                                \
-    (D3D11_BIND_RENDER_TARGET | D3D11_BIND_DEPTH_STENCIL | D3D11_BIND_STREAM_OUTPUT            \
-     | D3D11_BIND_UNORDERED_ACCESS | D3D11_BIND_DECODER)
+#define TARGETS                                                                                                     \
+    (D3D11_BIND_RENDER_TARGET | D3D11_BIND_DEPTH_STENCIL | D3D11_BIND_STREAM_OUTPUT | D3D11_BIND_UNORDERED_ACCESS | \
+     D3D11_BIND_DECODER)
 #define READ_WRITE (D3D11_CPU_ACCESS_READ | D3D11_CPU_ACCESS_WRITE)
 #define MAX_DEPTH 2048
 
@@ -20,17 +20,13 @@ bool fake_desc_shared(const struct fake_desc *desc)
 static bool usage_allows(const struct fake_desc *desc, bool has_data)
 {
     switch (desc->usage) {
-    case D3D11_USAGE_DEFAULT:
-        return desc->cpu == 0;
-    case D3D11_USAGE_IMMUTABLE:
-        return desc->cpu == 0 && has_data && desc->bind && !(desc->bind & TARGETS);
+    case D3D11_USAGE_DEFAULT: return desc->cpu == 0;
+    case D3D11_USAGE_IMMUTABLE: return desc->cpu == 0 && has_data && desc->bind && !(desc->bind & TARGETS);
     case D3D11_USAGE_DYNAMIC:
-        return desc->cpu == D3D11_CPU_ACCESS_WRITE && desc->bind && !(desc->bind & TARGETS)
-               && desc->mips == 1 && desc->layers == 1;
-    case D3D11_USAGE_STAGING:
-        return desc->cpu && !(desc->cpu & ~READ_WRITE) && desc->bind == 0;
-    default:
-        return false;
+        return desc->cpu == D3D11_CPU_ACCESS_WRITE && desc->bind && !(desc->bind & TARGETS) && desc->mips == 1 &&
+               desc->layers == 1;
+    case D3D11_USAGE_STAGING: return desc->cpu && !(desc->cpu & ~READ_WRITE) && desc->bind == 0;
+    default: return false;
     }
 }
 
@@ -40,24 +36,22 @@ static bool samples_allow(const struct fake_desc *desc, bool has_data)
         return desc->quality == 0;
     if (desc->samples != 2 && desc->samples != 4 && desc->samples != 8)
         return false;
-    return desc->kind == FAKE_TEXTURE2D && desc->usage == D3D11_USAGE_DEFAULT && desc->mips == 1
-           && desc->quality == 0 && !has_data && !(desc->misc & D3D11_RESOURCE_MISC_TEXTURECUBE)
-           && desc->bind & (D3D11_BIND_RENDER_TARGET | D3D11_BIND_DEPTH_STENCIL);
+    return desc->kind == FAKE_TEXTURE2D && desc->usage == D3D11_USAGE_DEFAULT && desc->mips == 1 &&
+           desc->quality == 0 && !has_data && !(desc->misc & D3D11_RESOURCE_MISC_TEXTURECUBE) &&
+           desc->bind & (D3D11_BIND_RENDER_TARGET | D3D11_BIND_DEPTH_STENCIL);
 }
 
 static bool misc_allows(const struct fake_desc *desc)
 {
     const unsigned generates = D3D11_BIND_RENDER_TARGET | D3D11_BIND_SHADER_RESOURCE;
 
-    if (fake_desc_keyed(desc)
-        && (desc->kind != FAKE_TEXTURE2D || desc->misc & D3D11_RESOURCE_MISC_SHARED))
+    if (fake_desc_keyed(desc) && (desc->kind != FAKE_TEXTURE2D || desc->misc & D3D11_RESOURCE_MISC_SHARED))
         return false;
-    if (fake_desc_shared(desc) && (desc->usage != D3D11_USAGE_DEFAULT
-                                   || desc->kind == FAKE_TEXTURE3D
-                                   || desc->kind == FAKE_TEXTURE1D))
+    if (fake_desc_shared(desc) &&
+        (desc->usage != D3D11_USAGE_DEFAULT || desc->kind == FAKE_TEXTURE3D || desc->kind == FAKE_TEXTURE1D))
         return false;
-    if (desc->misc & D3D11_RESOURCE_MISC_TEXTURECUBE
-        && (desc->kind != FAKE_TEXTURE2D || desc->layers % 6 || desc->width != desc->height))
+    if (desc->misc & D3D11_RESOURCE_MISC_TEXTURECUBE &&
+        (desc->kind != FAKE_TEXTURE2D || desc->layers % 6 || desc->width != desc->height))
         return false;
     return !(desc->misc & D3D11_RESOURCE_MISC_GENERATE_MIPS) || (desc->bind & generates) == generates;
 }
@@ -82,11 +76,10 @@ static bool format_allows(const struct fake_desc *desc)
     /* What a typeless format is good for depends on the views, which are not made here. */
     if (typeless)
         return true;
-    if (desc->bind & D3D11_BIND_RENDER_TARGET && !(support & D3D11_FORMAT_SUPPORT_RENDER_TARGET)
-        && format->layout == FAKE_PACKED)
+    if (desc->bind & D3D11_BIND_RENDER_TARGET && !(support & D3D11_FORMAT_SUPPORT_RENDER_TARGET) &&
+        format->layout == FAKE_PACKED)
         return false;
-    return !(desc->bind & D3D11_BIND_DEPTH_STENCIL)
-           || support & D3D11_FORMAT_SUPPORT_DEPTH_STENCIL;
+    return !(desc->bind & D3D11_BIND_DEPTH_STENCIL) || support & D3D11_FORMAT_SUPPORT_DEPTH_STENCIL;
 }
 
 static unsigned full_chain(const struct fake_desc *desc)
@@ -117,15 +110,13 @@ HRESULT fake_desc_check(struct fake_desc *desc, bool has_data, unsigned max_size
         return E_INVALIDARG;
     if (desc->kind == FAKE_TEXTURE3D)
         max_size = MAX_DEPTH;
-    if (desc->width > max_size || desc->height > max_size || desc->depth > MAX_DEPTH
-        || desc->layers > MAX_DEPTH)
+    if (desc->width > max_size || desc->height > max_size || desc->depth > MAX_DEPTH || desc->layers > MAX_DEPTH)
         return E_INVALIDARG;
     if (!desc->mips)
         desc->mips = full_chain(desc);
     if (desc->mips > full_chain(desc))
         return E_INVALIDARG;
-    if (!format_allows(desc) || !usage_allows(desc, has_data) || !samples_allow(desc, has_data)
-        || !misc_allows(desc))
+    if (!format_allows(desc) || !usage_allows(desc, has_data) || !samples_allow(desc, has_data) || !misc_allows(desc))
         return E_INVALIDARG;
     return S_OK;
 }

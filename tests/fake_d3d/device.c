@@ -46,10 +46,8 @@ void fake_device_remove_locked(struct fake_device *device, HRESULT reason)
 
 static void check_creator(struct fake_device *device, enum fake_method method)
 {
-    if (device->single_threaded && fake_knob_check_single_threaded()
-        && !pthread_equal(device->creator, pthread_self()))
-        fake_violation("%s of a single-threaded device in another thread",
-                       fake_method_name(method));
+    if (device->single_threaded && fake_knob_check_single_threaded() && !pthread_equal(device->creator, pthread_self()))
+        fake_violation("%s of a single-threaded device in another thread", fake_method_name(method));
 }
 
 /* The calling thread is now inside the device; a second one there is what this is for. */
@@ -58,8 +56,7 @@ static void go_inside_locked(struct fake_device *device, enum fake_method method
     unsigned slow = fake_knob_slow_calls();
 
     if (device->inside && !pthread_equal(device->inside_thread, pthread_self()))
-        fake_violation("%s while another thread is in the unprotected device",
-                       fake_method_name(method));
+        fake_violation("%s while another thread is in the unprotected device", fake_method_name(method));
     device->inside++;
     device->inside_thread = pthread_self();
     if (slow) {

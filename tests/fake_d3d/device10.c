@@ -22,16 +22,14 @@ static HRESULT make(ID3D10Device1 *iface, enum fake_method method, struct fake_d
     if (out)
         *out = NULL;
     if (SUCCEEDED(hr)) /* the structure of the data is the same in both versions */
-        hr = fake_resource_make(&device->base, &fake_types10[desc->kind], desc,
-                                (const D3D11_SUBRESOURCE_DATA *)data, out);
+        hr = fake_resource_make(&device->base, &fake_types10[desc->kind], desc, (const D3D11_SUBRESOURCE_DATA *)data,
+                                out);
     fake_leave(&call);
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE device_CreateBuffer(ID3D10Device1 *iface,
-                                                     const D3D10_BUFFER_DESC *buffer,
-                                                     const D3D10_SUBRESOURCE_DATA *data,
-                                                     ID3D10Buffer **out)
+static HRESULT STDMETHODCALLTYPE device_CreateBuffer(ID3D10Device1 *iface, const D3D10_BUFFER_DESC *buffer,
+                                                     const D3D10_SUBRESOURCE_DATA *data, ID3D10Buffer **out)
 {
     struct fake_desc desc = {.kind = FAKE_BUFFER};
 
@@ -47,10 +45,8 @@ static HRESULT STDMETHODCALLTYPE device_CreateBuffer(ID3D10Device1 *iface,
     return make(iface, FAKE_ID3D10Device1_CreateBuffer, &desc, data, (void **)out);
 }
 
-static HRESULT STDMETHODCALLTYPE device_CreateTexture1D(ID3D10Device1 *iface,
-                                                        const D3D10_TEXTURE1D_DESC *texture,
-                                                        const D3D10_SUBRESOURCE_DATA *data,
-                                                        ID3D10Texture1D **out)
+static HRESULT STDMETHODCALLTYPE device_CreateTexture1D(ID3D10Device1 *iface, const D3D10_TEXTURE1D_DESC *texture,
+                                                        const D3D10_SUBRESOURCE_DATA *data, ID3D10Texture1D **out)
 {
     struct fake_desc desc = {.kind = FAKE_TEXTURE1D};
 
@@ -68,10 +64,8 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture1D(ID3D10Device1 *iface,
     return make(iface, FAKE_ID3D10Device1_CreateTexture1D, &desc, data, (void **)out);
 }
 
-static HRESULT STDMETHODCALLTYPE device_CreateTexture2D(ID3D10Device1 *iface,
-                                                        const D3D10_TEXTURE2D_DESC *texture,
-                                                        const D3D10_SUBRESOURCE_DATA *data,
-                                                        ID3D10Texture2D **out)
+static HRESULT STDMETHODCALLTYPE device_CreateTexture2D(ID3D10Device1 *iface, const D3D10_TEXTURE2D_DESC *texture,
+                                                        const D3D10_SUBRESOURCE_DATA *data, ID3D10Texture2D **out)
 {
     struct fake_desc desc = {.kind = FAKE_TEXTURE2D};
 
@@ -92,10 +86,8 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture2D(ID3D10Device1 *iface,
     return make(iface, FAKE_ID3D10Device1_CreateTexture2D, &desc, data, (void **)out);
 }
 
-static HRESULT STDMETHODCALLTYPE device_CreateTexture3D(ID3D10Device1 *iface,
-                                                        const D3D10_TEXTURE3D_DESC *texture,
-                                                        const D3D10_SUBRESOURCE_DATA *data,
-                                                        ID3D10Texture3D **out)
+static HRESULT STDMETHODCALLTYPE device_CreateTexture3D(ID3D10Device1 *iface, const D3D10_TEXTURE3D_DESC *texture,
+                                                        const D3D10_SUBRESOURCE_DATA *data, ID3D10Texture3D **out)
 {
     struct fake_desc desc = {.kind = FAKE_TEXTURE3D};
 
@@ -114,8 +106,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture3D(ID3D10Device1 *iface,
     return make(iface, FAKE_ID3D10Device1_CreateTexture3D, &desc, data, (void **)out);
 }
 
-static HRESULT create_query(struct fake_device *device, const D3D10_QUERY_DESC *desc,
-                            ID3D10Query **out)
+static HRESULT create_query(struct fake_device *device, const D3D10_QUERY_DESC *desc, ID3D10Query **out)
 {
     struct fake_query *query;
 
@@ -131,8 +122,7 @@ static HRESULT create_query(struct fake_device *device, const D3D10_QUERY_DESC *
     return S_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE device_CreateQuery(ID3D10Device1 *iface,
-                                                    const D3D10_QUERY_DESC *desc,
+static HRESULT STDMETHODCALLTYPE device_CreateQuery(ID3D10Device1 *iface, const D3D10_QUERY_DESC *desc,
                                                     ID3D10Query **out)
 {
     struct fake_device10 *device = device_of(iface);
@@ -150,8 +140,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateQuery(ID3D10Device1 *iface,
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE device_OpenSharedResource(ID3D10Device1 *iface, HANDLE handle,
-                                                           REFIID iid, void **out)
+static HRESULT STDMETHODCALLTYPE device_OpenSharedResource(ID3D10Device1 *iface, HANDLE handle, REFIID iid, void **out)
 {
     struct fake_device10 *device = device_of(iface);
     struct fake_call call;
@@ -167,8 +156,7 @@ static HRESULT STDMETHODCALLTYPE device_OpenSharedResource(ID3D10Device1 *iface,
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE device_CheckFormatSupport(ID3D10Device1 *iface, DXGI_FORMAT id,
-                                                           UINT *support)
+static HRESULT STDMETHODCALLTYPE device_CheckFormatSupport(ID3D10Device1 *iface, DXGI_FORMAT id, UINT *support)
 {
     HRESULT hr = fake_touch(fake_object_of(iface), FAKE_ID3D10Device1_CheckFormatSupport);
     const struct fake_format *format = fake_format_dxgi(id);
@@ -184,12 +172,10 @@ static HRESULT STDMETHODCALLTYPE device_CheckFormatSupport(ID3D10Device1 *iface,
     return *support ? S_OK : E_FAIL;
 }
 
-static HRESULT STDMETHODCALLTYPE device_CheckMultisampleQualityLevels(ID3D10Device1 *iface,
-                                                                      DXGI_FORMAT id, UINT count,
+static HRESULT STDMETHODCALLTYPE device_CheckMultisampleQualityLevels(ID3D10Device1 *iface, DXGI_FORMAT id, UINT count,
                                                                       UINT *levels)
 {
-    HRESULT hr = fake_touch(fake_object_of(iface),
-                            FAKE_ID3D10Device1_CheckMultisampleQualityLevels);
+    HRESULT hr = fake_touch(fake_object_of(iface), FAKE_ID3D10Device1_CheckMultisampleQualityLevels);
     const struct fake_format *format = fake_format_dxgi(id);
     unsigned support = format ? fake_format_support(format) : 0;
 
@@ -198,8 +184,8 @@ static HRESULT STDMETHODCALLTYPE device_CheckMultisampleQualityLevels(ID3D10Devi
     *levels = 0;
     if (FAILED(hr))
         return hr;
-    if (support & D3D11_FORMAT_SUPPORT_MULTISAMPLE_RENDERTARGET
-        && (count == 1 || count == 2 || count == 4 || count == 8))
+    if (support & D3D11_FORMAT_SUPPORT_MULTISAMPLE_RENDERTARGET &&
+        (count == 1 || count == 2 || count == 4 || count == 8))
         *levels = 1;
     return S_OK;
 }
@@ -230,8 +216,7 @@ static HRESULT STDMETHODCALLTYPE device_GetDeviceRemovedReason(ID3D10Device1 *if
 
 /* ---- Work ---- */
 
-static void STDMETHODCALLTYPE device_CopyResource(ID3D10Device1 *iface, ID3D10Resource *target,
-                                                  ID3D10Resource *source)
+static void STDMETHODCALLTYPE device_CopyResource(ID3D10Device1 *iface, ID3D10Resource *target, ID3D10Resource *source)
 {
     const char *method = fake_method_name(FAKE_ID3D10Device1_CopyResource);
     struct fake_device *device = &device_of(iface)->base;
@@ -248,25 +233,28 @@ static void STDMETHODCALLTYPE device_CopyResource(ID3D10Device1 *iface, ID3D10Re
     fake_leave(&call);
 }
 
-static void STDMETHODCALLTYPE device_CopySubresourceRegion(
-    ID3D10Device1 *iface, ID3D10Resource *target, UINT target_subresource, UINT x, UINT y, UINT z,
-    ID3D10Resource *source, UINT source_subresource, const D3D10_BOX *box)
+static void STDMETHODCALLTYPE device_CopySubresourceRegion(ID3D10Device1 *iface, ID3D10Resource *target,
+                                                           UINT target_subresource, UINT x, UINT y, UINT z,
+                                                           ID3D10Resource *source, UINT source_subresource,
+                                                           const D3D10_BOX *box)
 {
     const char *method = fake_method_name(FAKE_ID3D10Device1_CopySubresourceRegion);
     struct fake_device *device = &device_of(iface)->base;
     struct fake_resource *to, *from;
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_ID3D10Device1_CopySubresourceRegion,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, device, FAKE_ID3D10Device1_CopySubresourceRegion, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr)) {
         to = fake_resource_check(device, target, method);
         from = fake_resource_check(device, source, method);
         if (to && from) {
-            struct fake_copy copy = {.target = to->store, .source = from->store,
+            struct fake_copy copy = {.target = to->store,
+                                     .source = from->store,
                                      .target_subresource = target_subresource,
                                      .source_subresource = source_subresource,
-                                     .x = x, .y = y, .z = z};
+                                     .x = x,
+                                     .y = y,
+                                     .z = z};
 
             fake_copy_region(device, &copy, (const struct fake_box *)box, method);
         }
@@ -274,10 +262,8 @@ static void STDMETHODCALLTYPE device_CopySubresourceRegion(
     fake_leave(&call);
 }
 
-static void STDMETHODCALLTYPE device_UpdateSubresource(ID3D10Device1 *iface,
-                                                       ID3D10Resource *target, UINT subresource,
-                                                       const D3D10_BOX *box, const void *data,
-                                                       UINT pitch, UINT slice)
+static void STDMETHODCALLTYPE device_UpdateSubresource(ID3D10Device1 *iface, ID3D10Resource *target, UINT subresource,
+                                                       const D3D10_BOX *box, const void *data, UINT pitch, UINT slice)
 {
     const char *method = fake_method_name(FAKE_ID3D10Device1_UpdateSubresource);
     struct fake_device *device = &device_of(iface)->base;
@@ -288,8 +274,7 @@ static void STDMETHODCALLTYPE device_UpdateSubresource(ID3D10Device1 *iface,
     if (SUCCEEDED(hr)) {
         to = fake_resource_check(device, target, method);
         if (to)
-            fake_update(device, to->store, subresource, (const struct fake_box *)box, data, pitch,
-                        slice, method);
+            fake_update(device, to->store, subresource, (const struct fake_box *)box, data, pitch, slice, method);
     }
     fake_leave(&call);
 }
@@ -297,8 +282,7 @@ static void STDMETHODCALLTYPE device_UpdateSubresource(ID3D10Device1 *iface,
 static void STDMETHODCALLTYPE device_Flush(ID3D10Device1 *iface)
 {
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, &device_of(iface)->base, FAKE_ID3D10Device1_Flush,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, &device_of(iface)->base, FAKE_ID3D10Device1_Flush, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr))
         fake_queue_submit(call.device);
@@ -324,15 +308,16 @@ static const ID3D10Device1Vtbl device_vtbl = {
     .Flush = device_Flush,
 };
 
-#define DEVICE_IFACES                                          \
-    {&IID_IUnknown, offsetof(struct fake_device10, face)},     \
-    {&IID_ID3D10Device, offsetof(struct fake_device10, face)}, \
-    {&IID_IDXGIObject, offsetof(struct fake_device10, dxgi)},  \
-    {&IID_IDXGIDevice, offsetof(struct fake_device10, dxgi)},  \
-    {&IID_IDXGIDevice1, offsetof(struct fake_device10, dxgi)}, \
-    {&fake_iid_stays, offsetof(struct fake_device10, dxgi)},   \
-    {&fake_iid_interop_queue, offsetof(struct fake_device10, interop_queue)}, \
-    {&IID_ID3D10Multithread, offsetof(struct fake_device10, multithread)}
+#define DEVICE_IFACES                                                                                                 \
+    {&IID_IUnknown, offsetof(struct fake_device10, face)}, {&IID_ID3D10Device, offsetof(struct fake_device10, face)}, \
+        {&IID_IDXGIObject, offsetof(struct fake_device10, dxgi)},                                                     \
+        {&IID_IDXGIDevice, offsetof(struct fake_device10, dxgi)},                                                     \
+        {&IID_IDXGIDevice1, offsetof(struct fake_device10, dxgi)},                                                    \
+        {&fake_iid_stays, offsetof(struct fake_device10, dxgi)},                                                      \
+        {&fake_iid_interop_queue, offsetof(struct fake_device10, interop_queue)},                                     \
+    {                                                                                                                 \
+        &IID_ID3D10Multithread, offsetof(struct fake_device10, multithread)                                           \
+    }
 
 static const struct fake_iid device_ifaces[] = {DEVICE_IFACES, {NULL, 0}};
 static const struct fake_iid device1_ifaces[] = {
@@ -350,15 +335,21 @@ static void device_destroy(struct fake_object *object)
 }
 
 static const struct fake_class device_class = {
-    "ID3D10Device", device_ifaces, device_destroy, true,
+    "ID3D10Device",
+    device_ifaces,
+    device_destroy,
+    true,
 };
 static const struct fake_class device1_class = {
-    "ID3D10Device1", device1_ifaces, device_destroy, true,
+    "ID3D10Device1",
+    device1_ifaces,
+    device_destroy,
+    true,
 };
 
 /* Unlike its successor it protects itself against threads unless it is told not to. */
-static HRESULT device_create(const struct fake_class *class, IDXGIAdapter *adapter_iface,
-                             UINT flags, D3D10_FEATURE_LEVEL1 level, struct fake_device10 **out)
+static HRESULT device_create(const struct fake_class *class, IDXGIAdapter *adapter_iface, UINT flags,
+                             D3D10_FEATURE_LEVEL1 level, struct fake_device10 **out)
 {
     struct fake_adapter *adapter = fake_adapter_for(adapter_iface);
     struct fake_device10 *device = adapter ? calloc(1, sizeof *device) : NULL;
@@ -383,8 +374,8 @@ static HRESULT device_create(const struct fake_class *class, IDXGIAdapter *adapt
     return S_OK;
 }
 
-HRESULT WINAPI D3D10CreateDevice(IDXGIAdapter *adapter, D3D10_DRIVER_TYPE type, HMODULE software,
-                                 UINT flags, UINT sdk, ID3D10Device **out)
+HRESULT WINAPI D3D10CreateDevice(IDXGIAdapter *adapter, D3D10_DRIVER_TYPE type, HMODULE software, UINT flags, UINT sdk,
+                                 ID3D10Device **out)
 {
     struct fake_device10 *device;
     HRESULT hr;
@@ -400,9 +391,8 @@ HRESULT WINAPI D3D10CreateDevice(IDXGIAdapter *adapter, D3D10_DRIVER_TYPE type, 
     return hr;
 }
 
-HRESULT WINAPI D3D10CreateDevice1(IDXGIAdapter *adapter, D3D10_DRIVER_TYPE type, HMODULE software,
-                                  UINT flags, D3D10_FEATURE_LEVEL1 level, UINT sdk,
-                                  ID3D10Device1 **out)
+HRESULT WINAPI D3D10CreateDevice1(IDXGIAdapter *adapter, D3D10_DRIVER_TYPE type, HMODULE software, UINT flags,
+                                  D3D10_FEATURE_LEVEL1 level, UINT sdk, ID3D10Device1 **out)
 {
     struct fake_device10 *device;
     HRESULT hr;

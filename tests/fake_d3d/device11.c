@@ -26,10 +26,8 @@ static HRESULT make(ID3D11Device *iface, enum fake_method method, struct fake_de
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE device_CreateBuffer(ID3D11Device *iface,
-                                                     const D3D11_BUFFER_DESC *buffer,
-                                                     const D3D11_SUBRESOURCE_DATA *data,
-                                                     ID3D11Buffer **out)
+static HRESULT STDMETHODCALLTYPE device_CreateBuffer(ID3D11Device *iface, const D3D11_BUFFER_DESC *buffer,
+                                                     const D3D11_SUBRESOURCE_DATA *data, ID3D11Buffer **out)
 {
     struct fake_desc desc = {.kind = FAKE_BUFFER};
 
@@ -46,10 +44,8 @@ static HRESULT STDMETHODCALLTYPE device_CreateBuffer(ID3D11Device *iface,
     return make(iface, FAKE_ID3D11Device_CreateBuffer, &desc, data, (void **)out);
 }
 
-static HRESULT STDMETHODCALLTYPE device_CreateTexture1D(ID3D11Device *iface,
-                                                        const D3D11_TEXTURE1D_DESC *texture,
-                                                        const D3D11_SUBRESOURCE_DATA *data,
-                                                        ID3D11Texture1D **out)
+static HRESULT STDMETHODCALLTYPE device_CreateTexture1D(ID3D11Device *iface, const D3D11_TEXTURE1D_DESC *texture,
+                                                        const D3D11_SUBRESOURCE_DATA *data, ID3D11Texture1D **out)
 {
     struct fake_desc desc = {.kind = FAKE_TEXTURE1D};
 
@@ -67,10 +63,8 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture1D(ID3D11Device *iface,
     return make(iface, FAKE_ID3D11Device_CreateTexture1D, &desc, data, (void **)out);
 }
 
-static HRESULT STDMETHODCALLTYPE device_CreateTexture2D(ID3D11Device *iface,
-                                                        const D3D11_TEXTURE2D_DESC *texture,
-                                                        const D3D11_SUBRESOURCE_DATA *data,
-                                                        ID3D11Texture2D **out)
+static HRESULT STDMETHODCALLTYPE device_CreateTexture2D(ID3D11Device *iface, const D3D11_TEXTURE2D_DESC *texture,
+                                                        const D3D11_SUBRESOURCE_DATA *data, ID3D11Texture2D **out)
 {
     struct fake_desc desc = {.kind = FAKE_TEXTURE2D};
 
@@ -91,10 +85,8 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture2D(ID3D11Device *iface,
     return make(iface, FAKE_ID3D11Device_CreateTexture2D, &desc, data, (void **)out);
 }
 
-static HRESULT STDMETHODCALLTYPE device_CreateTexture3D(ID3D11Device *iface,
-                                                        const D3D11_TEXTURE3D_DESC *texture,
-                                                        const D3D11_SUBRESOURCE_DATA *data,
-                                                        ID3D11Texture3D **out)
+static HRESULT STDMETHODCALLTYPE device_CreateTexture3D(ID3D11Device *iface, const D3D11_TEXTURE3D_DESC *texture,
+                                                        const D3D11_SUBRESOURCE_DATA *data, ID3D11Texture3D **out)
 {
     struct fake_desc desc = {.kind = FAKE_TEXTURE3D};
 
@@ -113,8 +105,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateTexture3D(ID3D11Device *iface,
     return make(iface, FAKE_ID3D11Device_CreateTexture3D, &desc, data, (void **)out);
 }
 
-static HRESULT create_query(struct fake_device *device, const D3D11_QUERY_DESC *desc,
-                            ID3D11Query **out)
+static HRESULT create_query(struct fake_device *device, const D3D11_QUERY_DESC *desc, ID3D11Query **out)
 {
     struct fake_query *query;
 
@@ -130,8 +121,7 @@ static HRESULT create_query(struct fake_device *device, const D3D11_QUERY_DESC *
     return S_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE device_CreateQuery(ID3D11Device *iface,
-                                                    const D3D11_QUERY_DESC *desc,
+static HRESULT STDMETHODCALLTYPE device_CreateQuery(ID3D11Device *iface, const D3D11_QUERY_DESC *desc,
                                                     ID3D11Query **out)
 {
     struct fake_device11 *device = device_of(iface);
@@ -149,8 +139,7 @@ static HRESULT STDMETHODCALLTYPE device_CreateQuery(ID3D11Device *iface,
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE device_OpenSharedResource(ID3D11Device *iface, HANDLE handle,
-                                                           REFIID iid, void **out)
+static HRESULT STDMETHODCALLTYPE device_OpenSharedResource(ID3D11Device *iface, HANDLE handle, REFIID iid, void **out)
 {
     struct fake_device11 *device = device_of(iface);
     struct fake_call call;
@@ -166,8 +155,7 @@ static HRESULT STDMETHODCALLTYPE device_OpenSharedResource(ID3D11Device *iface, 
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE device_CheckFormatSupport(ID3D11Device *iface, DXGI_FORMAT id,
-                                                           UINT *support)
+static HRESULT STDMETHODCALLTYPE device_CheckFormatSupport(ID3D11Device *iface, DXGI_FORMAT id, UINT *support)
 {
     HRESULT hr = fake_touch(fake_object_of(iface), FAKE_ID3D11Device_CheckFormatSupport);
     const struct fake_format *format = fake_format_dxgi(id);
@@ -183,12 +171,10 @@ static HRESULT STDMETHODCALLTYPE device_CheckFormatSupport(ID3D11Device *iface, 
     return *support ? S_OK : E_FAIL;
 }
 
-static HRESULT STDMETHODCALLTYPE device_CheckMultisampleQualityLevels(ID3D11Device *iface,
-                                                                      DXGI_FORMAT id, UINT count,
+static HRESULT STDMETHODCALLTYPE device_CheckMultisampleQualityLevels(ID3D11Device *iface, DXGI_FORMAT id, UINT count,
                                                                       UINT *levels)
 {
-    HRESULT hr = fake_touch(fake_object_of(iface),
-                            FAKE_ID3D11Device_CheckMultisampleQualityLevels);
+    HRESULT hr = fake_touch(fake_object_of(iface), FAKE_ID3D11Device_CheckMultisampleQualityLevels);
     const struct fake_format *format = fake_format_dxgi(id);
     unsigned support = format ? fake_format_support(format) : 0;
 
@@ -197,8 +183,8 @@ static HRESULT STDMETHODCALLTYPE device_CheckMultisampleQualityLevels(ID3D11Devi
     *levels = 0;
     if (FAILED(hr))
         return hr;
-    if (support & D3D11_FORMAT_SUPPORT_MULTISAMPLE_RENDERTARGET
-        && (count == 1 || count == 2 || count == 4 || count == 8))
+    if (support & D3D11_FORMAT_SUPPORT_MULTISAMPLE_RENDERTARGET &&
+        (count == 1 || count == 2 || count == 4 || count == 8))
         *levels = 1;
     return S_OK;
 }
@@ -227,8 +213,7 @@ static HRESULT STDMETHODCALLTYPE device_GetDeviceRemovedReason(ID3D11Device *ifa
     return hr;
 }
 
-static void STDMETHODCALLTYPE device_GetImmediateContext(ID3D11Device *iface,
-                                                         ID3D11DeviceContext **out)
+static void STDMETHODCALLTYPE device_GetImmediateContext(ID3D11Device *iface, ID3D11DeviceContext **out)
 {
     struct fake_device11 *device = device_of(iface);
 
@@ -273,7 +258,10 @@ static void device_destroy(struct fake_object *object)
 }
 
 static const struct fake_class device_class = {
-    "ID3D11Device", device_ifaces, device_destroy, true,
+    "ID3D11Device",
+    device_ifaces,
+    device_destroy,
+    true,
 };
 
 /* The first level asked for that the fake has; without a list, the highest before 11.1. */
@@ -289,15 +277,13 @@ static D3D_FEATURE_LEVEL choose_level(const D3D_FEATURE_LEVEL *levels, UINT coun
     return 0;
 }
 
-static struct fake_device11 *device_create(struct fake_adapter *adapter, UINT flags,
-                                           D3D_FEATURE_LEVEL level)
+static struct fake_device11 *device_create(struct fake_adapter *adapter, UINT flags, D3D_FEATURE_LEVEL level)
 {
     struct fake_device11 *device = calloc(1, sizeof *device);
 
     if (!device)
         return NULL;
-    fake_device_init(&device->base, sizeof *device, &device_class, adapter,
-                     DXGI_ERROR_DEVICE_REMOVED);
+    fake_device_init(&device->base, sizeof *device, &device_class, adapter, DXGI_ERROR_DEVICE_REMOVED);
     device->base.single_threaded = flags & D3D11_CREATE_DEVICE_SINGLETHREADED;
     device->face.i.lpVtbl = (ID3D11DeviceVtbl *)&device_vtbl;
     device->face.object = &device->base.object;
@@ -313,9 +299,8 @@ static struct fake_device11 *device_create(struct fake_adapter *adapter, UINT fl
     return device;
 }
 
-HRESULT WINAPI D3D11CreateDevice(IDXGIAdapter *adapter_iface, D3D_DRIVER_TYPE type,
-                                 HMODULE software, UINT flags, const D3D_FEATURE_LEVEL *levels,
-                                 UINT level_count, UINT sdk, ID3D11Device **out,
+HRESULT WINAPI D3D11CreateDevice(IDXGIAdapter *adapter_iface, D3D_DRIVER_TYPE type, HMODULE software, UINT flags,
+                                 const D3D_FEATURE_LEVEL *levels, UINT level_count, UINT sdk, ID3D11Device **out,
                                  D3D_FEATURE_LEVEL *level_out, ID3D11DeviceContext **context_out)
 {
     D3D_FEATURE_LEVEL level = choose_level(levels, level_count);

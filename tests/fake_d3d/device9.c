@@ -10,8 +10,7 @@ static struct fake_device9 *device_of(IDirect3DDevice9Ex *iface)
     return (struct fake_device9 *)fake_object_of(iface);
 }
 
-HRESULT fake_child9_get_device(struct fake_object *object, enum fake_method method,
-                               IDirect3DDevice9 **out)
+HRESULT fake_child9_get_device(struct fake_object *object, enum fake_method method, IDirect3DDevice9 **out)
 {
     HRESULT hr = fake_touch(object, method);
     struct fake_device9 *device = (struct fake_device9 *)object->device;
@@ -26,8 +25,7 @@ HRESULT fake_child9_get_device(struct fake_object *object, enum fake_method meth
     return D3D_OK;
 }
 
-HRESULT fake_enter9(struct fake_call *call, struct fake_device *device, enum fake_method method,
-                    bool *lost)
+HRESULT fake_enter9(struct fake_call *call, struct fake_device *device, enum fake_method method, bool *lost)
 {
     HRESULT hr = fake_enter(call, device, method, FAKE_ONE_THREAD);
 
@@ -41,8 +39,7 @@ static HRESULT STDMETHODCALLTYPE device_TestCooperativeLevel(IDirect3DDevice9Ex 
     struct fake_device9 *device = device_of(iface);
     struct fake_call call;
     bool lost;
-    HRESULT hr = fake_enter9(&call, &device->base, FAKE_IDirect3DDevice9Ex_TestCooperativeLevel,
-                             &lost);
+    HRESULT hr = fake_enter9(&call, &device->base, FAKE_IDirect3DDevice9Ex_TestCooperativeLevel, &lost);
 
     if (SUCCEEDED(hr) && !device->extended)
         hr = device->base.removed;
@@ -55,8 +52,7 @@ static HRESULT STDMETHODCALLTYPE device_CheckDeviceState(IDirect3DDevice9Ex *ifa
     struct fake_device9 *device = device_of(iface);
     struct fake_call call;
     bool lost;
-    HRESULT hr = fake_enter9(&call, &device->base, FAKE_IDirect3DDevice9Ex_CheckDeviceState,
-                             &lost);
+    HRESULT hr = fake_enter9(&call, &device->base, FAKE_IDirect3DDevice9Ex_CheckDeviceState, &lost);
 
     (void)window;
     if (SUCCEEDED(hr))
@@ -66,8 +62,7 @@ static HRESULT STDMETHODCALLTYPE device_CheckDeviceState(IDirect3DDevice9Ex *ifa
 }
 
 /* Brings a lost device back, unless it still has what does not survive that. */
-static HRESULT reset(struct fake_device9 *device, enum fake_method method,
-                     const D3DPRESENT_PARAMETERS *parameters)
+static HRESULT reset(struct fake_device9 *device, enum fake_method method, const D3DPRESENT_PARAMETERS *parameters)
 {
     struct fake_call call;
     bool lost;
@@ -85,14 +80,12 @@ static HRESULT reset(struct fake_device9 *device, enum fake_method method,
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE device_Reset(IDirect3DDevice9Ex *iface,
-                                              D3DPRESENT_PARAMETERS *parameters)
+static HRESULT STDMETHODCALLTYPE device_Reset(IDirect3DDevice9Ex *iface, D3DPRESENT_PARAMETERS *parameters)
 {
     return reset(device_of(iface), FAKE_IDirect3DDevice9Ex_Reset, parameters);
 }
 
-static HRESULT STDMETHODCALLTYPE device_ResetEx(IDirect3DDevice9Ex *iface,
-                                                D3DPRESENT_PARAMETERS *parameters,
+static HRESULT STDMETHODCALLTYPE device_ResetEx(IDirect3DDevice9Ex *iface, D3DPRESENT_PARAMETERS *parameters,
                                                 D3DDISPLAYMODEEX *mode)
 {
     (void)mode;
@@ -150,9 +143,8 @@ static HRESULT present(struct fake_device9 *device, enum fake_method method)
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE device_Present(IDirect3DDevice9Ex *iface, const RECT *source,
-                                                const RECT *target, HWND window,
-                                                const RGNDATA *dirty)
+static HRESULT STDMETHODCALLTYPE device_Present(IDirect3DDevice9Ex *iface, const RECT *source, const RECT *target,
+                                                HWND window, const RGNDATA *dirty)
 {
     (void)source;
     (void)target;
@@ -161,9 +153,8 @@ static HRESULT STDMETHODCALLTYPE device_Present(IDirect3DDevice9Ex *iface, const
     return present(device_of(iface), FAKE_IDirect3DDevice9Ex_Present);
 }
 
-static HRESULT STDMETHODCALLTYPE device_PresentEx(IDirect3DDevice9Ex *iface, const RECT *source,
-                                                  const RECT *target, HWND window,
-                                                  const RGNDATA *dirty, DWORD flags)
+static HRESULT STDMETHODCALLTYPE device_PresentEx(IDirect3DDevice9Ex *iface, const RECT *source, const RECT *target,
+                                                  HWND window, const RGNDATA *dirty, DWORD flags)
 {
     (void)source;
     (void)target;
@@ -224,21 +215,27 @@ static void device_destroy(struct fake_object *object)
 }
 
 static const struct fake_class device_class = {
-    "IDirect3DDevice9", device_ifaces, device_destroy, true,
+    "IDirect3DDevice9",
+    device_ifaces,
+    device_destroy,
+    true,
 };
 static const struct fake_class device9ex_class = {
-    "IDirect3DDevice9Ex", device9ex_ifaces, device_destroy, true,
+    "IDirect3DDevice9Ex",
+    device9ex_ifaces,
+    device_destroy,
+    true,
 };
 
-HRESULT fake_device9_create(struct fake_d3d9 *d3d9, UINT adapter, D3DDEVTYPE type, HWND window,
-                            DWORD flags, struct fake_device9 **out)
+HRESULT fake_device9_create(struct fake_d3d9 *d3d9, UINT adapter, D3DDEVTYPE type, HWND window, DWORD flags,
+                            struct fake_device9 **out)
 {
     struct fake_device9 *device = calloc(1, sizeof *device);
 
     if (!device)
         return E_OUTOFMEMORY;
-    fake_device_init(&device->base, sizeof *device,
-                     d3d9->extended ? &device9ex_class : &device_class, NULL, D3DERR_DEVICELOST);
+    fake_device_init(&device->base, sizeof *device, d3d9->extended ? &device9ex_class : &device_class, NULL,
+                     D3DERR_DEVICELOST);
     atomic_store(&device->base.is_protected, (flags & D3DCREATE_MULTITHREADED) != 0);
     device->face.i.lpVtbl = (IDirect3DDevice9ExVtbl *)&device_vtbl;
     device->face.object = &device->base.object;

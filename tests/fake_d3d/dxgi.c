@@ -46,7 +46,10 @@ void fake_d3d_set_adapters(unsigned count, const struct fake_d3d_adapter *list)
 unsigned fake_adapters(DXGI_ADAPTER_DESC1 descs[FAKE_D3D_MAX_ADAPTERS])
 {
     static const struct fake_d3d_adapter usual = {
-        "Fake Direct3D Adapter", 0x1af4, 0x1050, {0x2a, 0},
+        "Fake Direct3D Adapter",
+        0x1af4,
+        0x1050,
+        {0x2a, 0},
     };
     unsigned count;
 
@@ -77,12 +80,10 @@ static void adapter_destroy(struct fake_object *object)
 static HRESULT STDMETHODCALLTYPE adapter_GetParent(IDXGIAdapter1 *iface, REFIID iid, void **out)
 {
     fake_count(FAKE_IDXGIAdapter1_GetParent);
-    return fake_object_query(&adapter_of(iface)->factory->object,
-                             FAKE_IDXGIFactory1_QueryInterface, iid, out);
+    return fake_object_query(&adapter_of(iface)->factory->object, FAKE_IDXGIFactory1_QueryInterface, iid, out);
 }
 
-static HRESULT STDMETHODCALLTYPE adapter_EnumOutputs(IDXGIAdapter1 *iface, UINT index,
-                                                     IDXGIOutput **out)
+static HRESULT STDMETHODCALLTYPE adapter_EnumOutputs(IDXGIAdapter1 *iface, UINT index, IDXGIOutput **out)
 {
     (void)iface;
     (void)index;
@@ -125,8 +126,8 @@ static HRESULT STDMETHODCALLTYPE adapter_CheckInterfaceSupport(IDXGIAdapter1 *if
     (void)iface;
     if (FAILED(hr))
         return hr;
-    if (!IsEqualGUID(guid, &IID_IDXGIDevice) && !IsEqualGUID(guid, &IID_ID3D10Device)
-        && !IsEqualGUID(guid, &IID_ID3D10Device1))
+    if (!IsEqualGUID(guid, &IID_IDXGIDevice) && !IsEqualGUID(guid, &IID_ID3D10Device) &&
+        !IsEqualGUID(guid, &IID_ID3D10Device1))
         return DXGI_ERROR_UNSUPPORTED;
     if (version)
         version->QuadPart = (LONGLONG)8 << 48 | 1;
@@ -151,7 +152,9 @@ static const struct fake_iid adapter_ifaces[] = {
 };
 
 static const struct fake_class adapter_class = {
-    .name = "IDXGIAdapter", .ifaces = adapter_ifaces, .destroy = adapter_destroy,
+    .name = "IDXGIAdapter",
+    .ifaces = adapter_ifaces,
+    .destroy = adapter_destroy,
 };
 
 /* Keeps a reference on the factory. */
@@ -203,14 +206,12 @@ static HRESULT enum_adapters(IDXGIFactory1 *iface, enum fake_method method, UINT
     return S_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE factory_EnumAdapters(IDXGIFactory1 *iface, UINT index,
-                                                      IDXGIAdapter **out)
+static HRESULT STDMETHODCALLTYPE factory_EnumAdapters(IDXGIFactory1 *iface, UINT index, IDXGIAdapter **out)
 {
     return enum_adapters(iface, FAKE_IDXGIFactory1_EnumAdapters, index, (void **)out);
 }
 
-static HRESULT STDMETHODCALLTYPE factory_EnumAdapters1(IDXGIFactory1 *iface, UINT index,
-                                                       IDXGIAdapter1 **out)
+static HRESULT STDMETHODCALLTYPE factory_EnumAdapters1(IDXGIFactory1 *iface, UINT index, IDXGIAdapter1 **out)
 {
     return enum_adapters(iface, FAKE_IDXGIFactory1_EnumAdapters1, index, (void **)out);
 }
@@ -238,7 +239,9 @@ static const struct fake_iid factory_ifaces[] = {
 };
 
 static const struct fake_class factory_class = {
-    .name = "IDXGIFactory", .ifaces = factory_ifaces, .destroy = factory_destroy,
+    .name = "IDXGIFactory",
+    .ifaces = factory_ifaces,
+    .destroy = factory_destroy,
 };
 
 static struct fake_factory *factory_create(void)

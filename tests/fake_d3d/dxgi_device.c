@@ -13,8 +13,7 @@ static struct fake_device *device_of(const void *iface)
 static HRESULT STDMETHODCALLTYPE dxgi_device_GetParent(IDXGIDevice1 *iface, REFIID iid, void **out)
 {
     fake_touch(fake_object_of(iface), FAKE_IDXGIDevice1_GetParent);
-    return fake_object_query(&device_of(iface)->adapter->object, FAKE_IDXGIAdapter1_QueryInterface,
-                             iid, out);
+    return fake_object_query(&device_of(iface)->adapter->object, FAKE_IDXGIAdapter1_QueryInterface, iid, out);
 }
 
 static HRESULT STDMETHODCALLTYPE dxgi_device_GetAdapter(IDXGIDevice1 *iface, IDXGIAdapter **out)
@@ -102,11 +101,9 @@ void fake_multithread_init(struct fake_multithread *cell, struct fake_object *ob
 
 /* ---- IDXGIResource ---- */
 
-static HRESULT STDMETHODCALLTYPE dxgi_resource_GetDevice(IDXGIResource *iface, REFIID iid,
-                                                         void **out)
+static HRESULT STDMETHODCALLTYPE dxgi_resource_GetDevice(IDXGIResource *iface, REFIID iid, void **out)
 {
-    return fake_object_query(&fake_object_of(iface)->device->object,
-                             FAKE_IDXGIResource_GetDevice, iid, out);
+    return fake_object_query(&fake_object_of(iface)->device->object, FAKE_IDXGIResource_GetDevice, iid, out);
 }
 
 static HRESULT STDMETHODCALLTYPE dxgi_resource_GetSharedHandle(IDXGIResource *iface, HANDLE *out)
@@ -134,24 +131,20 @@ static HRESULT STDMETHODCALLTYPE dxgi_resource_GetUsage(IDXGIResource *iface, DX
         return hr;
     if (!usage)
         return E_INVALIDARG;
-    *usage = (bind & D3D11_BIND_SHADER_RESOURCE ? DXGI_USAGE_SHADER_INPUT : 0)
-             | (bind & D3D11_BIND_RENDER_TARGET ? DXGI_USAGE_RENDER_TARGET_OUTPUT : 0);
+    *usage = (bind & D3D11_BIND_SHADER_RESOURCE ? DXGI_USAGE_SHADER_INPUT : 0) |
+             (bind & D3D11_BIND_RENDER_TARGET ? DXGI_USAGE_RENDER_TARGET_OUTPUT : 0);
     return S_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE dxgi_resource_SetEvictionPriority(IDXGIResource *iface,
-                                                                   UINT priority)
+static HRESULT STDMETHODCALLTYPE dxgi_resource_SetEvictionPriority(IDXGIResource *iface, UINT priority)
 {
-    fake_resource_set_priority(fake_object_of(iface), FAKE_IDXGIResource_SetEvictionPriority,
-                               priority);
+    fake_resource_set_priority(fake_object_of(iface), FAKE_IDXGIResource_SetEvictionPriority, priority);
     return S_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE dxgi_resource_GetEvictionPriority(IDXGIResource *iface,
-                                                                   UINT *priority)
+static HRESULT STDMETHODCALLTYPE dxgi_resource_GetEvictionPriority(IDXGIResource *iface, UINT *priority)
 {
-    *priority = fake_resource_get_priority(fake_object_of(iface),
-                                           FAKE_IDXGIResource_GetEvictionPriority);
+    *priority = fake_resource_get_priority(fake_object_of(iface), FAKE_IDXGIResource_GetEvictionPriority);
     return S_OK;
 }
 
@@ -168,12 +161,10 @@ const IDXGIResourceVtbl fake_dxgi_resource_vtbl = {
 
 static HRESULT STDMETHODCALLTYPE keyed_GetDevice(IDXGIKeyedMutex *iface, REFIID iid, void **out)
 {
-    return fake_object_query(&fake_object_of(iface)->device->object,
-                             FAKE_IDXGIKeyedMutex_GetDevice, iid, out);
+    return fake_object_query(&fake_object_of(iface)->device->object, FAKE_IDXGIKeyedMutex_GetDevice, iid, out);
 }
 
-static HRESULT STDMETHODCALLTYPE keyed_AcquireSync(IDXGIKeyedMutex *iface, UINT64 key,
-                                                   DWORD timeout)
+static HRESULT STDMETHODCALLTYPE keyed_AcquireSync(IDXGIKeyedMutex *iface, UINT64 key, DWORD timeout)
 {
     struct fake_resource *resource = fake_resource_of(iface);
     HRESULT hr = fake_touch(&resource->object, FAKE_IDXGIKeyedMutex_AcquireSync);

@@ -11,9 +11,8 @@ struct fake_dxvahd {
     FAKE_IFACE(IDXVAHD_Device) face;
 };
 
-static HRESULT STDMETHODCALLTYPE dxvahd_CreateVideoSurface(IDXVAHD_Device *iface, UINT width,
-                                                           UINT height, D3DFORMAT format,
-                                                           D3DPOOL pool, DWORD usage,
+static HRESULT STDMETHODCALLTYPE dxvahd_CreateVideoSurface(IDXVAHD_Device *iface, UINT width, UINT height,
+                                                           D3DFORMAT format, D3DPOOL pool, DWORD usage,
                                                            DXVAHD_SURFACE_TYPE type, UINT count,
                                                            IDirect3DSurface9 **out, HANDLE *handle)
 {
@@ -26,8 +25,7 @@ static HRESULT STDMETHODCALLTYPE dxvahd_CreateVideoSurface(IDXVAHD_Device *iface
     if (SUCCEEDED(hr) && (!out || !count || usage || (handle && count > 1)))
         hr = E_INVALIDARG;
     while (SUCCEEDED(hr) && made < count) {
-        hr = fake_device9_CreateOffscreenPlainSurface(device, width, height, format, pool,
-                                                      &out[made], handle);
+        hr = fake_device9_CreateOffscreenPlainSurface(device, width, height, format, pool, &out[made], handle);
         made += SUCCEEDED(hr);
     }
     while (FAILED(hr) && made > 0)
@@ -52,7 +50,10 @@ static void dxvahd_destroy(struct fake_object *object)
 }
 
 static const struct fake_class dxvahd_class = {
-    "IDXVAHD_Device", dxvahd_ifaces, dxvahd_destroy, false,
+    "IDXVAHD_Device",
+    dxvahd_ifaces,
+    dxvahd_destroy,
+    false,
 };
 
 HRESULT WINAPI DXVAHD_CreateDevice(IDirect3DDevice9Ex *iface, const DXVAHD_CONTENT_DESC *content,
@@ -70,8 +71,7 @@ HRESULT WINAPI DXVAHD_CreateDevice(IDirect3DDevice9Ex *iface, const DXVAHD_CONTE
         return E_OUTOFMEMORY;
     dxvahd->face.i.lpVtbl = (IDXVAHD_DeviceVtbl *)&dxvahd_vtbl;
     dxvahd->face.object = &dxvahd->object;
-    fake_object_init(&dxvahd->object, sizeof *dxvahd, &dxvahd_class,
-                     (struct fake_device *)fake_object_of(iface));
+    fake_object_init(&dxvahd->object, sizeof *dxvahd, &dxvahd_class, (struct fake_device *)fake_object_of(iface));
     *out = &dxvahd->face.i;
     return S_OK;
 }

@@ -172,8 +172,7 @@ struct fake_d3d_memory {
 struct fake_d3d_imports {
     /* The memory of a plane, with a reference until `close`; NULL: it can't be had. `subresource` is
      * 0 for a Direct3D 9 surface. */
-    void *(*open)(void *resource, unsigned subresource, unsigned plane,
-                  struct fake_d3d_memory *memory);
+    void *(*open)(void *resource, unsigned subresource, unsigned plane, struct fake_d3d_memory *memory);
     void (*close)(void *import);
     /* Waits for Direct3D's work on it before OpenCL begins; tells Direct3D that OpenCL is done.
      * False: the device is lost, or a test wanted it. */
@@ -197,29 +196,29 @@ void fake_d3d_vulkan(enum fake_d3d_vulkan way);
 /* What goes wrong on the Vulkan side, until fake_d3d_reset or the next call. */
 enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_NO_FAULT,
-    FAKE_VULKAN_NO_SIDE,        /* there is no layer */
-    FAKE_VULKAN_UNKNOWN_IMAGE,  /* it does not know the image */
-    FAKE_VULKAN_OTHER_FORMAT,   /* the image has another format, */
-    FAKE_VULKAN_OTHER_SIZE,     /* size, */
-    FAKE_VULKAN_SAMPLES,        /* or several samples */
-    FAKE_VULKAN_OTHER_DEVICE,   /* it is another device's */
+    FAKE_VULKAN_NO_SIDE,       /* there is no layer */
+    FAKE_VULKAN_UNKNOWN_IMAGE, /* it does not know the image */
+    FAKE_VULKAN_OTHER_FORMAT,  /* the image has another format, */
+    FAKE_VULKAN_OTHER_SIZE,    /* size, */
+    FAKE_VULKAN_SAMPLES,       /* or several samples */
+    FAKE_VULKAN_OTHER_DEVICE,  /* it is another device's */
     FAKE_VULKAN_NOT_EXPORTABLE,
     FAKE_VULKAN_NOT_DEDICATED,
-    FAKE_VULKAN_SMALL_MEMORY,   /* the memory ends before the image */
-    FAKE_VULKAN_NO_FILES,       /* no file descriptor is left */
-    FAKE_VULKAN_NO_HOLD,        /* the memory can't be retained */
-    FAKE_VULKAN_ODD_PITCH,      /* rows begin within a texel */
-    FAKE_VULKAN_IMPORT_FAILS,   /* the driver's import fails with the number given */
-    FAKE_VULKAN_NO_UUID,        /* the OpenCL device does not tell which it is, */
-    FAKE_VULKAN_OTHER_HANDLES,  /* imports other handles, */
-    FAKE_VULKAN_NO_FUNCTIONS,   /* or has no functions for external memory */
-    FAKE_VULKAN_ACQUIRE_FAILS,  /* the command that acquires, or releases, fails with the number given */
+    FAKE_VULKAN_SMALL_MEMORY,  /* the memory ends before the image */
+    FAKE_VULKAN_NO_FILES,      /* no file descriptor is left */
+    FAKE_VULKAN_NO_HOLD,       /* the memory can't be retained */
+    FAKE_VULKAN_ODD_PITCH,     /* rows begin within a texel */
+    FAKE_VULKAN_IMPORT_FAILS,  /* the driver's import fails with the number given */
+    FAKE_VULKAN_NO_UUID,       /* the OpenCL device does not tell which it is, */
+    FAKE_VULKAN_OTHER_HANDLES, /* imports other handles, */
+    FAKE_VULKAN_NO_FUNCTIONS,  /* or has no functions for external memory */
+    FAKE_VULKAN_ACQUIRE_FAILS, /* the command that acquires, or releases, fails with the number given */
     FAKE_VULKAN_RELEASE_FAILS,
-    FAKE_VULKAN_REST_FAILS,     /* the same, but an acquire of 64 objects or more succeeds */
-    FAKE_VULKAN_NO_COPY,        /* the Vulkan side makes no copy of a plane, level or slice, */
-    FAKE_VULKAN_OVER_FAILS,     /* or fails in copying over, */
-    FAKE_VULKAN_BACK_FAILS,     /* or back */
-    FAKE_VULKAN_NO_PASS,        /* images are not passed */
+    FAKE_VULKAN_REST_FAILS, /* the same, but an acquire of 64 objects or more succeeds */
+    FAKE_VULKAN_NO_COPY,    /* the Vulkan side makes no copy of a plane, level or slice, */
+    FAKE_VULKAN_OVER_FAILS, /* or fails in copying over, */
+    FAKE_VULKAN_BACK_FAILS, /* or back */
+    FAKE_VULKAN_NO_PASS,    /* images are not passed */
 };
 void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number);
 

@@ -73,11 +73,10 @@ struct fake_object *fake_object_of(const void *iface);
 /* With one reference, or (embedded) none yet. `size` is that of the whole object. */
 void fake_object_init(struct fake_object *object, size_t size, const struct fake_class *class,
                       struct fake_device *device);
-void fake_object_init_embedded(struct fake_object *object, size_t size,
-                               const struct fake_class *class, struct fake_device *device);
+void fake_object_init_embedded(struct fake_object *object, size_t size, const struct fake_class *class,
+                               struct fake_device *device);
 
-HRESULT fake_object_query(struct fake_object *object, enum fake_method method, REFIID iid,
-                          void **out);
+HRESULT fake_object_query(struct fake_object *object, enum fake_method method, REFIID iid, void **out);
 ULONG fake_object_add_ref(struct fake_object *object);
 ULONG fake_object_release(struct fake_object *object);
 /* The same without a look at the calling thread, for references that are not the program's. */
@@ -92,12 +91,11 @@ struct fake_object *fake_object_find(const void *iface);
 struct fake_device *fake_device_find(const void *iface);
 
 /* private.c: Get/SetPrivateData */
-HRESULT fake_private_get(struct fake_object *object, enum fake_method method, REFGUID guid,
-                         UINT *size, void *data);
-HRESULT fake_private_set(struct fake_object *object, enum fake_method method, REFGUID guid,
-                         UINT size, const void *data);
-HRESULT fake_private_set_interface(struct fake_object *object, enum fake_method method,
-                                   REFGUID guid, const IUnknown *data);
+HRESULT fake_private_get(struct fake_object *object, enum fake_method method, REFGUID guid, UINT *size, void *data);
+HRESULT fake_private_set(struct fake_object *object, enum fake_method method, REFGUID guid, UINT size,
+                         const void *data);
+HRESULT fake_private_set_interface(struct fake_object *object, enum fake_method method, REFGUID guid,
+                                   const IUnknown *data);
 void fake_private_clear(struct fake_object *object);
 
 /* Wine's own interface of its devices, a DXGI device with more: those have it that leave what they map in its place. */
@@ -193,12 +191,12 @@ enum fake_layout {
 
 struct fake_format {
     const char *name;
-    unsigned id;              /* DXGI_FORMAT or D3DFORMAT */
-    unsigned family;          /* formats of one family can be copied to each other; 0: itself only */
-    unsigned char bytes;      /* of a block; of a luma sample if planar */
+    unsigned id;         /* DXGI_FORMAT or D3DFORMAT */
+    unsigned family;     /* formats of one family can be copied to each other; 0: itself only */
+    unsigned char bytes; /* of a block; of a luma sample if planar */
     unsigned char block_width, block_height;
-    unsigned char layout;     /* enum fake_layout */
-    unsigned support;         /* D3D11_FORMAT_SUPPORT_* */
+    unsigned char layout; /* enum fake_layout */
+    unsigned support;     /* D3D11_FORMAT_SUPPORT_* */
 };
 
 const struct fake_format *fake_format_dxgi(DXGI_FORMAT format); /* NULL: unknown */
@@ -222,17 +220,16 @@ size_t fake_format_row_bytes(const struct fake_format *format, unsigned width);
 /* Rows of one slice, all planes together, in units of the pitch. */
 size_t fake_format_rows(const struct fake_format *format, unsigned height);
 /* From the first byte of an image to behind the last byte that belongs to a texel. */
-size_t fake_format_extent(const struct fake_format *format, unsigned width, unsigned height,
-                          unsigned depth, size_t pitch, size_t slice);
+size_t fake_format_extent(const struct fake_format *format, unsigned width, unsigned height, unsigned depth,
+                          size_t pitch, size_t slice);
 /* Whether a box may be copied: whole blocks, whole pairs of planar formats. The far ends may also
  * be the image's. */
-bool fake_format_box_fits(const struct fake_format *format, const struct fake_box *box,
-                          unsigned width, unsigned height);
+bool fake_format_box_fits(const struct fake_format *format, const struct fake_box *box, unsigned width,
+                          unsigned height);
 /* All planes of `box` in `source` to (x, y, z) in `target`; the heights are those of the whole
  * images, which is where the planes begin. */
-void fake_format_copy(const struct fake_format *format, const struct fake_view *target,
-                      unsigned target_height, unsigned x, unsigned y, unsigned z,
-                      const struct fake_view *source, unsigned source_height,
+void fake_format_copy(const struct fake_format *format, const struct fake_view *target, unsigned target_height,
+                      unsigned x, unsigned y, unsigned z, const struct fake_view *source, unsigned source_height,
                       const struct fake_box *box);
 
 /* ---- store.c: the memory of a resource ---- */
@@ -280,7 +277,7 @@ struct fake_store {
     uint64_t keyed_key;
     uint64_t image; /* what names it for Vulkan (vulkan.c); 0: nobody has asked */
     struct fake_store *image_after;
-    bool passed; /* to OpenCL; guarded by vulkan.c's lock */
+    bool passed;    /* to OpenCL; guarded by vulkan.c's lock */
     int32_t layout; /* that the program was told to change it to, or 0; likewise */
 };
 
@@ -294,14 +291,13 @@ HRESULT fake_desc_check(struct fake_desc *desc, bool has_data, unsigned max_size
 
 /* The caller owns one reference. NULL: out of memory. `data` is NULL or one entry for each
  * subresource. */
-struct fake_store *fake_store_create(const struct fake_desc *desc,
-                                     const D3D11_SUBRESOURCE_DATA *data);
+struct fake_store *fake_store_create(const struct fake_desc *desc, const D3D11_SUBRESOURCE_DATA *data);
 void fake_store_add_ref(struct fake_store *store);
 void fake_store_release(struct fake_store *store);
 
 /* A mapped copy with a pitch of its own. Locked. */
-bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes,
-                    bool discard, const char *method);
+bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes, bool discard,
+                    const char *method);
 void fake_store_unmap(struct fake_store *store, unsigned subresource, const char *method);
 bool fake_store_mapped(const struct fake_store *store);
 struct fake_box fake_store_whole(const struct fake_store *store, unsigned subresource);
@@ -309,8 +305,8 @@ struct fake_box fake_store_whole(const struct fake_store *store, unsigned subres
 /* ---- map.c: the rules of Map and Unmap of Direct3D 10 and 11 ---- */
 
 /* On S_OK `view` is what the program gets. Locked. */
-HRESULT fake_map(struct fake_device *device, struct fake_store *store, unsigned subresource,
-                 D3D11_MAP type, unsigned flags, const char *method, struct fake_view *view);
+HRESULT fake_map(struct fake_device *device, struct fake_store *store, unsigned subresource, D3D11_MAP type,
+                 unsigned flags, const char *method, struct fake_view *view);
 void fake_unmap(struct fake_store *store, unsigned subresource, const char *method);
 
 /* ---- copy.c: the rules of copies ---- */
@@ -323,21 +319,19 @@ struct fake_copy {
 };
 
 /* Either queues the work or records a violation. `box` NULL: the whole subresource. Locked. */
-void fake_copy_resource(struct fake_device *device, struct fake_store *target,
-                        struct fake_store *source, const char *method);
-void fake_copy_region(struct fake_device *device, struct fake_copy *copy,
-                      const struct fake_box *box, const char *method);
+void fake_copy_resource(struct fake_device *device, struct fake_store *target, struct fake_store *source,
+                        const char *method);
+void fake_copy_region(struct fake_device *device, struct fake_copy *copy, const struct fake_box *box,
+                      const char *method);
 void fake_update(struct fake_device *device, struct fake_store *target, unsigned subresource,
-                 const struct fake_box *box, const void *data, unsigned pitch, unsigned slice,
-                 const char *method);
+                 const struct fake_box *box, const void *data, unsigned pitch, unsigned slice, const char *method);
 
 /* ---- queue.c: work in order, now or later; all of it locked ---- */
 
 /* The stores get references of their own; `bytes` is taken over. */
 void fake_queue_copy(struct fake_device *device, const struct fake_copy *copy);
 void fake_queue_upload(struct fake_device *device, struct fake_store *target, unsigned subresource,
-                       const struct fake_box *box, unsigned char *bytes,
-                       const struct fake_view *view);
+                       const struct fake_box *box, unsigned char *bytes, const struct fake_view *view);
 /* A mark in the queue; passed when `completed` has reached the number. */
 uint64_t fake_queue_mark(struct fake_device *device);
 
@@ -346,8 +340,7 @@ void fake_queue_submit(struct fake_device *device);
 void fake_queue_advance(struct fake_device *device);
 /* Submits and waits until pending work no longer writes (or, `reads`, reads) the store.
  * S_OK, DXGI_ERROR_WAS_STILL_DRAWING where it may not wait, or what a lost device answers. */
-HRESULT fake_queue_wait(struct fake_device *device, struct fake_store *store, bool reads,
-                        bool may_wait);
+HRESULT fake_queue_wait(struct fake_device *device, struct fake_store *store, bool reads, bool may_wait);
 /* The same until a mark has passed. */
 HRESULT fake_queue_wait_for(struct fake_device *device, uint64_t mark, bool may_wait);
 /* As if the store got new memory: pending work has its effect now, but completes in its time. */
@@ -369,7 +362,8 @@ extern pthread_mutex_t fake_shared_lock;
 bool fake_vulkan_hides(REFIID iid);
 extern const struct fake_interop_vtbl fake_interop_vtbl, fake_interop9_vtbl, fake_interop_device_vtbl;
 extern const struct fake_interop_queue_vtbl fake_interop_queue_vtbl, fake_interop_queue9_vtbl;
-extern const GUID fake_iid_interop, fake_iid_interop9, fake_iid_interop_device, fake_iid_interop_queue, fake_iid_interop_queue9;
+extern const GUID fake_iid_interop, fake_iid_interop9, fake_iid_interop_device, fake_iid_interop_queue,
+    fake_iid_interop_queue9;
 void fake_vulkan_reset(void);
 /* The store is on its way out. */
 void fake_vulkan_forget(struct fake_store *store);
@@ -402,16 +396,15 @@ struct fake_resource_type {
     const void *vtbl;
     unsigned max_size;
 };
-HRESULT fake_resource_make(struct fake_device *device, const struct fake_resource_type *type,
-                           struct fake_desc *desc, const D3D11_SUBRESOURCE_DATA *data, void **out);
+HRESULT fake_resource_make(struct fake_device *device, const struct fake_resource_type *type, struct fake_desc *desc,
+                           const D3D11_SUBRESOURCE_DATA *data, void **out);
 /* A second object, perhaps of another device, on the memory of a shared one. */
-HRESULT fake_resource_open(struct fake_device *device, const struct fake_resource_type *types,
-                           HANDLE handle, REFIID iid, void **out);
+HRESULT fake_resource_open(struct fake_device *device, const struct fake_resource_type *types, HANDLE handle,
+                           REFIID iid, void **out);
 struct fake_resource *fake_resource_of(const void *iface);
 /* The resource of an interface pointer that a program passes, if it is one of this device;
  * otherwise a violation and NULL. */
-struct fake_resource *fake_resource_check(struct fake_device *device, const void *iface,
-                                          const char *method);
+struct fake_resource *fake_resource_check(struct fake_device *device, const void *iface, const char *method);
 void fake_resource_destroy(struct fake_object *object);
 void fake_resource_set_priority(struct fake_object *object, enum fake_method method, UINT priority);
 UINT fake_resource_get_priority(struct fake_object *object, enum fake_method method);
@@ -421,16 +414,11 @@ struct fake_store *fake_handle_open(HANDLE handle);
 HANDLE fake_handle_of(struct fake_store *store);
 void fake_handle_forget(struct fake_store *store);
 
-void fake_child11_get_device(struct fake_object *object, enum fake_method method,
-                             ID3D11Device **out);
-void fake_resource11_get_type(struct fake_object *object, enum fake_method method,
-                              D3D11_RESOURCE_DIMENSION *type);
-void fake_child10_get_device(struct fake_object *object, enum fake_method method,
-                             ID3D10Device **out);
-void fake_resource10_get_type(struct fake_object *object, enum fake_method method,
-                              D3D10_RESOURCE_DIMENSION *type);
-HRESULT fake_child9_get_device(struct fake_object *object, enum fake_method method,
-                               IDirect3DDevice9 **out);
+void fake_child11_get_device(struct fake_object *object, enum fake_method method, ID3D11Device **out);
+void fake_resource11_get_type(struct fake_object *object, enum fake_method method, D3D11_RESOURCE_DIMENSION *type);
+void fake_child10_get_device(struct fake_object *object, enum fake_method method, ID3D10Device **out);
+void fake_resource10_get_type(struct fake_object *object, enum fake_method method, D3D10_RESOURCE_DIMENSION *type);
+HRESULT fake_child9_get_device(struct fake_object *object, enum fake_method method, IDirect3DDevice9 **out);
 
 /* resource.c: what a Direct3D 9 surface or a resource of the later versions keeps its texels in; NULL
  * if it is neither. Of a surface `subresource` becomes its level. */
@@ -453,8 +441,8 @@ struct fake_query {
     uint64_t number;
 };
 
-struct fake_query *fake_query_create(struct fake_device *device, const struct fake_class *class,
-                                     unsigned type, unsigned misc);
+struct fake_query *fake_query_create(struct fake_device *device, const struct fake_class *class, unsigned type,
+                                     unsigned misc);
 void fake_query_destroy(struct fake_object *object);
 void fake_query_begin(struct fake_query *query, const char *method);
 void fake_query_end(struct fake_query *query);

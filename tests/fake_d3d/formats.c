@@ -3,25 +3,22 @@
 
 #include <string.h>
 
-#define TEXTURE                                                                               \
-    (D3D11_FORMAT_SUPPORT_TEXTURE1D | D3D11_FORMAT_SUPPORT_TEXTURE2D                          \
-     | D3D11_FORMAT_SUPPORT_TEXTURE3D | D3D11_FORMAT_SUPPORT_TEXTURECUBE                      \
-     | D3D11_FORMAT_SUPPORT_MIP | D3D11_FORMAT_SUPPORT_CPU_LOCKABLE)
+#define TEXTURE                                                                                         \
+    (D3D11_FORMAT_SUPPORT_TEXTURE1D | D3D11_FORMAT_SUPPORT_TEXTURE2D | D3D11_FORMAT_SUPPORT_TEXTURE3D | \
+     D3D11_FORMAT_SUPPORT_TEXTURECUBE | D3D11_FORMAT_SUPPORT_MIP | D3D11_FORMAT_SUPPORT_CPU_LOCKABLE)
 #define SAMPLED (TEXTURE | D3D11_FORMAT_SUPPORT_SHADER_LOAD | D3D11_FORMAT_SUPPORT_SHADER_SAMPLE)
-#define COLOUR                                                                                \
-    (SAMPLED | D3D11_FORMAT_SUPPORT_RENDER_TARGET | D3D11_FORMAT_SUPPORT_MIP_AUTOGEN          \
-     | D3D11_FORMAT_SUPPORT_MULTISAMPLE_RENDERTARGET | D3D11_FORMAT_SUPPORT_MULTISAMPLE_LOAD  \
-     | D3D11_FORMAT_SUPPORT_BUFFER)
+#define COLOUR                                                                               \
+    (SAMPLED | D3D11_FORMAT_SUPPORT_RENDER_TARGET | D3D11_FORMAT_SUPPORT_MIP_AUTOGEN |       \
+     D3D11_FORMAT_SUPPORT_MULTISAMPLE_RENDERTARGET | D3D11_FORMAT_SUPPORT_MULTISAMPLE_LOAD | \
+     D3D11_FORMAT_SUPPORT_BUFFER)
 #define VIEWED (COLOUR | D3D11_FORMAT_SUPPORT_TYPED_UNORDERED_ACCESS_VIEW)
 #define TYPELESS (TEXTURE | D3D11_FORMAT_SUPPORT_CAST_WITHIN_BIT_LAYOUT)
-#define DEPTH                                                                                 \
-    (D3D11_FORMAT_SUPPORT_TEXTURE2D | D3D11_FORMAT_SUPPORT_MIP                                \
-     | D3D11_FORMAT_SUPPORT_DEPTH_STENCIL)
+#define DEPTH (D3D11_FORMAT_SUPPORT_TEXTURE2D | D3D11_FORMAT_SUPPORT_MIP | D3D11_FORMAT_SUPPORT_DEPTH_STENCIL)
 #define BLOCKS SAMPLED
-#define VIDEO                                                                                 \
-    (D3D11_FORMAT_SUPPORT_TEXTURE2D | D3D11_FORMAT_SUPPORT_CPU_LOCKABLE                       \
-     | D3D11_FORMAT_SUPPORT_SHADER_LOAD | D3D11_FORMAT_SUPPORT_SHADER_SAMPLE                  \
-     | D3D11_FORMAT_SUPPORT_DECODER_OUTPUT | D3D11_FORMAT_SUPPORT_VIDEO_PROCESSOR_INPUT)
+#define VIDEO                                                                                                \
+    (D3D11_FORMAT_SUPPORT_TEXTURE2D | D3D11_FORMAT_SUPPORT_CPU_LOCKABLE | D3D11_FORMAT_SUPPORT_SHADER_LOAD | \
+     D3D11_FORMAT_SUPPORT_SHADER_SAMPLE | D3D11_FORMAT_SUPPORT_DECODER_OUTPUT |                              \
+     D3D11_FORMAT_SUPPORT_VIDEO_PROCESSOR_INPUT)
 
 #define DXGI(name) "DXGI_FORMAT_" #name, DXGI_FORMAT_##name
 #define FAMILY(name) DXGI_FORMAT_##name##_TYPELESS
@@ -217,11 +214,10 @@ struct plane {
     unsigned bytes;         /* of an element */
 };
 
-static struct plane plane_of(const struct fake_format *format, unsigned number,
-                             const struct fake_view *view, unsigned height)
+static struct plane plane_of(const struct fake_format *format, unsigned number, const struct fake_view *view,
+                             unsigned height)
 {
-    struct plane plane = {0, view->pitch, format->block_width, format->block_height,
-                          format->bytes};
+    struct plane plane = {0, view->pitch, format->block_width, format->block_height, format->bytes};
 
     if (format->layout == FAKE_PACKED)
         return plane;
@@ -239,8 +235,8 @@ static struct plane plane_of(const struct fake_format *format, unsigned number,
     return plane;
 }
 
-size_t fake_format_extent(const struct fake_format *format, unsigned width, unsigned height,
-                          unsigned depth, size_t pitch, size_t slice)
+size_t fake_format_extent(const struct fake_format *format, unsigned width, unsigned height, unsigned depth,
+                          size_t pitch, size_t slice)
 {
     struct fake_view view = {NULL, pitch, slice};
     unsigned last = fake_format_planes(format) - 1;
@@ -248,8 +244,7 @@ size_t fake_format_extent(const struct fake_format *format, unsigned width, unsi
     size_t rows = divide_up(height, plane.height);
     size_t row_bytes = divide_up(width, plane.width) * plane.bytes;
 
-    return slice * (depth - 1) + plane.offset + plane.pitch * (rows - 1)
-           + row_bytes;
+    return slice * (depth - 1) + plane.offset + plane.pitch * (rows - 1) + row_bytes;
 }
 
 static bool on_block(unsigned at, unsigned block, unsigned end)
@@ -257,17 +252,14 @@ static bool on_block(unsigned at, unsigned block, unsigned end)
     return at % block == 0 || at == end;
 }
 
-bool fake_format_box_fits(const struct fake_format *format, const struct fake_box *box,
-                          unsigned width, unsigned height)
+bool fake_format_box_fits(const struct fake_format *format, const struct fake_box *box, unsigned width, unsigned height)
 {
-    return box->left % format->block_width == 0 && box->top % format->block_height == 0
-           && on_block(box->right, format->block_width, width)
-           && on_block(box->bottom, format->block_height, height);
+    return box->left % format->block_width == 0 && box->top % format->block_height == 0 &&
+           on_block(box->right, format->block_width, width) && on_block(box->bottom, format->block_height, height);
 }
 
-void fake_format_copy(const struct fake_format *format, const struct fake_view *target,
-                      unsigned target_height, unsigned x, unsigned y, unsigned z,
-                      const struct fake_view *source, unsigned source_height,
+void fake_format_copy(const struct fake_format *format, const struct fake_view *target, unsigned target_height,
+                      unsigned x, unsigned y, unsigned z, const struct fake_view *source, unsigned source_height,
                       const struct fake_box *box)
 {
     unsigned number, slice, row;
@@ -279,13 +271,10 @@ void fake_format_copy(const struct fake_format *format, const struct fake_view *
         unsigned rows = (unsigned)divide_up(box->bottom - box->top, from.height);
 
         to.offset += y / to.height * to.pitch + (size_t)(x / to.width) * to.bytes;
-        from.offset += box->top / from.height * from.pitch
-                       + (size_t)(box->left / from.width) * from.bytes;
+        from.offset += box->top / from.height * from.pitch + (size_t)(box->left / from.width) * from.bytes;
         for (slice = 0; slice < box->back - box->front; slice++)
             for (row = 0; row < rows; row++)
                 memcpy(target->base + to.offset + (z + slice) * target->slice + row * to.pitch,
-                       source->base + from.offset + (box->front + slice) * source->slice
-                           + row * from.pitch,
-                       bytes);
+                       source->base + from.offset + (box->front + slice) * source->slice + row * from.pitch, bytes);
     }
 }

@@ -32,8 +32,7 @@ static bool fails_now(void)
 }
 
 /* The planes of an image lie below each other. */
-static struct fake_d3d_memory plane_of(const struct fake_store *store, unsigned subresource,
-                                       unsigned plane)
+static struct fake_d3d_memory plane_of(const struct fake_store *store, unsigned subresource, unsigned plane)
 {
     const struct fake_subresource *sub = &store->subresources[subresource];
     struct fake_d3d_memory memory = {sub->view.base, sub->view.pitch, sub->view.slice};
@@ -49,8 +48,7 @@ static struct fake_d3d_memory plane_of(const struct fake_store *store, unsigned 
     return memory;
 }
 
-static void *import_open(void *resource, unsigned subresource, unsigned plane,
-                         struct fake_d3d_memory *memory)
+static void *import_open(void *resource, unsigned subresource, unsigned plane, struct fake_d3d_memory *memory)
 {
     struct fake_object *object = atomic_load(&refused) ? NULL : fake_object_find(resource);
     struct fake_store *store = object ? fake_object_store(object, &subresource) : NULL;
@@ -74,8 +72,8 @@ static void import_close(void *import)
 /* A step is a call that finds its device lost. Locked until fake_leave. */
 static bool begin_step(struct fake_call *call, void *resource)
 {
-    HRESULT hr = fake_enter(call, fake_object_of(resource)->device,
-                            FAKE_ID3D11Device_GetDeviceRemovedReason, FAKE_ANY_THREAD);
+    HRESULT hr =
+        fake_enter(call, fake_object_of(resource)->device, FAKE_ID3D11Device_GetDeviceRemovedReason, FAKE_ANY_THREAD);
 
     return !fails_now() && SUCCEEDED(hr);
 }
@@ -104,5 +102,8 @@ static bool import_take(void *import, void *resource)
 }
 
 const struct fake_d3d_imports fake_d3d_imports = {
-    import_open, import_close, import_give, import_take,
+    import_open,
+    import_close,
+    import_give,
+    import_take,
 };

@@ -9,25 +9,19 @@ static bool map_allowed(const struct fake_desc *desc, D3D11_MAP type)
     if (desc->samples > 1)
         return false;
     switch (type) {
-    case D3D11_MAP_READ:
-        return staging && may_read;
-    case D3D11_MAP_WRITE:
-        return staging && may_write;
-    case D3D11_MAP_READ_WRITE:
-        return staging && may_read && may_write;
-    case D3D11_MAP_WRITE_DISCARD:
-        return dynamic;
+    case D3D11_MAP_READ: return staging && may_read;
+    case D3D11_MAP_WRITE: return staging && may_write;
+    case D3D11_MAP_READ_WRITE: return staging && may_read && may_write;
+    case D3D11_MAP_WRITE_DISCARD: return dynamic;
     case D3D11_MAP_WRITE_NO_OVERWRITE:
         return dynamic && desc->kind == FAKE_BUFFER && !(desc->bind & D3D11_BIND_CONSTANT_BUFFER);
-    default:
-        return false;
+    default: return false;
     }
 }
 
 /* Pending work and the map: a reader waits for writers, a writer for everyone; a discarding one
  * gets new memory, and one that promises not to overwrite is believed. */
-static HRESULT wait_for_work(struct fake_device *device, struct fake_store *store, D3D11_MAP type,
-                             bool may_wait)
+static HRESULT wait_for_work(struct fake_device *device, struct fake_store *store, D3D11_MAP type, bool may_wait)
 {
     if (type == D3D11_MAP_WRITE_NO_OVERWRITE)
         return S_OK;
@@ -38,8 +32,8 @@ static HRESULT wait_for_work(struct fake_device *device, struct fake_store *stor
     return fake_queue_wait(device, store, type != D3D11_MAP_READ, may_wait);
 }
 
-HRESULT fake_map(struct fake_device *device, struct fake_store *store, unsigned subresource,
-                 D3D11_MAP type, unsigned flags, const char *method, struct fake_view *view)
+HRESULT fake_map(struct fake_device *device, struct fake_store *store, unsigned subresource, D3D11_MAP type,
+                 unsigned flags, const char *method, struct fake_view *view)
 {
     bool may_wait = !(flags & D3D11_MAP_FLAG_DO_NOT_WAIT);
     bool discard = type == D3D11_MAP_WRITE_DISCARD;

@@ -31,8 +31,8 @@ static void delist_locked(struct fake_object *object)
     object->next = NULL;
 }
 
-void fake_object_init_embedded(struct fake_object *object, size_t size,
-                               const struct fake_class *class, struct fake_device *device)
+void fake_object_init_embedded(struct fake_object *object, size_t size, const struct fake_class *class,
+                               struct fake_device *device)
 {
     object->class = class;
     object->device = device;
@@ -71,10 +71,9 @@ static void check_thread(struct fake_object *object, const char *what)
 {
     struct fake_device *device = device_of(object);
 
-    if (device && device->single_threaded && fake_knob_check_single_threaded()
-        && !pthread_equal(device->creator, pthread_self()))
-        fake_violation("%s of %s of a single-threaded device in another thread", what,
-                       object->class->name);
+    if (device && device->single_threaded && fake_knob_check_single_threaded() &&
+        !pthread_equal(device->creator, pthread_self()))
+        fake_violation("%s of %s of a single-threaded device in another thread", what, object->class->name);
 }
 
 ULONG fake_object_ref(struct fake_object *object)
@@ -153,8 +152,7 @@ ULONG fake_object_release(struct fake_object *object)
     return fake_object_unref(object);
 }
 
-HRESULT fake_object_query(struct fake_object *object, enum fake_method method, REFIID iid,
-                          void **out)
+HRESULT fake_object_query(struct fake_object *object, enum fake_method method, REFIID iid, void **out)
 {
     const struct fake_iid *entry;
     HRESULT hr = fake_touch(object, method);
@@ -165,8 +163,8 @@ HRESULT fake_object_query(struct fake_object *object, enum fake_method method, R
     if (FAILED(hr))
         return hr;
     for (entry = object->class->ifaces; entry->iid; entry++) {
-        if (!IsEqualGUID(entry->iid, iid) || (IsEqualGUID(iid, &fake_iid_stays) && !fake_knob_stays())
-            || fake_vulkan_hides(iid))
+        if (!IsEqualGUID(entry->iid, iid) || (IsEqualGUID(iid, &fake_iid_stays) && !fake_knob_stays()) ||
+            fake_vulkan_hides(iid))
             continue;
         fake_object_ref(object);
         *out = (char *)object + entry->offset;

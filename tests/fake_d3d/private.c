@@ -31,8 +31,7 @@ static void destroy(struct fake_private *entry)
     free(entry);
 }
 
-HRESULT fake_private_get(struct fake_object *object, enum fake_method method, REFGUID guid,
-                         UINT *size, void *data)
+HRESULT fake_private_get(struct fake_object *object, enum fake_method method, REFGUID guid, UINT *size, void *data)
 {
     HRESULT hr = fake_touch(object, method);
     struct fake_private *entry;
@@ -59,8 +58,7 @@ HRESULT fake_private_get(struct fake_object *object, enum fake_method method, RE
     return hr;
 }
 
-static HRESULT set(struct fake_object *object, REFGUID guid, UINT size, const void *data,
-                   IUnknown *held)
+static HRESULT set(struct fake_object *object, REFGUID guid, UINT size, const void *data, IUnknown *held)
 {
     struct fake_private *entry = NULL, *old, **at;
 
@@ -90,16 +88,15 @@ static HRESULT set(struct fake_object *object, REFGUID guid, UINT size, const vo
     return S_OK;
 }
 
-HRESULT fake_private_set(struct fake_object *object, enum fake_method method, REFGUID guid,
-                         UINT size, const void *data)
+HRESULT fake_private_set(struct fake_object *object, enum fake_method method, REFGUID guid, UINT size, const void *data)
 {
     HRESULT hr = fake_touch(object, method);
 
     return FAILED(hr) ? hr : set(object, guid, size, data, NULL);
 }
 
-HRESULT fake_private_set_interface(struct fake_object *object, enum fake_method method,
-                                   REFGUID guid, const IUnknown *data)
+HRESULT fake_private_set_interface(struct fake_object *object, enum fake_method method, REFGUID guid,
+                                   const IUnknown *data)
 {
     HRESULT hr = fake_touch(object, method);
 

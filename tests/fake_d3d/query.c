@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-struct fake_query *fake_query_create(struct fake_device *device, const struct fake_class *class,
-                                     unsigned type, unsigned misc)
+struct fake_query *fake_query_create(struct fake_device *device, const struct fake_class *class, unsigned type,
+                                     unsigned misc)
 {
     struct fake_query *query = calloc(1, sizeof *query);
 

@@ -31,8 +31,7 @@ static void run(struct fake_command *command)
 {
     const struct fake_copy *copy = &command->copy;
     struct fake_store *target = copy->target, *source = copy->source;
-    bool shared = target && (fake_desc_shared(&target->desc)
-                             || (source && fake_desc_shared(&source->desc)));
+    bool shared = target && (fake_desc_shared(&target->desc) || (source && fake_desc_shared(&source->desc)));
     struct fake_subresource *to;
 
     command->ran = true;
@@ -44,15 +43,18 @@ static void run(struct fake_command *command)
     if (source) {
         struct fake_subresource *from = &source->subresources[copy->source_subresource];
 
-        fake_format_copy(target->desc.format, &to->view, to->height, copy->x, copy->y, copy->z,
-                         &from->view, from->height, &copy->box);
+        fake_format_copy(target->desc.format, &to->view, to->height, copy->x, copy->y, copy->z, &from->view,
+                         from->height, &copy->box);
     } else {
-        struct fake_box box = {0, 0, 0, copy->box.right - copy->box.left,
+        struct fake_box box = {0,
+                               0,
+                               0,
+                               copy->box.right - copy->box.left,
                                copy->box.bottom - copy->box.top,
                                copy->box.back - copy->box.front};
 
-        fake_format_copy(target->desc.format, &to->view, to->height, copy->box.left,
-                         copy->box.top, copy->box.front, &command->view, box.bottom, &box);
+        fake_format_copy(target->desc.format, &to->view, to->height, copy->box.left, copy->box.top, copy->box.front,
+                         &command->view, box.bottom, &box);
     }
     if (shared)
         pthread_mutex_unlock(&fake_shared_lock);
@@ -130,8 +132,7 @@ void fake_queue_copy(struct fake_device *device, const struct fake_copy *copy)
 }
 
 void fake_queue_upload(struct fake_device *device, struct fake_store *target, unsigned subresource,
-                       const struct fake_box *box, unsigned char *bytes,
-                       const struct fake_view *view)
+                       const struct fake_box *box, unsigned char *bytes, const struct fake_view *view)
 {
     struct fake_command command = {
         .copy = {.target = target, .target_subresource = subresource, .box = *box},
@@ -177,8 +178,7 @@ static void sleep_for_first(struct fake_device *device)
     pthread_cond_timedwait(&device->wake, &device->lock, &time);
 }
 
-HRESULT fake_queue_wait(struct fake_device *device, struct fake_store *store, bool reads,
-                        bool may_wait)
+HRESULT fake_queue_wait(struct fake_device *device, struct fake_store *store, bool reads, bool may_wait)
 {
     uint64_t last = last_use(device, store, reads);
 

@@ -5,8 +5,7 @@
 #include <string.h>
 
 /* An object on a store, whose reference it takes over, also when it fails. */
-static struct fake_resource *create(struct fake_device *device,
-                                    const struct fake_resource_type *type,
+static struct fake_resource *create(struct fake_device *device, const struct fake_resource_type *type,
                                     struct fake_store *store)
 {
     struct fake_resource *resource = calloc(1, sizeof *resource);
@@ -40,8 +39,8 @@ static bool data_complete(const struct fake_desc *desc, const D3D11_SUBRESOURCE_
     return true;
 }
 
-HRESULT fake_resource_make(struct fake_device *device, const struct fake_resource_type *type,
-                           struct fake_desc *desc, const D3D11_SUBRESOURCE_DATA *data, void **out)
+HRESULT fake_resource_make(struct fake_device *device, const struct fake_resource_type *type, struct fake_desc *desc,
+                           const D3D11_SUBRESOURCE_DATA *data, void **out)
 {
     HRESULT hr = fake_desc_check(desc, data != NULL, type->max_size);
     struct fake_resource *resource;
@@ -61,8 +60,8 @@ HRESULT fake_resource_make(struct fake_device *device, const struct fake_resourc
     return S_OK;
 }
 
-HRESULT fake_resource_open(struct fake_device *device, const struct fake_resource_type *types,
-                           HANDLE handle, REFIID iid, void **out)
+HRESULT fake_resource_open(struct fake_device *device, const struct fake_resource_type *types, HANDLE handle,
+                           REFIID iid, void **out)
 {
     struct fake_store *store = fake_handle_open(handle);
     struct fake_resource *resource;
@@ -100,8 +99,7 @@ struct fake_resource *fake_resource_of(const void *iface)
     return (struct fake_resource *)fake_object_of(iface);
 }
 
-struct fake_resource *fake_resource_check(struct fake_device *device, const void *iface,
-                                          const char *method)
+struct fake_resource *fake_resource_check(struct fake_device *device, const void *iface, const char *method)
 {
     struct fake_resource *resource;
 

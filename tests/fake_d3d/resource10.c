@@ -36,8 +36,7 @@ unsigned fake_misc_to10(unsigned misc)
     return result;
 }
 
-void fake_child10_get_device(struct fake_object *object, enum fake_method method,
-                             ID3D10Device **out)
+void fake_child10_get_device(struct fake_object *object, enum fake_method method, ID3D10Device **out)
 {
     struct fake_device10 *device = (struct fake_device10 *)object->device;
 
@@ -46,8 +45,7 @@ void fake_child10_get_device(struct fake_object *object, enum fake_method method
     *out = (ID3D10Device *)&device->face.i;
 }
 
-void fake_resource10_get_type(struct fake_object *object, enum fake_method method,
-                              D3D10_RESOURCE_DIMENSION *type)
+void fake_resource10_get_type(struct fake_object *object, enum fake_method method, D3D10_RESOURCE_DIMENSION *type)
 {
     static const D3D10_RESOURCE_DIMENSION types[] = {
         [FAKE_BUFFER] = D3D10_RESOURCE_DIMENSION_BUFFER,
@@ -133,8 +131,8 @@ static void STDMETHODCALLTYPE texture3d_GetDesc(ID3D10Texture3D *iface, D3D10_TE
 /* ---- Maps ---- */
 
 /* On anything but S_OK the view is all zero. */
-static HRESULT map(const void *iface, enum fake_method method, UINT subresource, D3D10_MAP type,
-                   UINT flags, struct fake_view *view)
+static HRESULT map(const void *iface, enum fake_method method, UINT subresource, D3D10_MAP type, UINT flags,
+                   struct fake_view *view)
 {
     struct fake_resource *resource = fake_resource_of(iface);
     struct fake_device *device = resource->object.device;
@@ -143,8 +141,7 @@ static HRESULT map(const void *iface, enum fake_method method, UINT subresource,
 
     *view = (struct fake_view){NULL, 0, 0};
     if (SUCCEEDED(hr))
-        hr = fake_map(device, resource->store, subresource, (D3D11_MAP)type, flags,
-                      fake_method_name(method), view);
+        hr = fake_map(device, resource->store, subresource, (D3D11_MAP)type, flags, fake_method_name(method), view);
     fake_leave(&call);
     return hr;
 }
@@ -160,8 +157,7 @@ static void unmap(const void *iface, enum fake_method method, UINT subresource)
     fake_leave(&call);
 }
 
-static HRESULT STDMETHODCALLTYPE buffer_Map(ID3D10Buffer *iface, D3D10_MAP type, UINT flags,
-                                            void **out)
+static HRESULT STDMETHODCALLTYPE buffer_Map(ID3D10Buffer *iface, D3D10_MAP type, UINT flags, void **out)
 {
     struct fake_view view;
     HRESULT hr = map(iface, FAKE_ID3D10Buffer_Map, 0, type, flags, &view);
@@ -175,8 +171,8 @@ static void STDMETHODCALLTYPE buffer_Unmap(ID3D10Buffer *iface)
     unmap(iface, FAKE_ID3D10Buffer_Unmap, 0);
 }
 
-static HRESULT STDMETHODCALLTYPE texture1d_Map(ID3D10Texture1D *iface, UINT subresource,
-                                               D3D10_MAP type, UINT flags, void **out)
+static HRESULT STDMETHODCALLTYPE texture1d_Map(ID3D10Texture1D *iface, UINT subresource, D3D10_MAP type, UINT flags,
+                                               void **out)
 {
     struct fake_view view;
     HRESULT hr = map(iface, FAKE_ID3D10Texture1D_Map, subresource, type, flags, &view);
@@ -190,8 +186,7 @@ static void STDMETHODCALLTYPE texture1d_Unmap(ID3D10Texture1D *iface, UINT subre
     unmap(iface, FAKE_ID3D10Texture1D_Unmap, subresource);
 }
 
-static HRESULT STDMETHODCALLTYPE texture2d_Map(ID3D10Texture2D *iface, UINT subresource,
-                                               D3D10_MAP type, UINT flags,
+static HRESULT STDMETHODCALLTYPE texture2d_Map(ID3D10Texture2D *iface, UINT subresource, D3D10_MAP type, UINT flags,
                                                D3D10_MAPPED_TEXTURE2D *out)
 {
     struct fake_view view;
@@ -207,8 +202,7 @@ static void STDMETHODCALLTYPE texture2d_Unmap(ID3D10Texture2D *iface, UINT subre
     unmap(iface, FAKE_ID3D10Texture2D_Unmap, subresource);
 }
 
-static HRESULT STDMETHODCALLTYPE texture3d_Map(ID3D10Texture3D *iface, UINT subresource,
-                                               D3D10_MAP type, UINT flags,
+static HRESULT STDMETHODCALLTYPE texture3d_Map(ID3D10Texture3D *iface, UINT subresource, D3D10_MAP type, UINT flags,
                                                D3D10_MAPPED_TEXTURE3D *out)
 {
     struct fake_view view;
@@ -255,19 +249,17 @@ static const ID3D10Texture3DVtbl texture3d_vtbl = {
 
 #define FACE offsetof(struct fake_resource, face)
 #define DXGI offsetof(struct fake_resource, dxgi)
-#define RESOURCE_IFACES(own)                                             \
-    {&IID_IUnknown, FACE}, {&IID_ID3D10DeviceChild, FACE},               \
-    {&IID_ID3D10Resource, FACE}, {&own, FACE}, {&IID_IDXGIObject, DXGI}, \
-    {&IID_IDXGIDeviceSubObject, DXGI}, {&IID_IDXGIResource, DXGI},     \
-    {&fake_iid_interop, offsetof(struct fake_resource, interop)}
+#define RESOURCE_IFACES(own)                                                                          \
+    {&IID_IUnknown, FACE}, {&IID_ID3D10DeviceChild, FACE}, {&IID_ID3D10Resource, FACE}, {&own, FACE}, \
+        {&IID_IDXGIObject, DXGI}, {&IID_IDXGIDeviceSubObject, DXGI}, {&IID_IDXGIResource, DXGI},      \
+    {                                                                                                 \
+        &fake_iid_interop, offsetof(struct fake_resource, interop)                                    \
+    }
 
 static const struct fake_iid buffer_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Buffer), {NULL, 0}};
-static const struct fake_iid texture1d_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Texture1D),
-                                                   {NULL, 0}};
-static const struct fake_iid texture2d_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Texture2D),
-                                                   {NULL, 0}};
-static const struct fake_iid texture3d_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Texture3D),
-                                                   {NULL, 0}};
+static const struct fake_iid texture1d_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Texture1D), {NULL, 0}};
+static const struct fake_iid texture2d_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Texture2D), {NULL, 0}};
+static const struct fake_iid texture3d_ifaces[] = {RESOURCE_IFACES(IID_ID3D10Texture3D), {NULL, 0}};
 static const struct fake_iid keyed_ifaces[] = {
     RESOURCE_IFACES(IID_ID3D10Texture2D),
     {&IID_IDXGIKeyedMutex, offsetof(struct fake_resource, mutex)},
@@ -279,19 +271,34 @@ static const struct fake_iid keyed_ifaces[] = {
 #undef RESOURCE_IFACES
 
 static const struct fake_class buffer_class = {
-    "ID3D10Buffer", buffer_ifaces, fake_resource_destroy, false,
+    "ID3D10Buffer",
+    buffer_ifaces,
+    fake_resource_destroy,
+    false,
 };
 static const struct fake_class texture1d_class = {
-    "ID3D10Texture1D", texture1d_ifaces, fake_resource_destroy, false,
+    "ID3D10Texture1D",
+    texture1d_ifaces,
+    fake_resource_destroy,
+    false,
 };
 static const struct fake_class texture2d_class = {
-    "ID3D10Texture2D", texture2d_ifaces, fake_resource_destroy, false,
+    "ID3D10Texture2D",
+    texture2d_ifaces,
+    fake_resource_destroy,
+    false,
 };
 static const struct fake_class texture3d_class = {
-    "ID3D10Texture3D", texture3d_ifaces, fake_resource_destroy, false,
+    "ID3D10Texture3D",
+    texture3d_ifaces,
+    fake_resource_destroy,
+    false,
 };
 static const struct fake_class keyed_class = {
-    "ID3D10Texture2D", keyed_ifaces, fake_resource_destroy, false,
+    "ID3D10Texture2D",
+    keyed_ifaces,
+    fake_resource_destroy,
+    false,
 };
 
 const struct fake_resource_type fake_types10[] = {
@@ -330,14 +337,12 @@ static void STDMETHODCALLTYPE query_End(ID3D10Query *iface)
     fake_leave(&call);
 }
 
-static HRESULT STDMETHODCALLTYPE query_GetData(ID3D10Query *iface, void *data, UINT size,
-                                               UINT flags)
+static HRESULT STDMETHODCALLTYPE query_GetData(ID3D10Query *iface, void *data, UINT size, UINT flags)
 {
     bool may_flush = !(flags & D3D10_ASYNC_GETDATA_DONOTFLUSH);
     struct fake_query *query = query_of(iface);
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, query->object.device, FAKE_ID3D10Query_GetData,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, query->object.device, FAKE_ID3D10Query_GetData, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr))
         hr = fake_query_data(query, data, size, may_flush);
@@ -359,24 +364,25 @@ static void STDMETHODCALLTYPE query_GetDesc(ID3D10Query *iface, D3D10_QUERY_DESC
 }
 
 const ID3D10QueryVtbl fake_query10_vtbl = {
-    FAKE_STUBS_ID3D10Query,
-    .Begin = query_Begin,
-    .End = query_End,
-    .GetData = query_GetData,
-    .GetDataSize = query_GetDataSize,
-    .GetDesc = query_GetDesc,
+    FAKE_STUBS_ID3D10Query,           .Begin = query_Begin,     .End = query_End, .GetData = query_GetData,
+    .GetDataSize = query_GetDataSize, .GetDesc = query_GetDesc,
 };
 
 #define FACE offsetof(struct fake_query, face)
 
 static const struct fake_iid query_ifaces[] = {
-    {&IID_IUnknown, FACE},           {&IID_ID3D10DeviceChild, FACE},
-    {&IID_ID3D10Asynchronous, FACE}, {&IID_ID3D10Query, FACE},
+    {&IID_IUnknown, FACE},
+    {&IID_ID3D10DeviceChild, FACE},
+    {&IID_ID3D10Asynchronous, FACE},
+    {&IID_ID3D10Query, FACE},
     {NULL, 0},
 };
 
 #undef FACE
 
 const struct fake_class fake_query10_class = {
-    "ID3D10Query", query_ifaces, fake_query_destroy, false,
+    "ID3D10Query",
+    query_ifaces,
+    fake_query_destroy,
+    false,
 };

@@ -3,8 +3,7 @@
 
 #include "fake_stubs.h"
 
-void fake_child11_get_device(struct fake_object *object, enum fake_method method,
-                             ID3D11Device **out)
+void fake_child11_get_device(struct fake_object *object, enum fake_method method, ID3D11Device **out)
 {
     struct fake_device11 *device = (struct fake_device11 *)object->device;
 
@@ -13,8 +12,7 @@ void fake_child11_get_device(struct fake_object *object, enum fake_method method
     *out = &device->face.i;
 }
 
-void fake_resource11_get_type(struct fake_object *object, enum fake_method method,
-                              D3D11_RESOURCE_DIMENSION *type)
+void fake_resource11_get_type(struct fake_object *object, enum fake_method method, D3D11_RESOURCE_DIMENSION *type)
 {
     static const D3D11_RESOURCE_DIMENSION types[] = {
         [FAKE_BUFFER] = D3D11_RESOURCE_DIMENSION_BUFFER,
@@ -120,19 +118,17 @@ static const ID3D11Texture3DVtbl texture3d_vtbl = {
 
 #define FACE offsetof(struct fake_resource, face)
 #define DXGI offsetof(struct fake_resource, dxgi)
-#define RESOURCE_IFACES(own)                                             \
-    {&IID_IUnknown, FACE}, {&IID_ID3D11DeviceChild, FACE},               \
-    {&IID_ID3D11Resource, FACE}, {&own, FACE}, {&IID_IDXGIObject, DXGI}, \
-    {&IID_IDXGIDeviceSubObject, DXGI}, {&IID_IDXGIResource, DXGI},     \
-    {&fake_iid_interop, offsetof(struct fake_resource, interop)}
+#define RESOURCE_IFACES(own)                                                                          \
+    {&IID_IUnknown, FACE}, {&IID_ID3D11DeviceChild, FACE}, {&IID_ID3D11Resource, FACE}, {&own, FACE}, \
+        {&IID_IDXGIObject, DXGI}, {&IID_IDXGIDeviceSubObject, DXGI}, {&IID_IDXGIResource, DXGI},      \
+    {                                                                                                 \
+        &fake_iid_interop, offsetof(struct fake_resource, interop)                                    \
+    }
 
 static const struct fake_iid buffer_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Buffer), {NULL, 0}};
-static const struct fake_iid texture1d_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Texture1D),
-                                                   {NULL, 0}};
-static const struct fake_iid texture2d_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Texture2D),
-                                                   {NULL, 0}};
-static const struct fake_iid texture3d_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Texture3D),
-                                                   {NULL, 0}};
+static const struct fake_iid texture1d_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Texture1D), {NULL, 0}};
+static const struct fake_iid texture2d_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Texture2D), {NULL, 0}};
+static const struct fake_iid texture3d_ifaces[] = {RESOURCE_IFACES(IID_ID3D11Texture3D), {NULL, 0}};
 static const struct fake_iid keyed_ifaces[] = {
     RESOURCE_IFACES(IID_ID3D11Texture2D),
     {&IID_IDXGIKeyedMutex, offsetof(struct fake_resource, mutex)},
@@ -144,19 +140,34 @@ static const struct fake_iid keyed_ifaces[] = {
 #undef RESOURCE_IFACES
 
 static const struct fake_class buffer_class = {
-    "ID3D11Buffer", buffer_ifaces, fake_resource_destroy, false,
+    "ID3D11Buffer",
+    buffer_ifaces,
+    fake_resource_destroy,
+    false,
 };
 static const struct fake_class texture1d_class = {
-    "ID3D11Texture1D", texture1d_ifaces, fake_resource_destroy, false,
+    "ID3D11Texture1D",
+    texture1d_ifaces,
+    fake_resource_destroy,
+    false,
 };
 static const struct fake_class texture2d_class = {
-    "ID3D11Texture2D", texture2d_ifaces, fake_resource_destroy, false,
+    "ID3D11Texture2D",
+    texture2d_ifaces,
+    fake_resource_destroy,
+    false,
 };
 static const struct fake_class texture3d_class = {
-    "ID3D11Texture3D", texture3d_ifaces, fake_resource_destroy, false,
+    "ID3D11Texture3D",
+    texture3d_ifaces,
+    fake_resource_destroy,
+    false,
 };
 static const struct fake_class keyed_class = {
-    "ID3D11Texture2D", keyed_ifaces, fake_resource_destroy, false,
+    "ID3D11Texture2D",
+    keyed_ifaces,
+    fake_resource_destroy,
+    false,
 };
 
 const struct fake_resource_type fake_types11[] = {
@@ -192,13 +203,18 @@ const ID3D11QueryVtbl fake_query11_vtbl = {
 #define FACE offsetof(struct fake_query, face)
 
 static const struct fake_iid query_ifaces[] = {
-    {&IID_IUnknown, FACE},           {&IID_ID3D11DeviceChild, FACE},
-    {&IID_ID3D11Asynchronous, FACE}, {&IID_ID3D11Query, FACE},
+    {&IID_IUnknown, FACE},
+    {&IID_ID3D11DeviceChild, FACE},
+    {&IID_ID3D11Asynchronous, FACE},
+    {&IID_ID3D11Query, FACE},
     {NULL, 0},
 };
 
 #undef FACE
 
 const struct fake_class fake_query11_class = {
-    "ID3D11Query", query_ifaces, fake_query_destroy, false,
+    "ID3D11Query",
+    query_ifaces,
+    fake_query_destroy,
+    false,
 };

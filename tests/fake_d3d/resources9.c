@@ -21,12 +21,10 @@ static HRESULT check(const struct fake_device9 *device, struct fake_traits9 *tra
     const struct fake_format *format = traits->format;
     unsigned chain = full_chain(traits->width, traits->height);
 
-    if (!format || !traits->width || !traits->height || traits->width > MAX_SIZE
-        || traits->height > MAX_SIZE)
+    if (!format || !traits->width || !traits->height || traits->width > MAX_SIZE || traits->height > MAX_SIZE)
         return D3DERR_INVALIDCALL;
     /* Pairs of packed YUV (2 x 1) may be cut off. */
-    if (format->block_height > 1
-        && (traits->width % format->block_width || traits->height % format->block_height))
+    if (format->block_height > 1 && (traits->width % format->block_width || traits->height % format->block_height))
         return D3DERR_INVALIDCALL;
     if (!traits->levels)
         traits->levels = chain;
@@ -34,16 +32,14 @@ static HRESULT check(const struct fake_device9 *device, struct fake_traits9 *tra
         return D3DERR_INVALIDCALL;
     if (traits->pool == D3DPOOL_MANAGED && (device->extended || traits->plain))
         return D3DERR_INVALIDCALL;
-    if (traits->usage & D3DUSAGE_RENDERTARGET
-        && (traits->pool != D3DPOOL_DEFAULT
-            || !(format->support & D3D11_FORMAT_SUPPORT_RENDER_TARGET)))
+    if (traits->usage & D3DUSAGE_RENDERTARGET &&
+        (traits->pool != D3DPOOL_DEFAULT || !(format->support & D3D11_FORMAT_SUPPORT_RENDER_TARGET)))
         return D3DERR_INVALIDCALL;
     return D3D_OK;
 }
 
 /* Only extended devices share, and only what lies in their own memory. */
-static HRESULT check_sharing(const struct fake_device9 *device, const struct fake_traits9 *traits,
-                             const HANDLE *handle)
+static HRESULT check_sharing(const struct fake_device9 *device, const struct fake_traits9 *traits, const HANDLE *handle)
 {
     if (!handle)
         return D3D_OK;
@@ -54,18 +50,22 @@ static HRESULT check_sharing(const struct fake_device9 *device, const struct fak
 
 static bool same_traits(const struct fake_desc *desc, const struct fake_traits9 *traits)
 {
-    return desc->kind == FAKE_SURFACE9 && desc->format == traits->format
-           && desc->width == traits->width && desc->height == traits->height
-           && desc->mips == traits->levels;
+    return desc->kind == FAKE_SURFACE9 && desc->format == traits->format && desc->width == traits->width &&
+           desc->height == traits->height && desc->mips == traits->levels;
 }
 
 /* New memory, or that of the handle. */
-static HRESULT make_store(const struct fake_traits9 *traits, HANDLE *handle,
-                          struct fake_store **out)
+static HRESULT make_store(const struct fake_traits9 *traits, HANDLE *handle, struct fake_store **out)
 {
     struct fake_desc desc = {
-        .kind = FAKE_SURFACE9, .format = traits->format, .width = traits->width,
-        .height = traits->height, .depth = 1, .mips = traits->levels, .layers = 1, .samples = 1,
+        .kind = FAKE_SURFACE9,
+        .format = traits->format,
+        .width = traits->width,
+        .height = traits->height,
+        .depth = 1,
+        .mips = traits->levels,
+        .layers = 1,
+        .samples = 1,
         .misc = handle ? D3D11_RESOURCE_MISC_SHARED : 0,
     };
 
@@ -85,8 +85,8 @@ static HRESULT make_store(const struct fake_traits9 *traits, HANDLE *handle,
 }
 
 /* The middle of all Create methods: the checks and the memory. Locked. */
-static HRESULT prepare(struct fake_device9 *device, struct fake_traits9 *traits, HANDLE *handle,
-                       bool lost, struct fake_store **store)
+static HRESULT prepare(struct fake_device9 *device, struct fake_traits9 *traits, HANDLE *handle, bool lost,
+                       struct fake_store **store)
 {
     HRESULT hr = check(device, traits);
 
@@ -97,8 +97,8 @@ static HRESULT prepare(struct fake_device9 *device, struct fake_traits9 *traits,
     return FAILED(hr) ? hr : make_store(traits, handle, store);
 }
 
-static HRESULT make_surface(IDirect3DDevice9Ex *iface, enum fake_method method,
-                            struct fake_traits9 *traits, IDirect3DSurface9 **out, HANDLE *handle)
+static HRESULT make_surface(IDirect3DDevice9Ex *iface, enum fake_method method, struct fake_traits9 *traits,
+                            IDirect3DSurface9 **out, HANDLE *handle)
 {
     struct fake_device9 *device = (struct fake_device9 *)fake_object_of(iface);
     struct fake_surface9 *surface;
@@ -122,40 +122,46 @@ static HRESULT make_surface(IDirect3DDevice9Ex *iface, enum fake_method method,
     return hr;
 }
 
-HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurface(IDirect3DDevice9Ex *iface,
-                                                                   UINT width, UINT height,
+HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurface(IDirect3DDevice9Ex *iface, UINT width, UINT height,
                                                                    D3DFORMAT format, D3DPOOL pool,
-                                                                   IDirect3DSurface9 **out,
-                                                                   HANDLE *handle)
+                                                                   IDirect3DSurface9 **out, HANDLE *handle)
 {
     struct fake_traits9 traits = {
-        .format = fake_format_d3d9(format), .width = width, .height = height, .levels = 1,
-        .pool = pool, .plain = true, .lockable = true,
+        .format = fake_format_d3d9(format),
+        .width = width,
+        .height = height,
+        .levels = 1,
+        .pool = pool,
+        .plain = true,
+        .lockable = true,
     };
 
-    return make_surface(iface, FAKE_IDirect3DDevice9Ex_CreateOffscreenPlainSurface, &traits, out,
-                        handle);
+    return make_surface(iface, FAKE_IDirect3DDevice9Ex_CreateOffscreenPlainSurface, &traits, out, handle);
 }
 
-HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurfaceEx(
-    IDirect3DDevice9Ex *iface, UINT width, UINT height, D3DFORMAT format, D3DPOOL pool,
-    IDirect3DSurface9 **out, HANDLE *handle, DWORD usage)
+HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurfaceEx(IDirect3DDevice9Ex *iface, UINT width, UINT height,
+                                                                     D3DFORMAT format, D3DPOOL pool,
+                                                                     IDirect3DSurface9 **out, HANDLE *handle,
+                                                                     DWORD usage)
 {
     (void)usage; /* flags of protected content */
-    return fake_device9_CreateOffscreenPlainSurface(iface, width, height, format, pool, out,
-                                                    handle);
+    return fake_device9_CreateOffscreenPlainSurface(iface, width, height, format, pool, out, handle);
 }
 
-HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTarget(IDirect3DDevice9Ex *iface, UINT width,
-                                                          UINT height, D3DFORMAT format,
-                                                          D3DMULTISAMPLE_TYPE samples,
-                                                          DWORD quality, BOOL lockable,
-                                                          IDirect3DSurface9 **out, HANDLE *handle)
+HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTarget(IDirect3DDevice9Ex *iface, UINT width, UINT height,
+                                                          D3DFORMAT format, D3DMULTISAMPLE_TYPE samples, DWORD quality,
+                                                          BOOL lockable, IDirect3DSurface9 **out, HANDLE *handle)
 {
     struct fake_traits9 traits = {
-        .format = fake_format_d3d9(format), .width = width, .height = height, .levels = 1,
-        .usage = D3DUSAGE_RENDERTARGET, .pool = D3DPOOL_DEFAULT, .samples = samples,
-        .quality = quality, .lockable = lockable,
+        .format = fake_format_d3d9(format),
+        .width = width,
+        .height = height,
+        .levels = 1,
+        .usage = D3DUSAGE_RENDERTARGET,
+        .pool = D3DPOOL_DEFAULT,
+        .samples = samples,
+        .quality = quality,
+        .lockable = lockable,
     };
 
     if (lockable && samples)
@@ -163,25 +169,27 @@ HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTarget(IDirect3DDevice9Ex *if
     return make_surface(iface, FAKE_IDirect3DDevice9Ex_CreateRenderTarget, &traits, out, handle);
 }
 
-HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTargetEx(
-    IDirect3DDevice9Ex *iface, UINT width, UINT height, D3DFORMAT format,
-    D3DMULTISAMPLE_TYPE samples, DWORD quality, BOOL lockable, IDirect3DSurface9 **out,
-    HANDLE *handle, DWORD usage)
+HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTargetEx(IDirect3DDevice9Ex *iface, UINT width, UINT height,
+                                                            D3DFORMAT format, D3DMULTISAMPLE_TYPE samples,
+                                                            DWORD quality, BOOL lockable, IDirect3DSurface9 **out,
+                                                            HANDLE *handle, DWORD usage)
 {
     (void)usage; /* flags of protected content */
-    return fake_device9_CreateRenderTarget(iface, width, height, format, samples, quality,
-                                           lockable, out, handle);
+    return fake_device9_CreateRenderTarget(iface, width, height, format, samples, quality, lockable, out, handle);
 }
 
-HRESULT STDMETHODCALLTYPE fake_device9_CreateTexture(IDirect3DDevice9Ex *iface, UINT width,
-                                                     UINT height, UINT levels, DWORD usage,
-                                                     D3DFORMAT format, D3DPOOL pool,
+HRESULT STDMETHODCALLTYPE fake_device9_CreateTexture(IDirect3DDevice9Ex *iface, UINT width, UINT height, UINT levels,
+                                                     DWORD usage, D3DFORMAT format, D3DPOOL pool,
                                                      IDirect3DTexture9 **out, HANDLE *handle)
 {
     struct fake_device9 *device = (struct fake_device9 *)fake_object_of(iface);
     struct fake_traits9 traits = {
-        .format = fake_format_d3d9(format), .width = width, .height = height, .levels = levels,
-        .usage = usage, .pool = pool,
+        .format = fake_format_d3d9(format),
+        .width = width,
+        .height = height,
+        .levels = levels,
+        .usage = usage,
+        .pool = pool,
         .lockable = pool != D3DPOOL_DEFAULT || usage & D3DUSAGE_DYNAMIC,
     };
     struct fake_texture9 *texture;
@@ -196,8 +204,7 @@ HRESULT STDMETHODCALLTYPE fake_device9_CreateTexture(IDirect3DDevice9Ex *iface, 
     hr = fake_enter9(&call, &device->base, FAKE_IDirect3DDevice9Ex_CreateTexture, &lost);
     if (SUCCEEDED(hr) && traits.format && traits.format->layout != FAKE_PACKED)
         hr = D3DERR_INVALIDCALL;
-    if (SUCCEEDED(hr) && usage & D3DUSAGE_DYNAMIC
-        && (pool == D3DPOOL_MANAGED || usage & D3DUSAGE_RENDERTARGET))
+    if (SUCCEEDED(hr) && usage & D3DUSAGE_DYNAMIC && (pool == D3DPOOL_MANAGED || usage & D3DUSAGE_RENDERTARGET))
         hr = D3DERR_INVALIDCALL;
     if (SUCCEEDED(hr))
         hr = prepare(device, &traits, handle, lost, &store);
@@ -244,13 +251,11 @@ static HRESULT STDMETHODCALLTYPE query_Issue(IDirect3DQuery9 *iface, DWORD flags
     return hr;
 }
 
-static HRESULT STDMETHODCALLTYPE query_GetData(IDirect3DQuery9 *iface, void *data, DWORD size,
-                                               DWORD flags)
+static HRESULT STDMETHODCALLTYPE query_GetData(IDirect3DQuery9 *iface, void *data, DWORD size, DWORD flags)
 {
     struct fake_query *query = query_of(iface);
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, query->object.device, FAKE_IDirect3DQuery9_GetData,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, query->object.device, FAKE_IDirect3DQuery9_GetData, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr)) {
         hr = fake_query_data(query, data, size, flags & D3DGETDATA_FLUSH);
@@ -262,11 +267,8 @@ static HRESULT STDMETHODCALLTYPE query_GetData(IDirect3DQuery9 *iface, void *dat
 }
 
 static const IDirect3DQuery9Vtbl query_vtbl = {
-    FAKE_STUBS_IDirect3DQuery9,
-    .GetType = query_GetType,
-    .GetDataSize = query_GetDataSize,
-    .Issue = query_Issue,
-    .GetData = query_GetData,
+    FAKE_STUBS_IDirect3DQuery9, .GetType = query_GetType, .GetDataSize = query_GetDataSize,
+    .Issue = query_Issue,       .GetData = query_GetData,
 };
 
 static const struct fake_iid query_ifaces[] = {
@@ -276,11 +278,13 @@ static const struct fake_iid query_ifaces[] = {
 };
 
 static const struct fake_class query_class = {
-    "IDirect3DQuery9", query_ifaces, fake_query_destroy, false,
+    "IDirect3DQuery9",
+    query_ifaces,
+    fake_query_destroy,
+    false,
 };
 
-HRESULT STDMETHODCALLTYPE fake_device9_CreateQuery(IDirect3DDevice9Ex *iface, D3DQUERYTYPE type,
-                                                   IDirect3DQuery9 **out)
+HRESULT STDMETHODCALLTYPE fake_device9_CreateQuery(IDirect3DDevice9Ex *iface, D3DQUERYTYPE type, IDirect3DQuery9 **out)
 {
     struct fake_device *device = (struct fake_device *)fake_object_of(iface);
     struct fake_query *query;

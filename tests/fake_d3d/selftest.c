@@ -8,8 +8,8 @@ struct rig11 rig11_create(UINT flags)
     struct rig11 rig = {NULL, NULL};
 
     fake_d3d_reset();
-    CHECK_INT(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, flags, NULL, 0,
-                                D3D11_SDK_VERSION, &rig.device, NULL, &rig.context),
+    CHECK_INT(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, flags, NULL, 0, D3D11_SDK_VERSION, &rig.device,
+                                NULL, &rig.context),
               S_OK);
     return rig;
 }
@@ -28,12 +28,17 @@ void rig11_destroy(struct rig11 *rig)
     fake_d3d_reset();
 }
 
-ID3D11Texture2D *texture11(struct rig11 *rig, DXGI_FORMAT format, UINT width, UINT height,
-                           D3D11_USAGE usage, UINT cpu)
+ID3D11Texture2D *texture11(struct rig11 *rig, DXGI_FORMAT format, UINT width, UINT height, D3D11_USAGE usage, UINT cpu)
 {
     D3D11_TEXTURE2D_DESC desc = {
-        .Width = width, .Height = height, .MipLevels = 1, .ArraySize = 1, .Format = format,
-        .SampleDesc = {1, 0}, .Usage = usage, .CPUAccessFlags = cpu,
+        .Width = width,
+        .Height = height,
+        .MipLevels = 1,
+        .ArraySize = 1,
+        .Format = format,
+        .SampleDesc = {1, 0},
+        .Usage = usage,
+        .CPUAccessFlags = cpu,
         .BindFlags = usage == D3D11_USAGE_STAGING ? 0 : D3D11_BIND_SHADER_RESOURCE,
     };
     ID3D11Texture2D *texture = NULL;
@@ -45,7 +50,9 @@ ID3D11Texture2D *texture11(struct rig11 *rig, DXGI_FORMAT format, UINT width, UI
 ID3D11Buffer *buffer11(struct rig11 *rig, UINT size, D3D11_USAGE usage, UINT cpu)
 {
     D3D11_BUFFER_DESC desc = {
-        .ByteWidth = size, .Usage = usage, .CPUAccessFlags = cpu,
+        .ByteWidth = size,
+        .Usage = usage,
+        .CPUAccessFlags = cpu,
         .BindFlags = usage == D3D11_USAGE_STAGING ? 0 : D3D11_BIND_VERTEX_BUFFER,
     };
     ID3D11Buffer *buffer = NULL;

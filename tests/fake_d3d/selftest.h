@@ -21,8 +21,7 @@ struct rig11 rig11_create(UINT flags);
 void rig11_destroy(struct rig11 *rig);
 
 /* NULL where the device refuses. */
-ID3D11Texture2D *texture11(struct rig11 *rig, DXGI_FORMAT format, UINT width, UINT height,
-                           D3D11_USAGE usage, UINT cpu);
+ID3D11Texture2D *texture11(struct rig11 *rig, DXGI_FORMAT format, UINT width, UINT height, D3D11_USAGE usage, UINT cpu);
 ID3D11Buffer *buffer11(struct rig11 *rig, UINT size, D3D11_USAGE usage, UINT cpu);
 
 /* `size` bytes that depend on `seed`. */

@@ -15,9 +15,7 @@ static ID3D10Device *device10_create(UINT flags)
     ID3D10Device *device = NULL;
 
     fake_d3d_reset();
-    CHECK_INT(D3D10CreateDevice(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, flags, D3D10_SDK_VERSION,
-                                &device),
-              S_OK);
+    CHECK_INT(D3D10CreateDevice(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, flags, D3D10_SDK_VERSION, &device), S_OK);
     return device;
 }
 
@@ -32,12 +30,18 @@ static void device10_destroy(ID3D10Device *device)
     fake_d3d_reset();
 }
 
-static ID3D10Texture2D *texture10(ID3D10Device *device, DXGI_FORMAT format, UINT width,
-                                  UINT height, D3D10_USAGE usage, UINT cpu)
+static ID3D10Texture2D *texture10(ID3D10Device *device, DXGI_FORMAT format, UINT width, UINT height, D3D10_USAGE usage,
+                                  UINT cpu)
 {
     D3D10_TEXTURE2D_DESC desc = {
-        .Width = width, .Height = height, .MipLevels = 1, .ArraySize = 1, .Format = format,
-        .SampleDesc = {1, 0}, .Usage = usage, .CPUAccessFlags = cpu,
+        .Width = width,
+        .Height = height,
+        .MipLevels = 1,
+        .ArraySize = 1,
+        .Format = format,
+        .SampleDesc = {1, 0},
+        .Usage = usage,
+        .CPUAccessFlags = cpu,
         .BindFlags = usage == D3D10_USAGE_STAGING ? 0 : D3D10_BIND_SHADER_RESOURCE,
     };
     ID3D10Texture2D *texture = NULL;
@@ -49,7 +53,9 @@ static ID3D10Texture2D *texture10(ID3D10Device *device, DXGI_FORMAT format, UINT
 static ID3D10Buffer *buffer10(ID3D10Device *device, UINT size, D3D10_USAGE usage, UINT cpu)
 {
     D3D10_BUFFER_DESC desc = {
-        .ByteWidth = size, .Usage = usage, .CPUAccessFlags = cpu,
+        .ByteWidth = size,
+        .Usage = usage,
+        .CPUAccessFlags = cpu,
         .BindFlags = usage == D3D10_USAGE_STAGING ? 0 : D3D10_BIND_VERTEX_BUFFER,
     };
     ID3D10Buffer *buffer = NULL;
@@ -85,8 +91,8 @@ void test_identity10(void)
     CHECK_INT(ID3D10Texture2D_Release(texture), 0);
     device10_destroy(device);
 
-    CHECK_INT(D3D10CreateDevice1(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, 0,
-                                 D3D10_FEATURE_LEVEL_10_1, D3D10_1_SDK_VERSION, &device1),
+    CHECK_INT(D3D10CreateDevice1(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, 0, D3D10_FEATURE_LEVEL_10_1,
+                                 D3D10_1_SDK_VERSION, &device1),
               S_OK);
     CHECK_INT(ID3D10Device1_GetFeatureLevel(device1), D3D10_FEATURE_LEVEL_10_1);
     CHECK_INT(ID3D10Device1_QueryInterface(device1, &IID_ID3D10Device, (void **)&device), S_OK);
@@ -98,8 +104,13 @@ void test_rules10(void)
 {
     ID3D10Device *device = device10_create(D3D10_CREATE_DEVICE_BGRA_SUPPORT);
     D3D10_TEXTURE2D_DESC desc = {
-        .Width = 8, .Height = 8, .MipLevels = 0, .ArraySize = 6, .Format = DXGI_FORMAT_R8_UNORM,
-        .SampleDesc = {1, 0}, .BindFlags = D3D10_BIND_SHADER_RESOURCE,
+        .Width = 8,
+        .Height = 8,
+        .MipLevels = 0,
+        .ArraySize = 6,
+        .Format = DXGI_FORMAT_R8_UNORM,
+        .SampleDesc = {1, 0},
+        .BindFlags = D3D10_BIND_SHADER_RESOURCE,
         .MiscFlags = D3D10_RESOURCE_MISC_TEXTURECUBE,
     };
     D3D10_RESOURCE_DIMENSION type;
@@ -125,8 +136,7 @@ void test_rules10(void)
 void test_maps10(void)
 {
     ID3D10Device *device = device10_create(0);
-    ID3D10Texture2D *texture = texture10(device, DXGI_FORMAT_R16_UNORM, 3, 2, D3D10_USAGE_STAGING,
-                                         READ_WRITE);
+    ID3D10Texture2D *texture = texture10(device, DXGI_FORMAT_R16_UNORM, 3, 2, D3D10_USAGE_STAGING, READ_WRITE);
     ID3D10Buffer *buffer = buffer10(device, 4, D3D10_USAGE_DYNAMIC, D3D10_CPU_ACCESS_WRITE);
     D3D10_MAPPED_TEXTURE2D mapped;
     unsigned char seen[12];
@@ -160,13 +170,22 @@ void test_texture3d_10(void)
 {
     ID3D10Device *device = device10_create(0);
     D3D10_TEXTURE3D_DESC desc = {
-        .Width = 2, .Height = 2, .Depth = 2, .MipLevels = 1, .Format = DXGI_FORMAT_R8_UNORM,
-        .Usage = D3D10_USAGE_STAGING, .CPUAccessFlags = READ_WRITE,
+        .Width = 2,
+        .Height = 2,
+        .Depth = 2,
+        .MipLevels = 1,
+        .Format = DXGI_FORMAT_R8_UNORM,
+        .Usage = D3D10_USAGE_STAGING,
+        .CPUAccessFlags = READ_WRITE,
     };
     D3D10_SUBRESOURCE_DATA data = {"ab..cd......ef..gh", 4, 12};
     D3D10_TEXTURE1D_DESC line_desc = {
-        .Width = 4, .MipLevels = 1, .ArraySize = 1, .Format = DXGI_FORMAT_R8_UNORM,
-        .Usage = D3D10_USAGE_STAGING, .CPUAccessFlags = READ_WRITE,
+        .Width = 4,
+        .MipLevels = 1,
+        .ArraySize = 1,
+        .Format = DXGI_FORMAT_R8_UNORM,
+        .Usage = D3D10_USAGE_STAGING,
+        .CPUAccessFlags = READ_WRITE,
     };
     ID3D10Texture3D *texture = NULL;
     ID3D10Texture1D *line = NULL;
@@ -197,8 +216,7 @@ void test_work10(void)
 {
     ID3D10Device *device = device10_create(0);
     ID3D10Texture2D *a = texture10(device, DXGI_FORMAT_R8_UNORM, 2, 2, D3D10_USAGE_DEFAULT, 0);
-    ID3D10Texture2D *b = texture10(device, DXGI_FORMAT_R8_UNORM, 2, 2, D3D10_USAGE_STAGING,
-                                   READ_WRITE);
+    ID3D10Texture2D *b = texture10(device, DXGI_FORMAT_R8_UNORM, 2, 2, D3D10_USAGE_STAGING, READ_WRITE);
     D3D10_BOX corner = {1, 1, 0, 2, 2, 1};
     D3D10_MAPPED_TEXTURE2D mapped;
     unsigned char seen[4];
@@ -207,8 +225,7 @@ void test_work10(void)
     ID3D10Device_UpdateSubresource(device, AS_RESOURCE(a), 0, NULL, "abcd", 2, 0);
     ID3D10Device_UpdateSubresource(device, AS_RESOURCE(a), 0, &corner, "X", 1, 0);
     ID3D10Device_CopyResource(device, AS_RESOURCE(b), AS_RESOURCE(a));
-    ID3D10Device_CopySubresourceRegion(device, AS_RESOURCE(b), 0, 0, 0, 0, AS_RESOURCE(a), 0,
-                                       &corner);
+    ID3D10Device_CopySubresourceRegion(device, AS_RESOURCE(b), 0, 0, 0, 0, AS_RESOURCE(a), 0, &corner);
     fake_d3d_peek(b, 0, seen, 4);
     CHECK_INT(seen[0], FAKE_D3D_UNDEFINED);
     ID3D10Device_Flush(device);
@@ -243,8 +260,7 @@ void test_queries10(void)
     ID3D10Query_End(query);
     CHECK_INT(ID3D10Query_GetData(query, &data, sizeof data, 0), S_FALSE);
     fake_d3d_hold(false);
-    CHECK_INT(ID3D10Query_GetData(query, &data, sizeof data, D3D10_ASYNC_GETDATA_DONOTFLUSH),
-              S_OK);
+    CHECK_INT(ID3D10Query_GetData(query, &data, sizeof data, D3D10_ASYNC_GETDATA_DONOTFLUSH), S_OK);
     CHECK_INT(data, TRUE);
     ID3D10Query_Begin(query);
     EXPECT_VIOLATION("no beginning");
@@ -282,8 +298,7 @@ void test_threads10(void)
     ID3D10Multithread *multithread = NULL;
 
     /* Protected from the beginning, */
-    CHECK_INT(ID3D10Device_QueryInterface(device, &IID_ID3D10Multithread, (void **)&multithread),
-              S_OK);
+    CHECK_INT(ID3D10Device_QueryInterface(device, &IID_ID3D10Multithread, (void **)&multithread), S_OK);
     CHECK_INT(ID3D10Multithread_GetMultithreadProtected(multithread), TRUE);
     CHECK(!threads_meet(device, 1));
     CHECK_INT(ID3D10Multithread_SetMultithreadProtected(multithread, FALSE), TRUE);
@@ -303,8 +318,13 @@ void test_shared10(void)
 {
     ID3D10Device *device = device10_create(0);
     D3D10_TEXTURE2D_DESC desc = {
-        .Width = 2, .Height = 2, .MipLevels = 1, .ArraySize = 1, .Format = DXGI_FORMAT_R8_UNORM,
-        .SampleDesc = {1, 0}, .MiscFlags = D3D10_RESOURCE_MISC_SHARED_KEYEDMUTEX,
+        .Width = 2,
+        .Height = 2,
+        .MipLevels = 1,
+        .ArraySize = 1,
+        .Format = DXGI_FORMAT_R8_UNORM,
+        .SampleDesc = {1, 0},
+        .MiscFlags = D3D10_RESOURCE_MISC_SHARED_KEYEDMUTEX,
     };
     D3D11_TEXTURE2D_DESC desc11;
     ID3D10Texture2D *texture = NULL;
@@ -314,15 +334,12 @@ void test_shared10(void)
     HANDLE handle;
     unsigned char seen[4];
 
-    D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, D3D11_SDK_VERSION,
-                      &device11, NULL, NULL);
+    D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, D3D11_SDK_VERSION, &device11, NULL, NULL);
     CHECK_INT(ID3D10Device_CreateTexture2D(device, &desc, NULL, &texture), S_OK);
     ID3D10Texture2D_QueryInterface(texture, &IID_IDXGIResource, (void **)&resource);
     CHECK_INT(IDXGIResource_GetSharedHandle(resource, &handle), S_OK);
     IDXGIResource_Release(resource);
-    CHECK_INT(ID3D11Device_OpenSharedResource(device11, handle, &IID_ID3D11Texture2D,
-                                              (void **)&texture11),
-              S_OK);
+    CHECK_INT(ID3D11Device_OpenSharedResource(device11, handle, &IID_ID3D11Texture2D, (void **)&texture11), S_OK);
     ID3D11Texture2D_GetDesc(texture11, &desc11);
     CHECK_INT(desc11.MiscFlags, D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX);
     fake_d3d_peek(texture11, 0, seen, 4);

@@ -25,9 +25,8 @@ static struct rig9 rig9_create(bool extended, DWORD flags)
         CHECK_INT(Direct3DCreate9Ex(D3D_SDK_VERSION, (IDirect3D9Ex **)&rig.d3d9), S_OK);
     else
         rig.d3d9 = Direct3DCreate9(D3D_SDK_VERSION);
-    CHECK_INT(IDirect3D9_CreateDevice(rig.d3d9, 0, D3DDEVTYPE_HAL, NULL,
-                                      D3DCREATE_HARDWARE_VERTEXPROCESSING | flags, &parameters,
-                                      &rig.device),
+    CHECK_INT(IDirect3D9_CreateDevice(rig.d3d9, 0, D3DDEVTYPE_HAL, NULL, D3DCREATE_HARDWARE_VERTEXPROCESSING | flags,
+                                      &parameters, &rig.device),
               D3D_OK);
     return rig;
 }
@@ -45,23 +44,20 @@ static void rig9_destroy(struct rig9 *rig)
 }
 
 /* NULL where the device refuses. */
-static IDirect3DSurface9 *plain9(struct rig9 *rig, D3DFORMAT format, UINT width, UINT height,
-                                 D3DPOOL pool)
+static IDirect3DSurface9 *plain9(struct rig9 *rig, D3DFORMAT format, UINT width, UINT height, D3DPOOL pool)
 {
     IDirect3DSurface9 *surface = NULL;
 
-    IDirect3DDevice9_CreateOffscreenPlainSurface(rig->device, width, height, format, pool, &surface,
-                                                 NULL);
+    IDirect3DDevice9_CreateOffscreenPlainSurface(rig->device, width, height, format, pool, &surface, NULL);
     return surface;
 }
 
-static IDirect3DSurface9 *target9(struct rig9 *rig, D3DFORMAT format, UINT width, UINT height,
-                                  BOOL lockable)
+static IDirect3DSurface9 *target9(struct rig9 *rig, D3DFORMAT format, UINT width, UINT height, BOOL lockable)
 {
     IDirect3DSurface9 *surface = NULL;
 
-    IDirect3DDevice9_CreateRenderTarget(rig->device, width, height, format, D3DMULTISAMPLE_NONE, 0,
-                                        lockable, &surface, NULL);
+    IDirect3DDevice9_CreateRenderTarget(rig->device, width, height, format, D3DMULTISAMPLE_NONE, 0, lockable, &surface,
+                                        NULL);
     return surface;
 }
 
@@ -74,8 +70,7 @@ static void write9(IDirect3DSurface9 *surface, const void *bytes, unsigned row, 
     if (!CHECK_INT(IDirect3DSurface9_LockRect(surface, &locked, NULL, 0), D3D_OK))
         return;
     for (i = 0; i < rows; i++)
-        memcpy((char *)locked.pBits + (size_t)i * (unsigned)locked.Pitch,
-               (const char *)bytes + i * row, row);
+        memcpy((char *)locked.pBits + (size_t)i * (unsigned)locked.Pitch, (const char *)bytes + i * row, row);
     CHECK_INT(IDirect3DSurface9_UnlockRect(surface), D3D_OK);
 }
 
@@ -100,8 +95,7 @@ void test_identity9(void)
 
     CHECK(Direct3DCreate9(1) == NULL);
     CHECK_INT(IDirect3D9_QueryInterface(rig.d3d9, &IID_IDirect3D9Ex, &out), E_NOINTERFACE);
-    CHECK_INT(IDirect3DDevice9_QueryInterface(rig.device, &IID_IDirect3DDevice9Ex, &out),
-              E_NOINTERFACE);
+    CHECK_INT(IDirect3DDevice9_QueryInterface(rig.device, &IID_IDirect3DDevice9Ex, &out), E_NOINTERFACE);
     CHECK_INT(IDirect3DDevice9_GetDirect3D(rig.device, &d3d9), D3D_OK);
     CHECK(d3d9 == rig.d3d9);
     CHECK_INT(IDirect3D9_Release(d3d9), 2);
@@ -113,8 +107,7 @@ void test_identity9(void)
 
     rig = rig9_create(true, 0);
     CHECK_INT(IDirect3DDevice9_QueryInterface(rig.device, &IID_IDirect3DDevice9Ex, &out), S_OK);
-    CHECK_INT(IDirect3DDevice9Ex_QueryInterface((IDirect3DDevice9Ex *)out, &IID_IDirect3DDevice9,
-                                                (void **)&same),
+    CHECK_INT(IDirect3DDevice9Ex_QueryInterface((IDirect3DDevice9Ex *)out, &IID_IDirect3DDevice9, (void **)&same),
               S_OK);
     CHECK(same == rig.device);
     IDirect3DDevice9_Release(same);
@@ -143,11 +136,10 @@ void test_adapters9(void)
     CHECK_INT(luid.LowPart, 8);
     CHECK_INT(luid.HighPart, 2);
     CHECK_INT(IDirect3D9Ex_GetAdapterLUID(d3d9, 2, &luid), D3DERR_INVALIDCALL);
-    CHECK_INT(IDirect3D9Ex_CheckDeviceFormat(d3d9, 0, D3DDEVTYPE_HAL, D3DFMT_X8R8G8B8, 0,
-                                             D3DRTYPE_SURFACE, NV12),
+    CHECK_INT(IDirect3D9Ex_CheckDeviceFormat(d3d9, 0, D3DDEVTYPE_HAL, D3DFMT_X8R8G8B8, 0, D3DRTYPE_SURFACE, NV12),
               D3D_OK);
-    CHECK_INT(IDirect3D9Ex_CheckDeviceFormat(d3d9, 0, D3DDEVTYPE_HAL, D3DFMT_X8R8G8B8,
-                                             D3DUSAGE_RENDERTARGET, D3DRTYPE_SURFACE, D3DFMT_L16),
+    CHECK_INT(IDirect3D9Ex_CheckDeviceFormat(d3d9, 0, D3DDEVTYPE_HAL, D3DFMT_X8R8G8B8, D3DUSAGE_RENDERTARGET,
+                                             D3DRTYPE_SURFACE, D3DFMT_L16),
               D3DERR_NOTAVAILABLE);
     CHECK_INT(IDirect3D9Ex_Release(d3d9), 0);
     fake_d3d_reset();
@@ -161,16 +153,14 @@ void test_references9(void)
     IDirect3DDevice9 *device = NULL;
 
     CHECK_INT(fake_d3d_refs(rig.device), 2);
-    CHECK_INT(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DDevice9, (void **)&device),
-              S_OK);
+    CHECK_INT(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DDevice9, (void **)&device), S_OK);
     CHECK(device == rig.device);
     CHECK_INT(IDirect3DDevice9_Release(device), 2);
     CHECK_INT(IDirect3DSurface9_GetDevice(surface, &device), D3D_OK);
     CHECK_INT(IDirect3DDevice9_Release(device), 2);
     CHECK_INT(IDirect3DSurface9_Release(surface), 0);
 
-    CHECK_INT(IDirect3DDevice9_CreateTexture(rig.device, 8, 4, 0, 0, D3DFMT_L8, D3DPOOL_MANAGED,
-                                             &texture, NULL),
+    CHECK_INT(IDirect3DDevice9_CreateTexture(rig.device, 8, 4, 0, 0, D3DFMT_L8, D3DPOOL_MANAGED, &texture, NULL),
               D3D_OK);
     CHECK_INT(IDirect3DTexture9_GetLevelCount(texture), 4);
     CHECK_INT(IDirect3DTexture9_GetSurfaceLevel(texture, 4, &level), D3DERR_INVALIDCALL);
@@ -178,8 +168,7 @@ void test_references9(void)
     CHECK_INT(fake_d3d_refs(texture), 2);
     CHECK_INT(fake_d3d_refs(level), 2);
     CHECK_INT(IDirect3DTexture9_Release(texture), 1);
-    CHECK_INT(IDirect3DSurface9_GetContainer(level, &IID_IDirect3DTexture9, (void **)&container),
-              S_OK);
+    CHECK_INT(IDirect3DSurface9_GetContainer(level, &IID_IDirect3DTexture9, (void **)&container), S_OK);
     CHECK(container == texture);
     CHECK_INT(IDirect3DTexture9_Release(container), 1);
     CHECK_INT(fake_d3d_refs(rig.device), 2);
@@ -188,8 +177,7 @@ void test_references9(void)
     rig9_destroy(&rig);
 }
 
-static void expect_plain(struct rig9 *rig, D3DFORMAT format, UINT width, D3DPOOL pool, bool made,
-                         int line)
+static void expect_plain(struct rig9 *rig, D3DFORMAT format, UINT width, D3DPOOL pool, bool made, int line)
 {
     IDirect3DSurface9 *surface = plain9(rig, format, width, 4, pool);
 
@@ -197,8 +185,7 @@ static void expect_plain(struct rig9 *rig, D3DFORMAT format, UINT width, D3DPOOL
     if (surface)
         IDirect3DSurface9_Release(surface);
 }
-#define EXPECT_PLAIN(format, width, pool, made) \
-    expect_plain(&rig, format, width, pool, made, __LINE__)
+#define EXPECT_PLAIN(format, width, pool, made) expect_plain(&rig, format, width, pool, made, __LINE__)
 
 void test_surfaces9(void)
 {
@@ -216,9 +203,8 @@ void test_surfaces9(void)
     EXPECT_PLAIN(D3DFMT_YUY2, 4, D3DPOOL_DEFAULT, true);
     CHECK(!target9(&rig, D3DFMT_L16, 4, 4, FALSE));
     CHECK(!target9(&rig, D3DFMT_YUY2, 4, 4, FALSE));
-    CHECK_INT(IDirect3DDevice9_CreateRenderTarget(rig.device, 4, 4, D3DFMT_A8R8G8B8,
-                                                  D3DMULTISAMPLE_4_SAMPLES, 0, TRUE, &surface,
-                                                  NULL),
+    CHECK_INT(IDirect3DDevice9_CreateRenderTarget(rig.device, 4, 4, D3DFMT_A8R8G8B8, D3DMULTISAMPLE_4_SAMPLES, 0, TRUE,
+                                                  &surface, NULL),
               D3DERR_INVALIDCALL);
     surface = target9(&rig, D3DFMT_R32F, 6, 5, FALSE);
     CHECK_INT(IDirect3DSurface9_GetDesc(surface, &desc), D3D_OK);
@@ -240,8 +226,8 @@ void test_textures9(void)
     D3DLOCKED_RECT locked;
     D3DSURFACE_DESC desc;
 
-    CHECK_INT(IDirect3DDevice9_CreateTexture(rig.device, 4, 4, 2, D3DUSAGE_DYNAMIC, D3DFMT_L8,
-                                             D3DPOOL_DEFAULT, &texture, NULL),
+    CHECK_INT(IDirect3DDevice9_CreateTexture(rig.device, 4, 4, 2, D3DUSAGE_DYNAMIC, D3DFMT_L8, D3DPOOL_DEFAULT,
+                                             &texture, NULL),
               D3D_OK);
     CHECK_INT(IDirect3DTexture9_GetLevelDesc(texture, 1, &desc), D3D_OK);
     CHECK_INT(desc.Width, 2);
@@ -256,16 +242,13 @@ void test_textures9(void)
     IDirect3DSurface9_Release(level);
     IDirect3DTexture9_Release(texture);
 
-    CHECK_INT(IDirect3DDevice9_CreateTexture(rig.device, 4, 4, 1, 0, D3DFMT_L8, D3DPOOL_DEFAULT,
-                                             &texture, NULL),
+    CHECK_INT(IDirect3DDevice9_CreateTexture(rig.device, 4, 4, 1, 0, D3DFMT_L8, D3DPOOL_DEFAULT, &texture, NULL),
               D3D_OK);
     CHECK_INT(IDirect3DTexture9_LockRect(texture, 0, &locked, NULL, 0), D3DERR_INVALIDCALL);
     IDirect3DTexture9_Release(texture);
-    CHECK_INT(IDirect3DDevice9_CreateTexture(rig.device, 4, 4, 1, 0, NV12, D3DPOOL_DEFAULT,
-                                             &texture, NULL),
+    CHECK_INT(IDirect3DDevice9_CreateTexture(rig.device, 4, 4, 1, 0, NV12, D3DPOOL_DEFAULT, &texture, NULL),
               D3DERR_INVALIDCALL);
-    CHECK_INT(IDirect3DDevice9_CreateTexture(rig.device, 4, 4, 9, 0, D3DFMT_L8, D3DPOOL_DEFAULT,
-                                             &texture, NULL),
+    CHECK_INT(IDirect3DDevice9_CreateTexture(rig.device, 4, 4, 9, 0, D3DFMT_L8, D3DPOOL_DEFAULT, &texture, NULL),
               D3DERR_INVALIDCALL);
     rig9_destroy(&rig);
 }
@@ -289,8 +272,7 @@ void test_locks9(void)
     CHECK_INT(IDirect3DSurface9_UnlockRect(surface), D3DERR_INVALIDCALL);
     EXPECT_VIOLATION("not locked");
     CHECK_INT(IDirect3DSurface9_LockRect(surface, &locked, &outside, 0), D3DERR_INVALIDCALL);
-    CHECK_INT(IDirect3DSurface9_LockRect(surface, &locked, NULL, D3DLOCK_DISCARD),
-              D3DERR_INVALIDCALL);
+    CHECK_INT(IDirect3DSurface9_LockRect(surface, &locked, NULL, D3DLOCK_DISCARD), D3DERR_INVALIDCALL);
     CHECK_INT(IDirect3DSurface9_LockRect(surface, &locked, NULL, D3DLOCK_READONLY), D3D_OK);
     *(unsigned char *)locked.pBits = 'x';
     CHECK_INT(IDirect3DSurface9_UnlockRect(surface), D3D_OK);
@@ -353,8 +335,7 @@ void test_copies9(void)
     CHECK_INT(IDirect3DDevice9_UpdateSurface(rig.device, memory, &top, target, &second), D3D_OK);
     EXPECT9(target, "abab");
     CHECK_INT(IDirect3DDevice9_UpdateSurface(rig.device, memory, NULL, plain, NULL), D3D_OK);
-    CHECK_INT(IDirect3DDevice9_StretchRect(rig.device, plain, NULL, target, NULL, D3DTEXF_NONE),
-              D3D_OK);
+    CHECK_INT(IDirect3DDevice9_StretchRect(rig.device, plain, NULL, target, NULL, D3DTEXF_NONE), D3D_OK);
     EXPECT9(target, "abcd");
     write9(memory, "    ", 2, 2);
 
@@ -363,14 +344,12 @@ void test_copies9(void)
     CHECK_INT(IDirect3DDevice9_GetRenderTargetData(rig.device, target, memory), D3D_OK);
     EXPECT9(memory, "    ");
     fake_d3d_hold(true);
-    CHECK_INT(IDirect3DSurface9_LockRect(memory, &locked, NULL,
-                                         D3DLOCK_READONLY | D3DLOCK_DONOTWAIT),
+    CHECK_INT(IDirect3DSurface9_LockRect(memory, &locked, NULL, D3DLOCK_READONLY | D3DLOCK_DONOTWAIT),
               D3DERR_WASSTILLDRAWING);
     fake_d3d_hold(false);
     CHECK_INT(IDirect3DSurface9_LockRect(memory, &locked, NULL, D3DLOCK_READONLY), D3D_OK);
     CHECK_MEM(locked.pBits, "ab", 2);
-    CHECK_INT(IDirect3DDevice9_GetRenderTargetData(rig.device, target, memory),
-              D3DERR_INVALIDCALL);
+    CHECK_INT(IDirect3DDevice9_GetRenderTargetData(rig.device, target, memory), D3DERR_INVALIDCALL);
     EXPECT_VIOLATION("locked");
     CHECK_INT(IDirect3DSurface9_UnlockRect(memory), D3D_OK);
     EXPECT9(memory, "abcd");
@@ -396,16 +375,11 @@ void test_copy_rules9(void)
     CHECK_INT(IDirect3DDevice9_GetRenderTargetData(rig.device, target, plain), D3DERR_INVALIDCALL);
     CHECK_INT(IDirect3DDevice9_GetRenderTargetData(rig.device, target, other), D3DERR_INVALIDCALL);
     CHECK_INT(IDirect3DDevice9_GetRenderTargetData(rig.device, target, large), D3DERR_INVALIDCALL);
-    CHECK_INT(IDirect3DDevice9_UpdateSurface(rig.device, plain, NULL, target, NULL),
-              D3DERR_INVALIDCALL);
-    CHECK_INT(IDirect3DDevice9_UpdateSurface(rig.device, other, NULL, target, NULL),
-              D3DERR_INVALIDCALL);
-    CHECK_INT(IDirect3DDevice9_UpdateSurface(rig.device, memory, NULL, target, &beyond),
-              D3DERR_INVALIDCALL);
-    CHECK_INT(IDirect3DDevice9_StretchRect(rig.device, target, NULL, plain, NULL, D3DTEXF_NONE),
-              D3DERR_INVALIDCALL);
-    CHECK_INT(IDirect3DDevice9_StretchRect(rig.device, memory, NULL, target, NULL, D3DTEXF_NONE),
-              D3DERR_INVALIDCALL);
+    CHECK_INT(IDirect3DDevice9_UpdateSurface(rig.device, plain, NULL, target, NULL), D3DERR_INVALIDCALL);
+    CHECK_INT(IDirect3DDevice9_UpdateSurface(rig.device, other, NULL, target, NULL), D3DERR_INVALIDCALL);
+    CHECK_INT(IDirect3DDevice9_UpdateSurface(rig.device, memory, NULL, target, &beyond), D3DERR_INVALIDCALL);
+    CHECK_INT(IDirect3DDevice9_StretchRect(rig.device, target, NULL, plain, NULL, D3DTEXF_NONE), D3DERR_INVALIDCALL);
+    CHECK_INT(IDirect3DDevice9_StretchRect(rig.device, memory, NULL, target, NULL, D3DTEXF_NONE), D3DERR_INVALIDCALL);
     for (i = 0; i < sizeof all / sizeof all[0]; i++)
         IDirect3DSurface9_Release(all[i]);
     rig9_destroy(&rig);
@@ -440,30 +414,26 @@ void test_shared9(void)
     HANDLE handle = NULL;
     IDirect3DDevice9 *device = rig.device;
 
-    CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(device, 2, 2, D3DFMT_L8,
-                                                           D3DPOOL_DEFAULT, &first, &handle),
+    CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(device, 2, 2, D3DFMT_L8, D3DPOOL_DEFAULT, &first, &handle),
               D3D_OK);
     CHECK(handle != NULL);
-    CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(device, 2, 4, D3DFMT_L8,
-                                                           D3DPOOL_DEFAULT, &second, &handle),
+    CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(device, 2, 4, D3DFMT_L8, D3DPOOL_DEFAULT, &second, &handle),
               D3DERR_INVALIDCALL);
-    CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(device, 2, 2, D3DFMT_L8,
-                                                           D3DPOOL_DEFAULT, &second, &handle),
+    CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(device, 2, 2, D3DFMT_L8, D3DPOOL_DEFAULT, &second, &handle),
               D3D_OK);
     write9(first, "abcd", 2, 2);
     EXPECT9(second, "abcd");
     IDirect3DSurface9_Release(first);
     IDirect3DSurface9_Release(second);
-    CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(device, 2, 2, D3DFMT_L8,
-                                                           D3DPOOL_SYSTEMMEM, &first, &handle),
+    CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(device, 2, 2, D3DFMT_L8, D3DPOOL_SYSTEMMEM, &first, &handle),
               D3DERR_INVALIDCALL);
     rig9_destroy(&rig);
 
     rig = rig9_create(false, 0);
     handle = NULL;
-    CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(rig.device, 2, 2, D3DFMT_L8,
-                                                           D3DPOOL_DEFAULT, &first, &handle),
-              D3DERR_INVALIDCALL);
+    CHECK_INT(
+        IDirect3DDevice9_CreateOffscreenPlainSurface(rig.device, 2, 2, D3DFMT_L8, D3DPOOL_DEFAULT, &first, &handle),
+        D3DERR_INVALIDCALL);
     rig9_destroy(&rig);
 }
 
@@ -474,8 +444,7 @@ void test_queries9(void)
     BOOL data = FALSE;
 
     CHECK_INT(IDirect3DDevice9_CreateQuery(rig.device, D3DQUERYTYPE_EVENT, NULL), D3D_OK);
-    CHECK_INT(IDirect3DDevice9_CreateQuery(rig.device, D3DQUERYTYPE_OCCLUSION, NULL),
-              D3DERR_NOTAVAILABLE);
+    CHECK_INT(IDirect3DDevice9_CreateQuery(rig.device, D3DQUERYTYPE_OCCLUSION, NULL), D3DERR_NOTAVAILABLE);
     CHECK_INT(IDirect3DDevice9_CreateQuery(rig.device, D3DQUERYTYPE_EVENT, &query), D3D_OK);
     CHECK_INT(IDirect3DQuery9_GetType(query), D3DQUERYTYPE_EVENT);
     CHECK_INT(IDirect3DQuery9_Issue(query, D3DISSUE_BEGIN), D3DERR_INVALIDCALL);
@@ -524,8 +493,7 @@ void test_loss9(void)
 
     rig = rig9_create(true, 0);
     fake_d3d_remove(rig.device, D3DERR_DEVICEHUNG);
-    CHECK_INT(IDirect3DDevice9Ex_CheckDeviceState((IDirect3DDevice9Ex *)rig.device, NULL),
-              D3DERR_DEVICEHUNG);
+    CHECK_INT(IDirect3DDevice9Ex_CheckDeviceState((IDirect3DDevice9Ex *)rig.device, NULL), D3DERR_DEVICEHUNG);
     CHECK_INT(IDirect3DDevice9_TestCooperativeLevel(rig.device), D3D_OK);
     rig9_destroy(&rig);
 }

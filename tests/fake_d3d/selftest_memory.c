@@ -9,8 +9,7 @@
 #define READ_WRITE (D3D11_CPU_ACCESS_READ | D3D11_CPU_ACCESS_WRITE)
 #define AS_RESOURCE(object) ((ID3D11Resource *)(object))
 
-static HRESULT map11(struct rig11 *rig, void *resource, D3D11_MAP type,
-                     D3D11_MAPPED_SUBRESOURCE *mapped)
+static HRESULT map11(struct rig11 *rig, void *resource, D3D11_MAP type, D3D11_MAPPED_SUBRESOURCE *mapped)
 {
     return ID3D11DeviceContext_Map(rig->context, resource, 0, type, 0, mapped);
 }
@@ -58,8 +57,7 @@ void test_map_rules11(void)
     CHECK(may_map(&rig, dynamic, D3D11_MAP_WRITE_DISCARD));
     CHECK(!may_map(&rig, dynamic, D3D11_MAP_WRITE_NO_OVERWRITE));
     CHECK(may_map(&rig, vertices, D3D11_MAP_WRITE_NO_OVERWRITE));
-    CHECK_INT(ID3D11DeviceContext_Map(rig.context, both, 1, D3D11_MAP_READ, 0, &mapped),
-              E_INVALIDARG);
+    CHECK_INT(ID3D11DeviceContext_Map(rig.context, both, 1, D3D11_MAP_READ, 0, &mapped), E_INVALIDARG);
     for (i = 0; i < 6; i++)
         ID3D11Texture2D_Release((ID3D11Texture2D *)all[i]);
     rig11_destroy(&rig);
@@ -68,8 +66,7 @@ void test_map_rules11(void)
 void test_map_pitches11(void)
 {
     struct rig11 rig = rig11_create(0);
-    ID3D11Texture2D *texture = texture11(&rig, DXGI_FORMAT_R8G8B8A8_UNORM, 5, 3,
-                                         D3D11_USAGE_STAGING, READ_WRITE);
+    ID3D11Texture2D *texture = texture11(&rig, DXGI_FORMAT_R8G8B8A8_UNORM, 5, 3, D3D11_USAGE_STAGING, READ_WRITE);
     D3D11_MAPPED_SUBRESOURCE mapped;
     unsigned char bytes[3 * 20], seen[3 * 20];
     unsigned row;
@@ -105,8 +102,7 @@ void test_map_pitches11(void)
 void test_map_misuse11(void)
 {
     struct rig11 rig = rig11_create(0), other;
-    ID3D11Texture2D *texture = texture11(&rig, DXGI_FORMAT_R8_UNORM, 8, 8, D3D11_USAGE_STAGING,
-                                         READ_WRITE);
+    ID3D11Texture2D *texture = texture11(&rig, DXGI_FORMAT_R8_UNORM, 8, 8, D3D11_USAGE_STAGING, READ_WRITE);
     D3D11_MAPPED_SUBRESOURCE mapped;
 
     unmap11(&rig, texture);
@@ -166,8 +162,7 @@ void test_nv12_11(void)
 {
     struct rig11 rig = rig11_create(0);
     ID3D11Texture2D *still = texture11(&rig, DXGI_FORMAT_P010, 4, 4, D3D11_USAGE_DEFAULT, 0);
-    ID3D11Texture2D *staging = texture11(&rig, DXGI_FORMAT_P010, 4, 4, D3D11_USAGE_STAGING,
-                                         READ_WRITE);
+    ID3D11Texture2D *staging = texture11(&rig, DXGI_FORMAT_P010, 4, 4, D3D11_USAGE_STAGING, READ_WRITE);
     D3D11_MAPPED_SUBRESOURCE mapped;
     D3D11_BOX box = {2, 2, 0, 4, 4, 1};
     unsigned char bytes[6 * 8], more[3 * 4], seen[6 * 8];
@@ -191,8 +186,8 @@ void test_nv12_11(void)
     memcpy(bytes + 5 * 8 + 4, more + 8, 4);
     fake_d3d_peek(still, 0, seen, sizeof seen);
     CHECK_MEM(seen, bytes, sizeof seen);
-    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(staging), 0, 2, 2, 0,
-                                              AS_RESOURCE(still), 0, &box);
+    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(staging), 0, 2, 2, 0, AS_RESOURCE(still), 0,
+                                              &box);
     fake_d3d_peek(staging, 0, seen, sizeof seen);
     CHECK_MEM(seen, bytes, sizeof seen);
     box.left = 1;
@@ -206,8 +201,14 @@ void test_nv12_11(void)
 static ID3D11Texture3D *texture3d(struct rig11 *rig, D3D11_USAGE usage, UINT cpu, UINT bind)
 {
     D3D11_TEXTURE3D_DESC desc = {
-        .Width = 4, .Height = 3, .Depth = 2, .MipLevels = 2, .Format = DXGI_FORMAT_R16_UINT,
-        .Usage = usage, .CPUAccessFlags = cpu, .BindFlags = bind,
+        .Width = 4,
+        .Height = 3,
+        .Depth = 2,
+        .MipLevels = 2,
+        .Format = DXGI_FORMAT_R16_UINT,
+        .Usage = usage,
+        .CPUAccessFlags = cpu,
+        .BindFlags = bind,
     };
     ID3D11Texture3D *texture = NULL;
 
@@ -229,8 +230,8 @@ void test_texture3d_11(void)
     ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(still), 0, NULL, bytes, 8, 24);
     ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(still), 0, &box, texels, 4, 4);
     memcpy(bytes + 24 + 8 + 2, texels, 4);
-    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(staging), 0, 0, 0, 0,
-                                              AS_RESOURCE(still), 0, NULL);
+    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(staging), 0, 0, 0, 0, AS_RESOURCE(still), 0,
+                                              NULL);
     CHECK_INT(map11(&rig, staging, D3D11_MAP_READ, &mapped), S_OK);
     CHECK(mapped.DepthPitch > 3 * mapped.RowPitch);
     for (slice = 0; slice < 2; slice++)
@@ -250,8 +251,7 @@ void test_copies11(void)
     ID3D11Buffer *from = buffer11(&rig, 16, D3D11_USAGE_DEFAULT, 0);
     ID3D11Buffer *to = buffer11(&rig, 16, D3D11_USAGE_STAGING, READ_WRITE);
     ID3D11Texture2D *a = texture11(&rig, DXGI_FORMAT_R8G8B8A8_UNORM, 4, 4, D3D11_USAGE_DEFAULT, 0);
-    ID3D11Texture2D *b = texture11(&rig, DXGI_FORMAT_R8G8B8A8_TYPELESS, 4, 4, D3D11_USAGE_DEFAULT,
-                                   0);
+    ID3D11Texture2D *b = texture11(&rig, DXGI_FORMAT_R8G8B8A8_TYPELESS, 4, 4, D3D11_USAGE_DEFAULT, 0);
     D3D11_BOX some = {4, 0, 0, 12, 1, 1}, none = {4, 0, 0, 4, 1, 1};
     D3D11_BOX square = {0, 0, 0, 2, 2, 1};
     unsigned char bytes[64], seen[64];
@@ -261,10 +261,8 @@ void test_copies11(void)
     ID3D11DeviceContext_CopyResource(rig.context, AS_RESOURCE(to), AS_RESOURCE(from));
     fake_d3d_peek(to, 0, seen, sizeof seen);
     CHECK_MEM(seen, bytes, 16);
-    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(to), 0, 1, 0, 0,
-                                              AS_RESOURCE(from), 0, &some);
-    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(to), 0, 0, 0, 0,
-                                              AS_RESOURCE(from), 0, &none);
+    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(to), 0, 1, 0, 0, AS_RESOURCE(from), 0, &some);
+    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(to), 0, 0, 0, 0, AS_RESOURCE(from), 0, &none);
     fake_d3d_peek(to, 0, seen, sizeof seen);
     CHECK_MEM(seen + 1, bytes + 4, 8);
     CHECK_MEM(seen + 9, bytes + 9, 7);
@@ -272,8 +270,7 @@ void test_copies11(void)
     /* One family of formats, a piece into a corner. */
     ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(a), 0, NULL, bytes, 16, 0);
     ID3D11DeviceContext_CopyResource(rig.context, AS_RESOURCE(b), AS_RESOURCE(a));
-    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(b), 0, 2, 2, 0,
-                                              AS_RESOURCE(a), 0, &square);
+    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(b), 0, 2, 2, 0, AS_RESOURCE(a), 0, &square);
     memcpy(bytes + 2 * 16 + 8, bytes, 8);
     memcpy(bytes + 3 * 16 + 8, bytes + 16, 8);
     fake_d3d_peek(b, 0, seen, sizeof seen);
@@ -295,10 +292,8 @@ void test_copy_misuse11(void)
 {
     struct rig11 rig = rig11_create(0);
     ID3D11Texture2D *a = texture11(&rig, DXGI_FORMAT_R8_UNORM, 8, 8, D3D11_USAGE_DEFAULT, 0);
-    ID3D11Texture2D *b = texture11(&rig, DXGI_FORMAT_R8_UNORM, 8, 8, D3D11_USAGE_STAGING,
-                                   READ_WRITE);
-    ID3D11Texture2D *dynamic = texture11(&rig, DXGI_FORMAT_R8_UNORM, 8, 8, D3D11_USAGE_DYNAMIC,
-                                         D3D11_CPU_ACCESS_WRITE);
+    ID3D11Texture2D *b = texture11(&rig, DXGI_FORMAT_R8_UNORM, 8, 8, D3D11_USAGE_STAGING, READ_WRITE);
+    ID3D11Texture2D *dynamic = texture11(&rig, DXGI_FORMAT_R8_UNORM, 8, 8, D3D11_USAGE_DYNAMIC, D3D11_CPU_ACCESS_WRITE);
     ID3D11Texture2D *wide = texture11(&rig, DXGI_FORMAT_R16_UNORM, 8, 8, D3D11_USAGE_DEFAULT, 0);
     ID3D11Texture2D *flat = texture11(&rig, DXGI_FORMAT_R8_UNORM, 8, 4, D3D11_USAGE_DEFAULT, 0);
     ID3D11Buffer *buffer = buffer11(&rig, 64, D3D11_USAGE_DEFAULT, 0);
@@ -314,17 +309,13 @@ void test_copy_misuse11(void)
     expect_refused(&rig, a, b, "source is mapped");
     expect_refused(&rig, b, a, "target is mapped");
     unmap11(&rig, b);
-    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(a), 0, 0, 0, 0,
-                                              AS_RESOURCE(b), 0, &outside);
+    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(a), 0, 0, 0, 0, AS_RESOURCE(b), 0, &outside);
     EXPECT_VIOLATION("beyond the source");
-    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(a), 0, 1, 0, 0,
-                                              AS_RESOURCE(b), 0, NULL);
+    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(a), 0, 1, 0, 0, AS_RESOURCE(b), 0, NULL);
     EXPECT_VIOLATION("beyond the target");
-    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(a), 0, (UINT)-1, 0, 0,
-                                              AS_RESOURCE(b), 0, NULL);
+    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(a), 0, (UINT)-1, 0, 0, AS_RESOURCE(b), 0, NULL);
     EXPECT_VIOLATION("beyond the target");
-    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(a), 1, 0, 0, 0,
-                                              AS_RESOURCE(b), 0, NULL);
+    ID3D11DeviceContext_CopySubresourceRegion(rig.context, AS_RESOURCE(a), 1, 0, 0, 0, AS_RESOURCE(b), 0, NULL);
     EXPECT_VIOLATION("no such subresource");
     ID3D11Texture2D_Release(a);
     ID3D11Texture2D_Release(b);
@@ -343,17 +334,13 @@ void test_updates11(void)
     D3D11_BOX middle = {2, 0, 0, 4, 1, 1}, outside = {2, 0, 0, 9, 1, 1};
     unsigned char seen[8];
 
-    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(buffer), 0, NULL, "abcdefgh", 0,
-                                          0);
-    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(buffer), 0, &middle, "XY", 0,
-                                          0);
+    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(buffer), 0, NULL, "abcdefgh", 0, 0);
+    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(buffer), 0, &middle, "XY", 0, 0);
     fake_d3d_peek(buffer, 0, seen, 8);
     CHECK_MEM(seen, "abXYefgh", 8);
-    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(buffer), 0, &outside,
-                                          "abcdefgh", 0, 0);
+    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(buffer), 0, &outside, "abcdefgh", 0, 0);
     EXPECT_VIOLATION("beyond the target");
-    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(dynamic), 0, NULL, "abcdefgh",
-                                          0, 0);
+    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(dynamic), 0, NULL, "abcdefgh", 0, 0);
     EXPECT_VIOLATION("dynamic");
     ID3D11Buffer_Release(buffer);
     ID3D11Buffer_Release(dynamic);
@@ -361,12 +348,17 @@ void test_updates11(void)
 }
 
 /* A shared texture of the first device and, through its handle, one of the second. */
-static void open_shared(struct rig11 *first, struct rig11 *second, UINT misc,
-                        ID3D11Texture2D *texture[2])
+static void open_shared(struct rig11 *first, struct rig11 *second, UINT misc, ID3D11Texture2D *texture[2])
 {
     D3D11_TEXTURE2D_DESC desc = {
-        .Width = 2, .Height = 2, .MipLevels = 1, .ArraySize = 1, .Format = DXGI_FORMAT_R8_UNORM,
-        .SampleDesc = {1, 0}, .BindFlags = D3D11_BIND_SHADER_RESOURCE, .MiscFlags = misc,
+        .Width = 2,
+        .Height = 2,
+        .MipLevels = 1,
+        .ArraySize = 1,
+        .Format = DXGI_FORMAT_R8_UNORM,
+        .SampleDesc = {1, 0},
+        .BindFlags = D3D11_BIND_SHADER_RESOURCE,
+        .MiscFlags = misc,
     };
     IDXGIResource *resource;
     HANDLE handle = NULL;
@@ -377,8 +369,7 @@ static void open_shared(struct rig11 *first, struct rig11 *second, UINT misc,
     CHECK_INT(IDXGIResource_GetSharedHandle(resource, &handle), S_OK);
     IDXGIResource_Release(resource);
     CHECK(handle != NULL);
-    CHECK_INT(ID3D11Device_OpenSharedResource(second->device, handle, &IID_ID3D11Texture2D,
-                                              (void **)&texture[1]),
+    CHECK_INT(ID3D11Device_OpenSharedResource(second->device, handle, &IID_ID3D11Texture2D, (void **)&texture[1]),
               S_OK);
 }
 
@@ -393,8 +384,7 @@ void test_shared11(void)
 
     open_shared(&rig, &other, D3D11_RESOURCE_MISC_SHARED, texture);
     CHECK_INT(fake_d3d_refs(other.device), 3);
-    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(texture[0]), 0, NULL, "abcd", 2,
-                                          0);
+    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(texture[0]), 0, NULL, "abcd", 2, 0);
     fake_d3d_peek(texture[1], 0, seen, 4);
     CHECK_MEM(seen, "abcd", 4);
     ID3D11Texture2D_Release(texture[0]);
@@ -408,8 +398,7 @@ void test_shared11(void)
     CHECK(handle == NULL);
     IDXGIResource_Release(resource);
     ID3D11Texture2D_Release(plain);
-    CHECK_INT(ID3D11Device_OpenSharedResource(rig.device, (HANDLE)(UINT_PTR)0x1234,
-                                              &IID_ID3D11Texture2D, &out),
+    CHECK_INT(ID3D11Device_OpenSharedResource(rig.device, (HANDLE)(UINT_PTR)0x1234, &IID_ID3D11Texture2D, &out),
               E_INVALIDARG);
     CHECK_INT(ID3D11DeviceContext_Release(other.context), 0);
     CHECK_INT(ID3D11Device_Release(other.device), 0);
@@ -426,17 +415,13 @@ void test_keyed11(void)
 
     open_shared(&rig, &other, D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX, texture);
     for (i = 0; i < 2; i++)
-        CHECK_INT(ID3D11Texture2D_QueryInterface(texture[i], &IID_IDXGIKeyedMutex,
-                                                 (void **)&mutex[i]),
-                  S_OK);
-    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(texture[0]), 0, NULL, "abcd", 2,
-                                          0);
+        CHECK_INT(ID3D11Texture2D_QueryInterface(texture[i], &IID_IDXGIKeyedMutex, (void **)&mutex[i]), S_OK);
+    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(texture[0]), 0, NULL, "abcd", 2, 0);
     EXPECT_VIOLATION("keyed mutex");
     CHECK_INT(IDXGIKeyedMutex_AcquireSync(mutex[0], 0, 0), S_OK);
     CHECK_INT(IDXGIKeyedMutex_AcquireSync(mutex[1], 0, 1), WAIT_TIMEOUT);
     fake_d3d_delay(5);
-    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(texture[0]), 0, NULL, "abcd", 2,
-                                          0);
+    ID3D11DeviceContext_UpdateSubresource(rig.context, AS_RESOURCE(texture[0]), 0, NULL, "abcd", 2, 0);
     CHECK_INT(IDXGIKeyedMutex_ReleaseSync(mutex[0], 7), S_OK);
     CHECK_INT(IDXGIKeyedMutex_ReleaseSync(mutex[0], 7), E_FAIL);
     CHECK_INT(IDXGIKeyedMutex_AcquireSync(mutex[1], 7, 1), S_OK);

@@ -20,13 +20,9 @@ void test_identity11(void)
     CHECK(unknown == other);
     CHECK_INT(IDXGIDevice_QueryInterface(dxgi, &IID_ID3D11Device, (void **)&device), S_OK);
     CHECK(device == rig.device);
-    CHECK_INT(ID3D11Device_QueryInterface(rig.device, &IID_ID3D10Multithread,
-                                          (void **)&multithread),
-              S_OK);
+    CHECK_INT(ID3D11Device_QueryInterface(rig.device, &IID_ID3D10Multithread, (void **)&multithread), S_OK);
     CHECK_INT(ID3D10Multithread_Release(multithread), 6);
-    CHECK_INT(ID3D11DeviceContext_QueryInterface(rig.context, &IID_ID3D10Multithread,
-                                                 (void **)&multithread),
-              S_OK);
+    CHECK_INT(ID3D11DeviceContext_QueryInterface(rig.context, &IID_ID3D10Multithread, (void **)&multithread), S_OK);
     CHECK_INT(ID3D10Multithread_Release(multithread), 1);
     IUnknown_Release(unknown);
     IUnknown_Release(other);
@@ -48,8 +44,7 @@ void test_references11(void)
     ID3D11Texture2D_AddRef(texture);
     CHECK_INT(fake_d3d_refs(rig.device), 3);
     CHECK_INT(fake_d3d_refs(texture), 2);
-    CHECK_INT(ID3D11Texture2D_QueryInterface(texture, &IID_IDXGIResource, (void **)&resource),
-              S_OK);
+    CHECK_INT(ID3D11Texture2D_QueryInterface(texture, &IID_IDXGIResource, (void **)&resource), S_OK);
     CHECK_INT(fake_d3d_refs(resource), 3);
     CHECK_INT(IDXGIResource_Release(resource), 2);
     CHECK_INT(ID3D11Texture2D_Release(texture), 1);
@@ -84,8 +79,7 @@ void test_interfaces(void)
     CHECK_INT(ID3D11Device_QueryInterface(rig.device, &unknown_guid, &out), E_NOINTERFACE);
     CHECK(out == NULL);
     CHECK_INT(ID3D11Device_QueryInterface(rig.device, &IID_ID3D10Device, &out), E_NOINTERFACE);
-    CHECK_INT(ID3D11Device_QueryInterface(rig.device, &IID_ID3D11DeviceContext, &out),
-              E_NOINTERFACE);
+    CHECK_INT(ID3D11Device_QueryInterface(rig.device, &IID_ID3D11DeviceContext, &out), E_NOINTERFACE);
     CHECK_INT(ID3D11Device_QueryInterface(rig.device, &IID_IUnknown, NULL), E_POINTER);
     texture = texture11(&rig, DXGI_FORMAT_R8_UNORM, 4, 4, D3D11_USAGE_DEFAULT, 0);
     CHECK_INT(ID3D11Texture2D_QueryInterface(texture, &IID_ID3D10Texture2D, &out), E_NOINTERFACE);
@@ -136,20 +130,17 @@ void test_device_creation11(void)
     D3D_FEATURE_LEVEL level = 0;
 
     fake_d3d_reset();
-    CHECK_INT(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL,
-                                D3D11_CREATE_DEVICE_BGRA_SUPPORT, levels, 2, D3D11_SDK_VERSION,
-                                &device, &level, NULL),
+    CHECK_INT(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, D3D11_CREATE_DEVICE_BGRA_SUPPORT, levels, 2,
+                                D3D11_SDK_VERSION, &device, &level, NULL),
               S_OK);
     CHECK_INT(level, D3D_FEATURE_LEVEL_10_1);
     CHECK_INT(ID3D11Device_GetFeatureLevel(device), D3D_FEATURE_LEVEL_10_1);
     CHECK_INT(ID3D11Device_GetCreationFlags(device), D3D11_CREATE_DEVICE_BGRA_SUPPORT);
     CHECK_INT(ID3D11Device_GetDeviceRemovedReason(device), S_OK);
     CHECK_INT(ID3D11Device_Release(device), 0);
-    CHECK_INT(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0,
-                                D3D11_SDK_VERSION, NULL, NULL, NULL),
+    CHECK_INT(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, D3D11_SDK_VERSION, NULL, NULL, NULL),
               S_FALSE);
-    CHECK_INT(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, 1, &device, NULL,
-                                NULL),
+    CHECK_INT(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, 1, &device, NULL, NULL),
               E_INVALIDARG);
     CHECK_INT(fake_d3d_live(), 0);
 }
@@ -187,12 +178,12 @@ void test_adapters(void)
     IDXGIFactory_Release(parent);
 
     /* A device of this adapter, which needs the driver type "unknown". */
-    CHECK_INT(D3D11CreateDevice(adapter, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0,
-                                D3D11_SDK_VERSION, &device, NULL, NULL),
-              E_INVALIDARG);
-    CHECK_INT(D3D11CreateDevice(adapter, D3D_DRIVER_TYPE_UNKNOWN, NULL, 0, NULL, 0,
-                                D3D11_SDK_VERSION, &device, NULL, NULL),
-              S_OK);
+    CHECK_INT(
+        D3D11CreateDevice(adapter, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, NULL, 0, D3D11_SDK_VERSION, &device, NULL, NULL),
+        E_INVALIDARG);
+    CHECK_INT(
+        D3D11CreateDevice(adapter, D3D_DRIVER_TYPE_UNKNOWN, NULL, 0, NULL, 0, D3D11_SDK_VERSION, &device, NULL, NULL),
+        S_OK);
     CHECK_INT(ID3D11Device_QueryInterface(device, &IID_IDXGIDevice, (void **)&dxgi), S_OK);
     CHECK_INT(IDXGIDevice_GetAdapter(dxgi, &same), S_OK);
     CHECK(same == adapter);
@@ -220,27 +211,17 @@ void test_buffers11(void)
     ID3D11Buffer *buffer;
 
     /* Size, usage, bind flags, CPU access. */
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){5, D3D11_USAGE_DEFAULT, 0, 0, 0, 0}),
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){5, D3D11_USAGE_DEFAULT, 0, 0, 0, 0}), S_FALSE);
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){0, D3D11_USAGE_DEFAULT, 0, 0, 0, 0}), E_INVALIDARG);
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DEFAULT, 0, both, 0, 0}), E_INVALIDARG);
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_STAGING, 0, both, 0, 0}), S_FALSE);
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_STAGING, 0, 0, 0, 0}), E_INVALIDARG);
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_STAGING, vertices, both, 0, 0}), E_INVALIDARG);
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_IMMUTABLE, vertices, 0, 0, 0}), E_INVALIDARG);
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DYNAMIC, vertices, D3D11_CPU_ACCESS_WRITE, 0, 0}),
               S_FALSE);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){0, D3D11_USAGE_DEFAULT, 0, 0, 0, 0}),
-              E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DEFAULT, 0, both, 0, 0}),
-              E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_STAGING, 0, both, 0, 0}),
-              S_FALSE);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_STAGING, 0, 0, 0, 0}),
-              E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_STAGING, vertices, both, 0, 0}),
-              E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_IMMUTABLE, vertices, 0, 0, 0}),
-              E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DYNAMIC, vertices,
-                                                   D3D11_CPU_ACCESS_WRITE, 0, 0}),
-              S_FALSE);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DYNAMIC, vertices, both, 0, 0}),
-              E_INVALIDARG);
-    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DEFAULT, constants, 0, 0, 0}),
-              E_INVALIDARG);
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DYNAMIC, vertices, both, 0, 0}), E_INVALIDARG);
+    CHECK_INT(try_buffer(&rig, (D3D11_BUFFER_DESC){8, D3D11_USAGE_DEFAULT, constants, 0, 0, 0}), E_INVALIDARG);
     buffer = buffer11(&rig, 20, D3D11_USAGE_DEFAULT, 0);
     ID3D11Buffer_GetDesc(buffer, &desc);
     CHECK_INT(desc.ByteWidth, 20);
@@ -253,8 +234,12 @@ void test_buffers11(void)
 }
 
 static const D3D11_TEXTURE2D_DESC usual = {
-    .Width = 16, .Height = 16, .MipLevels = 1, .ArraySize = 1,
-    .Format = DXGI_FORMAT_R8G8B8A8_UNORM, .SampleDesc = {1, 0},
+    .Width = 16,
+    .Height = 16,
+    .MipLevels = 1,
+    .ArraySize = 1,
+    .Format = DXGI_FORMAT_R8G8B8A8_UNORM,
+    .SampleDesc = {1, 0},
     .BindFlags = D3D11_BIND_SHADER_RESOURCE,
 };
 
@@ -319,7 +304,10 @@ void test_mips11(void)
     ID3D11Texture2D *texture = NULL;
     ID3D11Texture1D *line = NULL;
     D3D11_TEXTURE1D_DESC line_desc = {
-        .Width = 9, .MipLevels = 0, .ArraySize = 2, .Format = DXGI_FORMAT_R8_UNORM,
+        .Width = 9,
+        .MipLevels = 0,
+        .ArraySize = 2,
+        .Format = DXGI_FORMAT_R8_UNORM,
         .BindFlags = D3D11_BIND_SHADER_RESOURCE,
     };
 
@@ -380,8 +368,7 @@ void test_format_support11(void)
     ID3D11Texture2D *texture;
     UINT support = 1;
 
-    CHECK_INT(ID3D11Device_CheckFormatSupport(rig.device, DXGI_FORMAT_R8G8B8A8_UNORM, &support),
-              S_OK);
+    CHECK_INT(ID3D11Device_CheckFormatSupport(rig.device, DXGI_FORMAT_R8G8B8A8_UNORM, &support), S_OK);
     CHECK(support & D3D11_FORMAT_SUPPORT_TEXTURE2D);
     CHECK(support & D3D11_FORMAT_SUPPORT_RENDER_TARGET);
     CHECK_INT(ID3D11Device_CheckFormatSupport(rig.device, DXGI_FORMAT_V408, &support), E_FAIL);

@@ -38,10 +38,8 @@ static struct pair pair_create(struct rig11 *rig)
         buffer11(rig, 4, D3D11_USAGE_STAGING, READ_WRITE),
     };
 
-    ID3D11DeviceContext_UpdateSubresource(rig->context, AS_RESOURCE(pair.still), 0, NULL, "old.",
-                                          0, 0);
-    ID3D11DeviceContext_CopyResource(rig->context, AS_RESOURCE(pair.staging),
-                                     AS_RESOURCE(pair.still));
+    ID3D11DeviceContext_UpdateSubresource(rig->context, AS_RESOURCE(pair.still), 0, NULL, "old.", 0, 0);
+    ID3D11DeviceContext_CopyResource(rig->context, AS_RESOURCE(pair.staging), AS_RESOURCE(pair.still));
     return pair;
 }
 
@@ -65,11 +63,9 @@ static void send_new(struct rig11 *rig, struct pair *pair)
 {
     char bytes[4] = {'n', 'e', 'w', '.'};
 
-    ID3D11DeviceContext_UpdateSubresource(rig->context, AS_RESOURCE(pair->still), 0, NULL, bytes,
-                                          0, 0);
+    ID3D11DeviceContext_UpdateSubresource(rig->context, AS_RESOURCE(pair->still), 0, NULL, bytes, 0, 0);
     memset(bytes, 0, sizeof bytes);
-    ID3D11DeviceContext_CopyResource(rig->context, AS_RESOURCE(pair->staging),
-                                     AS_RESOURCE(pair->still));
+    ID3D11DeviceContext_CopyResource(rig->context, AS_RESOURCE(pair->staging), AS_RESOURCE(pair->still));
 }
 
 void test_delay11(void)
@@ -92,9 +88,7 @@ void test_delay11(void)
                                       D3D11_MAP_FLAG_DO_NOT_WAIT, &mapped),
               DXGI_ERROR_WAS_STILL_DRAWING);
     fake_d3d_hold(false);
-    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0,
-                                      &mapped),
-              S_OK);
+    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0, &mapped), S_OK);
     CHECK(milliseconds() - start >= 30);
     CHECK_MEM(mapped.pData, "new.", 4);
     ID3D11DeviceContext_Unmap(rig.context, AS_RESOURCE(pair.staging), 0);
@@ -102,11 +96,8 @@ void test_delay11(void)
 
     /* Nobody waits for the reads of a reader. */
     fake_d3d_delay(10000);
-    ID3D11DeviceContext_CopyResource(rig.context, AS_RESOURCE(pair.still),
-                                     AS_RESOURCE(pair.staging));
-    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0,
-                                      &mapped),
-              S_OK);
+    ID3D11DeviceContext_CopyResource(rig.context, AS_RESOURCE(pair.still), AS_RESOURCE(pair.staging));
+    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0, &mapped), S_OK);
     ID3D11DeviceContext_Unmap(rig.context, AS_RESOURCE(pair.staging), 0);
     /* Resources and devices may go while work is pending. */
     pair_destroy(&pair);
@@ -135,23 +126,18 @@ void test_hold11(void)
     nap(5);
     EXPECT_CONTENTS(pair.still, "old.");
     pthread_create(&thread, NULL, let_go, NULL);
-    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0,
-                                      &mapped),
-              S_OK);
+    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0, &mapped), S_OK);
     CHECK_MEM(mapped.pData, "new.", 4);
     ID3D11DeviceContext_Unmap(rig.context, AS_RESOURCE(pair.staging), 0);
     pthread_join(thread, NULL);
 
     /* A discarding map does not change what pending work reads. */
-    ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(dynamic), 0, D3D11_MAP_WRITE_DISCARD, 0,
-                            &mapped);
+    ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(dynamic), 0, D3D11_MAP_WRITE_DISCARD, 0, &mapped);
     memcpy(mapped.pData, "1st.", 4);
     ID3D11DeviceContext_Unmap(rig.context, AS_RESOURCE(dynamic), 0);
     fake_d3d_hold(true);
     ID3D11DeviceContext_CopyResource(rig.context, AS_RESOURCE(pair.still), AS_RESOURCE(dynamic));
-    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(dynamic), 0,
-                                      D3D11_MAP_WRITE_DISCARD, 0, &mapped),
-              S_OK);
+    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(dynamic), 0, D3D11_MAP_WRITE_DISCARD, 0, &mapped), S_OK);
     memcpy(mapped.pData, "2nd.", 4);
     ID3D11DeviceContext_Unmap(rig.context, AS_RESOURCE(dynamic), 0);
     fake_d3d_hold(false);
@@ -164,8 +150,7 @@ void test_hold11(void)
 
 static HRESULT poll(struct rig11 *rig, ID3D11Query *query, UINT flags, BOOL *data)
 {
-    return ID3D11DeviceContext_GetData(rig->context, (ID3D11Asynchronous *)query, data,
-                                       data ? sizeof *data : 0, flags);
+    return ID3D11DeviceContext_GetData(rig->context, (ID3D11Asynchronous *)query, data, data ? sizeof *data : 0, flags);
 }
 
 void test_queries11(void)
@@ -227,9 +212,7 @@ void test_failures11(void)
     CHECK_INT(ID3D11Buffer_Release(buffer), 0);
 
     CHECK(fake_d3d_fail("Map", 1, E_FAIL) > 1);
-    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0,
-                                      &mapped),
-              E_FAIL);
+    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0, &mapped), E_FAIL);
     CHECK(mapped.pData == NULL);
     fake_d3d_fail("ID3D11DeviceContext::UpdateSubresource", 1, E_FAIL);
     send_new(&rig, &pair);
@@ -260,8 +243,7 @@ void test_removal11(void)
     EXPECT_CONTENTS(pair.still, "new.");
     EXPECT_CONTENTS(pair.staging, "old.");
     CHECK_INT(ID3D11Device_GetDeviceRemovedReason(rig.device), DXGI_ERROR_DEVICE_RESET);
-    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0,
-                                      &mapped),
+    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0, &mapped),
               DXGI_ERROR_DEVICE_REMOVED);
     CHECK(!buffer11(&rig, 4, D3D11_USAGE_DEFAULT, 0));
     pair_destroy(&pair);
@@ -273,8 +255,7 @@ void test_removal11(void)
     fake_d3d_hold(true);
     send_new(&rig, &pair);
     pthread_create(&thread, NULL, remove_later, rig.device);
-    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0,
-                                      &mapped),
+    CHECK_INT(ID3D11DeviceContext_Map(rig.context, AS_RESOURCE(pair.staging), 0, D3D11_MAP_READ, 0, &mapped),
               DXGI_ERROR_DEVICE_REMOVED);
     pthread_join(thread, NULL);
     CHECK_INT(ID3D11Device_GetDeviceRemovedReason(rig.device), DXGI_ERROR_DEVICE_HUNG);

@@ -59,17 +59,14 @@ static void fill(struct fake_store *store, const D3D11_SUBRESOURCE_DATA *data)
 
     for (i = 0; i < store->count; i++) {
         const struct fake_subresource *sub = &store->subresources[i];
-        struct fake_view source = {(unsigned char *)data[i].pSysMem, data[i].SysMemPitch,
-                                   data[i].SysMemSlicePitch};
+        struct fake_view source = {(unsigned char *)data[i].pSysMem, data[i].SysMemPitch, data[i].SysMemSlicePitch};
         struct fake_box whole = fake_store_whole(store, i);
 
-        fake_format_copy(store->desc.format, &sub->view, sub->height, 0, 0, 0, &source,
-                         sub->height, &whole);
+        fake_format_copy(store->desc.format, &sub->view, sub->height, 0, 0, 0, &source, sub->height, &whole);
     }
 }
 
-struct fake_store *fake_store_create(const struct fake_desc *desc,
-                                     const D3D11_SUBRESOURCE_DATA *data)
+struct fake_store *fake_store_create(const struct fake_desc *desc, const D3D11_SUBRESOURCE_DATA *data)
 {
     struct fake_store *store = calloc(1, sizeof *store);
     unsigned char *at;
@@ -138,8 +135,7 @@ struct fake_box fake_store_whole(const struct fake_store *store, unsigned subres
 }
 
 /* Pitches that nobody should expect: wider than the row and different from map to map. */
-static void choose_pitches(const struct fake_store *store, const struct fake_subresource *sub,
-                           struct fake_view *view)
+static void choose_pitches(const struct fake_store *store, const struct fake_subresource *sub, struct fake_view *view)
 {
     static atomic_uint maps;
     unsigned number = atomic_fetch_add_explicit(&maps, 1, memory_order_relaxed);
@@ -148,8 +144,7 @@ static void choose_pitches(const struct fake_store *store, const struct fake_sub
     if (store->desc.kind == FAKE_BUFFER || fake_knob_tight_pitch())
         return;
     view->pitch = (view->pitch + 255) / 256 * 256 + 16 * (1 + number % 5);
-    view->slice = view->pitch * fake_format_rows(store->desc.format, sub->height)
-                  + 64 * (1 + number % 3);
+    view->slice = view->pitch * fake_format_rows(store->desc.format, sub->height) + 64 * (1 + number % 3);
 }
 
 /* The place of a subresource that stays there: made once, with pitches that nobody should expect. */
@@ -170,8 +165,8 @@ static bool find_place(struct fake_store *store, unsigned subresource, const cha
     choose_pitches(store, sub, &sub->place);
     sub->place.slice = sub->place.pitch * fake_format_rows(store->desc.format, sub->height);
     sub->place_moves = fake_knob_moves();
-    sub->place_size = fake_format_extent(store->desc.format, sub->width, sub->height, sub->depth, sub->place.pitch,
-                                         sub->place.slice);
+    sub->place_size =
+        fake_format_extent(store->desc.format, sub->width, sub->height, sub->depth, sub->place.pitch, sub->place.slice);
     /* Aligned as memory of a heap often is, and to no more. */
     if (posix_memalign(&memory, 256, PLACE_SHIFT + sub->place_size))
         return false;
@@ -184,8 +179,8 @@ static bool has_place(const struct fake_store *store)
     return fake_knob_stays() && !(fake_knob_moves_volumes() && store->desc.kind == FAKE_TEXTURE3D);
 }
 
-bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes,
-                    bool discard, const char *method)
+bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes, bool discard,
+                    const char *method)
 {
     struct fake_subresource *sub = &store->subresources[subresource];
     const struct fake_format *format = store->desc.format;
@@ -229,8 +224,7 @@ static bool unchanged(const struct fake_store *store, unsigned subresource)
     view.base = malloc(size);
     if (!view.base)
         return true;
-    fake_format_copy(store->desc.format, &view, sub->height, 0, 0, 0, &sub->map_view, sub->height,
-                     &whole);
+    fake_format_copy(store->desc.format, &view, sub->height, 0, 0, 0, &sub->map_view, sub->height, &whole);
     same = !memcmp(view.base, sub->view.base, size);
     free(view.base);
     return same;
@@ -242,8 +236,7 @@ void fake_store_unmap(struct fake_store *store, unsigned subresource, const char
     struct fake_box whole = fake_store_whole(store, subresource);
 
     if (sub->map_writes)
-        fake_format_copy(store->desc.format, &sub->view, sub->height, 0, 0, 0, &sub->map_view,
-                         sub->height, &whole);
+        fake_format_copy(store->desc.format, &sub->view, sub->height, 0, 0, 0, &sub->map_view, sub->height, &whole);
     else if (!unchanged(store, subresource))
         fake_violation("%s: the program wrote to a subresource mapped for reading", method);
     if (sub->map == sub->place.base)

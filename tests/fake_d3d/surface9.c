@@ -24,16 +24,15 @@ static bool rect_fits(const struct fake_surface9 *surface, const RECT *rect)
 
     if (!rect)
         return true;
-    if (rect->left < 0 || rect->top < 0 || rect->left >= rect->right || rect->top >= rect->bottom
-        || rect->right > (LONG)sub->width || rect->bottom > (LONG)sub->height)
+    if (rect->left < 0 || rect->top < 0 || rect->left >= rect->right || rect->top >= rect->bottom ||
+        rect->right > (LONG)sub->width || rect->bottom > (LONG)sub->height)
         return false;
-    box = (struct fake_box){(unsigned)rect->left, (unsigned)rect->top, 0,
+    box = (struct fake_box){(unsigned)rect->left,  (unsigned)rect->top,    0,
                             (unsigned)rect->right, (unsigned)rect->bottom, 1};
     return fake_format_box_fits(surface->traits.format, &box, sub->width, sub->height);
 }
 
-static HRESULT check_lock(const struct fake_surface9 *surface, const RECT *rect, DWORD flags,
-                          const char *method)
+static HRESULT check_lock(const struct fake_surface9 *surface, const RECT *rect, DWORD flags, const char *method)
 {
     bool discard = flags & D3DLOCK_DISCARD;
 
@@ -58,8 +57,7 @@ static HRESULT wait_for_work(struct fake_surface9 *surface, DWORD flags, bool *l
         fake_queue_detach(device, surface->store);
         return D3D_OK;
     }
-    hr = fake_queue_wait(device, surface->store, !(flags & D3DLOCK_READONLY),
-                         !(flags & D3DLOCK_DONOTWAIT));
+    hr = fake_queue_wait(device, surface->store, !(flags & D3DLOCK_READONLY), !(flags & D3DLOCK_DONOTWAIT));
     if (hr == DXGI_ERROR_WAS_STILL_DRAWING)
         return D3DERR_WASSTILLDRAWING;
     *lost = FAILED(hr);
@@ -81,8 +79,8 @@ static void *address(const struct fake_surface9 *surface, const RECT *rect)
     return view->base + row * view->pitch + column * format->bytes;
 }
 
-static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DLOCKED_RECT *out,
-                    const RECT *rect, DWORD flags)
+static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DLOCKED_RECT *out, const RECT *rect,
+                    DWORD flags)
 {
     struct fake_store *store = surface->store;
     bool writes = !(flags & D3DLOCK_READONLY), lost, discard;
@@ -123,8 +121,8 @@ static HRESULT unlock(struct fake_surface9 *surface, enum fake_method method)
 
 /* ---- IDirect3DSurface9 ---- */
 
-static HRESULT STDMETHODCALLTYPE surface_LockRect(IDirect3DSurface9 *iface, D3DLOCKED_RECT *out,
-                                                  const RECT *rect, DWORD flags)
+static HRESULT STDMETHODCALLTYPE surface_LockRect(IDirect3DSurface9 *iface, D3DLOCKED_RECT *out, const RECT *rect,
+                                                  DWORD flags)
 {
     return lock(surface_of(iface), FAKE_IDirect3DSurface9_LockRect, out, rect, flags);
 }
@@ -164,12 +162,10 @@ static HRESULT STDMETHODCALLTYPE surface_GetDesc(IDirect3DSurface9 *iface, D3DSU
 }
 
 /* A level is in its texture, any other surface in its device. */
-static HRESULT STDMETHODCALLTYPE surface_GetContainer(IDirect3DSurface9 *iface, REFIID iid,
-                                                      void **out)
+static HRESULT STDMETHODCALLTYPE surface_GetContainer(IDirect3DSurface9 *iface, REFIID iid, void **out)
 {
     struct fake_surface9 *surface = surface_of(iface);
-    struct fake_object *container = surface->texture ? &surface->texture->object
-                                                     : &surface->object.device->object;
+    struct fake_object *container = surface->texture ? &surface->texture->object : &surface->object.device->object;
 
     return fake_object_query(container, FAKE_IDirect3DSurface9_GetContainer, iid, out);
 }
@@ -181,12 +177,8 @@ static D3DRESOURCETYPE STDMETHODCALLTYPE surface_GetType(IDirect3DSurface9 *ifac
 }
 
 static const IDirect3DSurface9Vtbl surface_vtbl = {
-    FAKE_STUBS_IDirect3DSurface9,
-    .GetContainer = surface_GetContainer,
-    .GetDesc = surface_GetDesc,
-    .GetType = surface_GetType,
-    .LockRect = surface_LockRect,
-    .UnlockRect = surface_UnlockRect,
+    FAKE_STUBS_IDirect3DSurface9, .GetContainer = surface_GetContainer, .GetDesc = surface_GetDesc,
+    .GetType = surface_GetType,   .LockRect = surface_LockRect,         .UnlockRect = surface_UnlockRect,
 };
 
 #define FACE offsetof(struct fake_surface9, face)
@@ -202,8 +194,7 @@ static const struct fake_iid surface_ifaces[] = {
 #undef FACE
 
 /* Counts, on the device, what a reset does not survive. */
-static void count_default_pool(struct fake_object *object, const struct fake_traits9 *traits,
-                               int difference)
+static void count_default_pool(struct fake_object *object, const struct fake_traits9 *traits, int difference)
 {
     struct fake_device9 *device = (struct fake_device9 *)object->device;
 
@@ -221,11 +212,13 @@ static void surface_destroy(struct fake_object *object)
 }
 
 static const struct fake_class surface_class = {
-    "IDirect3DSurface9", surface_ifaces, surface_destroy, false,
+    "IDirect3DSurface9",
+    surface_ifaces,
+    surface_destroy,
+    false,
 };
 
-static void surface_init(struct fake_surface9 *surface, const struct fake_traits9 *traits,
-                         struct fake_store *store)
+static void surface_init(struct fake_surface9 *surface, const struct fake_traits9 *traits, struct fake_store *store)
 {
     surface->face.i.lpVtbl = (IDirect3DSurface9Vtbl *)&surface_vtbl;
     surface->face.object = &surface->object;
@@ -235,8 +228,7 @@ static void surface_init(struct fake_surface9 *surface, const struct fake_traits
     surface->store = store;
 }
 
-struct fake_surface9 *fake_surface9_create(struct fake_device9 *device,
-                                           const struct fake_traits9 *traits,
+struct fake_surface9 *fake_surface9_create(struct fake_device9 *device, const struct fake_traits9 *traits,
                                            struct fake_store *store)
 {
     struct fake_surface9 *surface = calloc(1, sizeof *surface);
@@ -282,8 +274,7 @@ static DWORD STDMETHODCALLTYPE texture_GetLevelCount(IDirect3DTexture9 *iface)
     return texture_of(iface)->traits.levels;
 }
 
-static HRESULT STDMETHODCALLTYPE texture_GetLevelDesc(IDirect3DTexture9 *iface, UINT level,
-                                                      D3DSURFACE_DESC *out)
+static HRESULT STDMETHODCALLTYPE texture_GetLevelDesc(IDirect3DTexture9 *iface, UINT level, D3DSURFACE_DESC *out)
 {
     HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetLevelDesc);
     struct fake_texture9 *texture = texture_of(iface);
@@ -296,8 +287,7 @@ static HRESULT STDMETHODCALLTYPE texture_GetLevelDesc(IDirect3DTexture9 *iface, 
     return D3D_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE texture_GetSurfaceLevel(IDirect3DTexture9 *iface, UINT level,
-                                                         IDirect3DSurface9 **out)
+static HRESULT STDMETHODCALLTYPE texture_GetSurfaceLevel(IDirect3DTexture9 *iface, UINT level, IDirect3DSurface9 **out)
 {
     HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetSurfaceLevel);
     struct fake_texture9 *texture = texture_of(iface);
@@ -314,9 +304,8 @@ static HRESULT STDMETHODCALLTYPE texture_GetSurfaceLevel(IDirect3DTexture9 *ifac
     return D3D_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE texture_LockRect(IDirect3DTexture9 *iface, UINT level,
-                                                  D3DLOCKED_RECT *out, const RECT *rect,
-                                                  DWORD flags)
+static HRESULT STDMETHODCALLTYPE texture_LockRect(IDirect3DTexture9 *iface, UINT level, D3DLOCKED_RECT *out,
+                                                  const RECT *rect, DWORD flags)
 {
     struct fake_texture9 *texture = texture_of(iface);
 
@@ -373,12 +362,14 @@ static void texture_destroy(struct fake_object *object)
 }
 
 static const struct fake_class texture_class = {
-    "IDirect3DTexture9", texture_ifaces, texture_destroy, false,
+    "IDirect3DTexture9",
+    texture_ifaces,
+    texture_destroy,
+    false,
 };
 
 /* The levels share the texture's references, so one of them keeps the whole texture alive. */
-struct fake_texture9 *fake_texture9_create(struct fake_device9 *device,
-                                           const struct fake_traits9 *traits,
+struct fake_texture9 *fake_texture9_create(struct fake_device9 *device, const struct fake_traits9 *traits,
                                            struct fake_store *store)
 {
     size_t size = sizeof(struct fake_texture9) + traits->levels * sizeof(struct fake_surface9);

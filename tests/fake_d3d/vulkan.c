@@ -12,9 +12,9 @@
 enum { FILES = 256, QUEUE_FAMILY = 3, LAYOUT = 1 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
-static struct fake_store *named;                          /* stores that have names */
+static struct fake_store *named;                         /* stores that have names */
 static uint64_t last_name = 0x1000;
-static uint64_t shift; /* of all names: with another one every image is another */
+static uint64_t shift;                  /* of all names: with another one every image is another */
 static struct fake_store *files[FILES]; /* by file descriptor; one reference each */
 static enum fake_d3d_vulkan chosen;
 static enum fake_d3d_vulkan_fault the_fault;
@@ -190,9 +190,9 @@ struct fake_interop_vtbl {
 
 bool fake_vulkan_hides(REFIID iid)
 {
-    if (!IsEqualGUID(iid, &fake_iid_interop) && !IsEqualGUID(iid, &fake_iid_interop9)
-        && !IsEqualGUID(iid, &fake_iid_interop_device) && !IsEqualGUID(iid, &fake_iid_interop_queue)
-        && !IsEqualGUID(iid, &fake_iid_interop_queue9))
+    if (!IsEqualGUID(iid, &fake_iid_interop) && !IsEqualGUID(iid, &fake_iid_interop9) &&
+        !IsEqualGUID(iid, &fake_iid_interop_device) && !IsEqualGUID(iid, &fake_iid_interop_queue) &&
+        !IsEqualGUID(iid, &fake_iid_interop_queue9))
         return false;
     return way() == FAKE_D3D_VULKAN_OFF;
 }
@@ -220,8 +220,7 @@ static HRESULT STDMETHODCALLTYPE interop_GetDevice(void *iface, void **out)
 }
 
 /* DXVK 2.6 follows a null pointer for resources of which it has no image. */
-static HRESULT STDMETHODCALLTYPE interop_GetVulkanImageInfo(void *iface, uint64_t *image,
-                                                            int32_t *layout, void *info)
+static HRESULT STDMETHODCALLTYPE interop_GetVulkanImageInfo(void *iface, uint64_t *image, int32_t *layout, void *info)
 {
     unsigned subresource = 0;
     struct fake_store *store = fake_object_store(fake_object_of(iface), &subresource);
@@ -242,8 +241,7 @@ static BOOL STDMETHODCALLTYPE device_GetExtensionSupport(void *iface, uint32_t e
     return extension == 5 && way() == FAKE_D3D_VULKAN_EXPORT;
 }
 
-static bool STDMETHODCALLTYPE device_GetResourceHandle(void *iface, void *resource,
-                                                       uint64_t *address, uint64_t *size)
+static bool STDMETHODCALLTYPE device_GetResourceHandle(void *iface, void *resource, uint64_t *address, uint64_t *size)
 {
     unsigned subresource = 0;
     struct fake_store *store = fake_object_store(fake_object_of(resource), &subresource);
@@ -257,15 +255,21 @@ static bool STDMETHODCALLTYPE device_GetResourceHandle(void *iface, void *resour
 }
 
 const struct fake_interop_vtbl fake_interop_vtbl = {
-    interop_QueryInterface, interop_AddRef, interop_Release,
+    interop_QueryInterface,
+    interop_AddRef,
+    interop_Release,
     {(void *)interop_GetDevice, (void *)interop_GetVulkanImageInfo},
 };
 const struct fake_interop_vtbl fake_interop9_vtbl = {
-    interop_QueryInterface, interop_AddRef, interop_Release,
+    interop_QueryInterface,
+    interop_AddRef,
+    interop_Release,
     {(void *)interop_GetVulkanImageInfo, NULL},
 };
 const struct fake_interop_vtbl fake_interop_device_vtbl = {
-    interop_QueryInterface, interop_AddRef, interop_Release,
+    interop_QueryInterface,
+    interop_AddRef,
+    interop_Release,
     {(void *)device_GetExtensionSupport, (void *)device_GetResourceHandle},
 };
 
@@ -293,7 +297,8 @@ static void STDMETHODCALLTYPE queue_GetSubmissionQueue9(void *iface, void **queu
 }
 
 /* An image that is not in the layout which its users know is nobody's. */
-static void STDMETHODCALLTYPE queue_TransitionSurfaceLayout(void *iface, void *surface, const void *range, int32_t from, int32_t to)
+static void STDMETHODCALLTYPE queue_TransitionSurfaceLayout(void *iface, void *surface, const void *range, int32_t from,
+                                                            int32_t to)
 {
     unsigned subresource = 0;
     struct fake_store *store = fake_object_store(fake_object_of(surface), &subresource);
@@ -316,12 +321,12 @@ unsigned fake_d3d_vulkan_transitions(void)
 }
 
 const struct fake_interop_queue_vtbl fake_interop_queue_vtbl = {
-    interop_QueryInterface, interop_AddRef, interop_Release, NULL,
-    (void *)queue_GetSubmissionQueue, queue_TransitionSurfaceLayout,
+    interop_QueryInterface,        interop_AddRef, interop_Release, NULL, (void *)queue_GetSubmissionQueue,
+    queue_TransitionSurfaceLayout,
 };
 const struct fake_interop_queue_vtbl fake_interop_queue9_vtbl = {
-    interop_QueryInterface, interop_AddRef, interop_Release, NULL,
-    (void *)queue_GetSubmissionQueue9, queue_TransitionSurfaceLayout,
+    interop_QueryInterface,        interop_AddRef, interop_Release, NULL, (void *)queue_GetSubmissionQueue9,
+    queue_TransitionSurfaceLayout,
 };
 
 /* ---- what the Vulkan side tells ---- */
@@ -338,12 +343,34 @@ static uint32_t vulkan_format(const struct fake_format *format)
         const char *begin;
         uint32_t vulkan;
     } table[] = {
-        {"R8G8B8A8", 37}, {"B8G8R8", 44}, {"R16G16B16A16", 91}, {"R32G32B32A32", 107},
-        {"R8G8_", 16}, {"R16G16_", 77}, {"R32G32_", 101}, {"R8_", 9}, {"R16_", 70}, {"R32_", 98},
-        {"A8_", 9}, {"NV12", 1000156003}, {"P010", 1000156013}, {"P016", 1000156030},
-        {"A8R8G8B8", 44}, {"X8R8G8B8", 44}, {"A8B8G8R8", 37}, {"X8B8G8R8", 37},
-        {"A16B16G16R16", 91}, {"A32B32G32R32F", 107}, {"G16R16", 77}, {"G32R32F", 101},
-        {"A8L8", 16}, {"L8", 9}, {"A8", 9}, {"L16", 70}, {"R16F", 70}, {"R32F", 98},
+        {"R8G8B8A8", 37},
+        {"B8G8R8", 44},
+        {"R16G16B16A16", 91},
+        {"R32G32B32A32", 107},
+        {"R8G8_", 16},
+        {"R16G16_", 77},
+        {"R32G32_", 101},
+        {"R8_", 9},
+        {"R16_", 70},
+        {"R32_", 98},
+        {"A8_", 9},
+        {"NV12", 1000156003},
+        {"P010", 1000156013},
+        {"P016", 1000156030},
+        {"A8R8G8B8", 44},
+        {"X8R8G8B8", 44},
+        {"A8B8G8R8", 37},
+        {"X8B8G8R8", 37},
+        {"A16B16G16R16", 91},
+        {"A32B32G32R32F", 107},
+        {"G16R16", 77},
+        {"G32R32F", 101},
+        {"A8L8", 16},
+        {"L8", 9},
+        {"A8", 9},
+        {"L16", 70},
+        {"R16F", 70},
+        {"R32F", 98},
     };
     const char *name = format->name;
     size_t i;
@@ -401,8 +428,8 @@ static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why
     return 1;
 }
 
-static uint64_t find_place(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer,
-                           struct vulkan_place *found, char *why)
+static uint64_t find_place(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found,
+                           char *why)
 {
     struct fake_store *store = way() == FAKE_D3D_VULKAN_MAPPED ? find(image) : NULL;
     const struct fake_subresource *sub;
@@ -522,13 +549,10 @@ static struct copy *copies; /* guarded by the lock; a copy's name is that of its
 static const struct fake_format *plane_format(const struct fake_format *format, unsigned plane)
 {
     switch (vulkan_format(format)) {
-    case 1000156003:
-        return fake_format_dxgi(plane ? DXGI_FORMAT_R8G8_UNORM : DXGI_FORMAT_R8_UNORM);
+    case 1000156003: return fake_format_dxgi(plane ? DXGI_FORMAT_R8G8_UNORM : DXGI_FORMAT_R8_UNORM);
     case 1000156013:
-    case 1000156030:
-        return fake_format_dxgi(plane ? DXGI_FORMAT_R16G16_UNORM : DXGI_FORMAT_R16_UNORM);
-    default:
-        return format;
+    case 1000156030: return fake_format_dxgi(plane ? DXGI_FORMAT_R16G16_UNORM : DXGI_FORMAT_R16_UNORM);
+    default: return format;
     }
 }
 
@@ -549,15 +573,16 @@ static uint64_t make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint6
     copy->subresource = (unsigned)(level + layer * source->desc.mips);
     sub = &source->subresources[copy->subresource];
     shift_by = copy->plane ? 1 : 0;
-    copy->store = fake_store_create(&(struct fake_desc){.kind = source->desc.kind == FAKE_SURFACE9 ? FAKE_TEXTURE2D : source->desc.kind,
-                                                        .format = plane_format(source->desc.format, copy->plane),
-                                                        .width = sub->width >> shift_by,
-                                                        .height = sub->height >> shift_by,
-                                                        .depth = sub->depth,
-                                                        .mips = 1,
-                                                        .layers = 1,
-                                                        .samples = 1},
-                                    NULL);
+    copy->store = fake_store_create(
+        &(struct fake_desc){.kind = source->desc.kind == FAKE_SURFACE9 ? FAKE_TEXTURE2D : source->desc.kind,
+                            .format = plane_format(source->desc.format, copy->plane),
+                            .width = sub->width >> shift_by,
+                            .height = sub->height >> shift_by,
+                            .depth = sub->depth,
+                            .mips = 1,
+                            .layers = 1,
+                            .samples = 1},
+        NULL);
     *name = name_of(copy->store);
     find_image(*name, made, why);
     pthread_mutex_lock(&lock);
@@ -588,8 +613,8 @@ static void move_rows(const struct copy *copy, bool back)
 
     for (z = 0; z < own->depth; z++) {
         for (y = 0; y < own->height; y++) {
-            unsigned char *there = sub->view.base + z * sub->view.slice + y * sub->view.pitch
-                                   + (copy->plane ? sub->view.pitch * sub->height : 0);
+            unsigned char *there = sub->view.base + z * sub->view.slice + y * sub->view.pitch +
+                                   (copy->plane ? sub->view.pitch * sub->height : 0);
             unsigned char *here = own->view.base + z * own->view.slice + y * own->view.pitch;
 
             memcpy(back ? there : here, back ? here : there, row);
@@ -672,7 +697,8 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
 static const struct vulkan_side *side(void)
 {
     static const struct vulkan_side functions = {
-        find_image, find_place, find_buffer, export_memory, close_file, hold, give_back, make_copy, move_copies, drop_copy, pass,
+        find_image, find_place, find_buffer, export_memory, close_file, hold,
+        give_back,  make_copy,  move_copies, drop_copy,     pass,
     };
 
     return way() == FAKE_D3D_VULKAN_OFF || has(FAKE_VULKAN_NO_SIDE) ? NULL : &functions;
@@ -689,8 +715,7 @@ static void *import_file(int file, struct fake_d3d_memory *memory)
     if (store->desc.kind == FAKE_BUFFER)
         *memory = (struct fake_d3d_memory){store->bytes, store->size, 0};
     else
-        *memory = (struct fake_d3d_memory){store->subresources[0].view.base,
-                                           store->subresources[0].view.pitch,
+        *memory = (struct fake_d3d_memory){store->subresources[0].view.base, store->subresources[0].view.pitch,
                                            store->subresources[0].view.slice};
     count(&imported, 1);
     return store;

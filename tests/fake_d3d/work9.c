@@ -26,8 +26,8 @@ static bool box_of(const struct fake_surface9 *surface, const RECT *rect, struct
     *box = fake_store_whole(surface->store, surface->level);
     if (!rect)
         return true;
-    if (rect->left < 0 || rect->top < 0 || rect->left >= rect->right || rect->top >= rect->bottom
-        || rect->right > (LONG)sub->width || rect->bottom > (LONG)sub->height)
+    if (rect->left < 0 || rect->top < 0 || rect->left >= rect->right || rect->top >= rect->bottom ||
+        rect->right > (LONG)sub->width || rect->bottom > (LONG)sub->height)
         return false;
     box->left = (unsigned)rect->left;
     box->top = (unsigned)rect->top;
@@ -36,19 +36,23 @@ static bool box_of(const struct fake_surface9 *surface, const RECT *rect, struct
     return fake_format_box_fits(surface->traits.format, box, sub->width, sub->height);
 }
 
-static HRESULT copy(struct fake_device *device, struct fake_surface9 *source,
-                    const struct fake_box *box, struct fake_surface9 *target, unsigned x,
-                    unsigned y)
+static HRESULT copy(struct fake_device *device, struct fake_surface9 *source, const struct fake_box *box,
+                    struct fake_surface9 *target, unsigned x, unsigned y)
 {
     const struct fake_subresource *sub = sub_of(target);
     struct fake_box place = {x, y, 0, x + box->right - box->left, y + box->bottom - box->top, 1};
     struct fake_copy copy = {
-        .target = target->store, .source = source->store, .target_subresource = target->level,
-        .source_subresource = source->level, .x = x, .y = y, .box = *box,
+        .target = target->store,
+        .source = source->store,
+        .target_subresource = target->level,
+        .source_subresource = source->level,
+        .x = x,
+        .y = y,
+        .box = *box,
     };
 
-    if (place.right > sub->width || place.bottom > sub->height
-        || !fake_format_box_fits(target->traits.format, &place, sub->width, sub->height))
+    if (place.right > sub->width || place.bottom > sub->height ||
+        !fake_format_box_fits(target->traits.format, &place, sub->width, sub->height))
         return D3DERR_INVALIDCALL;
     fake_queue_copy(device, &copy);
     return D3D_OK;
@@ -67,10 +71,9 @@ static HRESULT get_render_target_data(struct fake_device *device, struct fake_su
         return D3DERR_INVALIDCALL;
     from = sub_of(source);
     to = sub_of(target);
-    if (!(source->traits.usage & D3DUSAGE_RENDERTARGET) || source->traits.samples
-        || target->traits.pool != D3DPOOL_SYSTEMMEM
-        || source->traits.format != target->traits.format || from->width != to->width
-        || from->height != to->height)
+    if (!(source->traits.usage & D3DUSAGE_RENDERTARGET) || source->traits.samples ||
+        target->traits.pool != D3DPOOL_SYSTEMMEM || source->traits.format != target->traits.format ||
+        from->width != to->width || from->height != to->height)
         return D3DERR_INVALIDCALL;
     if (!unlocked(source, method) || !unlocked(target, method))
         return D3DERR_INVALIDCALL;
@@ -78,45 +81,39 @@ static HRESULT get_render_target_data(struct fake_device *device, struct fake_su
     return copy(device, source, &box, target, 0, 0);
 }
 
-HRESULT STDMETHODCALLTYPE fake_device9_GetRenderTargetData(IDirect3DDevice9Ex *iface,
-                                                           IDirect3DSurface9 *source,
+HRESULT STDMETHODCALLTYPE fake_device9_GetRenderTargetData(IDirect3DDevice9Ex *iface, IDirect3DSurface9 *source,
                                                            IDirect3DSurface9 *target)
 {
     struct fake_device *device = (struct fake_device *)fake_object_of(iface);
     struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_IDirect3DDevice9Ex_GetRenderTargetData,
-                            FAKE_ONE_THREAD);
+    HRESULT hr = fake_enter(&call, device, FAKE_IDirect3DDevice9Ex_GetRenderTargetData, FAKE_ONE_THREAD);
 
     if (SUCCEEDED(hr))
-        hr = get_render_target_data(device, fake_surface9_check(device, source),
-                                    fake_surface9_check(device, target));
+        hr = get_render_target_data(device, fake_surface9_check(device, source), fake_surface9_check(device, target));
     fake_leave(&call);
     return hr;
 }
 
 /* ---- UpdateSurface ---- */
 
-static HRESULT update_surface(struct fake_device *device, struct fake_surface9 *source,
-                              const RECT *rect, struct fake_surface9 *target, const POINT *point)
+static HRESULT update_surface(struct fake_device *device, struct fake_surface9 *source, const RECT *rect,
+                              struct fake_surface9 *target, const POINT *point)
 {
     const enum fake_method method = FAKE_IDirect3DDevice9Ex_UpdateSurface;
     struct fake_box box;
 
-    if (!source || !target || source->traits.pool != D3DPOOL_SYSTEMMEM
-        || target->traits.pool != D3DPOOL_DEFAULT || target->traits.samples
-        || source->traits.format != target->traits.format || !box_of(source, rect, &box))
+    if (!source || !target || source->traits.pool != D3DPOOL_SYSTEMMEM || target->traits.pool != D3DPOOL_DEFAULT ||
+        target->traits.samples || source->traits.format != target->traits.format || !box_of(source, rect, &box))
         return D3DERR_INVALIDCALL;
     if (point && (point->x < 0 || point->y < 0))
         return D3DERR_INVALIDCALL;
     if (!unlocked(source, method) || !unlocked(target, method))
         return D3DERR_INVALIDCALL;
-    return copy(device, source, &box, target, point ? (unsigned)point->x : 0,
-                point ? (unsigned)point->y : 0);
+    return copy(device, source, &box, target, point ? (unsigned)point->x : 0, point ? (unsigned)point->y : 0);
 }
 
-HRESULT STDMETHODCALLTYPE fake_device9_UpdateSurface(IDirect3DDevice9Ex *iface,
-                                                     IDirect3DSurface9 *source, const RECT *rect,
-                                                     IDirect3DSurface9 *target, const POINT *point)
+HRESULT STDMETHODCALLTYPE fake_device9_UpdateSurface(IDirect3DDevice9Ex *iface, IDirect3DSurface9 *source,
+                                                     const RECT *rect, IDirect3DSurface9 *target, const POINT *point)
 {
     struct fake_device *device = (struct fake_device *)fake_object_of(iface);
     struct fake_call call;
@@ -124,8 +121,8 @@ HRESULT STDMETHODCALLTYPE fake_device9_UpdateSurface(IDirect3DDevice9Ex *iface,
     HRESULT hr = fake_enter9(&call, device, FAKE_IDirect3DDevice9Ex_UpdateSurface, &lost);
 
     if (SUCCEEDED(hr) && !lost)
-        hr = update_surface(device, fake_surface9_check(device, source), rect,
-                            fake_surface9_check(device, target), point);
+        hr = update_surface(device, fake_surface9_check(device, source), rect, fake_surface9_check(device, target),
+                            point);
     fake_leave(&call);
     return hr;
 }
@@ -139,8 +136,7 @@ static bool stretch_allowed(const struct fake_surface9 *source, const struct fak
         return false;
     if (source == target)
         return false;
-    return target->traits.usage & D3DUSAGE_RENDERTARGET
-           || (source->traits.plain && target->traits.plain);
+    return target->traits.usage & D3DUSAGE_RENDERTARGET || (source->traits.plain && target->traits.plain);
 }
 
 /* The fake converts nothing but between formats that differ only in whether alpha counts. */
@@ -153,32 +149,28 @@ static bool formats_agree(D3DFORMAT a, D3DFORMAT b)
     return a == b;
 }
 
-static HRESULT stretch(struct fake_device *device, struct fake_surface9 *source,
-                       const RECT *source_rect, struct fake_surface9 *target,
-                       const RECT *target_rect)
+static HRESULT stretch(struct fake_device *device, struct fake_surface9 *source, const RECT *source_rect,
+                       struct fake_surface9 *target, const RECT *target_rect)
 {
     const enum fake_method method = FAKE_IDirect3DDevice9Ex_StretchRect;
     struct fake_box from, to;
 
-    if (!source || !target || !stretch_allowed(source, target)
-        || !box_of(source, source_rect, &from) || !box_of(target, target_rect, &to))
+    if (!source || !target || !stretch_allowed(source, target) || !box_of(source, source_rect, &from) ||
+        !box_of(target, target_rect, &to))
         return D3DERR_INVALIDCALL;
     if (!unlocked(source, method) || !unlocked(target, method))
         return D3DERR_INVALIDCALL;
-    if (from.right - from.left != to.right - to.left || from.bottom - from.top != to.bottom - to.top
-        || !formats_agree(source->traits.format->id, target->traits.format->id)) {
+    if (from.right - from.left != to.right - to.left || from.bottom - from.top != to.bottom - to.top ||
+        !formats_agree(source->traits.format->id, target->traits.format->id)) {
         fake_missing(method);
         return D3DERR_INVALIDCALL;
     }
     return copy(device, source, &from, target, to.left, to.top);
 }
 
-HRESULT STDMETHODCALLTYPE fake_device9_StretchRect(IDirect3DDevice9Ex *iface,
-                                                   IDirect3DSurface9 *source,
-                                                   const RECT *source_rect,
-                                                   IDirect3DSurface9 *target,
-                                                   const RECT *target_rect,
-                                                   D3DTEXTUREFILTERTYPE filter)
+HRESULT STDMETHODCALLTYPE fake_device9_StretchRect(IDirect3DDevice9Ex *iface, IDirect3DSurface9 *source,
+                                                   const RECT *source_rect, IDirect3DSurface9 *target,
+                                                   const RECT *target_rect, D3DTEXTUREFILTERTYPE filter)
 {
     struct fake_device *device = (struct fake_device *)fake_object_of(iface);
     struct fake_call call;
@@ -187,8 +179,8 @@ HRESULT STDMETHODCALLTYPE fake_device9_StretchRect(IDirect3DDevice9Ex *iface,
 
     (void)filter;
     if (SUCCEEDED(hr) && !lost)
-        hr = stretch(device, fake_surface9_check(device, source), source_rect,
-                     fake_surface9_check(device, target), target_rect);
+        hr = stretch(device, fake_surface9_check(device, source), source_rect, fake_surface9_check(device, target),
+                     target_rect);
     fake_leave(&call);
     return hr;
 }
@@ -206,31 +198,19 @@ static size_t texel_of(const struct fake_format *format, D3DCOLOR colour, unsign
 
     switch (format->id) {
     case D3DFMT_A8R8G8B8:
-    case D3DFMT_X8R8G8B8:
-        memcpy(texel, bgra, 4);
-        return 4;
+    case D3DFMT_X8R8G8B8: memcpy(texel, bgra, 4); return 4;
     case D3DFMT_A8B8G8R8:
-    case D3DFMT_X8B8G8R8:
-        memcpy(texel, rgba, 4);
-        return 4;
-    case D3DFMT_A8:
-        texel[0] = alpha;
-        return 1;
-    case D3DFMT_L8:
-        texel[0] = red;
-        return 1;
+    case D3DFMT_X8B8G8R8: memcpy(texel, rgba, 4); return 4;
+    case D3DFMT_A8: texel[0] = alpha; return 1;
+    case D3DFMT_L8: texel[0] = red; return 1;
     case D3DFMT_R32F:
     case D3DFMT_G32R32F:
-    case D3DFMT_A32B32G32R32F:
-        memcpy(texel, floats, format->bytes);
-        return format->bytes;
-    default:
-        return 0;
+    case D3DFMT_A32B32G32R32F: memcpy(texel, floats, format->bytes); return format->bytes;
+    default: return 0;
     }
 }
 
-static HRESULT fill(struct fake_device *device, struct fake_surface9 *surface, const RECT *rect,
-                    D3DCOLOR colour)
+static HRESULT fill(struct fake_device *device, struct fake_surface9 *surface, const RECT *rect, D3DCOLOR colour)
 {
     const enum fake_method method = FAKE_IDirect3DDevice9Ex_ColorFill;
     unsigned char texel[16], *bytes;
@@ -260,9 +240,8 @@ static HRESULT fill(struct fake_device *device, struct fake_surface9 *surface, c
     return D3D_OK;
 }
 
-HRESULT STDMETHODCALLTYPE fake_device9_ColorFill(IDirect3DDevice9Ex *iface,
-                                                 IDirect3DSurface9 *surface, const RECT *rect,
-                                                 D3DCOLOR colour)
+HRESULT STDMETHODCALLTYPE fake_device9_ColorFill(IDirect3DDevice9Ex *iface, IDirect3DSurface9 *surface,
+                                                 const RECT *rect, D3DCOLOR colour)
 {
     struct fake_device *device = (struct fake_device *)fake_object_of(iface);
     struct fake_call call;

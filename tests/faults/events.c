@@ -176,7 +176,8 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, siz
     return above->clGetEventInfo(event, name, room, to, size_ret);
 }
 
-static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info name, size_t room, void *to, size_t *size_ret)
+static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info name, size_t room, void *to,
+                                             size_t *size_ret)
 {
     struct doomed d;
     if (find(event, &d))
@@ -268,8 +269,8 @@ static void CL_CALLBACK called(cl_event event, cl_int status, void *data)
     free(callback);
 }
 
-static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type, void(CL_CALLBACK *notify)(cl_event, cl_int, void *),
-                                             void *data)
+static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
+                                             void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
 {
     struct callback *callback = notify ? malloc(sizeof(*callback)) : NULL;
     if (!callback)
@@ -316,8 +317,8 @@ static void keep_mapped(cl_command_queue queue, cl_mem object, void *pointer)
     pthread_mutex_unlock(&lock);
 }
 
-static cl_int CL_API_CALL enqueue_unmap(cl_command_queue queue, cl_mem object, void *pointer, cl_uint count, const cl_event *wait,
-                                        cl_event *event)
+static cl_int CL_API_CALL enqueue_unmap(cl_command_queue queue, cl_mem object, void *pointer, cl_uint count,
+                                        const cl_event *wait, cl_event *event)
 {
     const unsigned before = layer_doomed_here();
     const cl_int status = above->clEnqueueUnmapMemObject(queue, object, pointer, count, wait, event);

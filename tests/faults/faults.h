@@ -21,14 +21,14 @@ enum fault_kind {
     FAULT_DIRECT3D_MEMORY, /* with E_OUTOFMEMORY */
     FAULT_DIRECT3D_LOST,   /* the device is lost from the nth call on */
     FAULT_DIRECT3D_SLOW,   /* the nth call takes 5 ms */
-    FAULT_OPENCL,          /* the nth call into the OpenCL below fails with a code of its function; a release does its work
+    FAULT_OPENCL, /* the nth call into the OpenCL below fails with a code of its function; a release does its work
                               and fails none the less */
-    FAULT_OPENCL_MEMORY,   /* with CL_OUT_OF_HOST_MEMORY */
-    FAULT_OPENCL_SLOW,     /* takes 5 ms */
-    FAULT_EVENT_FAILS,     /* the nth enqueued command is taken, does nothing, and its event ends in an error, 1 ms later
+    FAULT_OPENCL_MEMORY, /* with CL_OUT_OF_HOST_MEMORY */
+    FAULT_OPENCL_SLOW,   /* takes 5 ms */
+    FAULT_EVENT_FAILS,   /* the nth enqueued command is taken, does nothing, and its event ends in an error, 1 ms later
                               and in another thread; so do the commands that wait for that event. A blocking one and a map
                               fail in the call */
-    FAULT_EVENT_LATE,      /* the nth enqueued command begins 3 ms late: in an out-of-order queue after later ones */
+    FAULT_EVENT_LATE,    /* the nth enqueued command begins 3 ms late: in an out-of-order queue after later ones */
     FAULT_KINDS
 };
 
@@ -53,8 +53,16 @@ bool fault_own(bool on);
 void fault_settle(void);
 
 /* What is alive: blocks of cld3d's memory, references to objects of the OpenCL below by their kind. */
-enum fault_handle { FAULT_CONTEXTS, FAULT_QUEUES, FAULT_MEMORIES, FAULT_SAMPLERS, FAULT_PROGRAMS, FAULT_KERNELS,
-                    FAULT_EVENTS, FAULT_HANDLES };
+enum fault_handle {
+    FAULT_CONTEXTS,
+    FAULT_QUEUES,
+    FAULT_MEMORIES,
+    FAULT_SAMPLERS,
+    FAULT_PROGRAMS,
+    FAULT_KERNELS,
+    FAULT_EVENTS,
+    FAULT_HANDLES
+};
 int fault_live_blocks(void);
 int fault_live(enum fault_handle handle);
 /* Callbacks of events that the OpenCL below was asked for and has not called: it keeps them, and what they are to get. */

@@ -20,8 +20,11 @@ static enum source source_of(enum fault_kind kind)
 {
     switch (kind) {
     case FAULT_ALLOCATION: return ALLOCATIONS;
-    case FAULT_OPENCL: case FAULT_OPENCL_MEMORY: case FAULT_OPENCL_SLOW: return CALLS;
-    case FAULT_EVENT_FAILS: case FAULT_EVENT_LATE: return COMMANDS;
+    case FAULT_OPENCL:
+    case FAULT_OPENCL_MEMORY:
+    case FAULT_OPENCL_SLOW: return CALLS;
+    case FAULT_EVENT_FAILS:
+    case FAULT_EVENT_LATE: return COMMANDS;
     default: return ELSEWHERE;
     }
 }

@@ -25,12 +25,12 @@ struct fault_enqueue {
     const char *name;
     cl_command_queue queue;
     cl_command_type type;
-    bool at_once;        /* a blocking command or a map: can't fail later */
-    cl_uint wait_count;  /* in: the wait list of the call; out: the one to hand down */
+    bool at_once;       /* a blocking command or a map: can't fail later */
+    cl_uint wait_count; /* in: the wait list of the call; out: the one to hand down */
     const cl_event *wait;
     bool has_list;
-    bool doomed;         /* is taken, not handed down, and its event ends in an error */
-    cl_event *copy;      /* owned */
+    bool doomed;    /* is taken, not handed down, and its event ends in an error */
+    cl_event *copy; /* owned */
 };
 
 /* Counts the command. Not CL_SUCCESS: it fails in the call. */

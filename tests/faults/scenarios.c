@@ -300,11 +300,11 @@ static void map_one(struct world *w, struct object *object)
     cl_event unmapped = NULL;
     size_t row = object->bytes / object->extent[1] / object->extent[2], pitch = row, slice = 0;
     pattern(object, SEED_SECOND, bytes);
-    unsigned char *mapped =
-        object->surface->shape == SHAPE_BUFFER
-            ? clEnqueueMapBuffer(w->queue, object->memory, CL_TRUE, CL_MAP_WRITE, 0, object->bytes, 0, NULL, NULL, &status)
-            : clEnqueueMapImage(w->queue, object->memory, CL_TRUE, CL_MAP_WRITE, origin, object->extent, &pitch, &slice,
-                                0, NULL, NULL, &status);
+    unsigned char *mapped = object->surface->shape == SHAPE_BUFFER
+                                ? clEnqueueMapBuffer(w->queue, object->memory, CL_TRUE, CL_MAP_WRITE, 0, object->bytes,
+                                                     0, NULL, NULL, &status)
+                                : clEnqueueMapImage(w->queue, object->memory, CL_TRUE, CL_MAP_WRITE, origin,
+                                                    object->extent, &pitch, &slice, 0, NULL, NULL, &status);
     CHECK_INT(mapped != NULL, status == CL_SUCCESS);
     if (!went(w, STEP_MAP, status, "a map"))
         return;
@@ -347,7 +347,8 @@ static void copies(struct world *w)
         status = clEnqueueCopyImageToBuffer(w->queue, from->memory, buffer, origin, from->extent, 0, 0, NULL, &event);
         if (went(w, STEP_ANY, status, "a copy") && went(w, STEP_EVENT, end_of(w, event), "a copy's event")) {
             event = NULL;
-            status = clEnqueueCopyBufferToImage(w->queue, buffer, from->memory, 0, origin, from->extent, 0, NULL, &event);
+            status =
+                clEnqueueCopyBufferToImage(w->queue, buffer, from->memory, 0, origin, from->extent, 0, NULL, &event);
             wrote(from, SEED_SECOND,
                   went(w, STEP_ANY, status, "a copy") && went(w, STEP_EVENT, end_of(w, event), "a copy's event"));
         }
@@ -437,7 +438,7 @@ static void sub_buffer(struct world *w)
     if (acquire(w, WITH_EVENT, NULL)) {
         pattern(object, SEED_FIRST, bytes);
         done(w, clEnqueueWriteBuffer(w->queue, part, CL_FALSE, 0, region.size, bytes + region.origin, 0, NULL, &event),
-            &event, "clEnqueueWriteBuffer");
+             &event, "clEnqueueWriteBuffer");
         read_all(w);
         release(w, WITH_EVENT, NULL);
     }
@@ -508,7 +509,8 @@ static void ask_strings(struct world *w)
     if (went(w, STEP_ANY, clGetPlatformInfo(w->rig.platform, CL_PLATFORM_EXTENSIONS, 16384, text, NULL),
              "clGetPlatformInfo"))
         CHECK(strstr(text, w->rig.api->extension) != NULL);
-    if (went(w, STEP_ANY, clGetDeviceInfo(w->rig.cl_device, CL_DEVICE_EXTENSIONS, 16384, text, NULL), "clGetDeviceInfo"))
+    if (went(w, STEP_ANY, clGetDeviceInfo(w->rig.cl_device, CL_DEVICE_EXTENSIONS, 16384, text, NULL),
+             "clGetDeviceInfo"))
         CHECK(strstr(text, w->rig.api->extension) != NULL);
     free(text);
 }
@@ -520,19 +522,24 @@ static void queries(struct world *w)
     cl_context_properties properties[16];
     cl_image_format formats[256];
     ask_strings(w);
-    if (went(w, STEP_ANY, clGetMemObjectInfo(w->objects[0].memory, w->rig.api->mem_resource, sizeof(given), &given, NULL),
+    if (went(w, STEP_ANY,
+             clGetMemObjectInfo(w->objects[0].memory, w->rig.api->mem_resource, sizeof(given), &given, NULL),
              "clGetMemObjectInfo"))
         CHECK(given == w->surfaces[0].resource);
-    if (went(w, STEP_ANY, clGetImageInfo(w->objects[0].memory, w->rig.api->image_subresource, sizeof(subresource),
-                                         &subresource, NULL), "clGetImageInfo"))
+    if (went(w, STEP_ANY,
+             clGetImageInfo(w->objects[0].memory, w->rig.api->image_subresource, sizeof(subresource), &subresource,
+                            NULL),
+             "clGetImageInfo"))
         CHECK_INT(subresource, 0);
     if (went(w, STEP_ANY, clGetContextInfo(w->context, CL_CONTEXT_PROPERTIES, sizeof(properties), properties, NULL),
              "clGetContextInfo"))
         CHECK_INT(properties[0], CL_CONTEXT_PLATFORM);
-    if (went(w, STEP_ANY, clGetSupportedImageFormats(w->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 256, formats,
-                                                     &number), "clGetSupportedImageFormats"))
+    if (went(w, STEP_ANY,
+             clGetSupportedImageFormats(w->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 256, formats, &number),
+             "clGetSupportedImageFormats"))
         CHECK(number > 30);
-    if (went(w, STEP_ANY, clGetMemObjectInfo(w->objects[0].memory, CL_MEM_REFERENCE_COUNT, sizeof(number), &number, NULL),
+    if (went(w, STEP_ANY,
+             clGetMemObjectInfo(w->objects[0].memory, CL_MEM_REFERENCE_COUNT, sizeof(number), &number, NULL),
              "clGetMemObjectInfo"))
         CHECK_INT(number, 1);
 }
@@ -546,8 +553,8 @@ static void devices(struct world *w)
         return;
     const cl_uint sets[] = {w->rig.api->preferred_set, w->rig.api->all_set};
     for (int i = 0; i < 2; i++) {
-        const cl_int status = w->rig.get_device_ids(w->rig.platform, w->rig.api->device_source, w->rig.device, sets[i], 8,
-                                                    found, &count);
+        const cl_int status =
+            w->rig.get_device_ids(w->rig.platform, w->rig.api->device_source, w->rig.device, sets[i], 8, found, &count);
         /* A device that does not tell what it is matches no adapter. */
         if (status == CL_DEVICE_NOT_FOUND && w->armed && fault_struck())
             continue;
@@ -632,7 +639,8 @@ void scenario_run(const struct scenario *scenario, const enum fault_kind *armed)
     if (world_open(w, scenario->family)) {
         w->armed = armed != NULL;
         w->kind = armed ? *armed : FAULT_ALLOCATION;
-        if (world_context(w) && world_queues(w, scenario->properties) && share_all(w, scenario->shapes) && scenario->run)
+        if (world_context(w) && world_queues(w, scenario->properties) && share_all(w, scenario->shapes) &&
+            scenario->run)
             scenario->run(w);
         world_end(w);
     }

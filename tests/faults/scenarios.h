@@ -8,7 +8,7 @@ struct scenario {
     const char *name;
     enum family family;
     cl_command_queue_properties properties;
-    unsigned shapes; /* bits: an object of each, in one list */
+    unsigned shapes;              /* bits: an object of each, in one list */
     void (*run)(struct world *w); /* the context, the queues and the objects are there; NULL: that is all */
 };
 

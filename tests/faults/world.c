@@ -47,22 +47,18 @@ static bool allowed(const struct world *w, enum step step, cl_int status)
     if (status == not_acquired(w))
         return step == STEP_ANY && any_doubtful(w);
     switch (status) {
-    case CL_OUT_OF_RESOURCES: case CL_OUT_OF_HOST_MEMORY: case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-        return true;
+    case CL_OUT_OF_RESOURCES:
+    case CL_OUT_OF_HOST_MEMORY:
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return true;
     case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
         return step == STEP_EVENT || step == STEP_ANY || step == STEP_MAP;
-    case CL_DEVICE_NOT_AVAILABLE:
-        return step == STEP_CONTEXT;
-    case CL_MAP_FAILURE:
-        return step == STEP_MAP;
-    case CL_BUILD_PROGRAM_FAILURE:
-        return step == STEP_BUILD;
+    case CL_DEVICE_NOT_AVAILABLE: return step == STEP_CONTEXT;
+    case CL_MAP_FAILURE: return step == STEP_MAP;
+    case CL_BUILD_PROGRAM_FAILURE: return step == STEP_BUILD;
     case CL_INVALID_VALUE:
         return step == STEP_DEVICES && direct3d; /* an object that does not tell what it is is no device */
-    case CL_INVALID_DX9_MEDIA_SURFACE_KHR:
-        return step == STEP_OBJECT && direct3d && is_nine(w);
-    case CL_INVALID_DX9_MEDIA_ADAPTER_KHR:
-        return step == STEP_CONTEXT && direct3d && is_nine(w);
+    case CL_INVALID_DX9_MEDIA_SURFACE_KHR: return step == STEP_OBJECT && direct3d && is_nine(w);
+    case CL_INVALID_DX9_MEDIA_ADAPTER_KHR: return step == STEP_CONTEXT && direct3d && is_nine(w);
     default:
         return direct3d && !is_nine(w) &&
                ((step == STEP_CONTEXT && status == w->rig.api->invalid_device) ||
@@ -171,7 +167,10 @@ static const struct rig_desc descs[SHAPES] = {
     [SHAPE_DEEP] = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 5, .height = 3, .depth = 3},
     [SHAPE_CARRIED] = {.format = DXGI_FORMAT_R32G32_FLOAT, .width = 13, .height = 7},
     [SHAPE_CARRIED_DEEP] = {.format = DXGI_FORMAT_R16G16_FLOAT, .width = 5, .height = 3, .depth = 2},
-    [SHAPE_DYNAMIC] = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 9, .height = 4, .usage = RIG_DYNAMIC,
+    [SHAPE_DYNAMIC] = {.format = DXGI_FORMAT_R8G8B8A8_UINT,
+                       .width = 9,
+                       .height = 4,
+                       .usage = RIG_DYNAMIC,
                        .bind = D3D11_BIND_SHADER_RESOURCE},
     [SHAPE_NV12] = {.format = DXGI_FORMAT_NV12, .width = 16, .height = 8},
 };
@@ -199,7 +198,9 @@ static bool make_nine(struct world *w, struct surface *surface)
     surface->planes = format->plane_count;
     bytes = calloc(1, surface->bytes);
     for (unsigned i = 0; i < surface->planes; i++) {
-        struct object object = {.surface = surface, .index = i, .format = format->planes[i].dxgi,
+        struct object object = {.surface = surface,
+                                .index = i,
+                                .format = format->planes[i].dxgi,
                                 .bytes = dx9_plane_bytes(&surface->nine, i)};
         pattern(&object, SEED_FIRST, bytes + dx9_offset(&surface->nine, i));
     }
@@ -453,7 +454,8 @@ bool write_all(struct world *w, unsigned seed)
         cl_event event = NULL;
         pattern(&w->objects[i], seed, bytes);
         const cl_int status = write_object(&w->objects[i], w->queue, CL_FALSE, bytes, &event);
-        const bool done = went(w, STEP_ANY, status, "a write") && went(w, STEP_EVENT, end_of(w, event), "a write's event");
+        const bool done =
+            went(w, STEP_ANY, status, "a write") && went(w, STEP_EVENT, end_of(w, event), "a write's event");
         wrote(&w->objects[i], seed, done);
         if (!done)
             return false;

@@ -13,17 +13,27 @@
 enum family { D3D11, D3D10, D3D9, D3D9EX };
 
 /* Kinds of shared objects. Of planar ones there is an object for each plane. */
-enum shape { SHAPE_BUFFER, SHAPE_FLAT, SHAPE_LEVEL, SHAPE_DEEP, SHAPE_CARRIED, SHAPE_CARRIED_DEEP, SHAPE_DYNAMIC,
-             SHAPE_NV12, SHAPE_PACKED, SHAPES };
+enum shape {
+    SHAPE_BUFFER,
+    SHAPE_FLAT,
+    SHAPE_LEVEL,
+    SHAPE_DEEP,
+    SHAPE_CARRIED,
+    SHAPE_CARRIED_DEEP,
+    SHAPE_DYNAMIC,
+    SHAPE_NV12,
+    SHAPE_PACKED,
+    SHAPES
+};
 
 /* Contents are named by a seed. What Direct3D writes first, what scenarios write, what is written at the end. */
 enum { SEED_FIRST = 1, SEED_SECOND, SEED_THIRD, SEED_END, SEEDS };
 
 struct surface {
     enum shape shape;
-    struct rig_desc desc;     /* Direct3D 10 and 11 */
-    struct dx9_surface nine;  /* Direct3D 9 */
-    void *resource;           /* one reference */
+    struct rig_desc desc;    /* Direct3D 10 and 11 */
+    struct dx9_surface nine; /* Direct3D 9 */
+    void *resource;          /* one reference */
     cl_uint subresource;
     size_t bytes;
     unsigned planes;
@@ -31,11 +41,11 @@ struct surface {
 
 struct object {
     const struct surface *surface;
-    cl_uint index;       /* the plane */
-    cl_mem memory;       /* owned; NULL: it could not be made */
+    cl_uint index; /* the plane */
+    cl_mem memory; /* owned; NULL: it could not be made */
     DXGI_FORMAT format;
-    size_t extent[3];    /* a buffer: its bytes, 1, 1 */
-    size_t offset, bytes; /* in the surface */
+    size_t extent[3];           /* a buffer: its bytes, 1, 1 */
+    size_t offset, bytes;       /* in the surface */
     unsigned in_d3d, in_opencl; /* seeds that a side may hold, as bits; of OpenCL's while it is acquired */
     bool acquired, doubtful;    /* doubtful: either side may have it */
 };

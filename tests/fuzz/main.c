@@ -172,13 +172,13 @@ static bool fuzz(const struct options *options)
     while (watch_now() < end && seed < last) {
         const uint64_t turn = last - seed < PROCESS ? last - seed : PROCESS;
         const struct seeds seeds = {seed, seed + turn, options->ops, end - watch_now()};
-        const struct find find = options->threads ? watch_threads(&seeds, options->threads, progress)
-                                                  : watch_seeds(&seeds, progress);
+        const struct find find =
+            options->threads ? watch_threads(&seeds, options->threads, progress) : watch_seeds(&seeds, progress);
         ran_before += find.ran;
         seed += find.ran;
         if (find.what[0] && options->threads) {
-            printf("# seeds %" PRIu64 " to %" PRIu64 " in as many threads: %s\n", find.seed, find.seed + options->threads - 1,
-                   find.text);
+            printf("# seeds %" PRIu64 " to %" PRIu64 " in as many threads: %s\n", find.seed,
+                   find.seed + options->threads - 1, find.text);
             return false;
         }
         if (find.what[0]) {
@@ -224,11 +224,15 @@ static bool read_options(struct options *options, int argc, char **argv)
 int main(int argc, char **argv)
 {
     const bool alone = argc == 1;
-    struct options options = {.seconds = alone ? 600 : 30, .sequences = alone ? 1000 : UINT64_MAX / 2,
-                              .seed = alone ? 1 : (uint64_t)time(NULL) * 1000003u % (UINT64_MAX / 4), .ops = 60, .shrink = 300};
+    struct options options = {.seconds = alone ? 600 : 30,
+                              .sequences = alone ? 1000 : UINT64_MAX / 2,
+                              .seed = alone ? 1 : (uint64_t)time(NULL) * 1000003u % (UINT64_MAX / 4),
+                              .ops = 60,
+                              .shrink = 300};
     if (!read_options(&options, argc, argv)) {
-        fprintf(stderr, "usage: fuzz_api [--seconds N] [--sequences N] [--seed S] [--ops N] [--threads N] [--shrink N]\n"
-                        "                [--show S] [--print S] [--replay FILE] [--bytes FILE] [--corpus FOLDER]\n");
+        fprintf(stderr,
+                "usage: fuzz_api [--seconds N] [--sequences N] [--seed S] [--ops N] [--threads N] [--shrink N]\n"
+                "                [--show S] [--print S] [--replay FILE] [--bytes FILE] [--corpus FOLDER]\n");
         return 2;
     }
     if (options.replay)

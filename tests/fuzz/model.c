@@ -221,7 +221,8 @@ static enum fate fate_of(const struct model *m, const struct node *node)
 static bool is_doomed(const struct model *m, const struct node *node)
 {
     for (int i = 0; i < m->node_count; i++)
-        if ((set_has(&node->waits, i) || set_has(&node->behind, i)) && (m->nodes[i].fate == FAILED || m->nodes[i].doomed))
+        if ((set_has(&node->waits, i) || set_has(&node->behind, i)) &&
+            (m->nodes[i].fate == FAILED || m->nodes[i].doomed))
             return true;
     return false;
 }

@@ -54,12 +54,13 @@ enum effect_kind {
 /* What a node does when it is done. */
 struct effect {
     enum effect_kind kind;
-    int to, from;  /* memories, -1: none */
-    int shared;    /* of an acquire or release */
+    int to, from; /* memories, -1: none */
+    int shared;   /* of an acquire or release */
     struct box box;
-    unsigned char *bytes; /* owned by the model; of a write what it writes; of a read what it must find, once it is over */
-    const unsigned char *seen; /* of a read: what it found; the executor's */
-    bool certain;              /* of a read that is over: `bytes` are known */
+    unsigned char
+        *bytes; /* owned by the model; of a write what it writes; of a read what it must find, once it is over */
+    const unsigned char *seen;   /* of a read: what it found; the executor's */
+    bool certain;                /* of a read that is over: `bytes` are known */
     const struct format *format; /* of EFFECT_COMPUTE */
     bool spoils;                 /* what it writes is not defined */
 };
@@ -74,13 +75,13 @@ struct node {
     enum node_kind kind;
     int queue;
     enum fate fate;
-    bool doomed;        /* pending, but sure to fail; it may be over before the model says so */
-    bool checked;       /* the executor has compared its reads */
-    bool struck;        /* an acquire or release that has met a fault of Direct3D, or may have */
-    struct set waits;   /* its wait list */
-    struct set after;   /* what else it comes after: by its queue, or as an object's acquires and releases do */
-    struct set behind;  /* those of them that were not over when it was enqueued */
-    bool bars;          /* what follows in its queue comes after it, in any order of execution */
+    bool doomed;       /* pending, but sure to fail; it may be over before the model says so */
+    bool checked;      /* the executor has compared its reads */
+    bool struck;       /* an acquire or release that has met a fault of Direct3D, or may have */
+    struct set waits;  /* its wait list */
+    struct set after;  /* what else it comes after: by its queue, or as an object's acquires and releases do */
+    struct set behind; /* those of them that were not over when it was enqueued */
+    bool bars;         /* what follows in its queue comes after it, in any order of execution */
     struct effect effects[MOST_EFFECTS];
     unsigned effect_count;
 };

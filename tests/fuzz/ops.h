@@ -59,10 +59,11 @@ struct op {
 /* What a sequence runs in. */
 struct setting {
     uint8_t family, queues[3];
-    uint8_t end;    /* what becomes of user events and objects that are left */
-    uint8_t fresh;  /* a multiple of 32: with a new device and context */
-    uint8_t second; /* a second context beside the first (SECOND_...); an operation chooses by the highest bit of `queue` */
-    uint8_t late;   /* a multiple of 8: user events are set at the end only */
+    uint8_t end;   /* what becomes of user events and objects that are left */
+    uint8_t fresh; /* a multiple of 32: with a new device and context */
+    uint8_t
+        second; /* a second context beside the first (SECOND_...); an operation chooses by the highest bit of `queue` */
+    uint8_t late; /* a multiple of 8: user events are set at the end only */
 };
 
 enum { SECOND_SAME_DEVICE = 4, SECOND_OTHER_DEVICE, SECOND_OTHER_FAMILY, SECONDS = 8 };

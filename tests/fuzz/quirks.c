@@ -7,19 +7,25 @@ static const struct {
     const char *reason;
 } quirks[QUIRKS] = {
     [QUIRK_NO_FAILED_WAITS] = {POCL, "PoCL 3.1 never ends a command that is enqueued behind an event which has failed"},
-    [QUIRK_NO_OVERTAKING] = {POCL, "in PoCL 3.1 a command that fails lets later ones of its queue overtake those before it"},
+    [QUIRK_NO_OVERTAKING] = {POCL,
+                             "in PoCL 3.1 a command that fails lets later ones of its queue overtake those before it"},
     [QUIRK_FINISH_BY_MARKER] = {RUSTICL, "in rusticl 22.3 clFinish after clFlush may return before the work is done"},
-    [QUIRK_BLOCKING_FINISHES] = {POCL, "in PoCL 3.1 a blocking command waits for all of its queue, whatever the order of "
-                                       "execution"},
-    [QUIRK_MARKER_WAITS_FOR_ALL] = {POCL, "in PoCL 3.1 a marker with a wait list waits for all of an out-of-order queue, too"},
-    [QUIRK_BARRIER_FORGETS] = {POCL, "in PoCL 3.1 a barrier with a wait list lets later commands go past what an earlier barrier of "
-                                     "an out-of-order queue holds back"},
+    [QUIRK_BLOCKING_FINISHES] = {POCL,
+                                 "in PoCL 3.1 a blocking command waits for all of its queue, whatever the order of "
+                                 "execution"},
+    [QUIRK_MARKER_WAITS_FOR_ALL] =
+        {POCL, "in PoCL 3.1 a marker with a wait list waits for all of an out-of-order queue, too"},
+    [QUIRK_BARRIER_FORGETS] =
+        {POCL, "in PoCL 3.1 a barrier with a wait list lets later commands go past what an earlier barrier of "
+               "an out-of-order queue holds back"},
     [QUIRK_FAILS_SILENTLY] = {POCL | RUSTICL, "PoCL 3.1 and rusticl 22.3 call no callback of an event that fails; "
-                                    "CLD3D_CALLBACKS=1 does"},
-    [QUIRK_UNMAP_WRITES_BACK] = {RUSTICL, "in rusticl 22.3 the unmap of an image that was mapped for reading gives it the bytes of "
-                                          "the map, whatever was written to it meanwhile"},
-    [QUIRK_BUFFER_IMAGES_IN_BYTES] = {RUSTICL, "in rusticl 22.3 a write to a part of an image of a buffer, and a read of one, takes "
-                                               "texels for bytes"},
+                                              "CLD3D_CALLBACKS=1 does"},
+    [QUIRK_UNMAP_WRITES_BACK] =
+        {RUSTICL, "in rusticl 22.3 the unmap of an image that was mapped for reading gives it the bytes of "
+                  "the map, whatever was written to it meanwhile"},
+    [QUIRK_BUFFER_IMAGES_IN_BYTES] =
+        {RUSTICL, "in rusticl 22.3 a write to a part of an image of a buffer, and a read of one, takes "
+                  "texels for bytes"},
 };
 
 bool quirk(enum driver driver, enum quirk quirk)

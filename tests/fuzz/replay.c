@@ -83,6 +83,7 @@ int main(int argc, char **argv)
         run(files[i].bytes, files[i].size);
     for (unsigned i = 0; i < number && file_count; i++)
         run(input, put_together(input));
-    printf("# %u files and %u inputs\n%s 1 - no input gives a wrong answer\n1..1\n", file_count, number, file_count ? "ok" : "not ok");
+    printf("# %u files and %u inputs\n%s 1 - no input gives a wrong answer\n1..1\n", file_count, number,
+           file_count ? "ok" : "not ok");
     return file_count ? 0 : 1;
 }

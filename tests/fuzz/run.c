@@ -75,7 +75,8 @@ static cl_int wait_for(cl_event event)
     expect("clGetEventInfo", clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL),
            CL_SUCCESS, CL_SUCCESS);
     if (status > CL_COMPLETE)
-        fuzz_fail("clWaitForEvents returns early", "clWaitForEvents gives %d, but the event's status is %d", waited, status);
+        fuzz_fail("clWaitForEvents returns early", "clWaitForEvents gives %d, but the event's status is %d", waited,
+                  status);
     expect("clWaitForEvents", waited, status < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS,
            status < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS);
     return status;
@@ -103,8 +104,8 @@ void run_check_event(struct run *run, int node)
             (n->struck && status == CL_OUT_OF_RESOURCES))
             return;
     }
-    snprintf(what, sizeof(what), "the event of a%s %s has status %d", n->kind == NODE_ACQUIRE ? "n" : "", kinds[n->kind],
-             status);
+    snprintf(what, sizeof(what), "the event of a%s %s has status %d", n->kind == NODE_ACQUIRE ? "n" : "",
+             kinds[n->kind], status);
     fuzz_fail(what, "%s, n%d must have %s", what, node, n->fate == FAILED ? "failed" : "ended well");
 }
 
@@ -121,7 +122,8 @@ void run_finish(struct run *run, int queue)
     cl_command_queue handle = run->world.queues[queue];
     if (quirk(run->world.driver, QUIRK_FINISH_BY_MARKER)) {
         cl_event marker = NULL;
-        expect("clEnqueueMarkerWithWaitList", clEnqueueMarkerWithWaitList(handle, 0, NULL, &marker), CL_SUCCESS, CL_SUCCESS);
+        expect("clEnqueueMarkerWithWaitList", clEnqueueMarkerWithWaitList(handle, 0, NULL, &marker), CL_SUCCESS,
+               CL_SUCCESS);
         clWaitForEvents(1, &marker);
         clReleaseEvent(marker);
     } else {
@@ -145,8 +147,8 @@ void run_compare(const char *what, const unsigned char *found, const unsigned ch
         }
     }
     if (differ)
-        fuzz_fail(what, "%s: byte %zu is 0x%02x, not 0x%02x; %zu of %zu are wrong", what, first, found[first], right[first],
-                  differ, size);
+        fuzz_fail(what, "%s: byte %zu is 0x%02x, not 0x%02x; %zu of %zu are wrong", what, first, found[first],
+                  right[first], differ, size);
 }
 
 void run_compare_reads(struct run *run)
@@ -178,8 +180,8 @@ static void flush_for(const struct call *call, int queue)
 static bool has_failed(cl_event event)
 {
     cl_int status = CL_COMPLETE;
-    expect("clGetEventInfo", clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL), CL_SUCCESS,
-           CL_SUCCESS);
+    expect("clGetEventInfo", clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL),
+           CL_SUCCESS, CL_SUCCESS);
     return status < 0;
 }
 
@@ -274,8 +276,8 @@ static void say_call(const struct call *call)
     for (int i = 0; i < number; i++)
         if (set_has(&call->node->waits, i))
             snprintf(waits + strlen(waits), sizeof(waits) - strlen(waits), " n%d", i);
-    say(call->run, "    n%d: %s in queue %d%s%s%s%s%s", number, call->name, call->queue, *waits ? ", waits for" : "", waits,
-        call->place ? ", event" : "", call->slot >= 0 ? " held" : "", call->pending ? ", pending" : "");
+    say(call->run, "    n%d: %s in queue %d%s%s%s%s%s", number, call->name, call->queue, *waits ? ", waits for" : "",
+        waits, call->place ? ", event" : "", call->slot >= 0 ? " held" : "", call->pending ? ", pending" : "");
 }
 
 void call_want_event(struct call *call)
@@ -299,8 +301,8 @@ static void check_origin(const struct call *call)
     const struct world *world = &call->run->world;
     cl_command_queue queue = NULL;
     cl_context context = NULL;
-    expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL), CL_SUCCESS,
-           CL_SUCCESS);
+    expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL),
+           CL_SUCCESS, CL_SUCCESS);
     expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS,
            CL_SUCCESS);
     if (queue != world->queues[call->queue] || context != world->rig.context)
@@ -420,7 +422,8 @@ void run_sequence(const struct sequence *s, bool verbose)
     for (unsigned i = 0; i < s->count; i++) {
         const unsigned which = two ? s->ops[i].queue >> 7 : 0;
         fuzz_alive(i);
-        say(runs[0], "%u %s%s", i, op_name((enum op_kind)(s->ops[i].kind % OP_KINDS)), which ? " in the second context" : "");
+        say(runs[0], "%u %s%s", i, op_name((enum op_kind)(s->ops[i].kind % OP_KINDS)),
+            which ? " in the second context" : "");
         run_op(runs[which], &s->ops[i]);
     }
     for (unsigned i = 0; i <= two; i++) {

@@ -44,7 +44,7 @@ struct notice {
 
 struct run {
     const struct sequence *sequence;
-    bool verbose; /* tells each call on standard output */
+    bool verbose;      /* tells each call on standard output */
     struct run *other; /* the sequence's other context; NULL: there is none */
     struct mapping mappings[MAPPINGS];
     struct notice *notices;
@@ -108,9 +108,9 @@ struct call {
     int queue;
     cl_event waits[MOST_WAITS];
     cl_uint wait_count;
-    bool wait_failed;   /* an event of the list has */
-    bool wait_told;     /* and the driver says so already */
-    bool wait_may_fail; /* one has, or may at any moment */
+    bool wait_failed;         /* an event of the list has */
+    bool wait_told;           /* and the driver says so already */
+    bool wait_may_fail;       /* one has, or may at any moment */
     struct target *shared[4]; /* of an acquire or release */
     cl_mem objects[4];
     unsigned shared_count;

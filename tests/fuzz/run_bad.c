@@ -93,7 +93,8 @@ static void choose_bad_object(struct bad_call *bad, unsigned choice)
         break;
     case 3:
         if (foreign_object(run, choice / 8) && !bad->foreign_queue)
-            add_object(bad, foreign_object(run, choice / 8), same_family(run) ? CL_INVALID_CONTEXT : CL_INVALID_MEM_OBJECT);
+            add_object(bad, foreign_object(run, choice / 8),
+                       same_family(run) ? CL_INVALID_CONTEXT : CL_INVALID_MEM_OBJECT);
         break;
     case 4: add_object(bad, (cl_mem)run->world.queues[0], CL_INVALID_MEM_OBJECT); break;
     default: break;
@@ -146,8 +147,9 @@ static void bad_command(struct run *run, const struct op *op)
     choose_events(&bad, op->waits);
     if (bad.code == CL_SUCCESS)
         return;
-    const cl_int code = enqueue(bad.queue, bad.object_count, bad.no_objects ? NULL : bad.objects, bad.event_count,
-                                bad.no_events || !bad.event_count ? NULL : bad.events, op->flags & FLAG_EVENT ? &event : NULL);
+    const cl_int code =
+        enqueue(bad.queue, bad.object_count, bad.no_objects ? NULL : bad.objects, bad.event_count,
+                bad.no_events || !bad.event_count ? NULL : bad.events, op->flags & FLAG_EVENT ? &event : NULL);
     say(run, "    %u objects, %u events: %d", bad.object_count, bad.event_count, code);
     expect(op->flags & FLAG_TWIN ? "a wrong acquire" : "a wrong release", code, bad.code, bad.code);
     if (event != none)
@@ -163,7 +165,8 @@ static void bad_lengths(struct run *run, const struct op *op)
     const cl_event event = run->slots[op->waits % SLOTS].event;
     expect("a wrong length", enqueue(queue, 1 + op->more, NULL, 0, NULL, NULL), CL_INVALID_VALUE, CL_INVALID_VALUE);
     expect("a wrong length", enqueue(queue, 0, &object, 0, NULL, NULL), CL_INVALID_VALUE, CL_INVALID_VALUE);
-    expect("a wrong length", enqueue(queue, 0, NULL, 0, &event, NULL), CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_EVENT_WAIT_LIST);
+    expect("a wrong length", enqueue(queue, 0, NULL, 0, &event, NULL), CL_INVALID_EVENT_WAIT_LIST,
+           CL_INVALID_EVENT_WAIT_LIST);
     expect("a wrong length", enqueue(queue, 0, NULL, 1 + op->more, NULL, NULL), CL_INVALID_EVENT_WAIT_LIST,
            CL_INVALID_EVENT_WAIT_LIST);
 }

@@ -30,8 +30,8 @@ static void check_early(const struct run *run, const struct notice *notice)
 {
     const struct node *node = &run->model.nodes[notice->node];
     if (notice->type == CL_COMPLETE && node->fate == PENDING && !node->doomed && atomic_load(&notice->calls))
-        fuzz_fail("a callback comes too early", "a callback of n%d came with %d, but it waits for a user event", notice->node,
-                  atomic_load(&notice->status));
+        fuzz_fail("a callback comes too early", "a callback of n%d came with %d, but it waits for a user event",
+                  notice->node, atomic_load(&notice->status));
 }
 
 void run_callback(struct run *run, const struct op *op)
@@ -86,13 +86,14 @@ static void check_notice(const struct run *run, const struct notice *notice)
     const unsigned calls = atomic_load(&notice->calls);
     const cl_int status = atomic_load(&notice->status);
     if (calls > 1 || (calls == 0 && sure))
-        fuzz_fail("a callback does not come once", "the callback of n%d for %d came %u times", notice->node, notice->type, calls);
+        fuzz_fail("a callback does not come once", "the callback of n%d for %d came %u times", notice->node,
+                  notice->type, calls);
     if (!calls)
         return;
     if (notice->type != CL_COMPLETE ? status > notice->type
                                     : (notice->fate == DONE && status) || (notice->fate == FAILED && status >= 0))
-        fuzz_fail("a callback has the wrong status", "the callback of n%d for %d, which has %s, came with %d", notice->node,
-                  notice->type, notice->fate == DONE ? "ended well" : "failed", status);
+        fuzz_fail("a callback has the wrong status", "the callback of n%d for %d, which has %s, came with %d",
+                  notice->node, notice->type, notice->fate == DONE ? "ended well" : "failed", status);
 }
 
 /* Callbacks that may come after the sequence, until the process ends. */

@@ -133,7 +133,8 @@ static void write_or_read(struct run *run, const struct op *op, bool write)
     struct place place;
     if (!call_open(&call, run, op, NODE_COMMAND) || !call_pick(&call, op->target, op->flags & FLAG_TWIN, &place))
         return;
-    if (place.child && place.child->image && op->flags & FLAG_PART && quirk(run->world.driver, QUIRK_BUFFER_IMAGES_IN_BYTES))
+    if (place.child && place.child->image && op->flags & FLAG_PART &&
+        quirk(run->world.driver, QUIRK_BUFFER_IMAGES_IN_BYTES))
         return;
     const struct memory *memory = &run->model.memories[place.memory];
     const struct box box = call_box(&call, &place);
@@ -229,8 +230,8 @@ void run_fill(struct run *run, const struct op *op)
 
 /* ---- between a shared object and its twin ---- */
 
-static bool open_pair(struct call *call, struct run *run, const struct op *op, enum effect_kind kind, struct place *from,
-                      struct place *to)
+static bool open_pair(struct call *call, struct run *run, const struct op *op, enum effect_kind kind,
+                      struct place *from, struct place *to)
 {
     const bool twin_first = op->flags & FLAG_TWIN;
     if (op->flags & FLAG_CHILD && !run->world.targets[op->target % TARGETS].format)
@@ -283,8 +284,9 @@ void run_kernel(struct run *run, const struct op *op)
         const size_t size[2] = {extent[0], extent[1]};
         expect("clSetKernelArg", clSetKernelArg(kernel, 0, sizeof(cl_mem), &from.object), CL_SUCCESS, CL_SUCCESS);
         expect("clSetKernelArg", clSetKernelArg(kernel, 1, sizeof(cl_mem), &to.object), CL_SUCCESS, CL_SUCCESS);
-        if (call_accepted(&call, clEnqueueNDRangeKernel(run->world.queues[call.queue], kernel, from.target->format ? 2 : 1, NULL,
-                                                   size, NULL, call.wait_count, call_waits(&call), call.place)))
+        if (call_accepted(&call,
+                          clEnqueueNDRangeKernel(run->world.queues[call.queue], kernel, from.target->format ? 2 : 1,
+                                                 NULL, size, NULL, call.wait_count, call_waits(&call), call.place)))
             finish(&call, false);
     }
     expect("clReleaseKernel", clReleaseKernel(kernel), CL_SUCCESS, CL_SUCCESS);

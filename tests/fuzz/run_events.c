@@ -53,15 +53,14 @@ static void mark(struct run *run, const struct op *op, bool barrier)
         return;
     if (!call_open(&call, run, op, barrier ? NODE_BARRIER : NODE_MARKER) || !call_order(&call))
         return;
-    if (barrier && call.wait_count && run->world.out_of_order[call.queue] && quirk(run->world.driver, QUIRK_BARRIER_FORGETS) &&
-        model_held(&run->model, call.queue)) {
+    if (barrier && call.wait_count && run->world.out_of_order[call.queue] &&
+        quirk(run->world.driver, QUIRK_BARRIER_FORGETS) && model_held(&run->model, call.queue)) {
         call_drop(&call);
         return;
     }
     call_want_event(&call);
-    const cl_int code =
-        barrier ? clEnqueueBarrierWithWaitList(queue, call.wait_count, call_waits(&call), call.place)
-                : clEnqueueMarkerWithWaitList(queue, call.wait_count, call_waits(&call), call.place);
+    const cl_int code = barrier ? clEnqueueBarrierWithWaitList(queue, call.wait_count, call_waits(&call), call.place)
+                                : clEnqueueMarkerWithWaitList(queue, call.wait_count, call_waits(&call), call.place);
     expect(call.name, code, CL_SUCCESS, CL_SUCCESS);
     call_succeed(&call);
 }
@@ -140,8 +139,8 @@ void run_query_event(struct run *run, const struct op *op)
     if (slot == SLOTS)
         return;
     const struct node *node = &run->model.nodes[run->slots[slot].node];
-    expect("clGetEventInfo", clGetEventInfo(run->slots[slot].event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
-                                            &status, NULL),
+    expect("clGetEventInfo",
+           clGetEventInfo(run->slots[slot].event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL),
            CL_SUCCESS, CL_SUCCESS);
     say(run, "    n%d has status %d", run->slots[slot].node, status);
     if (node->fate == PENDING && !node->doomed && status <= CL_COMPLETE)

@@ -13,8 +13,9 @@ bool fault_struck(const struct run *run)
 static cl_int status_of(const struct call *call)
 {
     cl_int status = 1;
-    expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL),
-           CL_SUCCESS, CL_SUCCESS);
+    expect("clGetEventInfo",
+           clGetEventInfo(call->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL), CL_SUCCESS,
+           CL_SUCCESS);
     return status;
 }
 
@@ -49,7 +50,10 @@ void run_fault(struct run *run, const struct op *op)
     if (which == 5 && run->sequence->setting.late % 8 == 0)
         return;
     say(run, "    Direct3D fails in call %u of: %s", 1 + op->extra / 8u % 12u,
-        which == 5 ? "set-event" : which == 4 ? "create" : which % 2 ? "release" : "acquire");
+        which == 5   ? "set-event"
+        : which == 4 ? "create"
+        : which % 2  ? "release"
+                     : "acquire");
     run->faults = run->model.faults = true;
     fake_d3d_any_fault(faults[op->extra / 4 % 2], 1 + op->extra / 8u % 12u);
     struck[which](run, op);

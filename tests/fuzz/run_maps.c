@@ -88,8 +88,8 @@ static void *enqueue_map(struct call *call, const struct place *place, struct ma
     cl_command_queue queue = call->run->world.queues[call->queue];
     box_sizes(&mapping->box, at, size);
     if (!place->target->format)
-        return clEnqueueMapBuffer(queue, place->object, blocking, flags, at[0], size[0], call->wait_count, call_waits(call),
-                                  call->place, status);
+        return clEnqueueMapBuffer(queue, place->object, blocking, flags, at[0], size[0], call->wait_count,
+                                  call_waits(call), call->place, status);
     return clEnqueueMapImage(queue, place->object, blocking, flags, at, size, &mapping->row, &mapping->slice,
                              call->wait_count, call_waits(call), call->place, status);
 }
@@ -120,8 +120,8 @@ void run_map(struct run *run, const struct op *op)
     struct call call;
     struct place place;
     const cl_map_flags how = flags[op->data / 16 % 4];
-    struct mapping *mapping = free_mapping(run), made = {.writes = how != CL_MAP_READ,
-                                                         .discards = how == CL_MAP_WRITE_INVALIDATE_REGION};
+    struct mapping *mapping = free_mapping(run),
+                   made = {.writes = how != CL_MAP_READ, .discards = how == CL_MAP_WRITE_INVALIDATE_REGION};
     cl_int status = 1;
     if (!mapping || op->flags & FLAG_CHILD || !call_open(&call, run, op, NODE_COMMAND) ||
         !call_pick(&call, op->target, op->flags & FLAG_TWIN, &place))
@@ -171,8 +171,8 @@ static bool is_ready(struct run *run, struct mapping *mapping)
 static void add_effect(struct call *call, const struct mapping *mapping, const unsigned char *bytes, size_t size)
 {
     const bool old = mapping->stale || mapping->gone;
-    const bool writes = mapping->writes ||
-                        (old && mapping->target->format && quirk(call->run->world.driver, QUIRK_UNMAP_WRITES_BACK));
+    const bool writes =
+        mapping->writes || (old && mapping->target->format && quirk(call->run->world.driver, QUIRK_UNMAP_WRITES_BACK));
     struct effect *effect = node_effect(call->node, writes ? EFFECT_UNMAP : EFFECT_MAP, writes ? mapping->memory : -1,
                                         writes ? -1 : mapping->memory);
     effect->box = mapping->box;
@@ -184,7 +184,8 @@ static void add_effect(struct call *call, const struct mapping *mapping, const u
 /* What is mapped is Direct3D's memory, and not OpenCL's for certain: a program may not touch it. */
 static bool is_direct3ds(const struct run *run, const struct mapping *mapping)
 {
-    return mapping->shared >= 0 && mapping->target->direct && model_owner(&run->model, mapping->shared) != MAY_BE_ACQUIRED;
+    return mapping->shared >= 0 && mapping->target->direct &&
+           model_owner(&run->model, mapping->shared) != MAY_BE_ACQUIRED;
 }
 
 /* True: it is unmapped. */

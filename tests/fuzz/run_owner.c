@@ -9,7 +9,8 @@
 /* Whether a plane is Direct3D's for certain: else touching it is not defined. */
 static bool is_free(const struct run *run, const struct target *t)
 {
-    return !model_in_motion(&run->model, t->d3d) && (!t->object || model_owner(&run->model, t->shared) == MAY_BE_IDLE) &&
+    return !model_in_motion(&run->model, t->d3d) &&
+           (!t->object || model_owner(&run->model, t->shared) == MAY_BE_IDLE) &&
            !(t->direct && model_in_use(&run->model, t->d3d));
 }
 
@@ -67,7 +68,8 @@ void run_create(struct run *run, const struct op *op)
     if (fault_struck(run) && status != CL_SUCCESS) {
         say(run, "    fails: %d", status);
         if (object)
-            fuzz_fail("clCreateFrom... gives an object and an error", "object %p with status %d", (void *)object, status);
+            fuzz_fail("clCreateFrom... gives an object and an error", "object %p with status %d", (void *)object,
+                      status);
         return;
     }
     const bool duplicate = t->object && run->world.no_duplicates;
@@ -200,8 +202,8 @@ void run_acquire(struct run *run, const struct op *op)
         return;
     call_want_event(&call);
     const unsigned fits = all_are(&call, MAY_BE_IDLE);
-    const cl_int code = run->world.acquire(run->world.queues[call.queue], call.shared_count, call.objects, call.wait_count,
-                                           call_waits(&call), call.place);
+    const cl_int code = run->world.acquire(run->world.queues[call.queue], call.shared_count, call.objects,
+                                           call.wait_count, call_waits(&call), call.place);
     say_objects(&call, code);
     if (fault_failed(&call, code, false))
         return;
@@ -239,8 +241,8 @@ void run_release(struct run *run, const struct op *op)
     /* One that is deferred knows of an event's failure when the driver does (rusticl 22.3: later, in a thread of its own). */
     const bool fails = call.wait_told || (call.wait_failed && !call.pending);
     const cl_int failed = fails ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
-    const cl_int code = run->world.release(run->world.queues[call.queue], call.shared_count, call.objects, call.wait_count,
-                                           call_waits(&call), call.place);
+    const cl_int code = run->world.release(run->world.queues[call.queue], call.shared_count, call.objects,
+                                           call.wait_count, call_waits(&call), call.place);
     say_objects(&call, code);
     if (fault_failed(&call, code, true))
         return;

@@ -5,10 +5,12 @@ static cl_mem make_part(const struct target *t, struct child *child, size_t unit
 {
     cl_int status = 1;
     const unsigned units = (unsigned)(t->extent[0] / unit);
-    const cl_buffer_region region = {op->extra % units * unit, unit * (1 + op->extra / 16 % (units - op->extra % units))};
+    const cl_buffer_region region = {op->extra % units * unit,
+                                     unit * (1 + op->extra / 16 % (units - op->extra % units))};
     cl_mem part = clCreateSubBuffer(t->object, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
     expect("clCreateSubBuffer", status, CL_SUCCESS, CL_SUCCESS);
-    *child = (struct child){.object = part, .at = (unsigned)region.origin, .size = (unsigned)region.size, .shared = t->shared};
+    *child = (struct child){
+        .object = part, .at = (unsigned)region.origin, .size = (unsigned)region.size, .shared = t->shared};
     return part;
 }
 

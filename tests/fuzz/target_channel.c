@@ -40,7 +40,8 @@ static void open_channel(void)
 /* What the pointers of a request point to is the guest's: a name that ends. */
 static void point(struct channel_request *request, const char *name)
 {
-    request->arguments[0] = request->action == CHANNEL_FIND || request->action == CHANNEL_VULKAN ? (uint64_t)(uintptr_t)name : 0;
+    request->arguments[0] =
+        request->action == CHANNEL_FIND || request->action == CHANNEL_VULKAN ? (uint64_t)(uintptr_t)name : 0;
     request->arguments[1] = (uint64_t)(uintptr_t)name;
     request->address = nothing;
 }
@@ -60,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct channel_request request = {0};
     char name[128] = "";
-    const uint8_t head[4] = {size > 0 ? bytes[0] : 0, size > 1 ? bytes[1] : 0, size > 2 ? bytes[2] : 0, size > 3 ? bytes[3] : 0};
+    const uint8_t head[4] = {size > 0 ? bytes[0] : 0, size > 1 ? bytes[1] : 0, size > 2 ? bytes[2] : 0,
+                             size > 3 ? bytes[3] : 0};
     if (!device)
         open_channel();
     request.version = head[0] % 4;

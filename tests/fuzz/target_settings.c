@@ -17,14 +17,16 @@ static void fail(const char *what, const char *text)
 
 /* ---- what stands around the readers ---- */
 
-static const struct transport by_itself = {.name = "host", .title = "host"}, other = {.name = "in-place", .title = "in place"},
+static const struct transport by_itself = {.name = "host", .title = "host"},
+                              other = {.name = "in-place", .title = "in place"},
                               named = {.name = "named", .title = "named", .by_name = true};
 const struct transport *const transport_list[] = {&named, &other, &by_itself};
 const unsigned transport_list_count = 3;
 
 static const char *version;
 
-static cl_int CL_API_CALL platform_info(cl_platform_id platform, cl_platform_info name, size_t room, void *to, size_t *size_ret)
+static cl_int CL_API_CALL platform_info(cl_platform_id platform, cl_platform_info name, size_t room, void *to,
+                                        size_t *size_ret)
 {
     const char *text = name == CL_PLATFORM_NAME ? "Portable Computing Language" : version;
     (void)platform;
@@ -84,14 +86,16 @@ static void check_log(const char *text)
 
 static void check_quirks(const char *text)
 {
-    static const char *const versions[] = {"OpenCL 3.0 PoCL 3.1+debian", "OpenCL 3.0 PoCL 6.0", "OpenCL 3.0 PoCL 7.1", "OpenCL",
-                                           "OpenCL 3.0 rubbish .", ""};
+    static const char *const versions[] = {"OpenCL 3.0 PoCL 3.1+debian", "OpenCL 3.0 PoCL 6.0",
+                                           "OpenCL 3.0 PoCL 7.1",        "OpenCL",
+                                           "OpenCL 3.0 rubbish .",       ""};
     int platform;
     for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
         version = versions[i];
         const unsigned on = quirks_of((cl_platform_id)&platform);
         for (int q = 0; q < QUIRKS; q++) {
-            const bool needed = i != 2 || !quirks[q].last.major, off = has_word(text, "all") || has_word(text, quirks[q].name);
+            const bool needed = i != 2 || !quirks[q].last.major,
+                       off = has_word(text, "all") || has_word(text, quirks[q].name);
             if ((on >> q & 1) != (needed && !off))
                 fail("another workaround is on", text);
         }
@@ -126,7 +130,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     for (int setting = 0; setting < SETTING_COUNT; setting++) {
         set((enum setting)setting, setting == SETTING_LOG_FILE ? "/dev/null" : text);
         const char *got = setting_text((enum setting)setting);
-        if (setting != SETTING_LOG_FILE && strcmp(got, strlen(text) < sizeof(setting_values[0]) ? text : settings[setting].value))
+        if (setting != SETTING_LOG_FILE &&
+            strcmp(got, strlen(text) < sizeof(setting_values[0]) ? text : settings[setting].value))
             fail("a setting is another text", text);
         if (setting_on((enum setting)setting) != (got[0] && strcmp(got, "0")))
             fail("a setting is on or off", text);

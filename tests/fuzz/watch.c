@@ -22,7 +22,7 @@ static struct board {
     struct find find;
     _Atomic uint64_t beats, ran, seed;
     atomic_uint op;
-} *board;
+} * board;
 
 double watch_now(void)
 {

@@ -7,10 +7,10 @@
 
 /* What came of a child. */
 struct find {
-    char what[160];  /* "" if all was right; tells one kind of find from another */
-    char text[512];  /* the same for people */
-    uint64_t seed;   /* of the sequence at which it ended */
-    uint64_t ran;    /* sequences before that */
+    char what[160]; /* "" if all was right; tells one kind of find from another */
+    char text[512]; /* the same for people */
+    uint64_t seed;  /* of the sequence at which it ended */
+    uint64_t ran;   /* sequences before that */
 };
 
 /* Seeds from `first` up to, without it, `end`; no new one begins when the seconds are over. */

@@ -68,8 +68,8 @@ static void write_planar(struct world *w, struct target *t, const unsigned char 
         return;
     rig_write(&w->rig, staging, &desc, 0, bytes);
     if (w->rig.api->version == 10) {
-        ID3D10Device_CopySubresourceRegion((ID3D10Device *)w->rig.device, (ID3D10Resource *)t->resource, t->subresource, 0,
-                                           0, 0, (ID3D10Resource *)staging, 0, NULL);
+        ID3D10Device_CopySubresourceRegion((ID3D10Device *)w->rig.device, (ID3D10Resource *)t->resource, t->subresource,
+                                           0, 0, 0, (ID3D10Resource *)staging, 0, NULL);
     } else {
         ID3D11DeviceContext *context = NULL;
         ID3D11Device_GetImmediateContext((ID3D11Device *)w->rig.device, &context);
@@ -135,8 +135,8 @@ static bool open_target9(struct world *w, struct target *t, unsigned number)
     t->index = t->plane;
     t->format = &format->planes[t->plane];
     t->texel = format_texel(t->format);
-    if (t->plane == 0 && !CHECK(dx9_make(&t->surface, &w->base->dx9_rig, format, shapes9[number].kind, shapes9[number].width,
-                                         shapes9[number].height)))
+    if (t->plane == 0 && !CHECK(dx9_make(&t->surface, &w->base->dx9_rig, format, shapes9[number].kind,
+                                         shapes9[number].width, shapes9[number].height)))
         return false;
     if (t->plane == 0)
         t->resource = t->surface.surface;
@@ -347,8 +347,8 @@ static void use_dx9(struct world *w)
 static bool open_queue(struct world *w, struct model *m, unsigned number, unsigned kind)
 {
     cl_int status;
-    const cl_command_queue_properties properties = (kind & 1 ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0) |
-                                                   (kind & 2 ? CL_QUEUE_PROFILING_ENABLE : 0);
+    const cl_command_queue_properties properties =
+        (kind & 1 ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0) | (kind & 2 ? CL_QUEUE_PROFILING_ENABLE : 0);
     w->queues[number] = clCreateCommandQueue(w->rig.context, w->rig.cl_device, properties, &status);
     w->out_of_order[number] = kind & 1;
     if (status == CL_INVALID_QUEUE_PROPERTIES && kind & 1)

@@ -30,15 +30,15 @@ struct target {
     UINT index, subresource;     /* OpenCL's number of it, and Direct3D's */
     const struct format *format; /* of a texel; NULL: a buffer */
     unsigned extent[3], texel;
-    int d3d;                     /* memories of the model */
-    bool direct;                 /* an object is Direct3D's memory itself */
+    int d3d;     /* memories of the model */
+    bool direct; /* an object is Direct3D's memory itself */
 
     cl_mem object; /* NULL: there is none now */
     unsigned refs;
     cl_mem_flags flags;
-    int shared;    /* of the model */
+    int shared;                      /* of the model */
     struct child children[CHILDREN]; /* of a buffer */
-    cl_mem twin;   /* plain; NULL: not made yet */
+    cl_mem twin;                     /* plain; NULL: not made yet */
     int twin_memory;
 };
 
@@ -48,12 +48,12 @@ struct base {
     bool is_open, dx9;
     unsigned family;
     struct base *first; /* whose device this one's context is on; NULL: it has its own */
-    struct rig rig; /* of Direct3D 9 too: platform, device, context */
+    struct rig rig;     /* of Direct3D 9 too: platform, device, context */
     struct dx9 dx9_rig;
     cl_program program; /* NULL: not built yet */
     cl_context plain;   /* without interop; NULL: not made yet */
     cl_command_queue plain_queue;
-    unsigned uses;      /* sequences that ran in it */
+    unsigned uses; /* sequences that ran in it */
 };
 
 struct world {

@@ -136,7 +136,8 @@ static bool d3d_take(const struct handover *handover)
 {
     bool taken = true;
     for (cl_uint i = 0; i < handover->count; i++)
-        taken = imports()->take(import(handover->transfers[i])->memory, handover->transfers[i]->surface.resource) && taken;
+        taken =
+            imports()->take(import(handover->transfers[i])->memory, handover->transfers[i]->surface.resource) && taken;
     return taken;
 }
 

@@ -137,8 +137,8 @@ static void stack(cl_icd_dispatch *table, const cl_icd_dispatch *layer, cl_uint 
 
 static cl_int initialise(HMODULE library, const cl_icd_dispatch *below, cl_uint *entries, const cl_icd_dispatch **layer)
 {
-    const init_with_properties new_way = (init_with_properties)(void (*)(void))
-        GetProcAddress(library, "clInitLayerWithProperties");
+    const init_with_properties new_way =
+        (init_with_properties)(void (*)(void))GetProcAddress(library, "clInitLayerWithProperties");
     const pfn_clInitLayer old_way = (pfn_clInitLayer)(void (*)(void))GetProcAddress(library, "clInitLayer");
     const cl_properties none[] = {0};
     cl_int status = CL_INVALID_VALUE;
@@ -155,8 +155,8 @@ static cl_int initialise(HMODULE library, const cl_icd_dispatch *below, cl_uint 
 static void add_layer(const char *path)
 {
     HMODULE library = LoadLibraryExA(path, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
-    const pfn_clGetLayerInfo info = library ? (pfn_clGetLayerInfo)(void (*)(void))GetProcAddress(library, "clGetLayerInfo")
-                                            : NULL;
+    const pfn_clGetLayerInfo info =
+        library ? (pfn_clGetLayerInfo)(void (*)(void))GetProcAddress(library, "clGetLayerInfo") : NULL;
     const cl_icd_dispatch *layer = NULL;
     cl_layer_api_version version = 0;
     cl_uint entries = 0;
@@ -196,19 +196,22 @@ const cl_icd_dispatch *entry_open_now(void)
 /* ---- the extension's own functions, which the real loader exports too ---- */
 
 CL_API_ENTRY cl_mem CL_API_CALL clCreateFromD3D11Texture2DKHR(cl_context context, cl_mem_flags flags,
-                                                              ID3D11Texture2D *resource, UINT subresource, cl_int *status)
+                                                              ID3D11Texture2D *resource, UINT subresource,
+                                                              cl_int *status)
 {
     return entry_table()->clCreateFromD3D11Texture2DKHR(context, flags, resource, subresource, status);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireD3D11ObjectsKHR(cl_command_queue queue, cl_uint count, const cl_mem *objects,
-                                                                cl_uint wait_count, const cl_event *wait, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireD3D11ObjectsKHR(cl_command_queue queue, cl_uint count,
+                                                                const cl_mem *objects, cl_uint wait_count,
+                                                                const cl_event *wait, cl_event *event)
 {
     return entry_table()->clEnqueueAcquireD3D11ObjectsKHR(queue, count, objects, wait_count, wait, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseD3D11ObjectsKHR(cl_command_queue queue, cl_uint count, const cl_mem *objects,
-                                                                cl_uint wait_count, const cl_event *wait, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseD3D11ObjectsKHR(cl_command_queue queue, cl_uint count,
+                                                                const cl_mem *objects, cl_uint wait_count,
+                                                                const cl_event *wait, cl_event *event)
 {
     return entry_table()->clEnqueueReleaseD3D11ObjectsKHR(queue, count, objects, wait_count, wait, event);
 }

@@ -9,12 +9,12 @@
 
 /* What small_loader_state returns. */
 struct small_loader_state {
-    int layers;        /* loaded */
-    int new_way;       /* of these, with clInitLayerWithProperties */
-    int early_calls;   /* calls down while a layer was initialised: the real loader would wait for itself */
-    int empty_slots;   /* that a layer left NULL and the table below has */
-    int blocked_calls; /* calls of another thread, while platforms were looked for, that did not come back */
-    int lost_calls;    /* calls of a driver that there is none of: the real loader would crash with a foreign handle */
+    int layers;         /* loaded */
+    int new_way;        /* of these, with clInitLayerWithProperties */
+    int early_calls;    /* calls down while a layer was initialised: the real loader would wait for itself */
+    int empty_slots;    /* that a layer left NULL and the table below has */
+    int blocked_calls;  /* calls of another thread, while platforms were looked for, that did not come back */
+    int lost_calls;     /* calls of a driver that there is none of: the real loader would crash with a foreign handle */
     char last_name[64]; /* CL_LAYER_NAME of the last one */
 };
 

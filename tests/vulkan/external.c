@@ -50,7 +50,8 @@ static cl_int answer(const void *value, size_t size, size_t room, void *to, size
     return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret)
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
+                                          size_t *size_ret)
 {
     const cl_uint types[] = {fails(FAKE_VULKAN_OTHER_HANDLES, NULL) ? CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR
                                                                     : CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR};
@@ -90,7 +91,8 @@ static void *open_import(cl_mem_properties file, struct fake_d3d_memory *at, cl_
 }
 
 static cl_mem CL_API_CALL create_image(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-                                       const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *status)
+                                       const cl_image_format *format, const cl_image_desc *desc, void *host,
+                                       cl_int *status)
 {
     struct fake_d3d_memory at;
     if (!properties || properties[0] != CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR)
@@ -101,7 +103,8 @@ static cl_mem CL_API_CALL create_image(cl_context context, const cl_mem_properti
     cl_image_desc placed = *desc;
     placed.image_row_pitch = at.row_pitch;
     placed.image_slice_pitch = desc->image_type == CL_MEM_OBJECT_IMAGE3D ? at.slice_pitch : 0;
-    return keep(below->clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, format, &placed, at.bytes, status), import, status);
+    return keep(below->clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, format, &placed, at.bytes, status), import,
+                status);
 }
 
 static cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
@@ -120,8 +123,8 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_propert
 
 /* An acquire comes after its wait list and after nothing else in an out-of-order queue, so it is no marker. PoCL 3.1 would order a
  * release that is no marker behind later commands on its objects. */
-static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
-                           const cl_event *wait, cl_event *event)
+static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                           cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     cl_int status = CL_SUCCESS;
     if (fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_FAILS : FAKE_VULKAN_RELEASE_FAILS, &status) ||
@@ -151,7 +154,8 @@ static cl_int CL_API_CALL release(cl_command_queue queue, cl_uint count, const c
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 {
     const bool none = fails(FAKE_VULKAN_NO_FUNCTIONS, NULL);
-    cl_int(CL_API_CALL *function)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *) = NULL;
+    cl_int(CL_API_CALL * function)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *) =
+        NULL;
     void *address = NULL;
     if (strcmp(name, "clEnqueueAcquireExternalMemObjectsKHR") == 0)
         function = acquire;
