@@ -19,28 +19,21 @@ enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* Every setting of cld3d: constant, environment variable, default, meaning. The table of README.md is checked
  * against this list (scripts/check-settings). */
+/* clang-format off */
 #define SETTINGS(X)                                                                                                    \
-    X(SETTING_LOG, "CLD3D_LOG", "warn",                                                                                \
-      "how much is said: none, error, warn, info, debug; after a comma or alone `stats`: what each context's objects " \
-      "cost")                                                                                                          \
+    X(SETTING_LOG, "CLD3D_LOG", "warn", "how much is said: none, error, warn, info, debug; after a comma or alone `stats`: what each context's objects cost")                            \
     X(SETTING_LOG_FILE, "CLD3D_LOG_FILE", "", "a file that gets the messages instead of the standard error stream")    \
     X(SETTING_NEXT, "CLD3D_NEXT", "", "full path of the OpenCL.dll below; else the system's own")                      \
     X(SETTING_STRICT, "CLD3D_STRICT", "1", "0 lets commands use shared objects that are not acquired")                 \
-    X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")               \
-    X(SETTING_CALLBACKS, "CLD3D_CALLBACKS", "0",                                                                       \
-      "1 calls the program's callbacks itself, which it does under Wine anyway")                                       \
-    X(SETTING_COPY_BACK, "CLD3D_COPY_BACK", "0", "1 brings all bytes back in each release, whatever was written")      \
-    X(SETTING_CPU_AS_GPU, "CLD3D_CPU_AS_GPU", "0", "1 shows CPU devices as GPUs, for programs that take no other")     \
-    X(SETTING_TRANSPORT, "CLD3D_TRANSPORT", "",                                                                        \
-      "names of the transports that may be used, with commas: `vulkan`, `in-place`, `host` (docs/behaviour.md); else " \
-      "all")                                                                                                           \
-    X(SETTING_VULKAN, "CLD3D_VULKAN", "",                                                                              \
-      "how the Vulkan layer makes images that can be shared: `mapped`, `export` or `none`; else what suits the "       \
-      "device")                                                                                                        \
-    X(SETTING_VULKAN_SMALLEST, "CLD3D_VULKAN_SMALLEST", "65536",                                                       \
-      "bytes of the smallest image that the Vulkan layer makes exportable on a GPU")                                   \
-    X(SETTING_NO_QUIRKS, "CLD3D_NO_QUIRKS", "",                                                                        \
-      "names of driver workarounds to turn off, with commas, or `all` (docs/quirks.md)")
+    X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")                \
+    X(SETTING_CALLBACKS, "CLD3D_CALLBACKS", "0", "1 calls the program's callbacks itself, which it does under Wine anyway") \
+    X(SETTING_COPY_BACK, "CLD3D_COPY_BACK", "0", "1 brings all bytes back in each release, whatever was written")        \
+    X(SETTING_CPU_AS_GPU, "CLD3D_CPU_AS_GPU", "0", "1 shows CPU devices as GPUs, for programs that take no other")        \
+    X(SETTING_TRANSPORT, "CLD3D_TRANSPORT", "", "names of the transports that may be used, with commas: `vulkan`, `in-place`, `host` (docs/behaviour.md); else all") \
+    X(SETTING_VULKAN, "CLD3D_VULKAN", "", "how the Vulkan layer makes images that can be shared: `mapped`, `export` or `none`; else what suits the device") \
+    X(SETTING_VULKAN_SMALLEST, "CLD3D_VULKAN_SMALLEST", "65536", "bytes of the smallest image that the Vulkan layer makes exportable on a GPU") \
+    X(SETTING_NO_QUIRKS, "CLD3D_NO_QUIRKS", "", "names of driver workarounds to turn off, with commas, or `all` (docs/quirks.md)")
+/* clang-format on */
 
 enum setting {
 #define X(constant, variable, value, meaning) constant,
