@@ -361,13 +361,18 @@ void model_order(struct model *m, struct node *node)
     order_ownership(m, node);
 }
 
+static bool changes(const struct effect *effect, int memory)
+{
+    return effect->to == memory || (effect->takes_memory && effect->from == memory);
+}
+
 static bool uses(const struct node *node, int memory, bool *writes)
 {
     bool found = false;
     *writes = false;
     for (unsigned i = 0; i < node->effect_count; i++) {
         found = found || node->effects[i].to == memory || node->effects[i].from == memory;
-        *writes = *writes || node->effects[i].to == memory;
+        *writes = *writes || changes(&node->effects[i], memory);
     }
     return found;
 }
@@ -378,7 +383,7 @@ static bool meet(const struct node *a, const struct node *b)
         const int places[] = {a->effects[i].to, a->effects[i].from};
         for (unsigned k = 0; k < 2; k++) {
             bool writes;
-            if (places[k] >= 0 && uses(b, places[k], &writes) && (writes || k == 0))
+            if (places[k] >= 0 && uses(b, places[k], &writes) && (writes || changes(&a->effects[i], places[k])))
                 return true;
         }
     }

@@ -63,6 +63,7 @@ struct effect {
     bool certain;                /* of a read that is over: `bytes` are known */
     const struct format *format; /* of EFFECT_COMPUTE */
     bool spoils;                 /* what it writes is not defined */
+    bool takes_memory; /* of a release: nobody may read beside it, since the memory is Direct3D's afterwards */
 };
 
 /* What is over is DONE, FAILED, or OPEN: nobody knows which of them. */

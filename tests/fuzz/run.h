@@ -153,8 +153,10 @@ unsigned char *copy_of(const void *bytes, size_t size);
 bool mappings_allow(const struct run *run, struct node *node);
 /* A shared object has been acquired again. */
 void mappings_acquired(struct run *run, int shared);
-/* A shared object has been released. Where objects lie in Direct3D's staging copies, these are no longer mapped; where they are
- * Direct3D's memory, it is Direct3D's. */
+/* Whether the memory of an object is Direct3D's again after its release: it lies in Direct3D's staging copy, which is no longer
+ * mapped then, or is the resource's own. */
+bool released_in_place(const struct target *target);
+/* A shared object has been released. */
 void mappings_released(struct run *run, int shared);
 bool is_mapped(const struct run *run, cl_mem object);
 /* Unmaps all, behind everything else. */

@@ -37,12 +37,16 @@ void mappings_acquired(struct run *run, int shared)
             run->mappings[i].stale = true;
 }
 
-void mappings_released(struct run *run, int shared)
+bool released_in_place(const struct target *target)
 {
     const char *stays = getenv("FAKE_D3D_STAYS");
-    const bool all = stays && strcmp(stays, "1") == 0;
+    return (stays && strcmp(stays, "1") == 0) || target->direct;
+}
+
+void mappings_released(struct run *run, int shared)
+{
     for (unsigned i = 0; i < MAPPINGS; i++)
-        if (run->mappings[i].pointer && run->mappings[i].shared == shared && (all || run->mappings[i].target->direct))
+        if (run->mappings[i].pointer && run->mappings[i].shared == shared && released_in_place(run->mappings[i].target))
             run->mappings[i].gone = true;
 }
 

@@ -177,6 +177,7 @@ static void add_ownership(struct call *call, enum effect_kind kind)
         struct effect *effect = node_effect(call->node, kind, acquire ? shared->memory : shared->d3d,
                                             acquire ? shared->d3d : shared->memory);
         effect->shared = call->shared[i]->shared;
+        effect->takes_memory = !acquire && released_in_place(call->shared[i]);
     }
 }
 
