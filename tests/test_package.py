@@ -20,7 +20,7 @@ from prefix import Prefix, Skip, in_and_out, need, run_cases
 PACKAGE, PROGRAM, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
 ROOT = PACKAGE.parent.parent
 LIBRARIES = {"x64/OpenCL.dll", "x64/cld3d.dll", "x64/cld3dinfo.exe", "x32/OpenCL.dll", "x32/cld3d.dll", "x32/cld3dinfo.exe",
-             "linux/libcld3d.so", "linux/cld3d_vulkan_layer.json"}
+             "linux/libcld3d.so", "linux/cld3d_vulkan_layer.json", "cld3d-doctor"}
 IMPLICIT = "usr/share/vulkan/implicit_layer.d/cld3d_vulkan_layer.json"
 DEB_MANIFEST = "cld3d_vulkan_layer.json"
 DEB = {IMPLICIT, "usr/bin/cld3d-setup", "usr/share/doc/cld3d/README.md", "usr/share/doc/cld3d/copyright",
@@ -63,7 +63,7 @@ def check_tree(folder, names):
     """Nothing missing, nothing more, modes as they have to be, and no word of where it was built."""
     need(files(folder) == names, f"differ: {files(folder) ^ names}")
     for path in folder.rglob("*"):
-        executable = path.is_dir() or path.name == "cld3d-setup"
+        executable = path.is_dir() or path.name in ("cld3d-setup", "cld3d-doctor")
         mode = stat.S_IMODE(path.lstat().st_mode)
         need(mode == (0o755 if executable else 0o644), f"{path}: mode {mode:o}")
         if path.is_file():

@@ -9,6 +9,7 @@ PREFIX is one to copy, which WINE_RUN makes if it is not there; LIBCLD3D_SO may 
 import ctypes
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,7 @@ class Place(Prefix):
         self.out = pathlib.Path(folder) / "out"
         (self.out / "x64").mkdir(parents=True)
         shutil.copy(SETUP, self.out / "cld3d-setup")
+        shutil.copy(SETUP.with_name("cld3d-doctor"), self.out / "cld3d-doctor")
         shutil.copy(LIBRARY, self.out / "x64" / "OpenCL.dll")
         super().__init__(folder, self.out / "cld3d-setup", PROGRAM, PREFIX)
         self.windows = self.prefix / "drive_c" / "windows"
@@ -211,6 +213,26 @@ def wine_is_a_link(place):
     need(wines.read_bytes() == kept and dll.is_symlink(), "Wine's own library was changed")
 
 
+def doctor(place):
+    """On what Wine itself has made. tests/test_doctor.py breaks what is made up."""
+    def findings():
+        command = [place.script, "doctor", "--prefix", place.prefix, "--program", place.program]
+        done = subprocess.run(command, env={**place.env, "DISPLAY": ":0"}, capture_output=True, text=True)
+        found = set(re.findall(r"^(?:error|warning)\[([a-z0-9-]+)\]", done.stdout, re.MULTILINE))
+        return found, done.returncode, done.stdout
+
+    if LAYER.exists():
+        place.put_layer(LAYER.read_bytes())
+    before = place.snapshot()
+    always = {"no-32-bit"} | (set() if LAYER.exists() else {"no-companion"})
+    found, status, text = findings()
+    need(found == always | {"not-installed", "override-missing", "program-bits"} and status == 1, text)
+    need(differences(before, place.prefix) == [], "something was changed")
+    place.setup("install")
+    found, status, text = findings()
+    need(found == always and status == 0, text)
+
+
 SHOW = 'echo "$OPENCL_LAYERS|${WINEPREFIX-none}|$#"; exit 7'
 
 
@@ -309,7 +331,7 @@ def run_refuses(place):
 
 
 CASES = [round_trip, without_section, other_override, works, goes_past_the_drop_in, up_to_date, bad_input,
-         other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, run_sets_the_layer, run_loads_the_layer,
+         other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor, run_sets_the_layer, run_loads_the_layer,
          run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
 
 

@@ -1,6 +1,7 @@
 #include "entry/entry.h"
 
 #include "emulate/emulate.h"
+#include "host/channel.h"
 #ifdef _WIN64
 #include "host/guest.h"
 #endif
@@ -85,11 +86,18 @@ const cl_icd_dispatch *entry_open_now(void)
     return table;
 }
 
+/* What scripts/cld3d-doctor looks for in files, since it loads none: which OpenCL.dll and which companion fit together. */
+#define TEXT_OF_VALUE(value) #value
+#define TEXT_OF(macro) TEXT_OF_VALUE(macro)
+static const char build[] = "cld3d build: version " CLD3D_VERSION ", channel " TEXT_OF(CHANNEL_VERSION);
+
 const char *CL_API_CALL cld3d_report(const char *topic)
 {
     entry_open();
     if (topic && strcmp(topic, "version") == 0)
         return CLD3D_VERSION;
+    if (topic && strcmp(topic, "build") == 0)
+        return build;
     if (topic && strcmp(topic, "next") == 0)
         return entry_next_report();
 #ifdef _WIN64

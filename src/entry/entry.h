@@ -46,7 +46,7 @@ bool entry_set_next(bool another);
 /* The path of the library below for people, or why there is none; NULL if the entry point can't know. */
 const char *entry_next_report(void);
 
-/* For cld3dinfo, and the mark of a cld3d: what only the library knows, by topic ("version", "next", "transport",
+/* For cld3dinfo, and the mark of a cld3d: what only the library knows, by topic ("version", "build", "next", "transport",
  * "companion", "match": why the last preferred devices were that, "passes": set if another cld3d is below). The text lives as long as the process; NULL for an unknown topic. */
 const char *CL_API_CALL cld3d_report(const char *topic);
 

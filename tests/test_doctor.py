@@ -1,0 +1,504 @@
+#!/usr/bin/env python3
+"""cld3d-setup doctor on a machine that is made of files, whole and broken in many ways.
+
+    test_doctor.py CLD3D_SETUP LIBCLD3D_SO
+
+cld3d-doctor lies beside CLD3D_SETUP. Prints TAP. Each case breaks one thing and names what must be found: these findings and no
+others. Nothing may be changed by the look.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+SETUP, LAYER = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+FINDING = re.compile(r"^(error|warning)\[([a-z0-9-]+)\]: \S.*\n  cause:  \S.*\n  remedy: \S.*$", re.MULTILINE)
+SUMMARY = re.compile(r"^cld3d-setup doctor: (\d+) errors, (\d+) warnings\n\Z", re.MULTILINE)
+MARK = re.search(rb"cld3d build: version [0-9A-Za-z.+~-]+, channel (\d+)\0", LAYER.read_bytes())
+OVERRIDES = "[Software\\\\Wine\\\\DllOverrides] 1700000000"
+MACHINES = {64: 0x8664, 32: 0x14C}
+HOST = pathlib.Path("/bin/sh").read_bytes()[:64]
+
+
+def windows_file(bits, text):
+    """As much of one as tells its kind, with Wine's own mark or cld3d's."""
+    head = b"MZ" + bytes(58) + struct.pack("<I", 128) + (text if text.startswith(b"Wine") else b"").ljust(64, b"\0")
+    return head + b"PE\0\0" + struct.pack("<H", MACHINES[bits]) + bytes(16) + text + b"\0"
+
+
+def other_bits(data):
+    return data[:4] + bytes([3 - data[4]]) + data[5:18] + struct.pack("<H", 3) + data[20:]
+
+
+class Machine:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.root = self.folder / "root"
+        self.out = self.folder / "out"
+        self.prefix = self.folder / "prefix"
+        self.windows = self.prefix / "drive_c/windows"
+        self.arguments = []
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.folder / "home"), "DISPLAY": ":0"}
+        self.libraries = self.root / "usr/lib/x86_64-linux-gnu"
+        self.put_host()
+        self.put_installation()
+        self.put_prefix()
+
+    @staticmethod
+    def put(path, data):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def put_host(self):
+        self.put(self.libraries / "libOpenCL.so.1", HOST + b"OPENCL_LAYERS\0")
+        self.put(self.libraries / "libdriver.so.1", HOST)
+        self.put(self.libraries / "libvulkan.so.1", HOST)
+        self.icd = self.put(self.root / "etc/OpenCL/vendors/driver.icd", "libdriver.so.1\n")
+
+    def put_installation(self):
+        for name in ("cld3d-setup", "cld3d-doctor"):
+            self.out.mkdir(exist_ok=True)
+            shutil.copy(SETUP.parent / name, self.out / name)
+        self.dll = {bits: windows_file(bits, MARK[0]) for bits in (64, 32)}
+        self.put(self.out / "x64/OpenCL.dll", self.dll[64])
+        self.put(self.out / "x32/OpenCL.dll", self.dll[32])
+        self.companion = self.put(self.out / "linux/libcld3d.so", LAYER.read_bytes())
+        self.manifest = self.put(self.out / "linux/cld3d_vulkan_layer.json", '{"layer": {"library_path": "./libcld3d.so"}}')
+
+    def put_prefix(self):
+        self.put(self.prefix / "system.reg", "WINE REGISTRY Version 2\n\n#arch=win64\n")
+        self.override("native,builtin")
+        for folder, bits in (("system32", 64), ("syswow64", 32)):
+            self.put(self.windows / folder / "opencl.dll", self.dll[bits])
+            self.put(self.windows / folder / "cld3d/opencl.dll", windows_file(bits, b"Wine builtin DLL"))
+            for name in ("d3d9", "d3d10core", "d3d11", "dxgi"):
+                self.put(self.windows / folder / f"{name}.dll", windows_file(bits, b"Wine builtin DLL"))
+
+    def override(self, value, more=""):
+        line = f'"opencl"="{value}"\n' if value else ""
+        self.registry = self.put(self.prefix / "user.reg", f"WINE REGISTRY Version 2\n\n{OVERRIDES}\n#time=1\n{line}\n{more}")
+
+    def registered(self, path):
+        self.put(self.prefix / "system.reg", "WINE REGISTRY Version 2\n\n#arch=win64\n\n"
+                 f'[Software\\\\Khronos\\\\OpenCL\\\\Layers] 1\n"{path}"=dword:00000000\n')
+
+    def program(self, bits):
+        path = self.put(self.folder / "program/game.exe", windows_file(bits, b""))
+        self.arguments = ["--program", path]
+        return path
+
+    def look(self):
+        command = [self.out / "cld3d-setup", "doctor", "--root", self.root, "--prefix", self.prefix, *self.arguments]
+        return subprocess.run(command, env=self.env, capture_output=True, timeout=240, check=False)
+
+
+def snapshot(folder):
+    """What is there; what a link leads to or a pipe would give is not looked at."""
+    found = {}
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        about = path.lstat()
+        small = path.is_file() and not path.is_symlink() and about.st_size < 1 << 24
+        found[str(path)] = (about.st_mode, about.st_size, about.st_mtime_ns, path.read_bytes() if small else None)
+    return found
+
+
+def judge(machine, expected):
+    """What is wrong with what the doctor said; nothing if it is right."""
+    before = snapshot(machine.folder)
+    done = machine.look()
+    text = done.stdout.decode(errors="replace")
+    found = sorted(f"{kind} {name}" for kind, name in FINDING.findall(text))
+    count = SUMMARY.search(text)
+    errors = sum(name.startswith("error") for name in found)
+    if found != sorted(expected):
+        yield f"found {found}, not {sorted(expected)}"
+    if not count or (int(count[1]), int(count[2])) != (errors, len(found) - errors):
+        yield "the last line does not count the findings"
+    if len(found) != len(re.findall(r"^(?:error|warning)\[", text, re.MULTILINE)):
+        yield "a finding lacks its cause or remedy"
+    if done.returncode != (1 if errors else 0):
+        yield f"exit status {done.returncode}"
+    if done.stderr:
+        yield f"standard error: {done.stderr.decode(errors='replace')}"
+    if any(byte < 32 and byte != 10 or byte > 126 for byte in done.stdout):
+        yield "what it printed is not all printable"
+    if snapshot(machine.folder) != before:
+        yield "something was changed"
+
+
+# ---- the ways in which a machine breaks ----
+
+CASES = []
+
+
+def breaks(*expected):
+    def add(function):
+        CASES.append((function, expected))
+        return function
+    return add
+
+
+@breaks()
+def nothing_is_broken(machine):
+    pass
+
+
+@breaks("error no-loader")
+def no_loader(machine):
+    (machine.libraries / "libOpenCL.so.1").unlink()
+
+
+@breaks("error loader-bits")
+def loader_of_other_bits(machine):
+    (machine.libraries / "libOpenCL.so.1").rename(machine.put(machine.root / "usr/lib/i386-linux-gnu/libOpenCL.so.1", b""))
+    path = machine.root / "usr/lib/i386-linux-gnu/libOpenCL.so.1"
+    path.write_bytes(other_bits(path.read_bytes()))
+
+
+@breaks("warning loader-layers")
+def loader_without_layers(machine):
+    machine.put(machine.libraries / "libOpenCL.so.1", HOST)
+
+
+@breaks("error no-icd")
+def no_icd(machine):
+    machine.icd.unlink()
+
+
+@breaks("error no-icd")
+def no_folder_for_icds(machine):
+    shutil.rmtree(machine.icd.parent)
+
+
+@breaks("error no-icd", "warning icd-library")
+def icd_whose_library_is_gone(machine):
+    (machine.libraries / "libdriver.so.1").unlink()
+
+
+@breaks("warning icd-library")
+def one_of_two_drivers_is_gone(machine):
+    machine.put(machine.icd.with_name("other.icd"), "/opt/vendor/libother.so\n")
+
+
+@breaks("error no-icd", "warning icd-bits")
+def icd_whose_library_has_other_bits(machine):
+    machine.put(machine.libraries / "libdriver.so.1", other_bits(HOST))
+
+
+@breaks("error no-icd", "warning icd-empty")
+def icd_that_is_empty(machine):
+    machine.icd.write_bytes(b"\n")
+
+
+@breaks("error no-icd", "warning icd-unreadable")
+def icd_that_leads_nowhere(machine):
+    machine.icd.unlink()
+    machine.icd.symlink_to("nowhere")
+
+
+@breaks("error no-icd", "warning icd-place")
+def icd_environment_names_nothing(machine):
+    machine.env["OCL_ICD_VENDORS"] = str(machine.folder / "nowhere")
+
+
+@breaks("error no-library")
+def no_library_to_install(machine):
+    shutil.rmtree(machine.out / "x64")
+    shutil.rmtree(machine.out / "x32")
+
+
+@breaks("warning no-companion", "warning manifest-library")
+def no_companion(machine):
+    machine.companion.unlink()
+
+
+@breaks("error companion-bits", "warning manifest-bits")
+def companion_of_other_bits(machine):
+    machine.companion.write_bytes(other_bits(machine.companion.read_bytes()))
+
+
+@breaks("error companion-version")
+def companion_of_another_channel(machine):
+    machine.companion.write_bytes(machine.companion.read_bytes().replace(MARK[0], MARK[0][:-2] + b"7\0"))
+
+
+@breaks("warning companion-older")
+def companion_of_another_version(machine):
+    data = machine.companion.read_bytes()
+    machine.companion.write_bytes(data.replace(MARK[0], MARK[0].replace(b"version 0", b"version 9")))
+
+
+@breaks("error companion-other")
+def companion_that_is_something_else(machine):
+    machine.companion.write_bytes(HOST)
+
+
+@breaks("warning layer-missing")
+def opencl_layers_names_nothing(machine):
+    machine.env["OPENCL_LAYERS"] = "/nowhere/libcld3d.so"
+
+
+@breaks("warning other-companion", "warning layer-twice")
+def another_cld3d_in_opencl_layers(machine):
+    machine.put(machine.root / "opt/libcld3d.so", HOST + b"\0cld3d build: version 0.0.1, channel 1\0")
+    shutil.copy(machine.companion, machine.root / "opt/same.so")
+    machine.env["OPENCL_LAYERS"] = "/opt/libcld3d.so:/opt/same.so"
+
+
+@breaks("warning manifest-library")
+def vulkan_manifest_without_its_library(machine):
+    machine.put(machine.root / "usr/share/vulkan/implicit_layer.d/cld3d_vulkan_layer.json",
+                '{"layer": {\n"library_path" : "/usr/lib/cld3d/linux/libcld3d.so"}}')
+
+
+@breaks("warning manifest-broken")
+def vulkan_manifest_that_is_damaged(machine):
+    machine.manifest.write_text("{")
+
+
+@breaks("warning manifest-version")
+def vulkan_layer_of_another_version(machine):
+    machine.put(machine.root / "opt/libcld3d.so", HOST + b"\0cld3d build: version 0.0.1, channel 1\0")
+    machine.put(machine.root / "etc/vulkan/implicit_layer.d/cld3d_vulkan_layer.json",
+                '{"layer": {"library_path": "/opt/libcld3d.so"}}')
+
+
+@breaks("error no-prefix")
+def prefix_that_is_none(machine):
+    machine.registry.unlink()
+
+
+@breaks("error no-prefix")
+def prefix_that_is_not_there(machine):
+    shutil.rmtree(machine.prefix)
+
+
+@breaks("warning prefix-link")
+def prefix_with_a_link(machine):
+    machine.registry.rename(machine.folder / "user.reg")
+    machine.registry.symlink_to(machine.folder / "user.reg")
+
+
+@breaks("error not-installed")
+def not_installed(machine):
+    (machine.windows / "system32/cld3d/opencl.dll").rename(machine.windows / "system32/opencl.dll")
+
+
+@breaks("error not-installed")
+def no_opencl_at_all(machine):
+    (machine.windows / "system32/opencl.dll").unlink()
+
+
+@breaks("error other-opencl")
+def opencl_of_another_vendor(machine):
+    machine.put(machine.windows / "system32/opencl.dll", windows_file(64, b"Another Vendor's OpenCL"))
+
+
+@breaks("error dll-bits")
+def library_of_other_bits(machine):
+    machine.put(machine.windows / "system32/opencl.dll", machine.dll[32])
+
+
+@breaks("warning dll-version")
+def another_version_is_installed(machine):
+    machine.put(machine.windows / "system32/opencl.dll", windows_file(64, b"cld3d build: version 0.0.1, channel 1"))
+
+
+@breaks("warning dll-version")
+def a_version_that_tells_none_is_installed(machine):
+    machine.put(machine.windows / "system32/opencl.dll", windows_file(64, b"cld3d_report"))
+
+
+@breaks("error no-below")
+def no_opencl_below(machine):
+    (machine.windows / "system32/cld3d/opencl.dll").unlink()
+
+
+@breaks("error below-cld3d")
+def another_cld3d_below(machine):
+    machine.put(machine.windows / "system32/cld3d/opencl.dll", machine.dll[64])
+
+
+@breaks("error below-bits")
+def opencl_below_of_other_bits(machine):
+    machine.put(machine.windows / "system32/cld3d/opencl.dll", windows_file(32, b"Wine builtin DLL"))
+
+
+@breaks("warning no-32-bit", "error program-bits")
+def program_of_32_bits_and_library_of_64(machine):
+    machine.program(32)
+    shutil.rmtree(machine.windows / "syswow64")
+    (machine.windows / "syswow64").mkdir()
+
+
+@breaks("error program-bits", "error not-installed")
+def program_of_64_bits_in_a_prefix_of_32(machine):
+    machine.program(64)
+    system = machine.prefix / "system.reg"
+    system.write_text(system.read_text().replace("win64", "win32"))
+    machine.put(machine.windows / "system32/opencl.dll", windows_file(32, b"Wine builtin DLL"))
+
+
+@breaks("error program-none")
+def program_that_is_none(machine):
+    machine.put(machine.program(64), "#!/bin/sh\n")
+
+
+@breaks("warning beside-other")
+def another_opencl_beside_the_program(machine):
+    machine.put(machine.program(64).with_name("OPENCL.DLL"), windows_file(64, b"Another Vendor's OpenCL"))
+
+
+@breaks("error beside-bits")
+def cld3d_of_other_bits_beside_the_program(machine):
+    machine.put(machine.program(32).with_name("OpenCL.dll"), machine.dll[64])
+
+
+@breaks()
+def cld3d_beside_the_program_alone(machine):
+    machine.put(machine.program(64).with_name("OpenCL.dll"), machine.dll[64])
+    for folder in ("system32", "syswow64"):
+        (machine.windows / folder / "cld3d/opencl.dll").rename(machine.windows / folder / "opencl.dll")
+
+
+@breaks("error override-missing")
+def no_override(machine):
+    machine.override("")
+
+
+@breaks("error override-missing")
+def override_in_another_section(machine):
+    machine.override("", '[Software\\\\Wine\\\\Other] 1\n"opencl"="native,builtin"\n')
+
+
+@breaks("error override-wrong")
+def wrong_override(machine):
+    machine.override("builtin")
+
+
+@breaks("error override-environment")
+def wrong_override_in_the_environment(machine):
+    machine.env["WINEDLLOVERRIDES"] = "dxgi=n;mscoree,opencl=b,n"
+
+
+@breaks()
+def override_in_the_environment_alone(machine):
+    machine.override("")
+    machine.env["WINEDLLOVERRIDES"] = "dxgi=n;opencl=n,b"
+
+
+@breaks("error override-program")
+def wrong_override_of_the_program(machine):
+    machine.program(64)
+    machine.override("native,builtin",
+                     '[Software\\\\Wine\\\\AppDefaults\\\\game.exe\\\\DllOverrides] 1\n"*opencl"="builtin"\n')
+
+
+@breaks("error no-direct3d")
+def no_direct3d(machine):
+    (machine.windows / "system32/d3d11.dll").unlink()
+
+
+@breaks("error no-direct3d")
+def direct3d_is_disabled(machine):
+    machine.override("native,builtin\"\n\"d3d9\"=\"disabled")
+
+
+@breaks("warning no-display")
+def no_display(machine):
+    del machine.env["DISPLAY"]
+
+
+@breaks("warning registered-missing")
+def registered_layer_that_is_gone(machine):
+    machine.registered("C:\\\\cld3d\\\\cld3d.dll")
+
+
+@breaks()
+def registered_layer(machine):
+    machine.put(machine.prefix / "drive_c/cld3d/cld3d.dll", machine.dll[64])
+    machine.registered("C:\\\\cld3d\\\\cld3d.dll")
+
+
+# ---- prefixes that somebody packed to do harm ----
+
+@breaks("error no-prefix")
+def registry_that_is_a_pipe(machine):
+    machine.registry.unlink()
+    os.mkfifo(machine.registry)
+
+
+@breaks("error other-opencl", "error no-below")
+def libraries_that_are_pipes_and_devices(machine):
+    for path in (machine.windows / "system32/opencl.dll", machine.windows / "syswow64/cld3d/opencl.dll"):
+        path.unlink()
+    os.mkfifo(machine.windows / "system32/opencl.dll")
+    (machine.windows / "syswow64/cld3d/opencl.dll").symlink_to("/dev/zero")
+
+
+@breaks("error override-wrong")
+def registry_with_control_characters(machine):
+    machine.override("\x1b]0;owned\x07\x1b[2Jbuiltin\r$(touch owned)`touch owned`%s%n\u202e")
+
+
+@breaks("error override-missing")
+def registry_without_an_end(machine):
+    with open(machine.registry, "wb") as file:
+        file.truncate(1 << 40)
+
+
+@breaks("error other-opencl")
+def library_with_a_header_that_lies(machine):
+    machine.put(machine.windows / "system32/opencl.dll", b"MZ" + bytes(58) + b"\xff\xff\xff\xff" + bytes(64))
+
+
+@breaks("error override-missing", "error not-installed", "warning no-32-bit")
+def prefix_with_an_odd_name(machine):
+    odd = machine.folder / "it's; touch owned `touch owned` $(touch owned) \x1b[2J*"
+    machine.prefix.rename(odd)
+    machine.prefix = odd
+    machine.put(odd / "user.reg", "")
+    for folder in ("system32", "syswow64"):
+        (odd / "drive_c/windows" / folder / "opencl.dll").unlink()
+
+
+def owner_of_another(machine):
+    os.chown(machine.prefix, 65534, 65534)
+
+
+if os.geteuid() == 0: # only root can give a folder to another user
+    breaks("error prefix-owner")(owner_of_another)
+
+
+def wrong_arguments():
+    """Exit status 2, and nothing on the standard output."""
+    for arguments in (["--prefx", "x"], ["--prefix"], ["--root", "/nowhere/at/all"], ["more"]):
+        done = subprocess.run([SETUP, "doctor", *arguments], capture_output=True, check=False)
+        if done.returncode != 2 or done.stdout or not done.stderr:
+            yield f"{arguments}: exit status {done.returncode}"
+
+
+def main():
+    failed = 0
+    results = [("wrong arguments", list(wrong_arguments()))]
+    for function, expected in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            machine = Machine(folder)
+            function(machine)
+            results.append((function.__name__.replace("_", " "), list(judge(machine, expected))))
+    for number, (name, problems) in enumerate(results, 1):
+        failed += bool(problems)
+        for problem in problems:
+            print("# " + problem.replace("\n", "\n# "))
+        print(f"{'not ok' if problems else 'ok'} {number} - {name}")
+    print(f"1..{len(results)}")
+    return 1 if failed else 0
+
+
+sys.exit(main())
