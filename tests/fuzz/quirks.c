@@ -24,8 +24,8 @@ static const struct {
         {RUSTICL, "in rusticl 22.3 the unmap of an image that was mapped for reading gives it the bytes of "
                   "the map, whatever was written to it meanwhile"},
     [QUIRK_BUFFER_IMAGES_IN_BYTES] =
-        {RUSTICL, "in rusticl 22.3 a write to a part of an image of a buffer, and a read of one, takes "
-                  "texels for bytes"},
+        {RUSTICL, "in rusticl 22.3 a write to an image of a buffer, and a read of a part of one, takes texels "
+                  "for bytes"},
 };
 
 bool quirk(enum driver driver, enum quirk quirk)

@@ -133,7 +133,7 @@ static void write_or_read(struct run *run, const struct op *op, bool write)
     struct place place;
     if (!call_open(&call, run, op, NODE_COMMAND) || !call_pick(&call, op->target, op->flags & FLAG_TWIN, &place))
         return;
-    if (place.child && place.child->image && op->flags & FLAG_PART &&
+    if (place.child && place.child->image && (write || op->flags & FLAG_PART) &&
         quirk(run->world.driver, QUIRK_BUFFER_IMAGES_IN_BYTES))
         return;
     const struct memory *memory = &run->model.memories[place.memory];
