@@ -1,6 +1,7 @@
 /* A layer that makes the driver below behave as NVIDIA's for Linux does (580) where that differs from others:
  *
  *  - an object's count of references holds what the application and layers hold, and no queued command;
+ *  - a context's count of references holds none for its programs, though they keep it;
  *  - a context from a type needs its platform named (CL_INVALID_PLATFORM), and a property that is unknown is CL_INVALID_VALUE;
  *  - NULL in a wait list is CL_INVALID_EVENT;
  *  - waiting for a failed event is no error;
@@ -74,6 +75,56 @@ static cl_int CL_API_CALL get_mem_info(cl_mem object, cl_mem_info name, size_t r
     const cl_uint references = status == CL_SUCCESS && name == CL_MEM_REFERENCE_COUNT && to ? count(object, 0, 0) : 0;
     if (references)
         memcpy(to, &references, sizeof(references));
+    return status;
+}
+
+/* ---- programs, which keep their context and are not counted ---- */
+
+static struct {
+    cl_program handle;
+    cl_context context;
+} programs[MOST];
+
+static cl_program CL_API_CALL create_program(cl_context context, cl_uint text_count, const char **texts,
+                                             const size_t *lengths, cl_int *status)
+{
+    cl_program program = below->clCreateProgramWithSource(context, text_count, texts, lengths, status);
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; program && i < MOST; i++)
+        if (!programs[i].handle) {
+            programs[i].handle = program;
+            programs[i].context = context;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    return program;
+}
+
+static cl_int CL_API_CALL release_program(cl_program program)
+{
+    cl_uint references = 0;
+    below->clGetProgramInfo(program, CL_PROGRAM_REFERENCE_COUNT, sizeof(references), &references, NULL);
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; references == 1 && i < MOST; i++)
+        if (programs[i].handle == program)
+            programs[i].handle = NULL;
+    pthread_mutex_unlock(&lock);
+    return below->clReleaseProgram(program);
+}
+
+static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info name, size_t room, void *to,
+                                           size_t *size_ret)
+{
+    const cl_int status = below->clGetContextInfo(context, name, room, to, size_ret);
+    cl_uint references;
+    if (status != CL_SUCCESS || name != CL_CONTEXT_REFERENCE_COUNT || !to)
+        return status;
+    memcpy(&references, to, sizeof(references));
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < MOST; i++)
+        references -= programs[i].handle && programs[i].context == context;
+    pthread_mutex_unlock(&lock);
+    memcpy(to, &references, sizeof(references));
     return status;
 }
 
@@ -228,6 +279,9 @@ static void replace(void)
     table.clRetainMemObject = retain;
     table.clReleaseMemObject = release;
     table.clGetMemObjectInfo = get_mem_info;
+    table.clCreateProgramWithSource = create_program;
+    table.clReleaseProgram = release_program;
+    table.clGetContextInfo = get_context_info;
     table.clCreateContext = create_context;
     table.clCreateContextFromType = create_context_from_type;
     table.clEnqueueMarkerWithWaitList = marker;

@@ -104,10 +104,18 @@ static bool follow_end(const char *call, cl_context handle)
     return log_next(call, "clSetContextDestructorCallback", status) == CL_SUCCESS;
 }
 
+/* Contexts whose last reference has gone, as far as the driver counts. NVIDIA's does not count programs, which keep their
+ * context: the application may get it again from one. So the last few stay known. Guarded by `registry_lock`. */
+enum { FEW = 16 };
+static cl_context ended[FEW];
+
 /* The driver has made a context: what had its address is gone, and nobody else can have a hold of its record. */
 static void forget_former(cl_context handle)
 {
     os_lock(&registry_lock);
+    for (unsigned i = 0; i < FEW; i++)
+        if (ended[i] == handle)
+            ended[i] = NULL;
     struct record *former = registry_remove_locked(RECORD_CONTEXT, handle);
     const bool unused =
         former && atomic_load_explicit(&former->references, memory_order_relaxed) == (former->resting ? 0 : 1);
@@ -449,14 +457,19 @@ static cl_int CL_API_CALL retain_context(cl_context context)
     return status;
 }
 
-/* The driver's last reference is about to go, so nothing can lead to the context again. */
 static void forget_last(cl_context handle)
 {
+    static unsigned turn;
     cl_uint refs = 0;
     if (below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS ||
         refs != 1)
         return;
-    forget_resting(handle);
+    os_lock(&registry_lock);
+    cl_context former = ended[turn % FEW];
+    ended[turn++ % FEW] = handle;
+    os_unlock(&registry_lock);
+    if (former && former != handle)
+        forget_resting(former);
 }
 
 static cl_int CL_API_CALL release_context(cl_context context)
