@@ -7,6 +7,7 @@ PREFIX is one to copy, which WINE_RUN makes if it is not there. Prints TAP.
 """
 
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import sys
 from prefix import Prefix, need, run_cases
 
 PROGRAM, LAYER, DENY_KEY, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:6])
+QUOTED = str.maketrans({"\\": "\\\\", '"': '\\"'})
 KEY = "HKLM\\SOFTWARE\\Khronos\\OpenCL\\Layers"
 
 
@@ -102,11 +104,17 @@ def without_library(place):
 
 
 def without_rights(place):
-    place.wine(DENY_KEY, KEY.partition("\\")[2])
-    before = place.khronos()
-    for option in ("--register", "--unregister"):
-        need("the rights are missing" in place.info(option, status=1), option)
-    need(place.khronos() == before, "something was changed")
+    # Wine forgets the rights of keys when its server ends, which it does when it has had nothing to do for some seconds.
+    place.wait_for_wine()
+    subprocess.run(["wineserver", "--persistent=600"], env=place.env, check=True)
+    try:
+        place.wine(DENY_KEY, KEY.partition("\\")[2])
+        before = place.khronos()
+        for option in ("--register", "--unregister"):
+            need("the rights are missing" in place.info(option, status=1), option)
+        need(place.khronos() == before, "something was changed")
+    finally:
+        subprocess.run(["wineserver", "--kill"], env=place.env, check=False)
 
 
 def others_may_write(place):
@@ -124,7 +132,30 @@ def others_may_write(place):
     need("unregistered" in place.info("--unregister"), "--unregister where others may write")
 
 
-CASES = [in_and_out, others_stay, shown, without_library, without_rights, others_may_write]
+def odd_values(place):
+    """What other programs may have left: names of any characters and lengths, values of any type and size."""
+    chance = random.Random(1)
+    names = ["", "x" * 2000, "\u20ac" * 1500, "a\tb", "%s%n%s", "C:\\odd \"name\".dll"]
+    names += ["".join(chr(chance.choice((chance.randrange(32, 127), chance.randrange(0xA1, 0xD800)))) for _ in
+                      range(chance.randrange(1, 300))) for _ in range(60)]
+    kinds = ["dword:00000000", "dword:ffffffff", '"text"', "hex:" + ",".join(["00"] * 5000), "hex(4):00", "hex(7):41,00",
+             "hex(b):00,00,00,00,00,00,00,00"]
+    lines = [f'"{each.translate(QUOTED)}"={chance.choice(kinds)}' if each else '@="default"' for each in names]
+    file = place.folder / "odd.reg"
+    key = KEY.replace("HKLM", "HKEY_LOCAL_MACHINE")
+    file.write_text("\r\n".join(["Windows Registry Editor Version 5.00", "", f"[{key}]", *lines, ""]), encoding="utf-16")
+    place.wine("reg", "import", file)
+    before = place.khronos()
+    need(before.count("=") >= len(names), "the values are not there")
+    report = place.report()
+    told = report.count("loaders leave it out)") + report.count("(disabled)") + report.count("no such file)")
+    need(told == len(names), f"{told} of {len(names)} values were told\n{report}")
+    need("registered" in place.info("--register"), "beside odd values")
+    need("unregistered" in place.info("--unregister"), "beside odd values")
+    need(place.khronos() == before, "other values have changed")
+
+
+CASES = [in_and_out, others_stay, shown, without_library, without_rights, others_may_write, odd_values]
 
 
 def main():

@@ -30,15 +30,17 @@ static void say_failed(const char *what, LONG code)
     fprintf(stderr, "cld3dinfo: can't %s HKLM\\%ls: %s\n", what, KEY, windows_error(code));
 }
 
-/* cld3d.dll beside this program. False if there is none. */
+/* The place of cld3d.dll beside this program. False: this program's own path is too long for one. */
 static bool layer_path(wchar_t *path)
 {
     const DWORD length = GetModuleFileNameW(NULL, path, MAX_PATH);
     wchar_t *name = length > 0 && length < MAX_PATH ? wcsrchr(path, L'\\') : NULL;
-    if (!name)
+    if (!name) {
+        fprintf(stderr, "cld3dinfo: the path of this program has more than %d characters\n", MAX_PATH - 1);
         return false;
+    }
     wcscpy(name + 1, L"cld3d.dll");
-    return GetFileAttributesW(path) != INVALID_FILE_ATTRIBUTES;
+    return true;
 }
 
 static void say(const wchar_t *path, const char *what)
@@ -61,7 +63,9 @@ bool layer_register(void)
     const DWORD enabled = ENABLED;
     char why[4 * PATH_SIZE];
     HKEY key;
-    if (!layer_path(path)) {
+    if (!layer_path(path))
+        return false;
+    if (GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES) {
         fprintf(stderr, "cld3dinfo: no cld3d.dll lies beside this program\n");
         return false;
     }
@@ -104,7 +108,8 @@ bool layer_unregister(void)
 {
     wchar_t path[PATH_SIZE];
     HKEY key;
-    layer_path(path); /* the file itself may be gone already */
+    if (!layer_path(path)) /* the file itself may be gone already */
+        return false;
     LONG code = RegOpenKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, KEY_READ | KEY_WRITE, &key);
     if (code == ERROR_SUCCESS) {
         code = RegDeleteValueW(key, path);
@@ -122,23 +127,28 @@ bool layer_unregister(void)
 
 /* ---- the report ---- */
 
-static void print_layer(unsigned index, const wchar_t *path, DWORD type, DWORD value)
+/* Characters in a value's name, as Windows documents, and those that are shown. */
+enum { LONGEST_NAME = 16383, SHOWN = 500 };
+
+static void print_layer(HKEY key, DWORD index, wchar_t *path, DWORD type)
 {
-    char text[3 * 1024];
+    char text[3 * SHOWN + 1];
     const char *state = "enabled";
-    text_from_wide(text, sizeof(text), path);
     if (type != REG_DWORD)
         state = "not a number, so loaders leave it out";
-    else if (value != ENABLED)
+    else if (!is_enabled(key, path))
         state = "disabled";
     else if (GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES)
         state = "enabled, but there is no such file";
-    print_field(index == 0 ? "OpenCL layers" : "", "%s (%s)", text, state);
+    const bool whole = wcslen(path) <= SHOWN;
+    path[SHOWN] = L'\0';
+    text_from_wide(text, sizeof(text), path);
+    print_field(index == 0 ? "OpenCL layers" : "", "%s%s (%s)", text, whole ? "" : "...", state);
 }
 
 void print_layers(void)
 {
-    wchar_t path[1024];
+    static wchar_t path[LONGEST_NAME + 1];
     HKEY key;
     LONG code = RegOpenKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, KEY_READ, &key);
     if (code != ERROR_SUCCESS) {
@@ -147,11 +157,10 @@ void print_layers(void)
     }
     DWORD i = 0;
     for (;; i++) {
-        DWORD length = sizeof(path) / sizeof(path[0]), type = REG_NONE, value = 0, size = sizeof(value);
-        code = RegEnumValueW(key, i, path, &length, NULL, &type, (BYTE *)&value, &size);
-        if (code != ERROR_SUCCESS && code != ERROR_MORE_DATA)
+        DWORD length = LONGEST_NAME + 1, type = REG_NONE;
+        if (RegEnumValueW(key, i, path, &length, NULL, &type, NULL, NULL) != ERROR_SUCCESS)
             break;
-        print_layer(i, path, type, value);
+        print_layer(key, i, path, type);
     }
     if (i == 0)
         print_field("OpenCL layers", "none registered");
