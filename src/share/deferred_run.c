@@ -231,7 +231,7 @@ static bool depends_locked(const struct deferred *d)
     for (const struct deferred *before = deferred_list; before != d; before = before->after)
         if (before->depends && share_objects(before, d))
             return true;
-    return hold_depends_locked(d->behind);
+    return blocker_depends_locked(d->behind);
 }
 
 unsigned deferred_claim_locked(unsigned owner)

@@ -61,13 +61,13 @@ bool blocked_list_events(const struct queue_record *queue, unsigned order, struc
 struct blocker *blocker_user_event(cl_event event);
 /* The application is about to set an event: gives what is deferred and depends on it to the calling thread. Returns the number for
  * blockers_set and deferral.run, which is due even where the driver refuses; 0 in a callback. */
-unsigned holds_claim(cl_event event);
+unsigned blockers_claim(cl_event event);
 /* A user event is about to be set to an error: what the commands that it blocks wait for besides ends first, where the driver needs
  * it (besides.h). */
 void blockers_fail(cl_event event);
 /* A user event is set; `failed`: to an error, with which commands may end that other events still block. */
 void blockers_over(cl_event event, bool failed);
-/* The same for one that the application sets, with the number of holds_claim. */
+/* The same for one that the application sets, with the number of blockers_claim. */
 void blockers_set(cl_event event, bool failed, unsigned owner);
 /* The application's references to a pending user event: one that is given back without being set blocks what was enqueued
  * for ever, but its address may come again. */
@@ -87,6 +87,6 @@ void blocker_comes_locked(struct blocker *gate, bool comes);
 bool blocker_coming_locked(const struct blocker *blocker);
 /* Whether marked gates, or the marked user event, hold a command. */
 void blocker_mark_locked(struct blocker *gate, bool marked);
-bool hold_depends_locked(const struct blocker *blocker);
+bool blocker_depends_locked(const struct blocker *blocker);
 
 #endif

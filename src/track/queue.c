@@ -359,7 +359,7 @@ void gate_open(const char *call, cl_event gate, bool done)
 static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)
 {
     const bool followed = blockers_possible();
-    const unsigned owner = followed ? holds_claim(event) : 0;
+    const unsigned owner = followed ? blockers_claim(event) : 0;
     const cl_int status = set_status(event, execution_status);
     if (status == CL_SUCCESS && followed)
         blockers_set(event, execution_status < 0, owner);

@@ -1,0 +1,200 @@
+/* The list of the commands that are blocked: their lives, and which of them still wait for a user event. */
+#include "track/blocker_list.h"
+
+#include "track/besides.h"
+#include "track/track.h"
+
+#include <stdlib.h>
+
+atomic_uint blockers_pending;
+
+static struct blocker *list, **list_end = &list;
+
+/* ---- lifetimes ---- */
+
+void blocker_stop_pending_locked(struct blocker *user)
+{
+    if (user->active)
+        atomic_fetch_sub_explicit(&blockers_pending, 1, memory_order_relaxed);
+    user->active = false;
+}
+
+static void destroy(struct record *record)
+{
+    struct blocker *blocker = (struct blocker *)record;
+    for (unsigned i = 0; i < blocker->count; i++)
+        record_release(blocker->waits[i]);
+    if (blocker->queue)
+        event_put(blocker->event);
+    else
+        blocker_stop_pending_locked(blocker); /* nobody else knows it any more */
+    record_release(blocker->queue);
+    besides_free(blocker->besides);
+    free(blocker);
+}
+
+struct blocker *blocker_new(unsigned capacity)
+{
+    struct blocker *blocker = calloc(1, sizeof(*blocker) + capacity * sizeof(struct blocker *));
+    if (!blocker)
+        return NULL;
+    blocker->head.kind = RECORD_BLOCKER;
+    blocker->head.destroy = destroy;
+    record_retain(blocker);
+    return blocker;
+}
+
+struct blocker *blocker_keep(struct blocker *blocker)
+{
+    if (blocker)
+        record_retain(blocker);
+    return blocker;
+}
+
+void blocker_put(struct blocker *blocker)
+{
+    record_release(blocker);
+}
+
+/* ---- the list ---- */
+
+void blocker_append_locked(struct blocker *blocker)
+{
+    *list_end = blocker;
+    list_end = &blocker->after;
+    blocker->active = true;
+    blocker->queue->blocked++;
+    blocker->queue->blocked_barriers += (blocker->order & ORDER_BEFORE_ALL) != 0;
+    record_retain(blocker);
+}
+
+/* Takes the blockers out that are not stuck, and gives them as a list of their own. */
+static struct blocker *remove_locked(void)
+{
+    struct blocker *removed = NULL, **place = &list;
+    while (*place) {
+        struct blocker *blocker = *place;
+        if (blocker->stuck) {
+            place = &blocker->after;
+            continue;
+        }
+        *place = blocker->after;
+        blocker->active = false;
+        if (blocker->head.handle)
+            record_release(
+                registry_remove_locked(RECORD_BLOCKER, blocker->head.handle)); /* never the last: the list has one */
+        blocker->queue->blocked--;
+        blocker->queue->blocked_barriers -= (blocker->order & ORDER_BEFORE_ALL) != 0;
+        blocker->after = removed;
+        removed = blocker;
+    }
+    list_end = place;
+    return removed;
+}
+
+/* What it waited for goes first: so no chain of them is destroyed in one another. */
+static void put_removed(void *what)
+{
+    struct blocker *removed = what;
+    for (unsigned i = 0; i < removed->count; i++)
+        record_release(removed->waits[i]);
+    removed->count = 0;
+    record_release(removed);
+}
+
+/* Removed in a callback. rusticl 22.3 calls back with the event locked, which can't be given back there. */
+static const struct reap_class removed_in_callback = {REAP_BLOCKER, NULL, put_removed};
+
+bool blocker_pending(const struct blocker *user)
+{
+    return user->active;
+}
+
+bool blocker_pending_and_not_coming(const struct blocker *user)
+{
+    return user->active && !user->comes;
+}
+
+bool blocker_pending_and_marked(const struct blocker *user)
+{
+    return user->active && user->marked;
+}
+
+static bool waits_locked(const struct blocker *blocker, bool (*blocks)(const struct blocker *))
+{
+    for (unsigned i = 0; i < blocker->count; i++) {
+        const struct blocker *of = blocker->waits[i];
+        if (of->queue ? of->active && of->stuck : blocks(of))
+            return true;
+    }
+    return false;
+}
+
+/* Which commands are stuck, if user events block what waits for them as `blocks` says. */
+void blocker_look_locked(bool (*blocks)(const struct blocker *))
+{
+    for (struct blocker *blocker = list; blocker; blocker = blocker->after)
+        blocker->queue->stuck = blocker->queue->stuck_barriers = 0;
+    for (struct blocker *blocker = list; blocker; blocker = blocker->after) {
+        struct queue_record *queue = blocker->queue;
+        const unsigned before = blocker->order & ORDER_AFTER_ALL ? queue->stuck : queue->stuck_barriers;
+        blocker->stuck = !blocker->over && (before || waits_locked(blocker, blocks));
+        queue->stuck += blocker->stuck;
+        queue->stuck_barriers += blocker->stuck && (blocker->order & ORDER_BEFORE_ALL);
+    }
+}
+
+void blockers_finish(void)
+{
+    os_lock(&registry_lock);
+    blocker_look_locked(blocker_pending);
+    struct blocker *removed = remove_locked();
+    os_unlock(&registry_lock);
+    const bool later = removed && callback_runs_here();
+    for (struct blocker *after; removed; removed = after) {
+        after = removed->after;
+        if (later)
+            reap_later(&removed->reaped, &removed_in_callback, removed);
+        else
+            put_removed(removed);
+    }
+}
+
+/* The next blocker in the list with an event, retained. Both may leave the list meanwhile: then the rest is not looked at. */
+struct blocker *blocker_next_with_event(struct blocker *last)
+{
+    os_lock(&registry_lock);
+    struct blocker *blocker = !last ? list : last->active ? last->after : NULL;
+    while (blocker && !blocker->event)
+        blocker = blocker->after;
+    if (blocker)
+        record_retain(blocker);
+    os_unlock(&registry_lock);
+    record_release(last);
+    return blocker;
+}
+
+void blockers_each_with_event(void (*visit)(struct blocker *))
+{
+    for (struct blocker *blocker = blocker_next_with_event(NULL); blocker; blocker = blocker_next_with_event(blocker))
+        visit(blocker);
+}
+
+struct blocker *blocker_find_active_locked(cl_event event)
+{
+    struct blocker *blocker = event ? registry_find_locked(RECORD_BLOCKER, event) : NULL;
+    return blocker && blocker->active ? blocker : NULL;
+}
+
+struct blocker *blocker_list_locked(void)
+{
+    return list;
+}
+
+void blocker_ask_driver(struct blocker *blocker)
+{
+    const bool over = event_status(blocker->event) <= CL_COMPLETE;
+    os_lock(&registry_lock);
+    blocker->over = blocker->over || over;
+    os_unlock(&registry_lock);
+}

@@ -1,0 +1,173 @@
+/* User events, which block commands until they are set; and the end of those commands after an error. */
+#include "track/blocker_list.h"
+
+#include "track/besides.h"
+#include "track/track.h"
+
+#include <stdlib.h>
+
+static const cl_icd_dispatch *below(void)
+{
+    return tier_formats();
+}
+
+/* ---- user events ---- */
+
+struct blocker *blocker_user_event(cl_event event)
+{
+    struct record *stale = NULL;
+    struct blocker *user = blocker_new(0);
+    if (!user)
+        return NULL;
+    user->head.handle = event;
+    os_lock(&registry_lock);
+    user->active = registry_add_locked(&user->head, &stale);
+    if (user->active)
+        atomic_fetch_add_explicit(&blockers_pending, 1, memory_order_relaxed);
+    os_unlock(&registry_lock);
+    record_release(stale);
+    if (user->active)
+        return user;
+    record_release(user);
+    return NULL;
+}
+
+static struct blocker *find_user_locked(cl_event event)
+{
+    struct blocker *user = registry_find_locked(RECORD_BLOCKER, event);
+    return user && !user->queue ? user : NULL;
+}
+
+static unsigned claim_locked(struct blocker *user, unsigned owner)
+{
+    user->marked = true;
+    owner = deferral.claim_locked(owner);
+    user->marked = false;
+    return owner;
+}
+
+/* Before the driver gets the status: drivers may call back at once for commands that end with it, which would begin what is
+ * deferred in their threads. */
+unsigned blockers_claim(cl_event event)
+{
+    unsigned owner = 0;
+    if (callback_runs_here())
+        return 0;
+    os_lock(&registry_lock);
+    struct blocker *user = find_user_locked(event);
+    if (user)
+        owner = claim_locked(user, 0);
+    os_unlock(&registry_lock);
+    return owner;
+}
+
+/* Those that wait for the marked user event, and for something besides, up to a NULL. For the caller to put each, and to free the
+ * list. */
+static struct blocker **list_besides_locked(void)
+{
+    unsigned count = 0, most = 1;
+    blocker_look_locked(blocker_pending_and_marked);
+    for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
+        most += blocker->stuck && blocker->besides;
+    struct blocker **found = calloc(most, sizeof(struct blocker *));
+    for (struct blocker *blocker = blocker_list_locked(); blocker && found; blocker = blocker->after)
+        if (blocker->stuck && blocker->besides)
+            found[count++] = blocker_keep(blocker);
+    return found;
+}
+
+void blockers_fail(cl_event event)
+{
+    unsigned patience = 100;
+    struct blocker **found = NULL;
+    if (!blockers_possible() || callback_runs_here())
+        return;
+    os_lock(&registry_lock);
+    struct blocker *user = find_user_locked(event);
+    if (user) {
+        user->marked = true;
+        found = list_besides_locked();
+        user->marked = false;
+    }
+    os_unlock(&registry_lock);
+    for (struct blocker **each = found; each && *each; each++) {
+        besides_let_end((*each)->besides, &patience);
+        blocker_put(*each);
+    }
+    free(found);
+}
+
+void blockers_retain(cl_event event)
+{
+    registry_app_retain(RECORD_BLOCKER, event);
+}
+
+void blockers_release(cl_event event)
+{
+    if (!blockers_possible())
+        return;
+    os_lock(&registry_lock);
+    struct blocker *user = registry_find_locked(RECORD_BLOCKER, event);
+    const bool last = user && !user->queue && --user->head.app_refs == 0;
+    if (last)
+        registry_remove_locked(RECORD_BLOCKER, event);
+    os_unlock(&registry_lock);
+    if (last)
+        record_release(user);
+}
+
+/* ---- the end of commands after an error ---- */
+
+/* Some drivers see the error later, in threads of their own (rusticl 22.3): then the end of the command tells. The event
+ * finds its blocker, if that is still there: rusticl 22.3 never calls back for a command that fails after it was asked to. */
+static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
+{
+    struct callback_entry entry;
+    (void)data;
+    callback_enter(&entry, event, status);
+    os_lock(&registry_lock);
+    struct blocker *blocker = blocker_find_active_locked(event);
+    if (blocker)
+        blocker->over = true;
+    os_unlock(&registry_lock);
+    blockers_finish();
+    deferral.run(0);
+    callback_leave(&entry);
+}
+
+/* Where the driver can't call back, the command counts as held until all is set that it waits for. */
+static void watch_end(struct blocker *blocker)
+{
+    os_lock(&registry_lock);
+    const bool needed = blocker->active && !blocker->over && !blocker->watched;
+    blocker->watched = true;
+    os_unlock(&registry_lock);
+    if (needed)
+        below()->clSetEventCallback(blocker->event, CL_COMPLETE, on_end, NULL);
+}
+
+void blockers_over(cl_event event, bool failed)
+{
+    blockers_set(event, failed, 0);
+}
+
+void blockers_set(cl_event event, bool failed, unsigned owner)
+{
+    os_lock(&registry_lock);
+    struct blocker *user = find_user_locked(event);
+    if (user && owner)
+        claim_locked(user, owner); /* what was deferred meanwhile */
+    if (user) {
+        registry_remove_locked(RECORD_BLOCKER, event);
+        blocker_stop_pending_locked(user);
+    }
+    os_unlock(&registry_lock);
+    if (!user)
+        return;
+    record_release(user);
+    if (failed && !callback_runs_here())
+        blockers_each_with_event(blocker_ask_driver);
+    blockers_finish();
+    if (failed)
+        blockers_each_with_event(watch_end); /* what other user events block besides */
+}
