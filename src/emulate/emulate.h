@@ -1,5 +1,5 @@
 /* What the OpenCL below lacks and cld3d can give it, whatever is shared: callbacks (Wine's opencl.dll calls none) and the
- * functions of OpenCL 2.0 to 3.0 that OpenCL 1.2 can carry. An entry point lets it stand in for those slots of `next`, so that
+ * functions of OpenCL 2.0 to 3.0 that OpenCL 1.2 can do. An entry point lets it stand in for those slots of `next`, so that
  * everything above sees a complete OpenCL.
  *
  * Callbacks run on one thread of ours, one after the other, never on a thread of the driver; they may call OpenCL again.

@@ -1,4 +1,4 @@
-/* Functions of OpenCL 2.0 to 3.0 that OpenCL 1.2 can carry, for an OpenCL below that lacks them (Wine's opencl.dll ends
+/* Functions of OpenCL 2.0 to 3.0 that OpenCL 1.2 can do, for an OpenCL below that lacks them (Wine's opencl.dll ends
  * with 1.2), and queries that would promise the others: a device must not say that it has what can't be called. */
 #include "emulate/emulate.h"
 #include "log.h"
@@ -94,7 +94,7 @@ static cl_sampler CL_API_CALL check_sampler(cl_context context, const cl_sampler
     return underlying.clCreateSamplerWithProperties(context, properties, errcode_ret);
 }
 
-/* The specification has no property that OpenCL 1.2 could carry. */
+/* The specification has no property that OpenCL 1.2 could express. */
 static bool has_properties(const char *call, const cl_mem_properties *properties, cl_int *errcode_ret)
 {
     if (!properties || !properties[0])

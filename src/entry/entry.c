@@ -43,7 +43,7 @@ static next_function find_other(void)
     return function;
 }
 
-/* Leaves `next` as it is. The tiers serve the extensions' functions that a program links to: they step aside. */
+/* Leaves `next` as it is. The tiers serve the extensions' functions that a program links to: they pass everything on. */
 static const cl_icd_dispatch *pass_on(next_function other)
 {
     const char *version = ((const char *(CL_API_CALL *)(const char *))other)("version");

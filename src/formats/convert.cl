@@ -1,4 +1,4 @@
-/* Converts texels between the declared format of an image and the wider one that carries it, from buffer to buffer, so
+/* Converts texels between the declared format of an image and the storage format, from buffer to buffer, so
  * that equal channel types keep every bit: NaNs, -128 of SNORM.
  *
  * Built with: NARROW, WIDE    storage types of a channel (uchar, ushort, uint, float)

@@ -89,7 +89,7 @@ static bool choose(const struct context_record *context, const struct format_lis
     return true;
 }
 
-static bool carries(const struct context_record *context, cl_mem_object_type type)
+static bool may_emulate(const struct context_record *context, cl_mem_object_type type)
 {
     return context->interop && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER;
 }
@@ -106,7 +106,7 @@ bool storage_choose(const struct context_record *context, cl_image_format declar
 {
     struct format_list native;
     *status = CL_SUCCESS;
-    if (!carries(context, type))
+    if (!may_emulate(context, type))
         return false;
     *status = ask_native(context, type, &native);
     return *status == CL_SUCCESS && choose(context, &native, declared, type, stored);
@@ -118,7 +118,7 @@ cl_int storage_list(const struct context_record *context, cl_mem_object_type typ
     struct format_list native, found = {.count = 0};
     cl_image_format stored;
     *count = 0;
-    if (!carries(context, type))
+    if (!may_emulate(context, type))
         return CL_SUCCESS;
     const cl_int status = ask_native(context, type, &native);
     if (status != CL_SUCCESS)

@@ -27,7 +27,7 @@ struct converter {
 };
 
 /* Finds how images of `declared` and `type` are emulated in a context. False: they are not, because the device has the
- * format or nothing can carry it; or it is not known, because the driver failed: then *status says why. */
+ * format or no format can store it; or it is not known, because the driver failed: then *status says why. */
 bool storage_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
                     cl_image_format *stored, cl_int *status);
 

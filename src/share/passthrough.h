@@ -1,4 +1,4 @@
-/* Stepping aside: a driver with Direct3D sharing of its own is left alone, unless CLD3D_FORCE is set.
+/* Pass-through: a driver with Direct3D sharing of its own is left alone, unless CLD3D_FORCE is set.
  *
  * Never half: its strings, its contexts and its functions are the driver's, or all of them are ours. NVIDIA's and the
  * Khronos tokens are the same numbers, so a context of the one can't serve the objects of the other. */

@@ -3,7 +3,7 @@
  *
  *     program -> entry point -> share -> formats -> next
  *
- * `share` is the extensions themselves: contexts, objects, ownership. `formats` carries image formats that a device lacks
+ * `share` is the extensions themselves: contexts, objects, ownership. `formats` emulates image formats that a device lacks
  * in wider ones. `next` is the OpenCL below (next/next.h). A tier calls the tier below, never its own. */
 #ifndef CLD3D_TRACK_TIERS_H
 #define CLD3D_TRACK_TIERS_H
