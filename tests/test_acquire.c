@@ -626,6 +626,33 @@ SHARING_CASE(out_of_order_work, RIG_OUT_OF_ORDER)
     slow_close(&work);
 }
 
+/* What is enqueued later comes after an acquire, also if that has to wait for another queue. */
+SHARING_CASE(out_of_order_later, RIG_OUT_OF_ORDER)
+{
+    struct shared shared;
+    struct slow_work work;
+    unsigned char bytes[SHARED_BYTES];
+    cl_int status = 1;
+    cl_event written = NULL;
+    cl_command_queue other = clCreateCommandQueue(rig->context, rig->cl_device, 0, &status);
+    if (!CHECK(other != NULL) || !slow_open(rig, &work) || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 2);
+    cl_event worked = slow_start(&work, other);
+    CHECK_INT(clFlush(other), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &worked, NULL), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, &written), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &written), CL_SUCCESS);
+    CHECK_INT(rig_event_status(worked), CL_COMPLETE);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 2));
+    CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
 /* ---- times ---- */
 
 struct times {
@@ -773,6 +800,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("events: they order commands", events_order_commands),
     SHARING_TESTS("events: a queue out of order", out_of_order),
     SHARING_TESTS("events: other work of a queue out of order", out_of_order_work),
+    SHARING_TESTS("events: what comes later in a queue out of order", out_of_order_later),
     SHARING_TESTS("times: with profiling", profiling),
     SHARING_TESTS("times: of a release that waits", profiling_of_a_release),
     SHARING_TESTS("times: without profiling", no_profiling),

@@ -111,6 +111,29 @@ SHARING_CASE(out_of_order, RIG_OUT_OF_ORDER)
             user_event_fails(rig, (enum kind)kind, chains[i], CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
+/* The end of a release leaves an object to the acquire behind it, which waits in another queue. */
+SHARING_CASE(in_two_queues, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        cl_event users[2] = {user_event(rig->context), user_event(rig->context)};
+        cl_command_queue queues[2] = {make_queue(rig, rig->context, 0), make_queue(rig, rig->context, 0)};
+        if (!open_written(rig, (enum kind)kind, &shared))
+            continue;
+        for (int i = 0; i < 2; i++)
+            CHECK_INT((i ? rig->acquire : rig->release)(queues[i], 1, &shared.object, 1, &users[i], NULL), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(users[0], CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(acquire_one(rig, shared.object), rig->api->already_acquired);
+        CHECK_INT(clSetUserEventStatus(users[1], CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+        for (int i = 0; i < 2; i++) {
+            CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+            CHECK_INT(clReleaseEvent(users[i]), CL_SUCCESS);
+        }
+        shared_close(&shared);
+    }
+}
+
 /* The first of two user events fails, for which the release waits; the acquire behind it waits for the second. */
 SHARING_CASE(first_of_two, 0)
 {
@@ -251,7 +274,7 @@ SHARING_CASE(release_in_another_queue, 0)
 
 /* The object goes while its release waits for a user event; a new one of the same surface is acquired behind that release, in
  * its queue or by its event, and has what the first one wrote. */
-static void made_anew_behind(const struct rig *rig, enum kind kind, bool by_event)
+static void make_again_behind(const struct rig *rig, enum kind kind, bool by_event)
 {
     struct shared shared;
     cl_event user = user_event(rig->context), released = NULL;
@@ -277,11 +300,11 @@ static void made_anew_behind(const struct rig *rig, enum kind kind, bool by_even
     shared_close(&shared);
 }
 
-SHARING_CASE(anew, 0)
+SHARING_CASE(made_again, 0)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (int by_event = 0; by_event < 2; by_event++)
-            made_anew_behind(rig, (enum kind)kind, by_event);
+            make_again_behind(rig, (enum kind)kind, by_event);
 }
 
 /* Whether a command of an out-of-order queue goes past one that a user event blocks. NVIDIA's driver lets none. */
@@ -516,11 +539,12 @@ SHARING_CASE(map, 0)
 static const struct tap_test tests[] = {
     SHARING_TESTS("a user event fails", in_order),
     SHARING_TESTS("a user event fails, out of order", out_of_order),
+    SHARING_TESTS("a release and an acquire in two queues", in_two_queues),
     SHARING_TESTS("the first of two user events fails", first_of_two),
     SHARING_TESTS("the user event of the acquire fails", acquire_and_chain),
     SHARING_TESTS("a new object joins", new_object),
     SHARING_TESTS("a release in another queue", release_in_another_queue),
-    SHARING_TESTS("an object made anew behind the release", anew),
+    SHARING_TESTS("an object made again behind the release", made_again),
     SHARING_TESTS("beside a held command", beside_a_held_command),
     SHARING_TESTS("an acquire beside a held command, out of order", past_a_held_command),
     SHARING_TESTS("behind a barrier", behind_a_barrier),

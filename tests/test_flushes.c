@@ -134,6 +134,25 @@ SHARING_CASE(behind_a_user_event, 0)
     shared_close(&shared);
 }
 
+/* As clReleaseCommandQueue promises, though the deferred release keeps the queue. */
+SHARING_CASE(queue_given_back, 0)
+{
+    struct shared shared;
+    if (!counted() || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    cl_event user = user_event(rig->context);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(rig->release(queue, 1, &shared.object, 1, &user, NULL), CL_SUCCESS);
+    const cl_uint before = flushes(queue);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK(flushes(queue) > before);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 1));
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
 /* It waits for its bytes, which are on the way. */
 SHARING_CASE(object_given_back, 0)
 {
@@ -276,6 +295,11 @@ static void given_back(void)
     again(": an object given back");
 }
 
+static void queue_back(void)
+{
+    again(": a queue given back");
+}
+
 static void flushed(void)
 {
     again(": flushed already");
@@ -293,6 +317,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("behind a user event", behind_a_user_event),
     {"flushes for an object given back", given_back},
     SHARING_TESTS("an object given back", object_given_back),
+    {"flushes of a queue given back", queue_back},
+    SHARING_TESTS("a queue given back", queue_given_back),
     {"flushes of queues that are flushed", flushed},
     SHARING_TESTS("flushed already", flushed_already),
     {"flushes of other queues", others},

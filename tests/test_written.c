@@ -56,6 +56,25 @@ SHARING_CASE(every_command, 0)
     scene_close(&scene);
 }
 
+/* Commands that only read do not hide what was written before them. */
+SHARING_CASE(read_behind_a_write, 0)
+{
+    struct scene scene;
+    unsigned char bytes[SHARED_BYTES];
+    if (!scene_open(rig, &scene))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 40);
+    for (int kind = 0; kind < KINDS; kind++) {
+        const struct shared *shared = &scene.shared[kind];
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        done(rig, cl_write(rig->queue, shared, bytes, 0, NULL, NULL));
+        CHECK(cl_has(rig->queue, shared, 40));
+        CHECK_WAYS(rig, shared->object, 1);
+        CHECK(d3d_has(rig, shared, 40));
+    }
+    scene_close(&scene);
+}
+
 SHARING_CASE(no_command, 0)
 {
     struct scene scene;
@@ -344,6 +363,7 @@ static void commands_of_extensions(void)
 
 static const struct tap_test tests[] = {
     SHARING_TESTS("every command alone", every_command),
+    SHARING_TESTS("a read behind a write", read_behind_a_write),
     SHARING_TESTS("no command", no_command),
     SHARING_TESTS("one of a list", one_of_a_list),
     SHARING_TESTS("sub-buffers", sub_buffers),
