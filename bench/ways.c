@@ -140,7 +140,8 @@ static void run_kernels(const struct surface *surface, const struct user *user, 
 
 /* ---- the ways ---- */
 
-static void frame_anew(struct surface *surface, struct user *user, const struct pattern *pattern, float value)
+static void frame_with_new_object(struct surface *surface, struct user *user, const struct pattern *pattern,
+                                  float value)
 {
     struct pattern kept = *pattern;
     kept.recreated = false;
@@ -155,7 +156,7 @@ static void frame_anew(struct surface *surface, struct user *user, const struct 
 void frame_cld3d(struct surface *surface, struct user *user, const struct pattern *pattern, float value)
 {
     if (pattern->recreated) {
-        frame_anew(surface, user, pattern, value);
+        frame_with_new_object(surface, user, pattern, value);
         return;
     }
     check_cl(user->acquire(user->cl->queue, surface->plane_count, user->planes, 0, NULL, NULL),

@@ -342,7 +342,7 @@ SHARING_CASE(other_usages, 0)
 /* The resource lies elsewhere: OpenCL would see nothing of it. */
 SHARING_CASE(moved, 0)
 {
-    struct shared shared, anew;
+    struct shared shared, again;
     cl_event event = NULL;
     if (!shared_open(rig, KIND_2D, 1, &shared))
         return;
@@ -354,11 +354,11 @@ SHARING_CASE(moved, 0)
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
     CHECK(d3d_has(rig, &shared, 2));
-    anew = shared;
+    again = shared;
     CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
-    anew.object = rig->create_2d(rig->context, 0, anew.resource, 0, NULL);
-    CHECK(round_trip(rig, &anew, 2, 3));
-    shared_close(&anew);
+    again.object = rig->create_2d(rig->context, 0, again.resource, 0, NULL);
+    CHECK(round_trip(rig, &again, 2, 3));
+    shared_close(&again);
     nothing_left(rig);
 }
 

@@ -231,7 +231,7 @@ static void frame_of_new_objects(struct dx9_surface *s, unsigned seed)
 }
 
 /* Surfaces of one size and of all kinds take turns: what a context keeps of one never serves another. */
-DX9_CASE(made_anew, 0)
+DX9_CASE(made_again, 0)
 {
     struct dx9_surface surfaces[2 * DX9_KINDS + 2];
     unsigned count = 0;
@@ -589,7 +589,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("everything is given back in any order", every_order),
     DX9_TESTS("copies on the way go with the object", copies_on_the_way),
     DX9_TESTS("a deferred release holds what it needs", deferred),
-    DX9_TESTS("objects made anew for each frame", made_anew),
+    DX9_TESTS("objects made again for each frame", made_again),
 #ifndef _WIN32
     DX9_TESTS("a lost device fails the command", lost),
     DX9_TESTS("a device that is lost in any call", lost_in_any_call),

@@ -44,7 +44,7 @@ static bool emulated(const struct rig *rig, cl_mem image)
 
 static bool over_layer(void)
 {
-    if (getenv("CLD3D_TEST_BELOW_CARRIED"))
+    if (getenv("CLD3D_TEST_BELOW_EMULATED"))
         return true;
     SKIP("only as a part of the case above");
     return false;
@@ -54,16 +54,16 @@ static void again(void)
 {
     char layers[1024];
     const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
-    if (getenv("CLD3D_TEST_BELOW_CARRIED")) {
+    if (getenv("CLD3D_TEST_BELOW_EMULATED")) {
         SKIP("runs the cases below");
         return;
     }
     if (!CHECK(before != NULL) || !CHECK(layer != NULL))
         return;
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
-    test_setenv("CLD3D_TEST_BELOW_CARRIED", "1");
+    test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
     CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), 4);
-    test_setenv("CLD3D_TEST_BELOW_CARRIED", NULL);
+    test_setenv("CLD3D_TEST_BELOW_EMULATED", NULL);
 }
 
 /* ---- no memory ---- */

@@ -399,7 +399,7 @@ SHARING_CASE(in_use, 0)
 }
 
 /* The next object has the staging copy of the one before, and nobody else's bytes. */
-SHARING_CASE(anew, 0)
+SHARING_CASE(made_again, 0)
 {
     for (int stays = 0; stays < 2; stays++) {
         fake_d3d_stays(stays);
@@ -430,7 +430,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("3D textures whose memory moves", volumes),
     SHARING_TESTS("memory that moves with each map", moving),
     SHARING_TESTS("an object that is released while a command waits", in_use),
-    SHARING_TESTS("objects made anew", anew),
+    SHARING_TESTS("objects made again", made_again),
 };
 
 struct tap_case tap_case;

@@ -1,5 +1,5 @@
 /* Functions of OpenCL 2.0 to 3.0, linked as any program links them, where the OpenCL below has only 1.2 (Wine's opencl.dll):
- * what 1.2 can carry works, the rest has a clear error, and no query promises it. With the companion the host's are there,
+ * what 1.2 can do works, the rest has a clear error, and no query promises it. With the companion the host's are there,
  * and what works without it works as well. */
 #include "sharing.h"
 

@@ -307,7 +307,7 @@ SHARING_CASE(kernel_pending, 0)
 }
 
 /* A mapping is the driver's reference and not the application's. */
-SHARING_CASE(mapped_and_made_anew, 0)
+SHARING_CASE(mapped_and_made_again, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -326,7 +326,7 @@ SHARING_CASE(mapped_and_made_anew, 0)
 }
 
 /* A command that waits holds the object in the driver, and its subresource is free all the same. */
-SHARING_CASE(used_and_made_anew, 0)
+SHARING_CASE(used_and_made_again, 0)
 {
     if (skip_without_staging())
         return;
@@ -535,8 +535,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("pending: a whole cycle", cycle_pending),
     SHARING_TESTS("pending: a cycle without context, queue and object", all_given_back_meanwhile),
     SHARING_TESTS("pending: a kernel", kernel_pending),
-    SHARING_TESTS("mapped: made anew", mapped_and_made_anew),
-    SHARING_TESTS("used: made anew", used_and_made_anew),
+    SHARING_TESTS("mapped: made again", mapped_and_made_again),
+    SHARING_TESTS("used: made again", used_and_made_again),
     SHARING_TESTS("events: never set", user_events_never_set),
     SHARING_TESTS("events: last of all", events_last),
     SHARING_TESTS("given back in a callback", given_back_in_a_callback),

@@ -380,7 +380,7 @@ static bool done(struct world *w, cl_int status, const cl_event *event, const ch
 static void use_plain_images(struct world *w, cl_mem first, cl_mem second)
 {
     static const float colour[4] = {0.5f, 0.25f, 0, 1};
-    struct object *shared = object_of(w, SHAPE_CARRIED);
+    struct object *shared = object_of(w, SHAPE_EMULATED);
     const size_t region[3] = {13, 7, 1};
     float texels[13 * 7 * 2];
     cl_event event = NULL;
@@ -571,19 +571,19 @@ const struct scenario scenarios[] = {
     {"contexts and queues, Direct3D 11", D3D11, 0, 0, NULL},
     {"contexts and queues, Direct3D 9Ex", D3D9EX, 0, 0, NULL},
     {"objects of all shapes, Direct3D 10", D3D10, 0,
-     BIT(BUFFER) | BIT(FLAT) | BIT(LEVEL) | BIT(DEEP) | BIT(CARRIED) | BIT(DYNAMIC), NULL},
+     BIT(BUFFER) | BIT(FLAT) | BIT(LEVEL) | BIT(DEEP) | BIT(EMULATED) | BIT(DYNAMIC), NULL},
     {"devices, Direct3D 11", D3D11, 0, BIT(FLAT), devices},
     {"queries, Direct3D 11", D3D11, 0, BIT(FLAT), queries},
     {"a buffer, Direct3D 11", D3D11, 0, BIT(BUFFER), frame},
     {"an image, Direct3D 10", D3D10, 0, BIT(FLAT), two_frames},
     {"a list of all shapes, Direct3D 11", D3D11, 0,
-     BIT(BUFFER) | BIT(FLAT) | BIT(LEVEL) | BIT(DEEP) | BIT(CARRIED) | BIT(CARRIED_DEEP), frame},
+     BIT(BUFFER) | BIT(FLAT) | BIT(LEVEL) | BIT(DEEP) | BIT(EMULATED) | BIT(EMULATED_DEEP), frame},
     {"a list without events, Direct3D 10", D3D10, 0, BIT(BUFFER) | BIT(FLAT) | BIT(DEEP), frame_without_events},
     {"dynamic textures, Direct3D 11", D3D11, 0, BIT(DYNAMIC) | BIT(FLAT), two_frames},
     {"planes, Direct3D 11", D3D11, 0, BIT(NV12), two_frames},
     {"nothing written, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(LEVEL), nothing_written},
     {"surfaces, Direct3D 9", D3D9, 0, BIT(FLAT) | BIT(PACKED), two_frames},
-    {"planes, Direct3D 9Ex", D3D9EX, 0, BIT(NV12) | BIT(CARRIED), two_frames},
+    {"planes, Direct3D 9Ex", D3D9EX, 0, BIT(NV12) | BIT(EMULATED), two_frames},
     {"another queue, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(BUFFER), released_elsewhere},
     {"out of order, Direct3D 11", D3D11, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, BIT(FLAT) | BIT(LEVEL), two_frames},
     {"profiling, Direct3D 10", D3D10, CL_QUEUE_PROFILING_ENABLE, BIT(FLAT), times},
@@ -600,9 +600,9 @@ const struct scenario scenarios[] = {
      deferred_pair_failed},
     {"a deferred release in a callback, Direct3D 11", D3D11, 0, BIT(FLAT), deferred_in_callback},
     {"callbacks, Direct3D 11", D3D11, 0, BIT(FLAT), callbacks},
-    {"maps, Direct3D 11", D3D11, 0, BIT(BUFFER) | BIT(FLAT) | BIT(CARRIED_DEEP), maps},
-    {"copies of a carried format, Direct3D 11", D3D11, 0, BIT(CARRIED), copies},
-    {"images of the program's own, Direct3D 11", D3D11, 0, BIT(CARRIED), plain_images},
+    {"maps, Direct3D 11", D3D11, 0, BIT(BUFFER) | BIT(FLAT) | BIT(EMULATED_DEEP), maps},
+    {"copies of an emulated format, Direct3D 11", D3D11, 0, BIT(EMULATED), copies},
+    {"images of the program's own, Direct3D 11", D3D11, 0, BIT(EMULATED), plain_images},
     {"a sub-buffer, Direct3D 11", D3D11, 0, BIT(BUFFER), sub_buffer},
     {"kernels, Direct3D 11", D3D11, 0, BIT(FLAT), kernels},
 };

@@ -165,8 +165,8 @@ static const struct rig_desc descs[SHAPES] = {
     [SHAPE_FLAT] = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 13, .height = 7},
     [SHAPE_LEVEL] = {.format = DXGI_FORMAT_R16_UNORM, .width = 10, .height = 6, .levels = 2, .slices = 2},
     [SHAPE_DEEP] = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 5, .height = 3, .depth = 3},
-    [SHAPE_CARRIED] = {.format = DXGI_FORMAT_R32G32_FLOAT, .width = 13, .height = 7},
-    [SHAPE_CARRIED_DEEP] = {.format = DXGI_FORMAT_R16G16_FLOAT, .width = 5, .height = 3, .depth = 2},
+    [SHAPE_EMULATED] = {.format = DXGI_FORMAT_R32G32_FLOAT, .width = 13, .height = 7},
+    [SHAPE_EMULATED_DEEP] = {.format = DXGI_FORMAT_R16G16_FLOAT, .width = 5, .height = 3, .depth = 2},
     [SHAPE_DYNAMIC] = {.format = DXGI_FORMAT_R8G8B8A8_UINT,
                        .width = 9,
                        .height = 4,
@@ -180,7 +180,7 @@ static const struct dx9_format *format_of(enum shape shape)
 {
     switch (shape) {
     case SHAPE_FLAT: return dx9_format_of(D3DFMT_A8R8G8B8);
-    case SHAPE_CARRIED: return dx9_format_of(D3DFMT_G32R32F);
+    case SHAPE_EMULATED: return dx9_format_of(D3DFMT_G32R32F);
     case SHAPE_NV12: return &dx9_formats[0];
     case SHAPE_PACKED: return &dx9_beyond[1];
     default: return NULL;
