@@ -1,6 +1,6 @@
 /* Says whether cld3d is active and works: which OpenCL, Direct3D and devices are there, what they share and how.
  *
- *     cld3dinfo.exe [--formats]
+ *     cld3dinfo.exe [--formats | --json]
  *     cld3dinfo.exe --register | --unregister
  *
  * It asks as any program would, through OpenCL and Direct3D, and believes no extension string that it has not tried. */
@@ -17,7 +17,7 @@ enum { STATUS_SHARES = 0, STATUS_DOES_NOT_SHARE = 1, STATUS_USAGE = 2 };
 enum { STATUS_DONE = 0, STATUS_FAILED = 1 };
 
 static struct info info;
-static bool all_formats;
+static bool all_formats, as_json;
 static bool second; /* this is the process that does the work */
 
 static void usage(FILE *stream)
@@ -26,6 +26,7 @@ static void usage(FILE *stream)
           "Says whether cld3d is active and works, and what OpenCL shares with Direct3D.\n"
           "\n"
           "  -f, --formats     also the table of all formats on all devices\n"
+          "  -j, --json        all that is known as JSON, for bug reports and programs\n"
           "  -r, --register    makes Khronos' OpenCL.dll load the cld3d.dll beside this program, for all programs\n"
           "  -u, --unregister  no longer\n"
           "  -h, --help        this text\n"
@@ -40,6 +41,7 @@ static void read_options(int count, char **arguments)
 {
     static const struct option options[] = {
         {"formats", no_argument, NULL, 'f'},
+        {"json", no_argument, NULL, 'j'},
         {"register", no_argument, NULL, 'r'},
         {"unregister", no_argument, NULL, 'u'},
         {"help", no_argument, NULL, 'h'},
@@ -48,9 +50,10 @@ static void read_options(int count, char **arguments)
         {NULL, 0, NULL, 0},
     };
     int option;
-    while ((option = getopt_long(count, arguments, "fruhV", options, NULL)) != -1) {
+    while ((option = getopt_long(count, arguments, "fjruhV", options, NULL)) != -1) {
         switch (option) {
         case 'f': all_formats = true; break;
+        case 'j': as_json = true; break;
         case 'r': exit(layer_register() ? STATUS_DONE : STATUS_FAILED);
         case 'u': exit(layer_unregister() ? STATUS_DONE : STATUS_FAILED);
         case 'h': usage(stdout); exit(STATUS_SHARES);
@@ -88,8 +91,16 @@ _Noreturn static void work(void)
     sharing_try(&info);
     ways_try(&info);
     formats_try(&info);
-    print_report(&info, all_formats);
+    if (as_json)
+        print_json(&info);
+    else
+        print_report(&info, all_formats);
     steps_finish(info_sharing_devices(&info) > 0 ? STATUS_SHARES : STATUS_DOES_NOT_SHARE);
+}
+
+static void print_failure(const char *text)
+{
+    print_text("%s", text);
 }
 
 int main(int argc, char **argv)
@@ -100,7 +111,8 @@ int main(int argc, char **argv)
         work();
     const UINT code_page = GetConsoleOutputCP();
     SetConsoleOutputCP(CP_UTF8);
-    if (!steps_run(all_formats ? "--formats" : "", &status))
+    const char *options = as_json ? "--json" : all_formats ? "--formats" : "";
+    if (!steps_run(options, &status, as_json ? print_json_failure : print_failure))
         work();
     SetConsoleOutputCP(code_page);
     return status;

@@ -49,6 +49,8 @@ bool layer_register(void);
 bool layer_unregister(void);
 /* The part of the report. */
 void print_layers(void);
+/* Each layer that is registered, with what loaders make of it; both texts are UTF-8 and live for the call. */
+void layers_each(void (*call)(void *context, const char *path, const char *state), void *context);
 
 /* ---- Direct3D (info_d3d.c, info_d3d11.c, info_d3d10.c, info_d3d9.c) ---- */
 
@@ -222,8 +224,9 @@ struct opencl {
     char why[WHY_SIZE]; /* why there is no platform */
 
     struct library cld3d; /* `library` itself, or a layer in it; without module if there is none */
-    const char *version, *next, *transport, *companion, *passes; /* what cld3d says of itself; NULL if it doesn't */
-    struct library below;                                        /* the OpenCL.dll that cld3d calls, if it is one */
+    const char *version, *build, *next, *transport, *companion,
+        *passes;          /* what cld3d says of itself; NULL if it doesn't */
+    struct library below; /* the OpenCL.dll that cld3d calls, if it is one */
     bool beside_unused;
 
     unsigned platform_count, device_count;
@@ -260,10 +263,32 @@ bool info_works(const struct info *info, enum api_index api);
 /* The report (info_print.c) and its parts: the first lines (info_verdict.c) and formats (info_print_formats.c). */
 void print_report(const struct info *info, bool all_formats);
 void print_verdict(const struct info *info);
+void verdict_text(const struct info *info, char *text, size_t size);
 void print_advice(const struct info *info);
 void print_format_summary(const struct info *info, const struct device *device, enum api_index api);
 void print_format_table(const struct info *info, enum api_index api);
 void print_format_key(const struct info *info);
+
+/* The same as JSON, with all formats; and what stands for it where there is no answer (info_json.c). */
+void print_json(const struct info *info);
+void print_json_failure(const char *text);
+/* Of the report, for both kinds of it (info_print.c). */
+void system_name(char *text, size_t size);
+const char *device_type_name(cl_device_type type);
+void settings_unknown(void (*call)(void *context, const char *name), void *context);
+
+/* ---- what is wrong, and what to do (info_findings.c) ---- */
+
+enum { FINDINGS_MAX = 32 };
+
+struct finding {
+    bool error;       /* else a warning: others may share */
+    const char *name; /* the same in each version of cld3dinfo */
+    char what[WHY_SIZE], cause[4 * MAX_PATH], remedy[WHY_SIZE];
+};
+
+/* The list is overwritten by the next call. */
+const struct finding *info_findings(const struct info *info, unsigned *found);
 
 /* ---- steps that drivers may not survive (info_steps.c) ---- */
 
@@ -273,10 +298,11 @@ bool step(char *why, const char *format, ...) __attribute__((format(gnu_printf, 
 /* The steps that were left out. */
 unsigned step_failures(void);
 const char *step_failed(unsigned index);
+const char *step_failed_how(unsigned index);
 
 /* In the first process: has a second one do the work, with `options`, as often as it needs; gives its exit status. False
- * if no process can be started: then the work can be done here. */
-bool steps_run(const char *options, int *status);
+ * if no process can be started: then the work can be done here. If it can't be done, `give_up` says so. */
+bool steps_run(const char *options, int *status, void (*give_up)(const char *text));
 /* In the second process: `handle` is what the first one gave it with --second. */
 bool steps_join(const char *handle);
 /* Ends the process that did the work. */

@@ -130,9 +130,10 @@ bool layer_unregister(void)
 /* Characters in a value's name, as Windows documents, and those that are shown. */
 enum { LONGEST_NAME = 16383, SHOWN = 500 };
 
-static void print_layer(HKEY key, DWORD index, wchar_t *path, DWORD type)
+static void tell_layer(HKEY key, wchar_t *path, DWORD type,
+                       void (*call)(void *context, const char *path, const char *state), void *context)
 {
-    char text[3 * SHOWN + 1];
+    char text[3 * SHOWN + 4];
     const char *state = "enabled";
     if (type != REG_DWORD)
         state = "not a number, so loaders leave it out";
@@ -142,27 +143,38 @@ static void print_layer(HKEY key, DWORD index, wchar_t *path, DWORD type)
         state = "enabled, but there is no such file";
     const bool whole = wcslen(path) <= SHOWN;
     path[SHOWN] = L'\0';
-    text_from_wide(text, sizeof(text), path);
-    print_field(index == 0 ? "OpenCL layers" : "", "%s%s (%s)", text, whole ? "" : "...", state);
+    text_from_wide(text, sizeof(text) - 3, path);
+    if (!whole)
+        strcat(text, "...");
+    call(context, text, state);
+}
+
+void layers_each(void (*call)(void *context, const char *path, const char *state), void *context)
+{
+    static wchar_t path[LONGEST_NAME + 1];
+    HKEY key;
+    if (RegOpenKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, KEY_READ, &key) != ERROR_SUCCESS)
+        return;
+    for (DWORD i = 0;; i++) {
+        DWORD length = LONGEST_NAME + 1, type = REG_NONE;
+        if (RegEnumValueW(key, i, path, &length, NULL, &type, NULL, NULL) != ERROR_SUCCESS)
+            break;
+        tell_layer(key, path, type, call, context);
+    }
+    RegCloseKey(key);
+}
+
+static void print_layer(void *context, const char *path, const char *state)
+{
+    bool *first = context;
+    print_field(*first ? "OpenCL layers" : "", "%s (%s)", path, state);
+    *first = false;
 }
 
 void print_layers(void)
 {
-    static wchar_t path[LONGEST_NAME + 1];
-    HKEY key;
-    LONG code = RegOpenKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, KEY_READ, &key);
-    if (code != ERROR_SUCCESS) {
+    bool none = true;
+    layers_each(print_layer, &none);
+    if (none)
         print_field("OpenCL layers", "none registered");
-        return;
-    }
-    DWORD i = 0;
-    for (;; i++) {
-        DWORD length = LONGEST_NAME + 1, type = REG_NONE;
-        if (RegEnumValueW(key, i, path, &length, NULL, &type, NULL, NULL) != ERROR_SUCCESS)
-            break;
-        print_layer(key, i, path, type);
-    }
-    if (i == 0)
-        print_field("OpenCL layers", "none registered");
-    RegCloseKey(key);
 }

@@ -44,6 +44,7 @@ static void find_cld3d(struct opencl *cl)
     if (!step(why, "asking cld3d about itself"))
         return;
     cl->version = report("version");
+    cl->build = report("build");
     cl->next = report("next");
     cl->transport = report("transport");
     cl->companion = report("companion");

@@ -22,7 +22,7 @@ static void print_library(const char *label, const struct library *library)
 }
 
 /* "Wine 8.0" or "Windows 10.0.19045": what else to expect depends on it. */
-static void system_name(char *text, size_t size)
+void system_name(char *text, size_t size)
 {
     typedef const char *(CDECL * wine_version_fn)(void);
     typedef LONG(WINAPI * get_version_fn)(OSVERSIONINFOW *);
@@ -77,8 +77,7 @@ static bool is_setting(const char *name, size_t length)
     return false;
 }
 
-/* A misspelt setting has no effect, and nothing else tells. */
-static void print_unknown_settings(void)
+void settings_unknown(void (*call)(void *context, const char *name), void *context)
 {
     char *all = GetEnvironmentStringsA();
     for (const char *entry = all; entry && *entry; entry += strlen(entry) + 1) {
@@ -87,10 +86,17 @@ static void print_unknown_settings(void)
         if (strncmp(entry, "CLD3D_", 6) != 0 || is_setting(entry, length))
             continue;
         snprintf(name, sizeof(name), "%.*s", (int)length, entry);
-        print_field(name, "has no effect: there is no such setting");
+        call(context, name);
     }
     if (all)
         FreeEnvironmentStringsA(all);
+}
+
+/* A misspelt setting has no effect, and nothing else tells. */
+static void print_unknown_setting(void *context, const char *name)
+{
+    (void)context;
+    print_field(name, "has no effect: there is no such setting");
 }
 
 static void print_settings(void)
@@ -111,7 +117,7 @@ static void print_settings(void)
         print_field(setting_variable(i), "%s%s; %s", value[0] ? value : "not set", changed ? " (set by you)" : "",
                     rows[i].meaning);
     }
-    print_unknown_settings();
+    settings_unknown(print_unknown_setting, NULL);
 }
 
 /* ---- Direct3D ---- */
@@ -147,7 +153,7 @@ static void print_direct3d(const struct direct3d *d3d)
 
 /* ---- OpenCL devices ---- */
 
-static const char *type_name(cl_device_type type)
+const char *device_type_name(cl_device_type type)
 {
     if (type & CL_DEVICE_TYPE_GPU)
         return "GPU";
@@ -232,7 +238,8 @@ static void print_device(const struct info *info, unsigned index)
     const struct device *device = &info->opencl.devices[index];
     print_heading("OpenCL device %u: %s", index, shown(device->name));
     print_field("Platform", "%s, %s", shown(device->platform->name), shown(device->platform->version));
-    print_field("Device", "%s, %s, driver %s", type_name(device->type), shown(device->version), shown(device->driver));
+    print_field("Device", "%s, %s, driver %s", device_type_name(device->type), shown(device->version),
+                shown(device->driver));
     if (device->has_luid)
         print_field("", "vendor %04x, LUID %08lx:%08lx", device->vendor, (unsigned long)device->luid.HighPart,
                     (unsigned long)device->luid.LowPart);

@@ -56,6 +56,11 @@ const char *step_failed(unsigned index)
     return board->failures[index].doing;
 }
 
+const char *step_failed_how(unsigned index)
+{
+    return board->failures[index].how;
+}
+
 static LONG WINAPI crashed(EXCEPTION_POINTERS *exception)
 {
     void *address = exception->ExceptionRecord->ExceptionAddress;
@@ -152,7 +157,7 @@ static void note_failure(const char *how)
     board->where[0] = '\0';
 }
 
-bool steps_run(const char *options, int *status)
+bool steps_run(const char *options, int *status, void (*give_up)(const char *text))
 {
     SECURITY_ATTRIBUTES inherit = {.nLength = sizeof(inherit), .bInheritHandle = TRUE};
     HANDLE mapping = CreateFileMappingW(INVALID_HANDLE_VALUE, &inherit, PAGE_READWRITE, 0, sizeof(*board), NULL);
@@ -172,8 +177,11 @@ bool steps_run(const char *options, int *status)
             return true;
         }
         if (board->failure_count == FAILURES_MAX) {
-            print_text("cld3dinfo can't tell: the drivers here crashed it %d times, at last while %s: %s.",
-                       (int)FAILURES_MAX + 1, board->doing, how);
+            char text[2 * NAME_SIZE + WHY_SIZE];
+            snprintf(text, sizeof(text),
+                     "cld3dinfo can't tell: the drivers here crashed it %d times, at last while %s: %s.",
+                     (int)FAILURES_MAX + 1, board->doing, how);
+            give_up(text);
             *status = 1;
             return true;
         }

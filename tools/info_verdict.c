@@ -2,9 +2,6 @@
 #include "info.h"
 #include "info_text.h"
 
-#include "log.h"
-#include "os/os.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -84,7 +81,7 @@ static const char *main_trouble(const struct info *info)
     return "every try failed";
 }
 
-void print_verdict(const struct info *info)
+void verdict_text(const struct info *info, char *text, size_t size)
 {
     const struct opencl *cl = &info->opencl;
     const char *version = cl->version ? cl->version : "(of unknown version)";
@@ -93,54 +90,32 @@ void print_verdict(const struct info *info)
     if (works)
         say_what_works(info, what, sizeof(what));
     if (!cl->library.module)
-        print_text("cld3d is not active: no OpenCL.dll can be loaded.");
+        snprintf(text, size, "cld3d is not active: no OpenCL.dll can be loaded.");
     else if (cl->cld3d.module && works)
-        print_text("cld3d %s is active and works: %s.", version, what);
+        snprintf(text, size, "cld3d %s is active and works: %s.", version, what);
     else if (cl->cld3d.module)
-        print_text("cld3d %s is active but shares nothing: %s.", version, main_trouble(info));
+        snprintf(text, size, "cld3d %s is active but shares nothing: %s.", version, main_trouble(info));
     else if (works)
-        print_text("cld3d is not active; OpenCL's own sharing works: %s.", what);
+        snprintf(text, size, "cld3d is not active; OpenCL's own sharing works: %s.", what);
     else
-        print_text("cld3d is not active, and this OpenCL shares nothing with Direct3D.");
-    for (unsigned i = 0; i < step_failures(); i++)
-        print_text("A driver crashed or hung while %s.", step_failed(i));
+        snprintf(text, size, "cld3d is not active, and this OpenCL shares nothing with Direct3D.");
 }
 
-/* ---- what to do ---- */
-
-static void advise_activation(const struct opencl *cl)
+void print_verdict(const struct info *info)
 {
-    if (cl->beside_unused && os_is_wine())
-        print_text(
-            "An OpenCL.dll lies beside this program, but Wine does not load it: set WINEDLLOVERRIDES=opencl=n,b in "
-            "the environment, or opencl to \"native, builtin\" in winecfg.");
-    else if (cl->beside_unused)
-        print_text("An OpenCL.dll lies beside this program, but another one is used (see below).");
-    else if (os_is_wine())
-        print_text("To activate cld3d, put its OpenCL.dll beside the program and set WINEDLLOVERRIDES=opencl=n,b.");
-    else
-        print_text("To activate cld3d, put its OpenCL.dll beside the program.");
+    char text[512];
+    verdict_text(info, text, sizeof(text));
+    print_text("%s", text);
 }
 
+/* Each with its cause, where the verdict does not say it, and what to do. */
 void print_advice(const struct info *info)
 {
-    const struct opencl *cl = &info->opencl;
-    const unsigned bits = sizeof(void *) * 8;
-    if (!cl->cld3d.module && info_sharing_devices(info) == 0)
-        advise_activation(cl);
-    if (!cl->library.module)
-        print_text("This program has %u bits and needs a %u-bit OpenCL.dll.", bits, bits);
-    else if (no_next(cl))
-        print_text("%s.", setting_text(SETTING_NEXT)[0] ? "Correct or unset CLD3D_NEXT; see \"OpenCL below\""
-                                                        : "Install an OpenCL, or name its OpenCL.dll in CLD3D_NEXT");
-    else if (!cl->complete)
-        print_text("This OpenCL.dll lacks functions of OpenCL 1.2.");
-    else if (cl->device_count == 0)
-        print_text(os_is_wine()
-                       ? "Install an OpenCL driver for %u-bit programs on the system that runs Wine; clinfo there "
-                         "shows what it has."
-                       : "Install an OpenCL driver for %u-bit programs; it comes with the graphics driver.",
-                   bits);
-    if (!any_direct3d(info))
-        print_text("Direct3D needs a graphics driver%s.", os_is_wine() ? " and, under Wine, a display (DISPLAY)" : "");
+    unsigned count;
+    const struct finding *findings = info_findings(info, &count);
+    for (unsigned i = 0; i < count; i++) {
+        print_text("%s: %s%s%s", findings[i].error ? "Error" : "Warning", findings[i].what,
+                   findings[i].cause[0] ? ": " : ".", findings[i].cause);
+        print_text("  %s", findings[i].remedy);
+    }
 }

@@ -1,0 +1,154 @@
+/* What is in the way of sharing, by what was found out: each thing with its cause and what to do about it. */
+#include "info.h"
+#include "info_text.h"
+
+#include "log.h"
+#include "os/os.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct finding list[FINDINGS_MAX];
+static unsigned count;
+
+/* The next one, or the last one again if there is no room. Its remedy is empty yet. */
+static struct finding *add(bool error, const char *name, const char *what)
+{
+    struct finding *finding = &list[count < FINDINGS_MAX ? count++ : FINDINGS_MAX - 1];
+    *finding = (struct finding){.error = error, .name = name};
+    snprintf(finding->what, sizeof(finding->what), "%s", what);
+    return finding;
+}
+
+/* ---- OpenCL ---- */
+
+static bool no_next(const struct opencl *cl)
+{
+    return cl->platform_count == 0 && cl->next && !cl->below.module;
+}
+
+static void find_inactive(const struct opencl *cl)
+{
+    struct finding *f;
+    if (!cl->library.module) {
+        f = add(true, "no-opencl", "no OpenCL.dll can be loaded");
+        snprintf(f->cause, sizeof(f->cause), "%s", cl->library.why);
+        snprintf(f->remedy, sizeof(f->remedy), "This program has %u bits and needs a %u-bit OpenCL.dll.",
+                 (unsigned)sizeof(void *) * 8, (unsigned)sizeof(void *) * 8);
+    }
+    f = add(true, cl->beside_unused ? "beside-unused" : "not-active", "cld3d is not active");
+    snprintf(f->cause, sizeof(f->cause), "%s", cl->library.module ? cl->library.path : "there is no OpenCL.dll");
+    if (cl->beside_unused && os_is_wine())
+        snprintf(
+            f->remedy, sizeof(f->remedy),
+            "An OpenCL.dll lies beside this program, but Wine does not load it: set WINEDLLOVERRIDES=opencl=n,b in "
+            "the environment, or opencl to \"native, builtin\" in winecfg.");
+    else if (cl->beside_unused)
+        snprintf(f->remedy, sizeof(f->remedy),
+                 "An OpenCL.dll lies beside this program, but another one is used (see below).");
+    else
+        snprintf(f->remedy, sizeof(f->remedy), "To activate cld3d, put its OpenCL.dll beside the program%s.",
+                 os_is_wine() ? " and set WINEDLLOVERRIDES=opencl=n,b" : "");
+}
+
+static void find_opencl(const struct info *info)
+{
+    const struct opencl *cl = &info->opencl;
+    const unsigned bits = sizeof(void *) * 8;
+    if (!cl->cld3d.module && info_sharing_devices(info) == 0)
+        find_inactive(cl);
+    if (!cl->library.module)
+        return;
+    if (no_next(cl)) {
+        struct finding *f = add(true, "no-below", "cld3d finds no OpenCL below itself");
+        snprintf(f->cause, sizeof(f->cause), "%s", cl->next);
+        snprintf(f->remedy, sizeof(f->remedy), "%s.",
+                 setting_text(SETTING_NEXT)[0] ? "Correct or unset CLD3D_NEXT; see \"OpenCL below\""
+                                               : "Install an OpenCL, or name its OpenCL.dll in CLD3D_NEXT");
+    } else if (!cl->complete) {
+        struct finding *f = add(true, "incomplete-opencl", "this OpenCL.dll lacks functions of OpenCL 1.2");
+        snprintf(f->cause, sizeof(f->cause), "%s", cl->why);
+        snprintf(f->remedy, sizeof(f->remedy), "Install another OpenCL.");
+    } else if (cl->device_count == 0) {
+        struct finding *f = add(true, "no-device", "there is no OpenCL device");
+        snprintf(f->cause, sizeof(f->cause), "%s",
+                 cl->platform_count == 0 ? cl->why : "no platform has a device for programs of this kind");
+        snprintf(f->remedy, sizeof(f->remedy), "Install an OpenCL driver for %u-bit programs%s.", bits,
+                 os_is_wine() ? " on the system that runs Wine; clinfo there shows what it has"
+                              : "; it comes with the graphics driver");
+    }
+}
+
+static void find_versions(const struct opencl *cl)
+{
+    if (cl->cld3d.module && cl->version && strcmp(cl->version, CLD3D_VERSION) != 0) {
+        struct finding *f = add(false, "version", "cld3d is of another version than this program");
+        snprintf(f->cause, sizeof(f->cause), "%s and " CLD3D_VERSION, cl->version);
+        snprintf(f->remedy, sizeof(f->remedy), "Install one release over both.");
+    }
+    if (cl->companion && strncmp(cl->companion, "refused", 7) == 0) {
+        struct finding *f = add(true, "companion-version", "the host companion does not fit");
+        snprintf(f->cause, sizeof(f->cause), "%s", cl->companion);
+        snprintf(f->remedy, sizeof(f->remedy), "Install one release over both libcld3d.so and OpenCL.dll.");
+    }
+}
+
+/* ---- Direct3D and drivers ---- */
+
+static bool any_direct3d(const struct info *info)
+{
+    for (unsigned a = 0; a < info->d3d.adapter_count; a++)
+        for (unsigned i = 0; i < API_COUNT; i++)
+            if (info->d3d.adapters[a].d3d[i].device)
+                return true;
+    return false;
+}
+
+static void find_direct3d(const struct info *info)
+{
+    if (any_direct3d(info))
+        return;
+    struct finding *f = add(true, "no-direct3d", "no Direct3D device can be made");
+    snprintf(f->cause, sizeof(f->cause), "%s",
+             info->d3d.adapter_count > 0 ? info->d3d.adapters[0].d3d[API_D3D11].why : info->d3d.dxgi_why);
+    snprintf(f->remedy, sizeof(f->remedy), "Direct3D needs a graphics driver%s.",
+             os_is_wine() ? " and, under Wine, a display (DISPLAY)" : "");
+}
+
+static void find_broken_sharing(const struct info *info)
+{
+    for (unsigned d = 0; d < info->opencl.device_count; d++) {
+        for (unsigned api = 0; api < API_COUNT; api++) {
+            const struct sharing *sharing = &info->opencl.devices[d].sharing[api];
+            if (!sharing->tried || sharing->works)
+                continue;
+            struct finding *f = add(info_sharing_devices(info) == 0, "sharing-fails", "");
+            snprintf(f->what, sizeof(f->what), "OpenCL device %u does not share with %s, though it says so", d,
+                     apis[api]->name);
+            snprintf(f->cause, sizeof(f->cause), "%s", sharing->why);
+            snprintf(f->remedy, sizeof(f->remedy), "Set CLD3D_LOG=debug and look for the reason in what cld3d says.");
+        }
+    }
+}
+
+static void find_crashes(void)
+{
+    for (unsigned i = 0; i < step_failures(); i++) {
+        struct finding *f = add(false, "driver-crash", "a driver crashed or hung");
+        snprintf(f->cause, sizeof(f->cause), "while %.255s: %.200s", step_failed(i), step_failed_how(i));
+        snprintf(f->remedy, sizeof(f->remedy), "Install another version of the driver, or leave it out.");
+    }
+}
+
+const struct finding *info_findings(const struct info *info, unsigned *found)
+{
+    count = 0;
+    find_opencl(info);
+    find_versions(&info->opencl);
+    find_direct3d(info);
+    find_broken_sharing(info);
+    find_crashes();
+    *found = count;
+    return list;
+}
