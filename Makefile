@@ -9,7 +9,7 @@ export IMAGE VIDEO OPENCL QUICK BUILD DEPS
 
 help:
 	@echo "make build         compile all for Windows and Linux; what you use is in out/"
-	@echo "make package       build all and pack it: out/cld3d_VERSION_amd64.deb and out/cld3d-VERSION.zip"
+	@echo "make package       build all and pack it: out/cld3d_VERSION_amd64.deb, out/cld3d-VERSION.zip, SHA256SUMS and more"
 	@echo "make demo          paint a picture with Direct3D 11 and OpenCL under Wine: out/demo.png"
 	@echo "                   (IMAGE=any.png or any.jpg, OPENCL=pocl or rusticl)"
 	@echo "make demo-video    take the noise out of a video with Direct3D 9 and OpenCL: out/demo-video.mp4"

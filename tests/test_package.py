@@ -6,6 +6,7 @@
 PACKAGE is scripts/package, PREFIX is one to copy, which WINE_RUN makes if it is not there. Prints TAP.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -23,7 +24,8 @@ LIBRARIES = {"x64/OpenCL.dll", "x64/cld3d.dll", "x64/cld3dinfo.exe", "x32/OpenCL
              "linux/libcld3d.so", "linux/cld3d_vulkan_layer.json", "cld3d-doctor"}
 IMPLICIT = "usr/share/vulkan/implicit_layer.d/cld3d_vulkan_layer.json"
 DEB_MANIFEST = "cld3d_vulkan_layer.json"
-DEB = {IMPLICIT, "usr/bin/cld3d-setup", "usr/share/doc/cld3d/README.md", "usr/share/doc/cld3d/copyright",
+DEB = {IMPLICIT, "usr/bin/cld3d-setup", "usr/share/doc/cld3d/README.md", "usr/share/doc/cld3d/copyright", "usr/share/doc/cld3d/changelog.gz",
+       "usr/share/man/man1/cld3d-setup.1.gz", "usr/share/man/man1/cld3dinfo.1.gz", "usr/lib/cld3d/linux/cld3d.lay",
        *("usr/lib/cld3d/" + name for name in LIBRARIES)}
 
 made = tempfile.TemporaryDirectory()
@@ -72,7 +74,7 @@ def check_tree(folder, names):
 
 
 def whole_zip(folder):
-    check_tree(unzip(folder), {"README.md", "LICENSE", "cld3d-setup", *LIBRARIES})
+    check_tree(unzip(folder), {"README.md", "NEWS", "LICENSE", "cld3d-setup", *LIBRARIES})
 
 
 def whole_deb(folder):
@@ -102,6 +104,68 @@ def versions(folder):
     need(fields.split() == ["Package:", "cld3d", "Version:", version, "Architecture:", "amd64", "Recommends:", "wine"],
          fields)
     need("ocl-icd-libopencl1" in output("dpkg-deb", "-f", the_one("cld3d_*.deb"), "Depends"), "it depends on no OpenCL")
+
+
+def the_same_twice(folder):
+    """Of the same libraries. scripts/check-reproducible compares two clones."""
+    output(PACKAGE, folder)
+    need(files(folder) == files(made.name) and len(files(folder)) == 5, f"{files(folder)}")
+    for name in files(folder):
+        need((folder / name).read_bytes() == (pathlib.Path(made.name) / name).read_bytes(), f"{name} differs")
+
+
+def sums(folder):
+    subprocess.run(["sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS"], cwd=made.name, check=True)
+    named = {line.split()[1] for line in the_one("SHA256SUMS").read_text().splitlines()}
+    need(named | {"SHA256SUMS"} == files(made.name), named)
+
+
+def list_of_parts(folder):
+    report = json.loads(the_one("*.cdx.json").read_text())
+    need(report["bomFormat"] == "CycloneDX" and report["metadata"]["component"]["name"] == "cld3d", "no CycloneDX")
+    unzipped = unzip(folder)
+    listed = {each["name"]: each["hashes"][0]["content"] for each in report["components"] if each["type"] == "file"}
+    need(listed == {f"{unzipped.name}/{name}": hashlib.sha256((unzipped / name).read_bytes()).hexdigest() for name in files(unzipped)},
+         "the files differ from the zip's")
+    need(any("mingw" in each["name"] for each in report["components"]), "what is linked in is missing")
+
+
+WINETRICKS = """
+w_metadata() { :; }
+w_die() { echo "died: $*" >&2; exit 1; }
+w_try() { "$@" || w_die "$*"; }
+w_verify_sha256sum() { echo "$1  $2" | sha256sum --quiet --strict -c || w_die sum; }
+w_try_unzip() { python3 -c 'import shutil, sys; shutil.unpack_archive(*sys.argv[1:], "zip")' "$2" "$1" && chmod +x "$1"/*/cld3d-*; }
+W_SYSTEM32_DLLS_WIN='C:\\windows\\system32'
+. "$VERB"
+load_cld3d
+"""
+
+
+def verb_of_winetricks(folder):
+    """With functions that do what those of winetricks do: winetricks itself is not run."""
+    place = Prefix(folder, unzip(folder / "zip") / "cld3d-setup", PROGRAM, PREFIX)
+    (folder / "tmp").mkdir()
+    (folder / "cache/cld3d").mkdir(parents=True)
+    env = {**place.env, "W_TMP": folder / "tmp", "W_CACHE": folder / "cache", "VERB": the_one("cld3d.verb")}
+    done = subprocess.run(["sh", "-c", WINETRICKS], env=env, capture_output=True, text=True)
+    need(done.returncode == 1 and "died: Put cld3d-" in done.stderr, done.stderr)
+    archive = folder / "cache/cld3d" / the_one("cld3d-*.zip").name
+    archive.write_bytes(the_one("cld3d-*.zip").read_bytes() + b"x")
+    done = subprocess.run(["sh", "-c", WINETRICKS], env=env, capture_output=True, text=True)
+    need(done.returncode == 1 and "died: sum" in done.stderr, done.stderr)
+    archive.write_bytes(the_one("cld3d-*.zip").read_bytes())
+    done = subprocess.run(["sh", "-c", WINETRICKS], env=env, capture_output=True, text=True)
+    need(done.returncode == 0, done.stderr)
+    need("x64: installed" in place.setup("status"), "it is not installed")
+
+
+def doctor_from_deb(folder):
+    """It finds the installation's own parts."""
+    setup = unpack(folder / "root") / "usr/bin/cld3d-setup"
+    done = subprocess.run([setup, "doctor", "--prefix", folder / "none"], capture_output=True, text=True)
+    need("error[no-prefix]" in done.stdout and "ok: host companion: " in done.stdout, done.stdout)
+    need("no-library" not in done.stdout and "companion-" not in done.stdout, done.stdout)
 
 
 def works_from_zip(folder):
@@ -144,13 +208,15 @@ def not_built(folder):
     copy = folder / "checkout"
     (copy / "scripts").mkdir(parents=True)
     (copy / "scripts/package").write_bytes(PACKAGE.read_bytes())
+    (copy / "NEWS").touch()
     (copy / "meson.build").write_bytes((ROOT / "meson.build").read_bytes())
     done = subprocess.run(["sh", copy / "scripts/package", folder / "to"], capture_output=True, text=True)
     need(done.returncode == 1 and "is not built" in done.stderr, done.stderr)
     need(files(folder / "to") == set(), "something was made")
 
 
-CASES = [whole_zip, whole_deb, vulkan_layer, versions, works_from_zip, works_from_deb, works_through_link, installed_and_removed,
+CASES = [whole_zip, whole_deb, vulkan_layer, versions, the_same_twice, sums, list_of_parts, verb_of_winetricks, doctor_from_deb, works_from_zip,
+         works_from_deb, works_through_link, installed_and_removed,
          not_built]
 
 
