@@ -320,6 +320,11 @@ def no_opencl_below(machine):
     (machine.windows / "system32/cld3d/opencl.dll").unlink()
 
 
+@breaks("warning no-32-bit")
+def wine_of_64_bits_alone(machine):
+    (machine.windows / "syswow64/cld3d/opencl.dll").unlink()
+
+
 @breaks("error below-cld3d")
 def another_cld3d_below(machine):
     machine.put(machine.windows / "system32/cld3d/opencl.dll", machine.dll[64])
@@ -434,7 +439,7 @@ def registry_that_is_a_pipe(machine):
     os.mkfifo(machine.registry)
 
 
-@breaks("error other-opencl", "error no-below")
+@breaks("error other-opencl", "warning no-32-bit")
 def libraries_that_are_pipes_and_devices(machine):
     for path in (machine.windows / "system32/opencl.dll", machine.windows / "syswow64/cld3d/opencl.dll"):
         path.unlink()
