@@ -5,6 +5,7 @@
 #include "transport/pool.h"
 #include "transport/staged.h"
 #include "transport/statistics.h"
+#include "transport/surface_image.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,12 +34,7 @@ static cl_mem create_memory(const struct transfer_request *request, cl_int *stat
     const struct surface_desc *desc = &request->surface.desc;
     if (desc->kind == SURFACE_BUFFER)
         return tier_formats()->clCreateBuffer(request->context, request->flags, desc->width, NULL, status);
-    const cl_image_desc image = {
-        .image_type = desc->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
-        .image_width = desc->width,
-        .image_height = desc->height,
-        .image_depth = desc->kind == SURFACE_IMAGE_3D ? desc->depth : 0,
-    };
+    const cl_image_desc image = surface_image(desc, 0, 0);
     cl_mem memory =
         tier_formats()->clCreateImage(request->context, request->flags, &desc->format->cl, &image, NULL, status);
     /* A format that the device does not have maps to no supported format: the extension has one code for that. */

@@ -9,6 +9,7 @@
 #include "transport/outlive.h"
 #include "transport/pool.h"
 #include "transport/staged.h"
+#include "transport/surface_image.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -175,15 +176,9 @@ static bool be_direct(struct in_place *t, size_t alignment)
 static cl_mem create_image(const struct in_place *t, const struct transfer_request *request, cl_int *status)
 {
     const struct surface_desc *desc = &request->surface.desc;
-    const bool deep = desc->kind == SURFACE_IMAGE_3D, emulated = t->staged.converter != NULL;
-    const cl_image_desc image = {
-        .image_type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
-        .image_width = desc->width,
-        .image_height = desc->height,
-        .image_depth = deep ? desc->depth : 0,
-        .image_row_pitch = t->direct && !emulated ? t->staged.place.row_pitch : 0,
-        .image_slice_pitch = t->direct && deep && !emulated ? t->staged.place.slice_pitch : 0,
-    };
+    const bool pitched = t->direct && !t->staged.converter;
+    const cl_image_desc image =
+        surface_image(desc, pitched ? t->staged.place.row_pitch : 0, pitched ? t->staged.place.slice_pitch : 0);
     return image_create_over(request->context, request->flags, &desc->format->cl, &image,
                              t->direct ? t->staged.place.data : t->staged.rows.bytes, status);
 }
@@ -210,13 +205,9 @@ static void destroy(struct transfer *transfer)
 static cl_int plan(struct staged *staged, const struct transfer_request *request, char *why)
 {
     const struct surface_desc *desc = &request->surface.desc;
-    const struct converter *converter = NULL;
-    enum image_storage storage = STORED_AS_DECLARED;
-    cl_int status = CL_SUCCESS;
-    if (desc->kind != SURFACE_BUFFER)
-        status = image_storage_of(request->context, &desc->format->cl,
-                                  desc->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
-                                  &storage, &converter);
+    const struct converter *converter;
+    enum image_storage storage;
+    cl_int status = surface_storage(request->context, desc, &storage, &converter);
     if (status == CL_SUCCESS && storage == STORED_OTHERWISE)
         status = CL_IMAGE_FORMAT_NOT_SUPPORTED;
     if (status != CL_SUCCESS)

@@ -4,6 +4,7 @@
 #include "formats/image.h"
 #include "log.h"
 #include "transport/commands.h"
+#include "transport/surface_image.h"
 #include "transport/vulkan_object.h"
 
 #include <stdio.h>
@@ -102,13 +103,9 @@ static cl_int share_either(struct vulkan_object *o, const struct transfer_reques
 static cl_int check_format(const struct transfer_request *request, char *why)
 {
     const struct surface_desc *desc = &request->surface.desc;
-    const struct converter *converter = NULL;
-    enum image_storage storage = STORED_AS_DECLARED;
-    cl_int status = CL_SUCCESS;
-    if (desc->kind != SURFACE_BUFFER)
-        status = image_storage_of(request->context, &desc->format->cl,
-                                  desc->kind == SURFACE_IMAGE_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
-                                  &storage, &converter);
+    const struct converter *converter;
+    enum image_storage storage;
+    cl_int status = surface_storage(request->context, desc, &storage, &converter);
     if (status == CL_SUCCESS && storage != STORED_AS_DECLARED)
         status = CL_IMAGE_FORMAT_NOT_SUPPORTED;
     if (status != CL_SUCCESS)

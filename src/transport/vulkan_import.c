@@ -2,6 +2,7 @@
 #include "log.h"
 #include "track/tiers.h"
 #include "track/track.h"
+#include "transport/surface_image.h"
 #include "transport/vulkan_object.h"
 
 #include <CL/cl_ext.h>
@@ -158,13 +159,7 @@ static bool is_importable(const struct vulkan_object *o, char *why)
 static cl_mem import_image(const struct transfer_request *request, const cl_mem_properties *properties, cl_int *status)
 {
     const struct surface_desc *desc = &request->surface.desc;
-    const bool deep = desc->kind == SURFACE_IMAGE_3D;
-    const cl_image_desc image = {
-        .image_type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
-        .image_width = desc->width,
-        .image_height = desc->height,
-        .image_depth = deep ? desc->depth : 0,
-    };
+    const cl_image_desc image = surface_image(desc, 0, 0);
     return below()->clCreateImageWithProperties(request->context, properties, request->flags, &desc->format->cl, &image,
                                                 NULL, status);
 }

@@ -2,6 +2,7 @@
 #include "formats/image.h"
 #include "track/track.h"
 #include "transport/host_memory.h"
+#include "transport/surface_image.h"
 #include "transport/vulkan_object.h"
 
 #include <stdio.h>
@@ -31,15 +32,7 @@ static cl_mem make_image(const struct vulkan_object *o, const struct transfer_re
                          const struct vulkan_place *place, cl_int *status)
 {
     const struct surface_desc *desc = &request->surface.desc;
-    const bool deep = desc->kind == SURFACE_IMAGE_3D;
-    const cl_image_desc image = {
-        .image_type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
-        .image_width = desc->width,
-        .image_height = desc->height,
-        .image_depth = deep ? desc->depth : 0,
-        .image_row_pitch = (size_t)place->row_pitch,
-        .image_slice_pitch = deep ? (size_t)place->slice_pitch : 0,
-    };
+    const cl_image_desc image = surface_image(desc, (size_t)place->row_pitch, (size_t)place->slice_pitch);
     return image_create_over(request->context, request->flags, &desc->format->cl, &image,
                              (void *)(uintptr_t)(o->at.image.memory.mapped + place->offset), status);
 }

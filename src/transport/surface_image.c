@@ -1,0 +1,26 @@
+#include "transport/surface_image.h"
+
+#include "d3d/formats.h"
+
+cl_image_desc surface_image(const struct surface_desc *desc, size_t row_pitch, size_t slice_pitch)
+{
+    const bool deep = desc->kind == SURFACE_IMAGE_3D;
+    return (cl_image_desc){
+        .image_type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+        .image_width = desc->width,
+        .image_height = desc->height,
+        .image_depth = deep ? desc->depth : 0,
+        .image_row_pitch = row_pitch,
+        .image_slice_pitch = deep ? slice_pitch : 0,
+    };
+}
+
+cl_int surface_storage(cl_context context, const struct surface_desc *desc, enum image_storage *storage,
+                       const struct converter **converter)
+{
+    *storage = STORED_AS_DECLARED;
+    *converter = NULL;
+    if (desc->kind == SURFACE_BUFFER)
+        return CL_SUCCESS;
+    return image_storage_of(context, &desc->format->cl, surface_image(desc, 0, 0).image_type, storage, converter);
+}
