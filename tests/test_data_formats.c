@@ -96,8 +96,10 @@ struct part {
 
 enum { GAP = 0xC5 };
 
-/* `odd`: the row pitch is no multiple of the texel. */
-static struct part part_of(const struct shared *s, bool odd)
+/* Between two rows: whole texels; less than one, so that the row pitch is no multiple of them; nothing. */
+enum gap { WHOLE_GAP, ODD_GAP, NO_GAP, GAPS };
+
+static struct part part_of(const struct shared *s, enum gap gap)
 {
     const bool deep = s->extent[2] > 1;
     const size_t texel = s->row / s->extent[0];
@@ -105,7 +107,8 @@ static struct part part_of(const struct shared *s, bool odd)
                         .region = {s->extent[0] - 5, s->extent[1] - 2, deep ? s->extent[2] - 2 : 1}};
     if (deep)
         part.region[2] = s->extent[2] - 1;
-    part.row_pitch = part.region[0] * texel + (odd ? 3 : 2 * texel);
+    const size_t bytes[GAPS] = {[WHOLE_GAP] = 2 * texel, [ODD_GAP] = 3};
+    part.row_pitch = part.region[0] * texel + bytes[gap];
     part.slice_pitch = deep ? part.row_pitch * (part.region[1] + 1) : 0;
     part.size = deep ? part.slice_pitch * part.region[2] : part.row_pitch * part.region[1];
     part.memory = malloc(part.size);
@@ -127,9 +130,9 @@ static void move_part(const struct shared *s, const struct part *part, unsigned 
     }
 }
 
-static void read_part(struct shared *s, bool odd)
+static void read_part(struct shared *s, enum gap gap)
 {
-    struct part expected = part_of(s, odd), actual = part_of(s, odd);
+    struct part expected = part_of(s, gap), actual = part_of(s, gap);
     unsigned char *image = shared_pattern(s, 1);
     move_part(s, &expected, image, false);
     CHECK_INT(clEnqueueReadImage(s->queue, s->memory, CL_TRUE, actual.origin, actual.region, actual.row_pitch,
@@ -149,9 +152,9 @@ static void fill_part(const struct shared *s, const struct part *part, unsigned 
     free(other);
 }
 
-static void write_part(struct shared *s, bool odd)
+static void write_part(struct shared *s, enum gap gap)
 {
-    struct part part = part_of(s, odd);
+    struct part part = part_of(s, gap);
     unsigned char *expected = shared_pattern(s, 1);
     fill_part(s, &part, 2);
     move_part(s, &part, expected, true);
@@ -167,11 +170,11 @@ static void write_part(struct shared *s, bool odd)
 static void parts(struct shared *s, const struct format *format)
 {
     (void)format;
-    for (int odd = 0; odd < 2; odd++) {
+    for (int gap = 0; gap < GAPS; gap++) {
         shared_prepare(s, 1);
         shared_acquire(s);
-        read_part(s, odd);
-        write_part(s, odd);
+        read_part(s, (enum gap)gap);
+        write_part(s, (enum gap)gap);
     }
 }
 
@@ -180,7 +183,7 @@ static void parts(struct shared *s, const struct format *format)
 /* Reads or writes a part of an image through clEnqueueMapImage: `bytes` is the image that it is part of. */
 static void map_part(struct shared *s, cl_map_flags flags, unsigned seed, unsigned char *bytes)
 {
-    struct part part = part_of(s, false);
+    struct part part = part_of(s, WHOLE_GAP);
     size_t row_pitch = 0, slice_pitch = 0;
     cl_int status;
     free(part.memory);
@@ -243,7 +246,7 @@ static cl_mem ordinary_image(struct shared *s, const struct format *format)
 static void copy_image(struct shared *s, const struct format *format)
 {
     static const size_t zero[3] = {0, 0, 0};
-    struct part part = part_of(s, false);
+    struct part part = part_of(s, WHOLE_GAP);
     unsigned char *expected = shared_pattern(s, 1), *bytes = shared_pattern(s, 2);
     struct shared ordinary = *s;
     ordinary.memory = ordinary_image(s, format);
@@ -273,7 +276,7 @@ static void copy_image(struct shared *s, const struct format *format)
 /* From one shared image to another. */
 static void copy_shared(struct shared *s, const struct format *format)
 {
-    struct part part = part_of(s, false);
+    struct part part = part_of(s, WHOLE_GAP);
     const size_t zero[3] = {0, 0, 0};
     struct shared pair[2] = {*s};
     unsigned char *source = shared_pattern(s, 1), *expected = shared_pattern(s, 2);
@@ -318,7 +321,7 @@ static cl_mem part_buffer(struct shared *s, struct part *part, unsigned seed)
 
 static void copy_to_buffer(struct shared *s, const struct format *format)
 {
-    struct part part = part_of(s, false);
+    struct part part = part_of(s, WHOLE_GAP);
     unsigned char *found = calloc(1, part.size);
     cl_mem buffer = part_buffer(s, &part, 2);
     (void)format;
@@ -340,7 +343,7 @@ static void copy_to_buffer(struct shared *s, const struct format *format)
 
 static void copy_from_buffer(struct shared *s, const struct format *format)
 {
-    struct part part = part_of(s, false);
+    struct part part = part_of(s, WHOLE_GAP);
     unsigned char *expected = shared_pattern(s, 1);
     cl_mem buffer = part_buffer(s, &part, 2);
     (void)format;
@@ -363,7 +366,7 @@ static void copy_from_buffer(struct shared *s, const struct format *format)
 static void fill(struct shared *s, const struct format *format)
 {
     const size_t texel = format_texel(format);
-    struct part part = part_of(s, false);
+    struct part part = part_of(s, WHOLE_GAP);
     unsigned char *expected = shared_pattern(s, 1), *other = shared_pattern(s, 2);
     const union colour colour = format_colour(format, other);
     shared_prepare(s, 1);

@@ -634,14 +634,14 @@ SHARING_CASE(parts, 0)
     CHECK_INT(make_part(shared.object, 0, 512, 1024, &part), CL_INVALID_VALUE);
     if (kind_is_direct(rig, KIND_BUFFER)) /* else it is PoCL's to say, which takes it */
         CHECK_INT(make_part(shared.object, 0, (size_t)-128, 256, &part), CL_INVALID_VALUE);
-    CHECK_INT(make_part(shared.object, 0, 512, 256, &part), CL_SUCCESS);
+    CHECK_INT(make_part(shared.object, 0, 768, 256, &part), CL_SUCCESS);
     CHECK_INT(clGetMemObjectInfo(part, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(of), &of, NULL), CL_SUCCESS);
     CHECK(of == shared.object);
     CHECK_INT(clGetMemObjectInfo(part, CL_MEM_OFFSET, sizeof(offset), &offset, NULL), CL_SUCCESS);
-    CHECK_INT(offset, 512);
+    CHECK_INT(offset, 768);
     CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
     CHECK_INT(clEnqueueReadBuffer(rig->queue, part, CL_TRUE, 0, sizeof(there), there, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_MEM(there, bytes + 512, sizeof(there));
+    CHECK_MEM(there, bytes + 768, sizeof(there));
     CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
     shared_close(&shared);

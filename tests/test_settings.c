@@ -64,7 +64,18 @@ static void set_user_id(void)
     rmdir(folder);
 }
 
+static void on_and_off(void)
+{
+    setenv("CLD3D_FORCE", "", 1);
+    setenv("CLD3D_STRICT", "0", 1);
+    setenv("CLD3D_CALLBACKS", "1", 1);
+    CHECK(!setting_on(SETTING_FORCE));
+    CHECK(!setting_on(SETTING_STRICT));
+    CHECK(setting_on(SETTING_CALLBACKS));
+}
+
 static const struct tap_test tests[] = {
+    {"nothing and 0 turn a setting off", on_and_off},
     {"a set-user-ID program has no settings", set_user_id},
 };
 
