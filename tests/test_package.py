@@ -114,6 +114,15 @@ def the_same_twice(folder):
         need((folder / name).read_bytes() == (pathlib.Path(made.name) / name).read_bytes(), f"{name} differs")
 
 
+def no_times(folder):
+    """In the headers of Windows libraries: four bytes, eight behind where the header begins."""
+    for path in sorted(unzip(folder).glob("x*/*")):
+        data = path.read_bytes()
+        header = int.from_bytes(data[60:64], "little")
+        need(data[header:header + 4] == b"PE\0\0", f"{path.name} is no Windows library")
+        need(data[header + 8:header + 12] == bytes(4), f"{path.name} holds a time")
+
+
 def sums(folder):
     subprocess.run(["sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS"], cwd=made.name, check=True)
     named = {line.split()[1] for line in the_one("SHA256SUMS").read_text().splitlines()}
@@ -215,7 +224,7 @@ def not_built(folder):
     need(files(folder / "to") == set(), "something was made")
 
 
-CASES = [whole_zip, whole_deb, vulkan_layer, versions, the_same_twice, sums, list_of_parts, verb_of_winetricks, doctor_from_deb, works_from_zip,
+CASES = [whole_zip, whole_deb, vulkan_layer, versions, the_same_twice, no_times, sums, list_of_parts, verb_of_winetricks, doctor_from_deb, works_from_zip,
          works_from_deb, works_through_link, installed_and_removed,
          not_built]
 
