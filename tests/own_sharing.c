@@ -96,16 +96,10 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     if (name != CL_DEVICE_EXTENSIONS)
         return below->clGetDeviceInfo(device, name, room, to, size_ret);
     char text[32768] = "";
-    cl_int status = below->clGetDeviceInfo(device, name, sizeof(text) - sizeof(own), text + sizeof(own) - 1, NULL);
+    const cl_int status =
+        below->clGetDeviceInfo(device, name, sizeof(text) - sizeof(own), text + sizeof(own) - 1, NULL);
     memcpy(text, own, sizeof(own) - 1);
-    const size_t size = strlen(text) + 1;
-    if (status == CL_SUCCESS && to && room < size)
-        status = CL_INVALID_VALUE;
-    if (status == CL_SUCCESS && to)
-        memcpy(to, text, size);
-    if (status == CL_SUCCESS && size_ret)
-        *size_ret = size;
-    return status;
+    return status == CL_SUCCESS ? answer(text, strlen(text) + 1, room, to, size_ret) : status;
 }
 
 /* Takes the property of the extension, which the real driver below does not know. */

@@ -2,6 +2,7 @@
  * (clInitLayerWithProperties, clDeinitLayer). The loader of these tests uses the library as its layer already, so each
  * case opens a copy of it. */
 #define _DEFAULT_SOURCE /* mkstemps */
+#include "answer.h"
 #include "tap.h"
 
 #include <CL/cl_layer.h>
@@ -79,22 +80,11 @@ static cl_int CL_API_CALL get_platforms(cl_uint room, cl_platform_id *platforms,
     return CL_SUCCESS;
 }
 
-static cl_int give(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
-{
-    if (to && room < size)
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, value, size);
-    if (size_ret)
-        *size_ret = size;
-    return CL_SUCCESS;
-}
-
 static cl_int CL_API_CALL platform_info(cl_platform_id platform, cl_platform_info name, size_t room, void *to,
                                         size_t *size_ret)
 {
     (void)platform;
-    return name == CL_PLATFORM_EXTENSIONS ? give("cl_khr_icd", 11, room, to, size_ret) : CL_INVALID_VALUE;
+    return name == CL_PLATFORM_EXTENSIONS ? answer("cl_khr_icd", 11, room, to, size_ret) : CL_INVALID_VALUE;
 }
 
 static cl_int CL_API_CALL get_devices(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
@@ -113,8 +103,8 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, 
     const cl_bool yes = CL_TRUE;
     (void)device;
     if (name == CL_DEVICE_IMAGE_SUPPORT)
-        return give(&yes, sizeof(yes), room, to, size_ret);
-    return name == CL_DEVICE_EXTENSIONS ? give("", 1, room, to, size_ret) : CL_INVALID_VALUE;
+        return answer(&yes, sizeof(yes), room, to, size_ret);
+    return name == CL_DEVICE_EXTENSIONS ? answer("", 1, room, to, size_ret) : CL_INVALID_VALUE;
 }
 
 static const cl_icd_dispatch target = {

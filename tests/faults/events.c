@@ -1,6 +1,8 @@
 /* Events that end in an error, or late: user events that a thread of ours sets. And what drivers keep of commands that fail. */
 #include "layer.h"
 
+#include "answer.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,17 +155,6 @@ static bool find(cl_event event, struct doomed *copy)
         *copy = *d;
     pthread_mutex_unlock(&lock);
     return d != NULL;
-}
-
-static cl_int answer(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
-{
-    if (to && room < size)
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, value, size);
-    if (size_ret)
-        *size_ret = size;
-    return CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *to, size_t *size_ret)

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* dladdr1 */
 #include "layer.h"
 
+#include "answer.h"
+
 #include <CL/cl_layer.h>
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -191,13 +193,7 @@ void fault_enqueue_end(struct fault_enqueue *e, cl_int status, const cl_event *e
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
 {
     const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (name != CL_LAYER_API_VERSION || (to && room < sizeof(version)))
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, &version, sizeof(version));
-    if (size_ret)
-        *size_ret = sizeof(version);
-    return CL_SUCCESS;
+    return name == CL_LAYER_API_VERSION ? answer(&version, sizeof(version), room, to, size_ret) : CL_INVALID_VALUE;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,

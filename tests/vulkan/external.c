@@ -39,17 +39,6 @@ static bool is_the_gpu(cl_device_id device)
     return devices[atoi(number) % 8] == device;
 }
 
-static cl_int answer(const void *value, size_t size, size_t room, void *to, size_t *size_ret)
-{
-    if (to && room < size)
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, value, size);
-    if (size_ret)
-        *size_ret = size;
-    return CL_SUCCESS;
-}
-
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
                                           size_t *size_ret)
 {
