@@ -19,6 +19,7 @@ import tempfile
 SETUP, LAYER = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 FINDING = re.compile(r"^(error|warning)\[([a-z0-9-]+)\]: \S.*\n  cause:  \S.*\n  remedy: \S.*$", re.MULTILINE)
 SUMMARY = re.compile(r"^cld3d-setup doctor: (\d+) errors, (\d+) warnings\n\Z", re.MULTILINE)
+# As the library has it, which is too long to be searched in each case.
 MARK = re.search(rb"cld3d build: version [0-9A-Za-z.+~-]+, channel (\d+)\0", LAYER.read_bytes())
 OVERRIDES = "[Software\\\\Wine\\\\DllOverrides] 1700000000"
 MACHINES = {64: 0x8664, 32: 0x14C}
@@ -68,7 +69,7 @@ class Machine:
         self.dll = {bits: windows_file(bits, MARK[0]) for bits in (64, 32)}
         self.put(self.out / "x64/OpenCL.dll", self.dll[64])
         self.put(self.out / "x32/OpenCL.dll", self.dll[32])
-        self.companion = self.put(self.out / "linux/libcld3d.so", LAYER.read_bytes())
+        self.companion = self.put(self.out / "linux/libcld3d.so", HOST + b"\0" + MARK[0])
         self.manifest = self.put(self.out / "linux/cld3d_vulkan_layer.json", '{"layer": {"library_path": "./libcld3d.so"}}')
 
     def put_prefix(self):
