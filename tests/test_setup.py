@@ -93,6 +93,17 @@ def works(place):
     need(place.run()["next"] == "not cld3d", "after")
 
 
+def beside_the_program_too(place):
+    """A copy of the library beside a program of a prefix in which it is installed, as cld3dinfo of the packages has one."""
+    shutil.copy(LIBRARY, place.program.parent / "OpenCL.dll")
+    place.setup("install")
+    got = place.run()
+    need(got["library"].lower().endswith("\\program\\opencl.dll"), got)
+    need(got["next"].lower() == "c:\\windows\\system32\\cld3d\\opencl.dll", got)
+    need(got["status"] == "0" and int(got["platforms"]) >= 1, got)
+    place.setup("uninstall")
+
+
 def goes_past_the_drop_in(place):
     """A registered layer, in a program whose loader finds no driver, has Wine's OpenCL below, wherever that is."""
     beside = place.program.parent
@@ -330,7 +341,7 @@ def run_refuses(place):
     place.start("install", "--version")
 
 
-CASES = [round_trip, without_section, other_override, works, goes_past_the_drop_in, up_to_date, bad_input,
+CASES = [round_trip, without_section, other_override, works, beside_the_program_too, goes_past_the_drop_in, up_to_date, bad_input,
          other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor, run_sets_the_layer, run_loads_the_layer,
          run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
 

@@ -44,7 +44,8 @@ static bool path_beside(char *path, size_t size)
     return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
 }
 
-/* The system's own OpenCL.dll by its full path: by its name alone the loader would find us again. */
+/* The system's own OpenCL.dll by its full path: by its name alone the loader would find us again. Where cld3d-setup has put
+ * another copy of us in its place, it is in the folder beside that. */
 static void next_path(char *path, size_t size)
 {
     const char *chosen = setting_text(SETTING_NEXT);
@@ -55,7 +56,9 @@ static void next_path(char *path, size_t size)
     if (path_beside(path, size))
         return;
     const UINT length = GetSystemDirectoryA(path, (UINT)size);
-    snprintf(path + length, size - length, "\\opencl.dll");
+    snprintf(path + length, size - length, "\\cld3d\\opencl.dll");
+    if (GetFileAttributesA(path) == INVALID_FILE_ATTRIBUTES)
+        snprintf(path + length, size - length, "\\opencl.dll");
 }
 
 /* Why a loaded library can't be the OpenCL below, or NULL. */
