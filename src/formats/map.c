@@ -231,7 +231,7 @@ static cl_int collect_or_keep(struct image_record *image, struct image_mapping *
 static cl_int write_back(struct image_record *image, const struct image_mapping *mapping, cl_command_queue queue,
                          cl_uint wait_count, const cl_event *wait, cl_event *done)
 {
-    cl_event *all = malloc((wait_count + 1) * sizeof(*all));
+    cl_event *all = calloc((size_t)wait_count + 1, sizeof(*all));
     if (!all)
         return CL_OUT_OF_HOST_MEMORY;
     all[0] = mapping->collected;

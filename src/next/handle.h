@@ -8,7 +8,8 @@
 
 /* Handles of OpenCL begin with a pointer to their driver's dispatch table, through which a loader calls. So the function
  * that is to be called with the handle, `slot`, must be there: others may be missing, as AMD's first. Under Wine every
- * address but NULL can be a handle: the host's memory is not to be seen, and the host survives bad ones. */
+ * address but NULL can be a handle: the host's memory is not to be seen at once, and the host survives bad ones. Not so in programs
+ * of 32 bits, which Wine lets end there: for them Wine's server looks. */
 bool handle_plausible(const void *handle, size_t slot);
 
 static inline bool handle_may_be_context(cl_context context)

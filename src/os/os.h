@@ -65,6 +65,18 @@ void os_library_close(void *library);
  * arguments, no protection against races. */
 bool os_readable(const void *address, size_t size);
 
+/* The same for `count` elements of `size` bytes, which may be more than there is memory. */
+static inline bool os_readable_array(const void *address, size_t count, size_t size)
+{
+    return count <= SIZE_MAX / size && os_readable(address, count * size);
+}
+
+#ifdef _WIN32
+/* Reads `size` bytes from `address`, under Wine the host's memory too, which os_readable does not know. False, with anything in
+ * `to`, if it can't. Slow: Wine's server does it. */
+bool os_read(const void *address, void *to, size_t size);
+#endif
+
 /* Whether `address` lies in memory that may be executed. */
 bool os_executable(const void *address);
 

@@ -126,13 +126,19 @@ static DWORD protection_at(const void *address, size_t size)
 
 bool os_readable(const void *address, size_t size)
 {
-    return protection_at(address, size) != 0;
+    return size <= UINTPTR_MAX - (uintptr_t)address && protection_at(address, size) != 0;
 }
 
 bool os_executable(const void *address)
 {
     const DWORD code = PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
     return (protection_at(address, 1) & code) != 0;
+}
+
+bool os_read(const void *address, void *to, size_t size)
+{
+    SIZE_T done = 0;
+    return ReadProcessMemory(GetCurrentProcess(), address, to, size, &done) && done == size;
 }
 
 bool os_is_wine(void)

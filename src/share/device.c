@@ -257,8 +257,8 @@ cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count
     if (status == CL_SUCCESS && passthrough_platform(platform))
         return passthrough_get_media_device_ids(api->call.get_device_ids, platform, adapter_count, types, objects, set,
                                                 capacity, devices, found);
-    if (status == CL_SUCCESS && (adapter_count == 0 || !os_readable(types, adapter_count * sizeof(*types)) ||
-                                 !os_readable(objects, adapter_count * sizeof(*objects))))
+    if (status == CL_SUCCESS && (adapter_count == 0 || !os_readable_array(types, adapter_count, sizeof(*types)) ||
+                                 !os_readable_array(objects, adapter_count, sizeof(*objects))))
         status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE, "%u adapters, types %p, adapters %p",
                             adapter_count, (const void *)types, (const void *)objects);
     if (status == CL_SUCCESS)
