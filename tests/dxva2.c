@@ -3,7 +3,10 @@
  * processed. */
 #include <d3d9.h>
 
+/* Mingw's header forgets WINAPI, which counts where programs have 32 bits. */
+#define DXVAHD_CreateDevice DXVAHD_CreateDevice_without_winapi
 #include <dxvahd.h>
+#undef DXVAHD_CreateDevice
 #include <initguid.h>
 
 #include <stdatomic.h>

@@ -33,6 +33,13 @@ def link_or_copy(source, target):
     return target
 
 
+def kind_of(program):
+    """The word for programs of its kind: x64 or x32."""
+    data = program.read_bytes()
+    header = int.from_bytes(data[0x3C:0x40], "little")
+    return "x32" if data[header + 4:header + 6] == b"\x4c\x01" else "x64"
+
+
 class Prefix:
     """A copy of a prefix, and a folder with a program alone, to be used with the cld3d-setup of an installation."""
 
@@ -42,6 +49,7 @@ class Prefix:
         self.prefix = self.folder / "prefix"
         self.program = self.folder / "program" / program.name
         self.program.parent.mkdir()
+        self.kind = kind_of(program)
         shutil.copy(program, self.program)
         self.copy(original, self.prefix)
         self.registry = self.prefix / "user.reg"
@@ -115,13 +123,13 @@ def differences(one, other, since=None):
 
 def in_and_out(place):
     before = place.snapshot()
-    need("x64: not installed" in place.setup("status", status=1), "status of a fresh prefix")
+    need(f"{place.kind}: not installed" in place.setup("status", status=1), "status of a fresh prefix")
     place.setup("install")
     need(differences(before, place.prefix), "install changed nothing")
     once = place.registry.read_bytes()
     place.setup("install")
     need(place.registry.read_bytes() == once, "a second install changed the registry")
-    need("x64: installed" in place.setup("status"), "status after install")
+    need(f"{place.kind}: installed" in place.setup("status"), "status after install")
     place.setup("uninstall")
     need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
     place.setup("uninstall")

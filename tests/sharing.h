@@ -351,6 +351,44 @@ static inline cl_event user_event(cl_context context)
     return event;
 }
 
+static inline bool marker_ends_well(cl_command_queue queue)
+{
+    cl_event marker = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker), CL_SUCCESS);
+    const cl_int status = clWaitForEvents(1, &marker);
+    CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
+    return status == CL_SUCCESS;
+}
+
+/* Whether a queue goes on behind a command that has failed, which is the driver's to say. Those of rusticl 25.0 do not. */
+static inline bool queues_go_on(const struct rig *rig)
+{
+    cl_context context = plain_context(rig);
+    cl_command_queue queue = make_queue(rig, context, 0);
+    cl_event failed = user_event(context), behind = NULL;
+    CHECK_INT(clSetUserEventStatus(failed, -5), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 1, &failed, &behind), CL_SUCCESS);
+    CHECK(clWaitForEvents(1, &behind) != CL_SUCCESS);
+    const bool goes_on = marker_ends_well(queue);
+    CHECK_INT(clReleaseEvent(behind), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(failed), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    return goes_on;
+}
+
+/* Behind a command that has failed: gives the rig another queue in order where the driver's go on no more. */
+static inline void go_on(struct rig *rig)
+{
+    if (marker_ends_well(rig->queue))
+        return;
+    if (!CHECK(!queues_go_on(rig)))
+        return;
+    printf("# the driver's queue does not go on behind a command that failed: another one\n");
+    CHECK_INT(clReleaseCommandQueue(rig->queue), CL_SUCCESS);
+    rig->queue = make_queue(rig, rig->context, 0);
+}
+
 /* Work that takes its time and uses no shared object. */
 struct slow_work {
     cl_kernel kernel;
@@ -481,23 +519,12 @@ static inline unsigned run_again(const char *text, const char *variable, const c
 #ifdef _WIN32
 typedef HANDLE test_thread;
 
-static inline void pause_ms(unsigned milliseconds)
-{
-    Sleep(milliseconds);
-}
-
 static inline void let_others_run(void)
 {
     Sleep(0);
 }
 #else
 typedef pthread_t test_thread;
-
-static inline void pause_ms(unsigned milliseconds)
-{
-    const struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
-    nanosleep(&time, NULL);
-}
 
 static inline void let_others_run(void)
 {

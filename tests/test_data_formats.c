@@ -1,5 +1,6 @@
 /* Every format of the extensions' table, 2D and 3D, through the commands of OpenCL that take images. */
 #include "common/shared.h"
+#include "driver_bugs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -324,14 +325,13 @@ static void copy_to_buffer(struct shared *s, const struct format *format)
     struct part part = part_of(s, WHOLE_GAP);
     unsigned char *found = calloc(1, part.size);
     cl_mem buffer = part_buffer(s, &part, 2);
+    const size_t offset = copy_offset(s->context, s->queue, BUFFER_OFFSET);
     (void)format;
     shared_prepare(s, 1);
     shared_acquire(s);
-    CHECK_INT(
-        clEnqueueCopyImageToBuffer(s->queue, s->memory, buffer, part.origin, part.region, BUFFER_OFFSET, 0, NULL, NULL),
-        CL_SUCCESS);
-    CHECK_INT(clEnqueueReadBuffer(s->queue, buffer, CL_TRUE, BUFFER_OFFSET, part.size, found, 0, NULL, NULL),
+    CHECK_INT(clEnqueueCopyImageToBuffer(s->queue, s->memory, buffer, part.origin, part.region, offset, 0, NULL, NULL),
               CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(s->queue, buffer, CL_TRUE, offset, part.size, found, 0, NULL, NULL), CL_SUCCESS);
     fill_part(s, &part, 1);
     CHECK_MEM(found, part.memory, part.size);
     shared_release(s);

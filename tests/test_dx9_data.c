@@ -1,6 +1,7 @@
 /* The bytes of Direct3D 9 surfaces: every format of the extension's tables, in every kind of surface that Direct3D makes,
  * through the commands of OpenCL and back. No case passes if one of the two copies, on acquire or release, is left out. */
 #include "common/dx9.h"
+#include "driver_bugs.h"
 
 #ifndef _WIN32
 #include "fake_d3d.h"
@@ -150,11 +151,12 @@ static void copy_plane_buffer(struct dx9_surface *s, UINT plane)
     const size_t region[3] = {dx9_plane_width(s, plane), dx9_plane_height(s, plane), 1};
     unsigned char *old = dx9_pattern(s, 1), *new = dx9_pattern(s, 2), *found = calloc(1, size);
     cl_int status;
+    const size_t to = copy_offset(s->context, s->queue, 32);
     cl_mem buffer = clCreateBuffer(s->context, CL_MEM_READ_WRITE, size + 32, NULL, &status);
     CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(clEnqueueCopyImageToBuffer(s->queue, s->planes[plane], buffer, origin, region, 32, 0, NULL, NULL),
+    CHECK_INT(clEnqueueCopyImageToBuffer(s->queue, s->planes[plane], buffer, origin, region, to, 0, NULL, NULL),
               CL_SUCCESS);
-    CHECK_INT(clEnqueueReadBuffer(s->queue, buffer, CL_TRUE, 32, size, found, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(s->queue, buffer, CL_TRUE, to, size, found, 0, NULL, NULL), CL_SUCCESS);
     CHECK_MEM(found, old + at, size);
     CHECK_INT(clEnqueueWriteBuffer(s->queue, buffer, CL_TRUE, 32, size, new + at, 0, NULL, NULL), CL_SUCCESS);
     CHECK_INT(clEnqueueCopyBufferToImage(s->queue, buffer, s->planes[plane], 32, origin, region, 0, NULL, NULL),

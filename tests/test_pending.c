@@ -173,6 +173,7 @@ SHARING_CASE(acquire_fails_later, 0)
         CHECK_INT(clSetUserEventStatus(user, -1), CL_SUCCESS);
         counts_are(rig, &shared, before, 0, 0);
         CHECK(rig_event_status(acquired) < 0);
+        go_on(rig);
         CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
         shared_close(&shared);

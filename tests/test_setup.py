@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-from prefix import Prefix, Skip, differences, in_and_out, need, run_cases
+from prefix import Prefix, Skip, differences, in_and_out, kind_of, need, run_cases
 
 SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX, LAYER, WINDOWS_LAYER, LOADER = (
     pathlib.Path(argument).resolve() for argument in sys.argv[1:9])
@@ -27,10 +27,11 @@ class Place(Prefix):
 
     def __init__(self, folder):
         self.out = pathlib.Path(folder) / "out"
-        (self.out / "x64").mkdir(parents=True)
+        self.library = self.out / kind_of(LIBRARY) / "OpenCL.dll"
+        self.library.parent.mkdir(parents=True)
         shutil.copy(SETUP, self.out / "cld3d-setup")
         shutil.copy(SETUP.with_name("cld3d-doctor"), self.out / "cld3d-doctor")
-        shutil.copy(LIBRARY, self.out / "x64" / "OpenCL.dll")
+        shutil.copy(LIBRARY, self.library)
         super().__init__(folder, self.out / "cld3d-setup", PROGRAM, PREFIX)
         self.windows = self.prefix / "drive_c" / "windows"
 
@@ -127,11 +128,11 @@ def goes_past_the_drop_in(place):
 
 def up_to_date(place):
     place.setup("install")
-    with open(place.out / "x64" / "OpenCL.dll", "ab") as library:
+    with open(place.library, "ab") as library:
         library.write(b"a later version")
     need("another version" in place.setup("status"), "status of an old version")
     place.setup("install")
-    need("x64: installed" in place.setup("status"), "status after the second install")
+    need(f"{place.kind}: installed" in place.setup("status"), "status after the second install")
     place.setup("uninstall")
 
 
@@ -141,7 +142,7 @@ def bad_input(place):
     need("is no Wine prefix" in place.setup("install", prefix=empty, status=1), "an empty folder")
     need(os.listdir(empty) == [], "something was put into the empty folder")
     need("unknown argument" in place.setup("instal", status=1), "a misspelt action")
-    (place.out / "x64" / "OpenCL.dll").unlink()
+    place.library.unlink()
     before = place.snapshot()
     need("no library for this prefix" in place.setup("install", status=1), "without the library")
     need(differences(before, place.prefix) == [], "without the library something was changed")
@@ -149,9 +150,10 @@ def bad_input(place):
 
 def other_architecture(place):
     system = place.prefix / "system.reg"
-    system.write_bytes(system.read_bytes().replace(b"#arch=win64", b"#arch=win32"))
+    own, other, wanted = (b"win64", b"win32", "x32") if place.kind == "x64" else (b"win32", b"win64", "x64")
+    system.write_bytes(system.read_bytes().replace(b"#arch=" + own, b"#arch=" + other))
     before = place.snapshot()
-    need("wanted: system32:x32" in place.setup("install", status=1), "a prefix of 32 bits")
+    need(f"wanted: system32:{wanted}" in place.setup("install", status=1), "a prefix of the other kind")
     need(differences(before, place.prefix) == [], "something was changed")
 
 
@@ -257,6 +259,11 @@ def run_sets_the_layer(place):
     need(got == f"{layer}|/mine|0\n", got)
 
 
+def need_vulkan_layer():
+    if not MANIFEST.exists():
+        raise Skip("libcld3d.so has no Vulkan layer, or is not built")
+
+
 VULKAN = 'echo "${VK_ADD_LAYER_PATH-none}|${VK_INSTANCE_LAYERS-none}"'
 
 
@@ -265,6 +272,7 @@ def run_sets_the_vulkan_layer(place):
     name, off = "VK_LAYER_CLD3D_share", {"VK_ADD_LAYER_PATH": "/mine", "VK_INSTANCE_LAYERS": "VK_LAYER_a:VK_LAYER_b"}
     show = ["sh", "-c", VULKAN]
     need(place.start(*show) == "none|none\n", "set without a manifest")
+    need_vulkan_layer()
     shutil.copy(MANIFEST, layer.parent)
     need(place.start(*show) == f"{layer.parent}|{name}\n", place.start(*show))
     got = place.start(*show, **off)
@@ -289,6 +297,7 @@ def run_loads_the_vulkan_layer(place):
         raise Skip("there is no Vulkan loader")
     if not LAYER.exists():
         raise Skip("libcld3d.so is not built")
+    need_vulkan_layer()
     layer = place.put_layer(LAYER.read_bytes())
     shutil.copy(MANIFEST, layer.parent)
     got = place.start("python3", "-c", INSTANCE, str(layer))

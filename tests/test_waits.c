@@ -230,6 +230,7 @@ SHARING_CASE(acquire_before_a_failure, 0)
             CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
             CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
             CHECK_INT(outcome(acquired), failed_wait);
+            go_on(rig);
             CHECK_INT(rig_event_type(acquired), rig->api->command_acquire);
             /* Each object finds out by another call. */
             unsigned char bytes[SHARED_BYTES];
@@ -262,6 +263,7 @@ SHARING_CASE(release_before_a_failure, 0)
         CHECK_INT(rig->release(rig->queue, 1, &all[i].object, 1, &user, &released), CL_SUCCESS);
         CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
         CHECK_INT(outcome(released), failed_wait);
+        go_on(rig);
         CHECK_INT(rig_event_type(released), rig->api->command_release);
         /* It is acquired still, with what was written. */
         CHECK_INT(acquire_one(rig, all[i].object), rig->api->already_acquired);

@@ -17,6 +17,7 @@
 #include <CL/cl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 /* Tokens and codes by their role; values from the extension's header. */
 struct rig_api {
@@ -124,5 +125,18 @@ cl_uint rig_event_type(cl_event event);
 
 /* Whether the OpenCL device makes 2D (or 3D) images of a format. */
 bool rig_has_format(const struct rig *rig, cl_image_format format, cl_mem_object_type type);
+
+#ifdef _WIN32
+static inline void pause_ms(unsigned milliseconds)
+{
+    Sleep(milliseconds);
+}
+#else
+static inline void pause_ms(unsigned milliseconds)
+{
+    const struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
+    nanosleep(&time, NULL);
+}
+#endif
 
 #endif
