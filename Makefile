@@ -1,6 +1,6 @@
 # The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
 
-.PHONY: help build package demo demo-video bench profile bundle check check-quick check-dxvk fuzz fuzz-coverage coverage faults soak clean
+.PHONY: help build package demo demo-video bench profile bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage faults soak clean
 .NOTPARALLEL:
 
 # For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, the build of the faults, and DEPS=no
@@ -21,6 +21,7 @@ help:
 	@echo "make check         run all tests; the last line tells how many passed and failed"
 	@echo "make check-quick   run the tests that take less than two minutes together"
 	@echo "make check-dxvk    run the tests that use Direct3D over DXVK in place of Wine's own Direct3D"
+	@echo "make check-world   run the tests in another userland, in a folder (WORLD=trixie: Debian 13; WORLD=i386: 32 bits)"
 	@echo "make fuzz          run random sequences of calls beside a model of the specification for SECONDS (60), natively"
 	@echo "                   (SEED=number to repeat a run, OPENCL=pocl or rusticl for one alone)"
 	@echo "make fuzz-coverage  the same by libFuzzer, which looks for branches that no sequence has reached (SECONDS)"
@@ -82,6 +83,10 @@ check-dxvk:
 	@scripts/deps check
 	@scripts/check-dxvk
 
+check-world:
+	@scripts/deps check-world
+	@scripts/check-world $(WORLD)
+
 fuzz:
 	@scripts/deps check
 	@scripts/build linux
@@ -107,4 +112,5 @@ soak:
 clean:
 	@scripts/wine-stop --force
 	@DIRECT3D=dxvk scripts/wine-stop --force
+	@[ ! -d build/worlds ] || scripts/check-world --remove all
 	@rm -rf build out

@@ -38,6 +38,9 @@ prefix_ready=$prefix/.cld3d-ready
 keeper_file=$state/keeper
 idle_seconds=60
 
+# A userland of 32 bits has a Wine that runs nothing else.
+wine_arch=win$(getconf LONG_BIT)
+
 # Sets `start`; fails for a process that does not exist or has ended.
 process_start() {
     { read -r process_stat <"/proc/$1/stat"; } 2>/dev/null || return 1
@@ -78,7 +81,7 @@ drop_lock() {
 wine_environment() {
     export HOME="$root/build/home"
     unset TMPDIR XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME
-    export WINEPREFIX="$prefix" WINEARCH=win64 WINEDEBUG="${WINEDEBUG:--all}"
+    export WINEPREFIX="$prefix" WINEARCH=$wine_arch WINEDEBUG="${WINEDEBUG:--all}"
     export WINEDLLOVERRIDES="mscoree,mshtml=;winemenubuilder.exe=d;opencl=n,b${WINEDLLOVERRIDES:+;$WINEDLLOVERRIDES}"
     export LIBGL_ALWAYS_SOFTWARE="${LIBGL_ALWAYS_SOFTWARE:-1}"
     export MESA_SHADER_CACHE_DIR="$root/build/cache/mesa"
@@ -147,11 +150,17 @@ find_session_locked() {
     process_start "$keeper" && [ "$start" = "$keeper_start" ]
 }
 
+# Whether a process is of this system: those of a folder made by scripts/check-world have a prefix of the same name, and a
+# name space of their own.
+is_here() {
+    [ "$(readlink "$1/ns/pid")" = "$(readlink /proc/$$/ns/pid)" ]
+}
+
 # Ends what a wineserver left behind that was killed: processes of the prefix that wait for it for ever. Only when there
 # is no session, with the lock held.
 kill_orphans_locked() {
     for process in /proc/[0-9]*; do
-        if grep -qzxF "WINEPREFIX=$prefix" "$process/environ" && [ "${process#/proc/}" != $$ ]; then
+        if grep -qzxF "WINEPREFIX=$prefix" "$process/environ" && [ "${process#/proc/}" != $$ ] && is_here "$process"; then
             kill -KILL "${process#/proc/}"
         fi
     done 2>/dev/null
