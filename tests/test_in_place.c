@@ -1,6 +1,7 @@
 /* Objects that lie in the staging copy or beside it (transport/in_place.c): which devices they are for, what an application
  * sees of them, and what becomes of one whose memory moves, or is still in use when the application has released it. What
  * CLD3D_TEST_IN_PLACE says is expected of the driver. The data tests go this way too. */
+#include "lifetime.h"
 #include "sharing.h"
 
 static char log_path[] = "/tmp/cld3d-in-place-XXXXXX";
@@ -26,6 +27,18 @@ static bool in_place(void)
 static bool over_copies(void)
 {
     return getenv("CLD3D_TEST_COPIES") != NULL;
+}
+
+static unsigned lines_with(const char *text)
+{
+    char line[1024];
+    unsigned count = 0;
+    FILE *file = fopen(log_path, "r");
+    while (file && fgets(line, sizeof(line), file))
+        count += strstr(line, text) != NULL;
+    if (file)
+        fclose(file);
+    return count;
 }
 
 /* ---- which devices ---- */
@@ -414,7 +427,29 @@ SHARING_CASE(made_again, 0)
     }
 }
 
+/* What the objects of a context have cost is told as soon as nothing uses it, whoever tells of its end. */
+SHARING_CASE(costs, 0)
+{
+    struct shared all[KINDS];
+    struct rig second;
+    const unsigned before = lines_with("stats: ");
+    if (!second_open(rig, &second) || !shared_open_all(&second, 1, all))
+        return;
+    CHECK(round_trip(&second, &all[KIND_2D], 1 + KIND_2D, 20));
+    shared_close_all(all);
+    CHECK_INT(lines_with("stats: "), before);
+    second_close(&second);
+    CHECK(lines_with("stats: ") > before);
+}
+
+static void costs_of_ours(void)
+{
+    CHECK_INT(run_again("what objects have cost", "CLD3D_CALLBACKS", "1"), 2);
+}
+
 static const struct tap_test tests[] = {
+    SHARING_TESTS("what objects have cost is told", costs),
+    {"the same where nobody tells of the context's end", costs_of_ours},
     SHARING_TESTS("chosen for devices that compute in the host's memory", chosen),
     {"not for a driver with images of its own", copies_images},
     {"not for a driver with buffers of its own", copies_buffers},
@@ -440,7 +475,7 @@ int main(int argc, char **argv)
     const int file = mkstemp(log_path);
     if (file >= 0)
         close(file);
-    test_setenv("CLD3D_LOG", "debug");
+    test_setenv("CLD3D_LOG", "debug,stats");
     test_setenv("CLD3D_LOG_FILE", log_path);
     const int status = tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
     remove(log_path);

@@ -56,6 +56,8 @@ static void destroy(struct record *record)
         context->claims = NULL;
     }
     os_unlock(&registry_lock);
+    if (unused)
+        transports_tell(context->transports);
     converters_destroy(converters);
     while (claims) {
         struct claim *claim = claims;

@@ -28,12 +28,12 @@ void statistics_bytes(const struct transfer *transfer, size_t bytes)
         atomic_fetch_add_explicit(&transfer->count->bytes, bytes, memory_order_relaxed);
 }
 
-void statistics_tell(const struct statistics *statistics)
+void statistics_tell(struct statistics *statistics)
 {
     for (unsigned i = 0; i < WAYS_MAX && log_wants_statistics(); i++) {
-        const struct way_count *way = &statistics->ways[i];
-        if (way->way)
-            log_statistics("%llu objects went by: %s; the CPU moved %llu bytes", (unsigned long long)way->objects,
-                           way->way, (unsigned long long)way->bytes);
+        struct way_count *way = &statistics->ways[i];
+        const unsigned long long objects = atomic_exchange(&way->objects, 0), bytes = atomic_exchange(&way->bytes, 0);
+        if (objects)
+            log_statistics("%llu objects went by: %s; the CPU moved %llu bytes", objects, way->way, bytes);
     }
 }

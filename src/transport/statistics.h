@@ -1,5 +1,5 @@
 /* What the objects of a context cost: how many go each way, and how many bytes the CPU has moved for them between Direct3D and
- * OpenCL. The log tells it with the context's end (CLD3D_LOG=stats). Any thread may call; nothing is locked. */
+ * OpenCL. The log tells it when nothing uses the context any longer (CLD3D_LOG=stats). Any thread may call; nothing is locked. */
 #ifndef CLD3D_TRANSPORT_STATISTICS_H
 #define CLD3D_TRANSPORT_STATISTICS_H
 
@@ -23,7 +23,7 @@ struct statistics {
 void statistics_object(struct statistics *statistics, const struct transport *transport, struct transfer *transfer);
 /* The CPU has copied or converted so many bytes for an object, or OpenCL has from or to memory of the host. */
 void statistics_bytes(const struct transfer *transfer, size_t bytes);
-/* Tells the log, if it wants to know. */
-void statistics_tell(const struct statistics *statistics);
+/* Tells the log, if it wants to know, and begins to count again. */
+void statistics_tell(struct statistics *statistics);
 
 #endif

@@ -112,14 +112,18 @@ void transports_close(struct transports *transports)
             transports->opened[i].transport->close(transports->opened[i].state);
 }
 
+void transports_tell(struct transports *transports)
+{
+    if (transports)
+        statistics_tell(&transports->statistics);
+}
+
 void transports_free(struct transports *transports)
 {
     transports_close(transports);
     for (unsigned i = 0; transports && i < transports->count; i++)
         if (transports->opened[i].state)
             transports->opened[i].transport->free_state(transports->opened[i].state);
-    if (transports)
-        statistics_tell(&transports->statistics);
     free(transports);
 }
 

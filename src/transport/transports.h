@@ -13,6 +13,8 @@ struct transports *transports_open(cl_context context);
 /* The devices of the context go: what is kept for later objects and holds them is given back. The objects that there are
  * still live and move. May be called again; NULL is allowed. */
 void transports_close(struct transports *transports);
+/* Nothing uses the context any longer: the log tells what its objects have cost since the last time. NULL is allowed. */
+void transports_tell(struct transports *transports);
 /* After the last transfer of the context was destroyed; closes. NULL is allowed. */
 void transports_free(struct transports *transports);
 
