@@ -256,6 +256,8 @@ void ways_try(struct info *info);
 /* Every format of the tables on every device (info_formats.c). */
 void formats_try(struct info *info);
 
+/* Whether any adapter makes a device of any Direct3D. */
+bool info_has_direct3d(const struct info *info);
 /* The number of devices that can share with at least one Direct3D, and whether there is one for `api`. */
 unsigned info_sharing_devices(const struct info *info);
 bool info_works(const struct info *info, enum api_index api);

@@ -96,18 +96,9 @@ static void find_versions(const struct opencl *cl)
 
 /* ---- Direct3D and drivers ---- */
 
-static bool any_direct3d(const struct info *info)
-{
-    for (unsigned a = 0; a < info->d3d.adapter_count; a++)
-        for (unsigned i = 0; i < API_COUNT; i++)
-            if (info->d3d.adapters[a].d3d[i].device)
-                return true;
-    return false;
-}
-
 static void find_direct3d(const struct info *info)
 {
-    if (any_direct3d(info))
+    if (info_has_direct3d(info))
         return;
     struct finding *f = add(true, "no-direct3d", "no Direct3D device can be made");
     snprintf(f->cause, sizeof(f->cause), "%s",

@@ -23,7 +23,7 @@ unsigned info_sharing_devices(const struct info *info)
     return count;
 }
 
-static bool any_direct3d(const struct info *info)
+bool info_has_direct3d(const struct info *info)
 {
     for (unsigned a = 0; a < info->d3d.adapter_count; a++)
         for (unsigned i = 0; i < API_COUNT; i++)
@@ -74,7 +74,7 @@ static const char *main_trouble(const struct info *info)
         return "there is no OpenCL driver";
     if (info->opencl.device_count == 0)
         return "there is no OpenCL device";
-    if (!any_direct3d(info))
+    if (!info_has_direct3d(info))
         return "no Direct3D device can be made";
     if (!any_listed(info))
         return "no OpenCL device offers it";
