@@ -2,6 +2,7 @@
  *
  *     frames.exe [quick] [TEXT]               TEXT: only surfaces whose names hold it
  *     frames.exe ways [TEXT]                  and through the host's memory in any case, beside what cld3d chooses
+ *     frames.exe handover [TEXT]              acquire and release alone, without a kernel and with one, in their parts
  *     frames.exe alone WAY PATTERN [TEXT]     nothing but this, some seconds long, for a profiler
  *
  * Prints for each measurement a line "sample,frames,SURFACE,PATTERN,WAY,ROUND,MILLISECONDS", and progress in lines that
@@ -20,6 +21,7 @@ enum { MOST_ROUNDS = 41, FEWEST_ROUNDS = 9, WARM_UP = 2 };
 static double patience_ms = 3500;
 static const char *wanted = "";
 static bool by_host;                        /* with that way */
+static bool handover;                       /* nothing but acquire and release */
 static const char *only_way, *only_pattern; /* NULL: all are measured */
 
 static const struct pattern patterns[] = {
@@ -148,6 +150,53 @@ static void measure_alone(struct bench *b, const struct opencl *shared, const st
     user_close(&b->cld3d);
 }
 
+/* ---- acquire and release alone ---- */
+
+enum { HANDOVERS = 101, HANDOVER_PARTS = 4 };
+static const char *const handover_parts[HANDOVER_PARTS] = {"all", "acquire", "release", "end"};
+
+static int compare_times(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* With warm caches and nothing drawn. */
+static void measure_handovers(struct bench *b, enum way way, bool written)
+{
+    static double times[HANDOVER_PARTS][HANDOVERS];
+    struct user *user = way == HOST ? &b->host : &b->cld3d;
+    const struct pattern pattern = {.writes = written};
+    for (unsigned round = 0; round < HANDOVERS; round++) {
+        double parts[3];
+        const double start = clock_ms();
+        frame_parts(&b->surface, user, &pattern, 0.5f, parts);
+        times[0][round] = clock_ms() - start;
+        for (unsigned i = 1; i < HANDOVER_PARTS; i++)
+            times[i][round] = parts[i - 1];
+        printf("sample,handover,%s,%s,%s,%u,%.4f\n", b->name, written ? "written" : "idle", way_names[way], round,
+               times[0][round]);
+    }
+    printf("# %s, %s, %s:", b->name, written ? "written" : "idle", way_names[way]);
+    for (unsigned i = 0; i < HANDOVER_PARTS; i++) {
+        qsort(times[i], HANDOVERS, sizeof(double), compare_times);
+        printf(" %s %.0f", handover_parts[i], 1000 * times[i][HANDOVERS / 2]);
+    }
+    step(" us (medians of %d)", HANDOVERS);
+}
+
+static void measure_handover(struct bench *b, const struct opencl *shared)
+{
+    static const struct pattern both = {.name = "both", .reads = true, .writes = true};
+    b->cld3d = user_open(&b->surface, &shared[0], &both);
+    b->host = user_open(&b->surface, &shared[1], &both);
+    for (int written = 0; written < 2; written++)
+        for (enum way way = CLD3D; way <= HOST; way = way == CLD3D ? HOST : ALL_WAYS)
+            measure_handovers(b, way, written);
+    user_close(&b->cld3d);
+    user_close(&b->host);
+}
+
 static void measure_pattern(struct bench *b, const struct opencl *shared, const struct pattern *pattern)
 {
     b->cld3d = user_open(&b->surface, &shared[0], pattern);
@@ -186,7 +235,9 @@ static void bench_surface(struct surface surface, const char *kind, const char *
     memset(b.from, 1, surface.bytes);
     memset(b.to, 1, surface.bytes);
     b.expert = user_open(&b.surface, plain, NULL);
-    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+    if (handover)
+        measure_handover(&b, shared);
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]) && !handover; i++)
         (only_way ? measure_alone : measure_pattern)(&b, shared, &patterns[i]);
     user_close(&b.expert);
     surface.ops->close(&surface);
@@ -236,7 +287,8 @@ static void bench_direct3d9(const struct opencl *plain, bool quick)
 int main(int argc, char **argv)
 {
     const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0, alone = argc > 3 && strcmp(argv[1], "alone") == 0;
-    by_host = argc > 1 && strcmp(argv[1], "ways") == 0;
+    handover = argc > 1 && strcmp(argv[1], "handover") == 0;
+    by_host = handover || (argc > 1 && strcmp(argv[1], "ways") == 0);
     const int words = quick || by_host ? 2 : alone ? 4 : 1;
     patience_ms = quick ? 700 : patience_ms;
     if (alone) {

@@ -159,13 +159,26 @@ void frame_cld3d(struct surface *surface, struct user *user, const struct patter
         frame_with_new_object(surface, user, pattern, value);
         return;
     }
+    double parts[3];
+    frame_parts(surface, user, pattern, value, parts);
+}
+
+void frame_parts(struct surface *surface, struct user *user, const struct pattern *pattern, float value,
+                 double parts[3])
+{
+    const double start = clock_ms();
     check_cl(user->acquire(user->cl->queue, surface->plane_count, user->planes, 0, NULL, NULL),
              "clEnqueueAcquire...KHR", "Direct3D could not hand over the surface");
+    const double acquired = clock_ms();
     run_kernels(surface, user, pattern, value);
     check_cl(user->release(user->cl->queue, surface->plane_count, user->planes, 0, NULL, NULL),
              "clEnqueueRelease...KHR", "Direct3D could not take the surface back");
+    const double released = clock_ms();
     opencl_wait(user->cl);
     surface->ops->wait(surface);
+    parts[0] = acquired - start;
+    parts[1] = released - acquired;
+    parts[2] = clock_ms() - released;
 }
 
 /* Enqueues the way of one plane between mapped rows and OpenCL's memory. */

@@ -32,6 +32,10 @@ float user_result(const struct user *user);
 
 /* A frame through cld3d: acquire, kernels, release, and the wait of a program that needs the result. */
 void frame_cld3d(struct surface *surface, struct user *user, const struct pattern *pattern, float value);
+/* The same of objects that are kept, with the milliseconds of its parts: the acquire, the release after the kernels are
+ * enqueued, and the wait for both sides. */
+void frame_parts(struct surface *surface, struct user *user, const struct pattern *pattern, float value,
+                 double parts[3]);
 /* By hand: between the rows that Direct3D has mapped and OpenCL's memory without any copy between. `over` and `back` say
  * which of the two ways the program takes. */
 void frame_by_hand(struct surface *surface, const struct user *user, const struct pattern *pattern, bool over,
