@@ -32,9 +32,28 @@ static void wait(struct surface *surface)
     BOOL done;
     check_d3d(ID3D11Device_CreateQuery((ID3D11Device *)surface->device, &desc, &query), "CreateQuery", "no queries");
     ID3D11DeviceContext_End(context, (ID3D11Asynchronous *)query);
+    ID3D11DeviceContext_Flush(context);
     while (ID3D11DeviceContext_GetData(context, (ID3D11Asynchronous *)query, &done, sizeof(done), 0) == S_FALSE)
         SwitchToThread();
     ID3D11Query_Release(query);
+}
+
+static bool is_planar(const struct surface *surface)
+{
+    return surface->plane_count > 1;
+}
+
+static void map(struct surface *surface, bool over, bool back, struct rows rows[MOST_PLANES]);
+static void unmap(struct surface *surface, bool back);
+
+/* No target has planes. */
+static void upload(struct surface *surface, float value)
+{
+    struct rows rows[MOST_PLANES];
+    map(surface, false, true, rows);
+    for (unsigned i = 0; i < surface->plane_count; i++)
+        memset(rows[i].data, (int)(value * 255 + 0.5f), rows[i].pitch * surface->planes[i].height);
+    unmap(surface, true);
 }
 
 static void draw(struct surface *surface, float value)
@@ -47,6 +66,8 @@ static void draw(struct surface *surface, float value)
         const D3D11_BOX box = {0, 0, 0, sizeof(bytes), 1, 1};
         memset(bytes, (int)(value * 255 + 0.5f), sizeof(bytes));
         ID3D11DeviceContext_UpdateSubresource(context, surface->resource, 0, &box, bytes, 0, 0);
+    } else if (is_planar(surface)) {
+        upload(surface, value);
     } else {
         check_d3d(ID3D11Device_CreateRenderTargetView((ID3D11Device *)surface->device, surface->resource, NULL, &view),
                   "CreateRenderTargetView", "this format can't be drawn to");
@@ -72,6 +93,8 @@ static void map(struct surface *surface, bool over, bool back, struct rows rows[
                                       0, &mapped),
               "Map", "the staging copy can't be read");
     rows[0] = (struct rows){mapped.pData, surface->is_buffer ? BUFFER_PITCH : mapped.RowPitch};
+    if (is_planar(surface))
+        rows[1] = (struct rows){(char *)mapped.pData + surface->planes[0].height * mapped.RowPitch, mapped.RowPitch};
 }
 
 static void unmap(struct surface *surface, bool back)
@@ -96,7 +119,8 @@ static float half_value(unsigned short bits)
 static float look(struct surface *surface)
 {
     ID3D11DeviceContext *context = context_of(surface);
-    const D3D11_BOX box = {0, 0, 0, surface->is_buffer ? 4 : 1, 1, 1};
+    const UINT size = is_planar(surface) ? 2 : 1;
+    const D3D11_BOX box = {0, 0, 0, surface->is_buffer ? 4 : size, size, 1};
     D3D11_MAPPED_SUBRESOURCE mapped = {0};
     ID3D11DeviceContext_CopySubresourceRegion(context, surface->pixel, 0, 0, 0, 0, surface->resource, 0, &box);
     check_d3d(ID3D11DeviceContext_Map(context, surface->pixel, 0, D3D11_MAP_READ, 0, &mapped), "Map", "no staging");
@@ -139,7 +163,9 @@ static void *make_texture(ID3D11Device *device, DXGI_FORMAT format, unsigned wid
         .Format = format,
         .SampleDesc.Count = 1,
         .Usage = staging ? D3D11_USAGE_STAGING : D3D11_USAGE_DEFAULT,
-        .BindFlags = staging ? 0 : D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET,
+        .BindFlags = staging                      ? 0
+                     : format == DXGI_FORMAT_NV12 ? D3D11_BIND_SHADER_RESOURCE
+                                                  : D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET,
         .CPUAccessFlags = staging ? D3D11_CPU_ACCESS_READ | D3D11_CPU_ACCESS_WRITE : 0,
     };
     ID3D11Texture2D *texture = NULL;
@@ -159,6 +185,27 @@ struct surface d3d11_texture(ID3D11Device *device, DXGI_FORMAT format, unsigned 
         .resource = make_texture(device, format, width, height, false),
         .staging = make_texture(device, format, width, height, true),
         .pixel = make_texture(device, format, 1, 1, true),
+    };
+}
+
+bool d3d11_has_nv12(ID3D11Device *device)
+{
+    UINT support = 0;
+    return SUCCEEDED(ID3D11Device_CheckFormatSupport(device, DXGI_FORMAT_NV12, &support)) &&
+           (support & D3D11_FORMAT_SUPPORT_TEXTURE2D);
+}
+
+struct surface d3d11_nv12(ID3D11Device *device, unsigned width, unsigned height)
+{
+    return (struct surface){
+        .ops = &ops,
+        .bytes = (size_t)width * height * 3 / 2,
+        .plane_count = 2,
+        .planes = {{width, height, 1, {CL_R, CL_UNORM_INT8}}, {width / 2, height / 2, 2, {CL_RG, CL_UNORM_INT8}}},
+        .device = device,
+        .resource = make_texture(device, DXGI_FORMAT_NV12, width, height, false),
+        .staging = make_texture(device, DXGI_FORMAT_NV12, width, height, true),
+        .pixel = make_texture(device, DXGI_FORMAT_NV12, 2, 2, true),
     };
 }
 

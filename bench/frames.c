@@ -264,6 +264,8 @@ static void bench_direct3d11(const struct opencl *plain, bool quick)
                       plain);
         bench_surface(d3d11_texture(device, DXGI_FORMAT_R16G16B16A16_FLOAT, s->width, s->height), "RGBA16F", s->name,
                       shared, plain);
+        if (d3d11_has_nv12(device))
+            bench_surface(d3d11_nv12(device, s->width, s->height), "NV12 of 11", s->name, shared, plain);
     }
     for (unsigned mega = 1; mega <= (quick ? 16 : 256); mega *= mega == 1 ? 16 : 4) {
         char size[16];

@@ -52,6 +52,8 @@ enum { BUFFER_PITCH = 4096 };
 /* Direct3D 11. */
 ID3D11Device *d3d11_open(void);
 struct surface d3d11_texture(ID3D11Device *device, DXGI_FORMAT format, unsigned width, unsigned height);
+bool d3d11_has_nv12(ID3D11Device *device); /* as a texture; Wine's own Direct3D has not */
+struct surface d3d11_nv12(ID3D11Device *device, unsigned width, unsigned height);
 struct surface d3d11_buffer(ID3D11Device *device, size_t bytes);
 
 /* Direct3D 9Ex, with a window that nobody sees. */

@@ -99,9 +99,10 @@ SHARING_CASE(one_wait, 0)
             return;
         objects[i] = all[i].object;
     }
-    const unsigned before = fake_d3d_calls("CreateQuery");
+    const unsigned queries = fake_d3d_calls("CreateQuery"), flushes = fake_d3d_calls("Flush");
     CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(fake_d3d_calls("CreateQuery") - before, 1);
+    CHECK_INT(fake_d3d_calls("CreateQuery") - queries, exports() ? 0 : 1);
+    CHECK_INT(fake_d3d_calls("Flush") - flushes, exports() ? 1 : 0);
     CHECK_INT(fake_d3d_vulkan_acquired(), exports() ? COUNT : 0);
     for (unsigned i = 0; i < COUNT; i++)
         cl_has(rig->queue, &all[i], i);
@@ -364,20 +365,31 @@ SHARING_CASE(moved, 0)
 
 static void wait_fails(const struct rig *rig, const struct shared *shared, const char *method)
 {
-    CHECK(fake_d3d_fail(method, 1, E_FAIL) > 0);
+    if (method)
+        CHECK(fake_d3d_fail(method, 1, E_FAIL) > 0);
+    else
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_PASS, 0);
     CHECK_INT(acquire_one(rig, shared->object), CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
     CHECK_INT(release_one(rig, shared->object), rig->api->not_acquired);
     CHECK(round_trip(rig, shared, 1, 1));
 }
 
+/* Images that are passed have one wait with what Direct3D has queued; all else has a query of Direct3D's. */
 SHARING_CASE(waits_fail, 0)
 {
-    struct shared shared;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
+    struct shared image, buffer;
+    if (!shared_open(rig, KIND_2D, 1, &image) || !shared_open(rig, KIND_BUFFER, 1, &buffer))
         return;
-    wait_fails(rig, &shared, "CreateQuery");
-    wait_fails(rig, &shared, "GetData");
-    shared_close(&shared);
+    wait_fails(rig, &image, exports() ? NULL : "CreateQuery");
+    if (!exports())
+        wait_fails(rig, &image, "GetData");
+    if (kind_is_direct(rig, KIND_BUFFER)) {
+        wait_fails(rig, &buffer, "CreateQuery");
+        wait_fails(rig, &buffer, "GetData");
+    }
+    shared_close(&image);
+    shared_close(&buffer);
     nothing_left(rig);
 }
 

@@ -68,6 +68,7 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
 bool d3d1x_find_again(const struct surface *surface, struct native_place *place);
 bool d3d1x_settle(const struct surface *surface, const struct native_place *place);
 bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface);
+bool d3d1x_submit(const struct d3d1x_calls *calls, const struct surface *surface);
 bool d3d1x_alive(const struct d3d1x_calls *calls, const struct surface *surface);
 bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surface, struct surface *copy);
 bool d3d1x_copy_from(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy);

@@ -99,6 +99,11 @@ bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface
     return d3d1x_alive(calls, surface) && (done || d3d1x_check(calls, "GetData (event)", E_FAIL));
 }
 
+bool d3d1x_submit(const struct d3d1x_calls *calls, const struct surface *surface)
+{
+    return dxvk_submit(surface->device) && d3d1x_alive(calls, surface);
+}
+
 /* ---- a copy of the surface's own ---- */
 
 static HRESULT make_texture(const struct d3d1x_calls *calls, void *device, const struct surface_desc *desc,

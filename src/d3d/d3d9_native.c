@@ -131,6 +131,15 @@ static bool finish(const struct surface *surface)
     return d3d9_leave() && done;
 }
 
+static bool submit(const struct surface *surface)
+{
+    IDirect3DDevice9 *device = d3d9_enter(surface->resource);
+    if (!device)
+        return false;
+    const bool done = dxvk_submit(device);
+    return d3d9_leave() && done;
+}
+
 static bool alive(const struct surface *surface)
 {
     return d3d9_enter(surface->resource) && d3d9_leave();
@@ -161,6 +170,7 @@ const struct native_ops d3d9_native = {
     .find_again = find_again,
     .settle = settle,
     .finish = finish,
+    .submit = submit,
     .alive = alive,
     .make_probe = make_probe,
 };

@@ -52,6 +52,9 @@ struct interop_functions {
         void(STDMETHODCALLTYPE *get_queue9)(void *self, void **queue, uint32_t *index, uint32_t *family);
     };
     void(STDMETHODCALLTYPE *transition)(void *self, void *surface, const void *range, int32_t from, int32_t to);
+    void(STDMETHODCALLTYPE *flush)(void *self);
+    void(STDMETHODCALLTYPE *lock_queue)(void *self);
+    void(STDMETHODCALLTYPE *release_queue)(void *self);
 };
 
 static const void *functions_of(void *object)
@@ -160,6 +163,22 @@ bool dxvk_settle(void *device, void *resource, uint32_t level, uint32_t layer)
     com_release(surface);
     com_release(interop);
     return known;
+}
+
+/* A flush waits until the thread that records has handed over its commands. Another thread submits them: the queue can be locked when
+ * that has nothing left to submit. */
+bool dxvk_submit(void *device)
+{
+    bool nine;
+    void *interop = interop_of(device, &nine);
+    const struct interop_functions *functions = interop ? functions_of(interop) : NULL;
+    if (!functions)
+        return false;
+    functions->flush(interop);
+    functions->lock_queue(interop);
+    functions->release_queue(interop);
+    com_release(interop);
+    return true;
 }
 
 /* ---- waits ---- */

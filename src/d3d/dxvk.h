@@ -17,6 +17,10 @@ bool dxvk_queue_family(void *device, uint32_t *family);
  * for its next use, and neither a flush nor an event query is one. False: DXVK does not know the device or the resource. */
 bool dxvk_settle(void *device, void *resource, uint32_t level, uint32_t layer);
 
+/* Hands all that the device has queued to the Vulkan driver, which waits for threads of DXVK's but not for the GPU. False: the device is
+ * none of DXVK's. */
+bool dxvk_submit(void *device);
+
 /* The device address of a buffer of Direct3D 10 or 11 (ID3D11VkExtDevice1), from which on it stays in its place. 0: DXVK does not tell;
  * it does so where the Vulkan driver is NVIDIA's. */
 uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size);

@@ -31,6 +31,8 @@ struct native_ops {
     /* Submits all that Direct3D has queued so far on the surface's device, and waits until it is done. False if Direct3D
      * fails at it, the device being lost for example. */
     bool (*finish)(const struct surface *surface);
+    /* Submits the same without a wait: what is put into the Vulkan queue from now on comes behind it. False if Direct3D fails. */
+    bool (*submit)(const struct surface *surface);
     /* Whether the surface's device is not lost; an error is logged. */
     bool (*alive)(const struct surface *surface);
 

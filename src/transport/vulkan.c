@@ -233,10 +233,22 @@ static bool pass_over(const struct handover *handover, const struct surface *fir
     return pass(handover, first, false);
 }
 
-/* Direct3D waits for itself, and is not kept from its queue: what comes into that from here on comes behind. */
-static bool finish_device(const struct handover *handover, const struct surface *first)
+/* Whether something comes into Direct3D's queue for the device that is waited for. */
+static bool is_waited_for(const struct handover *handover, const struct surface *first)
 {
-    return handover->api->native->finish(first);
+    for (cl_uint i = 0; i < handover->count; i++) {
+        const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
+        if (o->base.surface.device == first->device && o->imported && (o->at.native.image || o->beside))
+            return true;
+    }
+    return false;
+}
+
+/* One wait is for all that is in the queue: that for the images that are passed or copied, or else Direct3D's own. */
+static bool end_device(const struct handover *handover, const struct surface *first)
+{
+    const struct native_ops *native = handover->api->native;
+    return is_waited_for(handover, first) ? native->submit(first) : native->finish(first);
 }
 
 static bool is_alive(const struct handover *handover, const struct surface *first)
@@ -260,7 +272,7 @@ static bool queue_all(const struct handover *handover)
 }
 
 /* What OpenCL has is the memory in which the resource lay when the object was made, and it can't get another. Asked when Direct3D
- * is done: what it does may move resources. */
+ * has submitted all: what it does may move resources. */
 static bool stayed(struct vulkan_object *o)
 {
     struct vulkan_location *then = o->beside ? &o->source : &o->at;
@@ -291,7 +303,7 @@ static void undo(const struct handover *handover)
 
 static bool d3d_give(const struct handover *handover)
 {
-    if (!queue_all(handover) || !for_devices(handover, finish_device) || !all_stayed(handover))
+    if (!queue_all(handover) || !for_devices(handover, end_device) || !all_stayed(handover))
         return false;
     if (for_devices(handover, pass_over) && vulkan_move_beside(handover, false))
         return true;

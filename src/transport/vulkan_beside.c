@@ -34,7 +34,7 @@ static bool move_all(const struct surface *surface, const struct vulkan_side *si
                      uint64_t count, bool back)
 {
     char why[VULKAN_WHY] = "";
-    if (!back || surface->api->native->finish(surface)) {
+    if (!back || surface->api->native->submit(surface)) {
         if (side->move(moves, count, back, why))
             return true;
         log_write(LOG_ERROR, "copies on the GPU, %s OpenCL: %s", back ? "from" : "to", why);
@@ -73,7 +73,7 @@ bool vulkan_move_beside(const struct handover *handover, bool back)
             count = 0;
         }
         first = count ? first : o;
-        moves[count++] = (struct vulkan_move){o->beside, o->source.native.layout, VULKAN_ANY_FAMILY};
+        moves[count++] = (struct vulkan_move){o->beside, o->source.native.layout, o->source.native.family};
     }
     return (count == 0 || move_alone(&first->base.surface, first->side, moves, count, back)) && all;
 }

@@ -277,8 +277,9 @@ struct fake_store {
     uint64_t keyed_key;
     uint64_t image; /* what names it for Vulkan (vulkan.c); 0: nobody has asked */
     struct fake_store *image_after;
-    bool passed;    /* to OpenCL; guarded by vulkan.c's lock */
-    int32_t layout; /* that the program was told to change it to, or 0; likewise */
+    struct fake_device *queue; /* in which an image is used; no reference: its users have one */
+    bool passed;               /* to OpenCL; guarded by vulkan.c's lock */
+    int32_t layout;            /* that the program was told to change it to, or 0; likewise */
 };
 
 /* Whether other devices may open it. */
@@ -338,6 +339,8 @@ uint64_t fake_queue_mark(struct fake_device *device);
 void fake_queue_submit(struct fake_device *device);
 /* Completes what is due. */
 void fake_queue_advance(struct fake_device *device);
+/* Waits until all that was submitted is done. Locked. */
+HRESULT fake_queue_end(struct fake_device *device);
 /* Submits and waits until pending work no longer writes (or, `reads`, reads) the store.
  * S_OK, DXGI_ERROR_WAS_STILL_DRAWING where it may not wait, or what a lost device answers. */
 HRESULT fake_queue_wait(struct fake_device *device, struct fake_store *store, bool reads, bool may_wait);

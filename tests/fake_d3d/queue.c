@@ -200,6 +200,18 @@ HRESULT fake_queue_wait_for(struct fake_device *device, uint64_t last, bool may_
     return S_OK;
 }
 
+HRESULT fake_queue_end(struct fake_device *device)
+{
+    fake_queue_advance(device);
+    while (device->commands && device->commands->submitted) {
+        sleep_for_first(device);
+        if (FAILED(device->removed))
+            return device->removed_answer;
+        fake_queue_advance(device);
+    }
+    return FAILED(device->removed) ? device->removed_answer : S_OK;
+}
+
 void fake_queue_detach(struct fake_device *device, struct fake_store *store)
 {
     uint64_t last = last_use(device, store, true);

@@ -232,6 +232,9 @@ static HRESULT STDMETHODCALLTYPE interop_GetVulkanImageInfo(void *iface, uint64_
         *layout = LAYOUT;
     if (image)
         *image = name_of(store);
+    pthread_mutex_lock(&lock);
+    store->queue = fake_object_of(iface)->device;
+    pthread_mutex_unlock(&lock);
     return S_OK;
 }
 
@@ -282,6 +285,9 @@ struct fake_interop_queue_vtbl {
     void (*GetVulkanHandles)(void);
     void *GetSubmissionQueue;
     void(STDMETHODCALLTYPE *TransitionSurfaceLayout)(void *, void *, const void *, int32_t, int32_t);
+    void(STDMETHODCALLTYPE *FlushRenderingCommands)(void *);
+    void(STDMETHODCALLTYPE *LockSubmissionQueue)(void *);
+    void(STDMETHODCALLTYPE *ReleaseSubmissionQueue)(void *);
 };
 
 static void STDMETHODCALLTYPE queue_GetSubmissionQueue(void *iface, void **queue, uint32_t *family)
@@ -320,14 +326,73 @@ unsigned fake_d3d_vulkan_transitions(void)
     return read_count(&transitions);
 }
 
+/* Without a result: what is lost is seen elsewhere. */
+static void STDMETHODCALLTYPE queue_FlushRenderingCommands(void *iface)
+{
+    struct fake_call call;
+    HRESULT hr =
+        fake_enter(&call, (struct fake_device *)fake_object_of(iface), FAKE_ID3D11DeviceContext_Flush, FAKE_ONE_THREAD);
+
+    if (SUCCEEDED(hr))
+        fake_queue_submit(call.device);
+    fake_leave(&call);
+}
+
+static _Thread_local unsigned queues_locked;
+
+static void STDMETHODCALLTYPE queue_LockSubmissionQueue(void *iface)
+{
+    (void)iface;
+    if (queues_locked++)
+        fake_violation("LockSubmissionQueue: the thread has it already");
+}
+
+static void STDMETHODCALLTYPE queue_ReleaseSubmissionQueue(void *iface)
+{
+    (void)iface;
+    if (!queues_locked--)
+        fake_violation("ReleaseSubmissionQueue: it is not locked");
+}
+
 const struct fake_interop_queue_vtbl fake_interop_queue_vtbl = {
-    interop_QueryInterface,        interop_AddRef, interop_Release, NULL, (void *)queue_GetSubmissionQueue,
+    interop_QueryInterface,
+    interop_AddRef,
+    interop_Release,
+    NULL,
+    (void *)queue_GetSubmissionQueue,
     queue_TransitionSurfaceLayout,
+    queue_FlushRenderingCommands,
+    queue_LockSubmissionQueue,
+    queue_ReleaseSubmissionQueue,
 };
 const struct fake_interop_queue_vtbl fake_interop_queue9_vtbl = {
-    interop_QueryInterface,        interop_AddRef, interop_Release, NULL, (void *)queue_GetSubmissionQueue9,
+    interop_QueryInterface,
+    interop_AddRef,
+    interop_Release,
+    NULL,
+    (void *)queue_GetSubmissionQueue9,
     queue_TransitionSurfaceLayout,
+    queue_FlushRenderingCommands,
+    queue_LockSubmissionQueue,
+    queue_ReleaseSubmissionQueue,
 };
+
+/* As a fence behind what was submitted to the queue that the image is of. */
+static bool wait_for_queue(const struct fake_store *store)
+{
+    struct fake_device *device;
+    bool done = true;
+
+    pthread_mutex_lock(&lock);
+    device = store->queue;
+    pthread_mutex_unlock(&lock);
+    if (!device)
+        return true;
+    pthread_mutex_lock(&device->lock);
+    done = SUCCEEDED(fake_queue_end(device));
+    pthread_mutex_unlock(&device->lock);
+    return done;
+}
 
 /* ---- what the Vulkan side tells ---- */
 
@@ -627,11 +692,19 @@ static uint64_t move_copies(const struct vulkan_move *moves, uint64_t number, ui
     bool good = !has(back ? FAKE_VULKAN_BACK_FAILS : FAKE_VULKAN_OVER_FAILS);
     uint64_t i;
 
+    for (i = 0; i < number && good; i++) {
+        struct copy *copy;
+
+        pthread_mutex_lock(&lock);
+        copy = *find_copy(moves[i].copy);
+        pthread_mutex_unlock(&lock);
+        good = !copy || wait_for_queue(copy->source);
+    }
     pthread_mutex_lock(&lock);
     for (i = 0; i < number && good; i++) {
         struct copy *copy = *find_copy(moves[i].copy);
 
-        if (!copy || moves[i].layout != 1 || moves[i].family != VULKAN_ANY_FAMILY) {
+        if (!copy || moves[i].layout != LAYOUT || moves[i].family != QUEUE_FAMILY) {
             fake_violation("move: of no copy, or with another layout or family");
             good = false;
         } else {
@@ -679,6 +752,8 @@ static void set_passed(struct fake_store *store, bool now)
 
 static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
 {
+    bool good = true;
+
     if (has(FAKE_VULKAN_NO_PASS))
         return refuse(why, "the images are not passed");
     for (uint64_t i = 0; i < count; i++) {
@@ -688,10 +763,12 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
             return refuse(why, "no image of that name");
         if (moves[i].layout != LAYOUT || moves[i].family != QUEUE_FAMILY || (store->layout && store->layout != LAYOUT))
             fake_violation("pass: with another layout or family");
-        set_passed(store, !back);
+        good = (back || wait_for_queue(store)) && good;
+        if (good)
+            set_passed(store, !back);
         fake_store_release(store);
     }
-    return 1;
+    return good ? 1 : refuse(why, "the device is lost");
 }
 
 static const struct vulkan_side *side(void)
