@@ -1,5 +1,5 @@
 /* A layer below cld3d that does what a driver may, for test_emulated and test_names: it has no memory, lets a launch wait for
- * another one, gives core functions by name, and functions that set pointers as arguments.
+ * another one, lacks formats, gives core functions by name, and functions that set pointers as arguments.
  * Threads may be in all its functions at once. */
 #include "below.h"
 
@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -98,8 +99,35 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
     return address;
 }
 
+static bool is_left_out(cl_image_format format)
+{
+    return format.image_channel_data_type == CL_UNORM_INT8 ||
+           (format.image_channel_order != CL_RGBA && format.image_channel_order != CL_BGRA);
+}
+
+static cl_int CL_API_CALL get_formats(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint room,
+                                      cl_image_format *formats, cl_uint *count)
+{
+    cl_image_format all[256];
+    cl_uint found = 0, kept = 0;
+    if (type != CL_MEM_OBJECT_IMAGE3D || !getenv(BELOW_FEW_FORMATS))
+        return below->clGetSupportedImageFormats(context, flags, type, room, formats, count);
+    const cl_int status = below->clGetSupportedImageFormats(context, flags, type, 256, all, &found);
+    for (cl_uint i = 0; i < found && i < 256; i++) {
+        if (is_left_out(all[i]))
+            continue;
+        if (formats && kept < room)
+            formats[kept] = all[i];
+        kept++;
+    }
+    if (count)
+        *count = kept;
+    return status;
+}
+
 static void replace(void)
 {
+    table.clGetSupportedImageFormats = get_formats;
     table.clCreateBuffer = create_buffer;
     table.clEnqueueNDRangeKernel = launch;
     table.clGetCommandQueueInfo = get_queue_info;

@@ -12,4 +12,8 @@
 /* *value becomes the number of launches so far. */
 #define BELOW_LAUNCHES 0x7E63
 
+/* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
+ * bits, so that a format may be stored in one way in 2D and in another one in 3D. */
+#define BELOW_FEW_FORMATS "CLD3D_TEST_BELOW_FEW_FORMATS"
+
 #endif

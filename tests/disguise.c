@@ -46,10 +46,10 @@ static int look_of(cl_device_id device, struct look *look)
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
                                           size_t *size_ret)
 {
-    const cl_device_type type = CL_DEVICE_TYPE_GPU;
     struct look look;
     if (!look_of(device, &look))
         return below->clGetDeviceInfo(device, name, room, to, size_ret);
+    const cl_device_type type = strncmp(look.name, "CPU", 3) == 0 ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
     const cl_bool known = look.luid != 0, images = strncmp(look.name, "Blind", 5) != 0;
     switch (name) {
     case CL_DEVICE_TYPE: return answer(&type, sizeof(type), room, to, size_ret);
@@ -85,7 +85,7 @@ static cl_device_id device_of(cl_command_queue queue)
 static cl_int CL_API_CALL get_formats(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint room,
                                       cl_image_format *formats, cl_uint *count)
 {
-    if (!is_named(first_of(context), "Formatless"))
+    if (!is_named(first_of(context), "Formatless") && !is_named(first_of(context), "Imageless"))
         return below->clGetSupportedImageFormats(context, flags, type, room, formats, count);
     if (count)
         *count = 0;
@@ -104,6 +104,8 @@ static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, c
 {
     if (is_named(first_of(context), "Formatless"))
         return refuse(status, CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    if (is_named(first_of(context), "Imageless"))
+        return refuse(status, CL_INVALID_OPERATION);
     if (is_named(first_of(context), "Memoryless"))
         return refuse(status, CL_OUT_OF_HOST_MEMORY);
     return below->clCreateImage(context, flags, format, desc, host, status);

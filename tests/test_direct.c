@@ -228,6 +228,39 @@ SHARING_CASE(images_are_passed, 0)
     nothing_left(rig);
 }
 
+/* What was not passed is not passed back, and what could not be passed back is passed again. */
+SHARING_CASE(pass_fails, 0)
+{
+    enum { COUNT = 70 }; /* more than are passed at once */
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    for (unsigned i = 0; i < COUNT; i++) {
+        if (!shared_open(rig, KIND_2D, i, &all[i]))
+            return;
+        objects[i] = all[i].object;
+    }
+    for (int nth = 1; nth <= 2 && exports(); nth++) {
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_PASS, nth);
+        CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+        CHECK_INT(fake_d3d_vulkan_passed(), 0);
+        CHECK_INT(fake_d3d_violations(), 0);
+    }
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    for (int turn = 0; turn < 2; turn++) {
+        CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(fake_d3d_vulkan_passed(), exports() ? COUNT : 0);
+        fake_d3d_vulkan_fault(turn ? FAKE_VULKAN_NO_FAULT : FAKE_VULKAN_NO_PASS, 1);
+        CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL),
+                  exports() && !turn ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+    }
+    CHECK_INT(fake_d3d_vulkan_passed(), 0);
+    for (unsigned i = 0; i < COUNT; i++) {
+        CHECK(d3d_has(rig, &all[i], i));
+        shared_close(&all[i]);
+    }
+    nothing_left(rig);
+}
+
 /* Direct3D fails at a copy beside the texture: the object goes through the host then. */
 SHARING_CASE(no_copy, 0)
 {
@@ -667,6 +700,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: an object shows nothing of it", seen),
     SHARING_TESTS("direct: levels and slices", levels_and_slices),
     SHARING_TESTS("direct: images are passed to OpenCL and back", images_are_passed),
+    SHARING_TESTS("direct: images that Vulkan does not pass", pass_fails),
     SHARING_TESTS("direct: no copy beside a slice", no_copy),
     SHARING_TESTS("direct: what is refused goes through the host", refusals_fall_back),
     SHARING_TESTS("direct: devices that can't import", other_devices),

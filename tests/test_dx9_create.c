@@ -249,6 +249,9 @@ DX9_CASE(creation_odd_sizes, 0)
 {
     static const UINT odd[][2] = {{65, 48}, {64, 49}, {65, 49}};
     unsigned tried = 0;
+#ifndef _WIN32
+    fake_d3d_odd_planes(true);
+#endif
     for (size_t i = 0; i < 2 * sizeof(odd) / sizeof(odd[0]); i++) {
         struct dx9_surface s;
         if (!dx9_make(&s, dx9, &dx9_formats[i % 2], DX9_PLAIN, odd[i / 2][0], odd[i / 2][1]))

@@ -85,7 +85,7 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), 4);
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), 6);
     test_setenv("CLD3D_TEST_BELOW_EMULATED", NULL);
 }
 
@@ -184,6 +184,67 @@ SHARING_CASE(two_at_once, 0)
     CHECK_INT(clReleaseCommandQueue(writers[1].queue), CL_SUCCESS);
     for (int i = 0; i < 2; i++)
         CHECK_INT(clReleaseMemObject(writers[i].image), CL_SUCCESS);
+}
+
+/* ---- copies ---- */
+
+enum { PART_WIDTH = 3, PART_HEIGHT = 2 };
+
+static cl_mem filled_image(const struct rig *rig, cl_image_format of, bool deep, unsigned char *bytes)
+{
+    const cl_image_desc desc = {.image_type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+                                .image_width = WIDTH,
+                                .image_height = HEIGHT,
+                                .image_depth = deep ? 2 : 0};
+    cl_int status = 1;
+    cl_mem image = clCreateImage(rig->context, CL_MEM_COPY_HOST_PTR, &of, &desc, bytes, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return image;
+}
+
+/* Copies a part between a 2D and a 3D image of one format, which are not stored in the same one, to another place. */
+static void copy_part(const struct rig *rig, cl_image_format of, size_t texel, bool from_deep)
+{
+    const size_t at[3] = {5, 2, from_deep ? 1 : 0}, into[3] = {2, 1, from_deep ? 0 : 1};
+    const size_t region[3] = {PART_WIDTH, PART_HEIGHT, 1}, beyond[3] = {WIDTH - 1, 0, 0};
+    const size_t whole[3] = {WIDTH, HEIGHT, from_deep ? 1 : 2};
+    unsigned char source[2 * TEXELS * 4], expected[2 * TEXELS * 4], found[2 * TEXELS * 4];
+    cl_event event = NULL;
+    rig_pattern(source, sizeof(source), 1);
+    rig_pattern(expected, sizeof(expected), 2);
+    cl_mem from = filled_image(rig, of, from_deep, source), to = filled_image(rig, of, !from_deep, expected);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, beyond, into, region, 0, NULL, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, at, beyond, region, 0, NULL, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, at, into, region, 0, NULL, &event), CL_SUCCESS);
+    for (size_t y = 0; y < PART_HEIGHT; y++)
+        memcpy(expected + (((into[2] * HEIGHT + into[1] + y) * WIDTH) + into[0]) * texel,
+               source + (((at[2] * HEIGHT + at[1] + y) * WIDTH) + at[0]) * texel, PART_WIDTH * texel);
+    CHECK_INT(clEnqueueReadImage(rig->queue, to, CL_TRUE, no_origin(), whole, 0, 0, found, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_MEM(found, expected, whole[2] * TEXELS * texel);
+    CHECK_INT(rig_event_type(event), CL_COMMAND_COPY_IMAGE);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(from), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(to), CL_SUCCESS);
+}
+
+/* R in whole numbers is emulated in 3D alone; RG in fractions is in both, in 2D in 8 bits and in 3D in floats. */
+SHARING_CASE(copies_between_types, RIG_NO_CONTEXT)
+{
+    struct rig own = *rig;
+    if (!over_layer())
+        return;
+    test_setenv(BELOW_FEW_FORMATS, "1");
+    own.context = rig_make_context(rig, rig->device, false, NULL);
+    own.queue = make_queue(rig, own.context, 0);
+    for (int from_deep = 0; from_deep < 2; from_deep++) {
+        copy_part(&own, (cl_image_format){CL_R, CL_UNSIGNED_INT8}, 1, from_deep);
+        copy_part(&own, (cl_image_format){CL_R, CL_FLOAT}, 4, from_deep);
+        copy_part(&own, (cl_image_format){CL_RG, CL_UNORM_INT8}, 2, from_deep);
+        copy_part(&own, (cl_image_format){CL_RGBA, CL_UNORM_INT8}, 4, from_deep);
+    }
+    CHECK_INT(clReleaseCommandQueue(own.queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(own.context), CL_SUCCESS);
+    test_setenv(BELOW_FEW_FORMATS, NULL);
 }
 
 /* ---- maps beside what is held ---- */
@@ -296,6 +357,7 @@ static const struct tap_test tests[] = {
     {"over a layer that fails and waits", again},
     SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right",
                   no_memory),
+    SHARING_TESTS("over the layer: copies between images that are stored in two formats", copies_between_types),
     SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),
 };
 

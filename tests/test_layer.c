@@ -2,6 +2,7 @@
  * (clInitLayerWithProperties, clDeinitLayer). The loader of these tests uses the library as its layer already, so each
  * case opens a copy of it. */
 #define _DEFAULT_SOURCE /* mkstemps */
+#include "../src/host/channel.h"
 #include "answer.h"
 #include "tap.h"
 
@@ -331,6 +332,34 @@ static void platforms_fail(void)
     close_layer(&layer);
 }
 
+/* What a companion finds of a name. */
+static uint64_t find(const cl_icd_dispatch *table, const char *name)
+{
+    struct channel_request request = {
+        .version = CHANNEL_VERSION, .action = CHANNEL_FIND, .arguments = {(uint64_t)(uintptr_t)name}};
+    CHECK_INT(table->clGetDeviceInfo((cl_device_id)&a_device, CHANNEL_QUERY, sizeof(request), &request, NULL),
+              CL_SUCCESS);
+    return request.result;
+}
+
+/* In a process that looks like Wine's the library is the companion, which tells what the host has, and of nothing else. */
+static void companion(void)
+{
+    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
+    const cl_icd_dispatch *table = NULL;
+    cl_uint entries = 0;
+    void *ntdll = dlopen(getenv("CLD3D_TEST_NTDLL"), RTLD_NOW);
+    if (CHECK(ntdll != NULL) && open_layer(&layer)) {
+        CHECK_INT(layer.init(ENTRIES, &target, &entries, &table), CL_SUCCESS);
+        CHECK(find(table, "clGetPlatformIDs") != 0);
+        CHECK_INT(find(table, "clCreateUserEvent"), 0);
+        CHECK_INT(find(table, "clNoSuchFunction"), 0);
+    }
+    close_layer(&layer);
+    if (ntdll)
+        dlclose(ntdll);
+}
+
 static const struct tap_test tests[] = {
     {"what the layer says of itself", information},
     {"the old way", old_way},
@@ -339,6 +368,7 @@ static const struct tap_test tests[] = {
     {"two in one chain", twice},
     {"two loaders in one process", two_loaders},
     {"platforms are counted, but the call fails", platforms_fail},
+    {"the companion of a host that lacks functions", companion},
 };
 
 TAP_MAIN(tests)

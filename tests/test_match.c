@@ -71,6 +71,13 @@ static void a_cpu(void)
     run_with("cards: the second", "10de:0:NVIDIA H200");
 }
 
+/* A CPU is no adapter's hardware, though it is of the same vendor and has the adapter's name. */
+static void cpu_of_vendor(void)
+{
+    run_with("cards: the second", "1002:0:CPU of the vendor;1002:0:gfx1036");
+    run_with("cards: the second", "10de:0:NVIDIA H200;1002:0:CPU AMD Radeon RX 6800");
+}
+
 /* A name that only holds the other one counts among one vendor's devices. */
 static void other_vendor(void)
 {
@@ -113,6 +120,7 @@ static void dx9_blind(void)
 static void formatless(void)
 {
     run_with("cards: no format", "1002:0:Formatless;1002:0:gfx1036");
+    run_with("cards: no format", "1002:0:Imageless;1002:0:gfx1036");
 }
 
 static void dx9_formatless(void)
@@ -127,6 +135,11 @@ static void memoryless(void)
         return;
     }
     run_with("cards: no memory", "1002:0:gfx1030;1002:0:gfx1036");
+    const char *transport = getenv("CLD3D_TRANSPORT");
+    test_setenv("CLD3D_TRANSPORT", "host");
+    run_with("cards: no memory", "1002:0:gfx1030;1002:0:gfx1036");
+    run_with("cards: later no memory", "1002:0:gfx1030;1002:0:gfx1036");
+    test_setenv("CLD3D_TRANSPORT", transport);
 }
 
 /* ---- what is asked of the looks ---- */
@@ -490,6 +503,30 @@ SHARING_CASE(no_memory, 0)
     shared_close_all(all);
 }
 
+/* An acquire behind a user event fails in OpenCL's part when that is set: nothing of it is left, and the next one is as any. */
+SHARING_CASE(no_memory_later, 0)
+{
+    struct shared all[KINDS];
+    if (!disguise() || !shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
+        const unsigned maps = fake_d3d_calls("Map") - fake_d3d_calls("Unmap");
+        cl_event user = user_event(rig->context), event = NULL;
+        CHECK_INT(rig->acquire(rig->queue, 1, &all[kind].object, 1, &user, &event), CL_SUCCESS);
+        set_memory(false);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK(clWaitForEvents(1, &event) != CL_SUCCESS);
+        CHECK(rig_event_status(event) < 0);
+        set_memory(true);
+        CHECK_INT(release_one(rig, all[kind].object), rig->api->not_acquired);
+        CHECK_INT(fake_d3d_calls("Map") - fake_d3d_calls("Unmap"), maps);
+        CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 20 + (unsigned)kind));
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    }
+    shared_close_all(all);
+}
+
 static const struct tap_test tests[] = {
     {"the LUID tells", by_luid},
     {"the name tells among devices of one vendor", by_name},
@@ -497,6 +534,7 @@ static const struct tap_test tests[] = {
     {"other hardware alone: all that can share", other_luid},
     {"no hardware alike: all that can share", nothing_alike},
     {"no hardware alike, but a CPU", a_cpu},
+    {"a CPU of the adapter's vendor", cpu_of_vendor},
     {"another vendor is other hardware", other_vendor},
     {"the same name under another vendor's number", vendor_hidden},
     SHARING_TESTS("cards: the first", first),
@@ -518,6 +556,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("cards, DX9: no format", dx9_no_format),
     {"a device without memory", memoryless},
     SHARING_TESTS("cards: no memory", no_memory),
+    SHARING_TESTS("cards: later no memory", no_memory_later),
 };
 
 TAP_MAIN(tests)

@@ -57,14 +57,20 @@ static bool in_pairs(const struct image_record *image)
     return cl_order_packed_yuv(image->converter->declared.image_channel_order);
 }
 
-bool image_region_valid(const struct image_record *image, const size_t *origin, const size_t *region)
+bool image_region_inside(const size_t *extent, const size_t *origin, const size_t *region)
 {
     if (!origin || !region)
         return false;
     for (int i = 0; i < 3; i++)
-        if (region[i] == 0 || origin[i] > image->extent[i] || region[i] > image->extent[i] - origin[i])
+        if (region[i] == 0 || origin[i] > extent[i] || region[i] > extent[i] - origin[i])
             return false;
-    return !in_pairs(image) || (origin[0] % 2 == 0 && region[0] % 2 == 0);
+    return true;
+}
+
+bool image_region_valid(const struct image_record *image, const size_t *origin, const size_t *region)
+{
+    return image_region_inside(image->extent, origin, region) &&
+           (!in_pairs(image) || (origin[0] % 2 == 0 && region[0] % 2 == 0));
 }
 
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status)
@@ -159,10 +165,10 @@ static void set_extent(struct image_record *image)
 static void set_host_pitches(struct image_record *image)
 {
     const bool layers_are_rows = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-    const size_t given = layers_are_rows ? image->desc.image_slice_pitch : image->desc.image_row_pitch;
+    const size_t row = image->desc.image_row_pitch, slice = image->desc.image_slice_pitch;
+    const size_t given = layers_are_rows && slice ? slice : row;
     image->host_row = given ? given : image->extent[0] * image->converter->narrow_texel;
-    image->host_slice = image->desc.image_slice_pitch && !layers_are_rows ? image->desc.image_slice_pitch
-                                                                          : image->host_row * image->extent[1];
+    image->host_slice = slice && !layers_are_rows ? slice : image->host_row * image->extent[1];
 }
 
 /* Brings the application's bytes into a new image, through a queue of our own. */
@@ -210,6 +216,25 @@ static cl_int check_host(cl_mem_flags flags, const void *host)
         return log_refuse("clCreateImage", CL_INVALID_HOST_PTR, "host_ptr is %p with flags 0x%lx", host,
                           (unsigned long)flags);
     return CL_SUCCESS;
+}
+
+/* The driver sees nothing of the pitches. Without slices theirs is not looked at. */
+static cl_int check_pitches(const cl_image_format *format, const cl_image_desc *desc, const void *host)
+{
+    const bool lines = desc->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    const bool layered =
+        lines || desc->image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY || desc->image_type == CL_MEM_OBJECT_IMAGE3D;
+    const size_t texel = cl_format_texel_bytes(*format), row = desc->image_row_pitch;
+    const size_t slice = layered ? desc->image_slice_pitch : 0, bytes = desc->image_width * texel;
+    const size_t stride = row ? row : bytes;
+    const bool fits = !row || (row >= bytes && row % texel == 0);
+    if ((host || (!row && !slice)) && fits &&
+        (!slice ||
+         (slice >= stride * (lines ? 1 : desc->image_height) && (lines ? slice % texel : slice % stride) == 0)))
+        return CL_SUCCESS;
+    return log_refuse("clCreateImage", CL_INVALID_IMAGE_DESCRIPTOR,
+                      "pitches of %zu and %zu bytes for %zux%zu texels of %zu, host_ptr %p", row, slice,
+                      desc->image_width, desc->image_height, texel, host);
 }
 
 static struct image_record *new_image(struct context_record *context, struct converter *converter,
@@ -274,6 +299,8 @@ static bool make_emulated(cl_context handle, cl_mem_flags flags, const cl_image_
     *status = check_pairs(format, desc);
     if (*status == CL_SUCCESS)
         *status = check_host(flags, host);
+    if (*status == CL_SUCCESS && !memory)
+        *status = check_pitches(format, desc, host);
     if (*status == CL_SUCCESS)
         converter = converter_get(context, *format, stored, status);
     if (converter) {

@@ -59,7 +59,9 @@ void image_overwritten(cl_mem image);
 
 /* Bytes of a region in the declared format, tightly packed. */
 size_t image_region_bytes(const struct image_record *image, const size_t *region);
-/* Whether origin and region lie inside the image. */
+/* Whether origin and region lie inside an image of that size; either may be NULL. */
+bool image_region_inside(const size_t *extent, const size_t *origin, const size_t *region);
+/* The same of an emulated image, whose packed YUV is taken in pairs of texels. */
 bool image_region_valid(const struct image_record *image, const size_t *origin, const size_t *region);
 
 /* Enqueues: the texels of a region come in the declared format, tightly packed, into `narrow` / out of it into the image.

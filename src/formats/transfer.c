@@ -19,7 +19,7 @@ static cl_int host_rows(const char *call, const struct image_record *image, cons
 {
     const size_t bytes = region[0] * image->converter->narrow_texel;
     if (image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY) {
-        row_pitch = slice_pitch;
+        row_pitch = slice_pitch ? slice_pitch : row_pitch;
         slice_pitch = 0;
     }
     if (row_pitch && row_pitch < bytes)
@@ -50,12 +50,71 @@ static void loosen(struct image_record *image, bool loose)
 
 /* ---- read and write ---- */
 
+/* The commands of one move between a buffer and the host's memory, which the caller owns: each but the first waits for the one
+ * before. One command is both. */
+struct span {
+    cl_event first, last;
+};
+
+static void span_add(struct span *span, cl_event event)
+{
+    if (!span->first)
+        span->first = event;
+    else if (span->last != span->first)
+        event_put(span->last);
+    span->last = event;
+}
+
+/* Puts the last one, so that the first one is left; or the other way round. */
+static cl_event span_keep(struct span *span, bool last)
+{
+    if (span->last != span->first)
+        event_put(last ? span->first : span->last);
+    return last ? span->last : span->first;
+}
+
+/* A slice pitch of images need be no whole number of rows, as that of buffers must: then slice by slice. */
+static cl_int move_rows(bool write, cl_command_queue queue, cl_bool blocking, cl_mem narrow,
+                        const struct host_rows *host, void *ptr, cl_uint wait_count, const cl_event *wait,
+                        struct span *span)
+{
+    static const size_t zero[3] = {0, 0, 0};
+    const bool at_once = host->slice_pitch % host->row_pitch == 0;
+    const size_t rows[3] = {host->rows[0], host->rows[1], at_once ? host->rows[2] : 1};
+    const size_t count = at_once ? 1 : host->rows[2], slice_pitch = at_once ? host->slice_pitch : 0;
+    cl_int status = CL_SUCCESS;
+    for (size_t z = 0; z < count && status == CL_SUCCESS; z++) {
+        const size_t origin[3] = {0, 0, z};
+        char *slice = (char *)ptr + z * host->slice_pitch;
+        const cl_uint before_count = span->last ? 1 : wait_count;
+        const cl_event *before = span->last ? &span->last : wait;
+        cl_event event = NULL;
+        status = write
+                     ? next.clEnqueueWriteBufferRect(queue, narrow, blocking, origin, zero, rows, 0, 0, host->row_pitch,
+                                                     slice_pitch, slice, before_count, before, &event)
+                     : next.clEnqueueReadBufferRect(queue, narrow, blocking, origin, zero, rows, 0, 0, host->row_pitch,
+                                                    slice_pitch, slice, before_count, before, &event);
+        if (status == CL_SUCCESS)
+            span_add(span, event);
+    }
+    return status;
+}
+
+/* The application believes that a command which failed leaves its memory alone. Only a user event could make that wait last
+ * for ever. */
+static void end_failed(cl_event event)
+{
+    if (event && !blockers_possible())
+        next.clWaitForEvents(1, &event);
+    event_put(event);
+}
+
 /* The steps of a read, whose events the caller owns. On failure there are none, and nothing writes to `ptr`. */
 static cl_int read_steps(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
                          const size_t *region, const struct host_rows *host, void *ptr, cl_uint wait_count,
                          const cl_event *wait, cl_event *first, cl_event *done)
 {
-    static const size_t zero[3] = {0, 0, 0};
+    struct span span = {NULL, NULL};
     cl_int status;
     cl_event packed = NULL;
     *first = *done = NULL;
@@ -64,11 +123,12 @@ static cl_int read_steps(struct image_record *image, cl_command_queue queue, cl_
         return status;
     status = image_to_narrow(image, queue, origin, region, narrow, wait_count, wait, first, &packed);
     if (status == CL_SUCCESS) {
-        status = next.clEnqueueReadBufferRect(queue, narrow, blocking, zero, zero, host->rows, 0, 0, host->row_pitch,
-                                              host->slice_pitch, ptr, 1, &packed, done);
+        status = move_rows(false, queue, blocking, narrow, host, ptr, 1, &packed, &span);
         event_put(packed);
+        *done = span_keep(&span, true);
     }
     if (status != CL_SUCCESS) {
+        end_failed(*done);
         event_put(*first);
         *first = *done = NULL;
     }
@@ -114,27 +174,18 @@ static cl_int write_steps(struct image_record *image, cl_command_queue queue, cl
                           const size_t *region, const struct host_rows *host, const void *ptr, cl_uint wait_count,
                           const cl_event *wait, cl_event *first, cl_event *done)
 {
-    static const size_t zero[3] = {0, 0, 0};
+    struct span span = {NULL, NULL};
     cl_int status;
     *first = *done = NULL;
     cl_mem narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
     if (!narrow)
         return status;
-    status = next.clEnqueueWriteBufferRect(queue, narrow, blocking, zero, zero, host->rows, 0, 0, host->row_pitch,
-                                           host->slice_pitch, ptr, wait_count, wait, first);
+    status = move_rows(true, queue, blocking, narrow, host, (void *)ptr, wait_count, wait, &span);
     if (status == CL_SUCCESS)
-        status = image_from_narrow(image, queue, origin, region, narrow, 1, first, NULL, done);
+        status = image_from_narrow(image, queue, origin, region, narrow, 1, &span.last, NULL, done);
+    *first = span_keep(&span, status != CL_SUCCESS);
     next.clReleaseMemObject(narrow);
     return status;
-}
-
-/* The application believes that a write which failed leaves its memory alone. Only a user event could make that wait last
- * for ever. */
-static void end_failed_write(cl_event first)
-{
-    if (first && !blockers_possible())
-        next.clWaitForEvents(1, &first);
-    event_put(first);
 }
 
 static cl_int write_emulated(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
@@ -151,7 +202,7 @@ static cl_int write_emulated(struct image_record *image, cl_command_queue queue,
         return status;
     status = write_steps(image, queue, blocking, origin, region, &host, ptr, wait_count, wait, &first, &done);
     if (status != CL_SUCCESS) {
-        end_failed_write(first);
+        end_failed(first);
         return status;
     }
     /* Programs rely on a blocking write to be over, for other queues too, as it is with every driver. */
@@ -250,6 +301,11 @@ static cl_int format_of(cl_mem handle, const struct image_record *image, cl_imag
         *format = image->converter->declared;
         return CL_SUCCESS;
     }
+    /* PoCL 3.1 tells a format of buffers, too. */
+    cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
+    const cl_int status = next.clGetMemObjectInfo(handle, CL_MEM_TYPE, sizeof(type), &type, NULL);
+    if (status != CL_SUCCESS || type == CL_MEM_OBJECT_BUFFER)
+        return CL_INVALID_MEM_OBJECT;
     return next.clGetImageInfo(handle, CL_IMAGE_FORMAT, sizeof(*format), format, NULL);
 }
 
@@ -274,6 +330,37 @@ struct image_copy {
     struct image_record *emulated_from, *emulated_to;
     const size_t *from_origin, *to_origin, *region;
 };
+
+/* The size of an image of the driver's, as regions count. */
+static cl_int extent_of(cl_mem handle, size_t *extent)
+{
+    static const cl_image_info names[] = {CL_IMAGE_WIDTH, CL_IMAGE_HEIGHT, CL_IMAGE_DEPTH, CL_IMAGE_ARRAY_SIZE};
+    size_t sizes[4] = {0, 0, 0, 0};
+    cl_mem_object_type type = 0;
+    cl_int status = next.clGetMemObjectInfo(handle, CL_MEM_TYPE, sizeof(type), &type, NULL);
+    for (int i = 0; i < 4 && status == CL_SUCCESS; i++)
+        status = next.clGetImageInfo(handle, names[i], sizeof(sizes[i]), &sizes[i], NULL);
+    extent[0] = sizes[0];
+    extent[1] = type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? sizes[3] : sizes[1] ? sizes[1] : 1;
+    extent[2] = type == CL_MEM_OBJECT_IMAGE2D_ARRAY ? sizes[3] : sizes[2] ? sizes[2] : 1;
+    return status;
+}
+
+/* PoCL 3.1 does not look where a copy of an image to a buffer, or back, ends. */
+static cl_int check_side(cl_mem handle, const struct image_record *image, const size_t *origin, const size_t *region)
+{
+    size_t extent[3];
+    if (image)
+        return check_region("clEnqueueCopyImage", image, origin, region);
+    const cl_int status = extent_of(handle, extent);
+    if (status != CL_SUCCESS)
+        return log_next("clEnqueueCopyImage", "clGetImageInfo", status);
+    if (image_region_inside(extent, origin, region))
+        return CL_SUCCESS;
+    return log_refuse("clEnqueueCopyImage", CL_INVALID_VALUE,
+                      "the region is empty or outside the image of %zux%zux%zu texels", extent[0], extent[1],
+                      extent[2]);
+}
 
 /* Only one side is emulated, or the two by different formats: through the declared texels. */
 static cl_int copy_by_buffer(const struct image_copy *c, size_t texel, cl_uint wait_count, const cl_event *wait,
@@ -310,10 +397,9 @@ static cl_int copy_emulated(const struct image_copy *c, cl_uint wait_count, cons
         from.image_channel_data_type != to.image_channel_data_type)
         return log_refuse("clEnqueueCopyImage", CL_IMAGE_FORMAT_MISMATCH,
                           "source and destination differ in their format");
-    if (c->emulated_from)
-        status = check_region("clEnqueueCopyImage", c->emulated_from, c->from_origin, c->region);
-    if (status == CL_SUCCESS && c->emulated_to)
-        status = check_region("clEnqueueCopyImage", c->emulated_to, c->to_origin, c->region);
+    status = check_side(c->from, c->emulated_from, c->from_origin, c->region);
+    if (status == CL_SUCCESS)
+        status = check_side(c->to, c->emulated_to, c->to_origin, c->region);
     if (status != CL_SUCCESS)
         return status;
     if (c->emulated_from && c->emulated_to && c->emulated_from->converter == c->emulated_to->converter) {

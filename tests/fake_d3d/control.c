@@ -34,7 +34,7 @@ static _Thread_local bool own_calls;
 static atomic_uint delay, slow_calls, moves;
 static atomic_int stays;
 enum { STAYS_UNKNOWN, STAYS, MOVES };
-static atomic_bool held, tight_pitch, moves_volumes;
+static atomic_bool held, tight_pitch, odd_planes, moves_volumes;
 static atomic_bool check_single_threaded = true;
 
 /* Guards the text of the last violation. */
@@ -293,6 +293,16 @@ void fake_d3d_tight_pitch(bool on)
     atomic_store(&tight_pitch, on);
 }
 
+void fake_d3d_odd_planes(bool on)
+{
+    atomic_store(&odd_planes, on);
+}
+
+bool fake_knob_odd_planes(void)
+{
+    return atomic_load_explicit(&odd_planes, memory_order_relaxed);
+}
+
 bool fake_knob_tight_pitch(void)
 {
     return atomic_load_explicit(&tight_pitch, memory_order_relaxed);
@@ -387,6 +397,7 @@ void fake_d3d_reset(void)
     fake_d3d_hold(false);
     fake_d3d_slow_calls(0);
     fake_d3d_tight_pitch(false);
+    fake_d3d_odd_planes(false);
     fake_d3d_moves_volumes(false);
     atomic_store(&stays, STAYS_UNKNOWN);
     fake_d3d_check_single_threaded(true);

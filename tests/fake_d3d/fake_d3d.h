@@ -122,6 +122,9 @@ void fake_d3d_check_single_threaded(bool on);
 /* Mapped pitches as narrow as the rows, and the same each time. Default false. */
 void fake_d3d_tight_pitch(bool on);
 
+/* Direct3D 9 makes planar surfaces of odd sizes too, as Wine does. */
+void fake_d3d_odd_planes(bool on);
+
 /* Whether a subresource is mapped at the same address with the same pitches each time, as by the Direct3Ds that leave
  * staging copies in their place; devices then have the interface by which these are known. While it is not mapped its memory
  * is padding, and a write to it is a violation. Default: what the environment variable FAKE_D3D_STAYS says, else false.
@@ -218,7 +221,7 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_NO_COPY,    /* the Vulkan side makes no copy of a plane, level or slice, */
     FAKE_VULKAN_OVER_FAILS, /* or fails in copying over, */
     FAKE_VULKAN_BACK_FAILS, /* or back */
-    FAKE_VULKAN_NO_PASS,    /* images are not passed */
+    FAKE_VULKAN_NO_PASS,    /* images are not passed, or those of the call with the number given */
 };
 void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number);
 

@@ -118,6 +118,7 @@ bool fake_knob_held(void);
 unsigned fake_knob_slow_calls(void);
 bool fake_knob_check_single_threaded(void);
 bool fake_knob_tight_pitch(void);
+bool fake_knob_odd_planes(void);
 bool fake_knob_stays(void);
 bool fake_knob_moves_volumes(void);
 unsigned fake_knob_moves(void); /* how often things have moved */

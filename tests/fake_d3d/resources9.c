@@ -24,7 +24,8 @@ static HRESULT check(const struct fake_device9 *device, struct fake_traits9 *tra
     if (!format || !traits->width || !traits->height || traits->width > MAX_SIZE || traits->height > MAX_SIZE)
         return D3DERR_INVALIDCALL;
     /* Pairs of packed YUV (2 x 1) may be cut off. */
-    if (format->block_height > 1 && (traits->width % format->block_width || traits->height % format->block_height))
+    if (format->block_height > 1 && !fake_knob_odd_planes() &&
+        (traits->width % format->block_width || traits->height % format->block_height))
         return D3DERR_INVALIDCALL;
     if (!traits->levels)
         traits->levels = chain;

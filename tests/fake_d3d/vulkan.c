@@ -18,7 +18,7 @@ static uint64_t shift;                  /* of all names: with another one every 
 static struct fake_store *files[FILES]; /* by file descriptor; one reference each */
 static enum fake_d3d_vulkan chosen;
 static enum fake_d3d_vulkan_fault the_fault;
-static int fault_number;
+static int fault_number, passes;
 static unsigned held, open_files, imported, copies_made, passed, transitions;
 static int acquired;
 
@@ -59,6 +59,7 @@ void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number)
     pthread_mutex_lock(&lock);
     the_fault = fault;
     fault_number = number;
+    passes = 0;
     pthread_mutex_unlock(&lock);
 }
 
@@ -750,11 +751,25 @@ static void set_passed(struct fake_store *store, bool now)
     pthread_mutex_unlock(&lock);
 }
 
+/* With a number only that call, counted from the fault on. */
+static bool pass_fails(void)
+{
+    int number;
+    bool fails;
+
+    if (fault_of(&number) != FAKE_VULKAN_NO_PASS)
+        return false;
+    pthread_mutex_lock(&lock);
+    fails = ++passes == number || !number;
+    pthread_mutex_unlock(&lock);
+    return fails;
+}
+
 static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
 {
     bool good = true;
 
-    if (has(FAKE_VULKAN_NO_PASS))
+    if (pass_fails())
         return refuse(why, "the images are not passed");
     for (uint64_t i = 0; i < count; i++) {
         struct fake_store *store = find(moves[i].copy);
@@ -763,6 +778,8 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
             return refuse(why, "no image of that name");
         if (moves[i].layout != LAYOUT || moves[i].family != QUEUE_FAMILY || (store->layout && store->layout != LAYOUT))
             fake_violation("pass: with another layout or family");
+        if (back && !store->passed)
+            fake_violation("pass: an image back that nobody has passed");
         good = (back || wait_for_queue(store)) && good;
         if (good)
             set_passed(store, !back);

@@ -1,0 +1,620 @@
+/* Images that a program makes for itself in a context with interop, in a format that few devices have: of each type, over the
+ * program's memory with and without gaps, and with arguments that are refused. What such an image gives is the same on a device
+ * that has the format. */
+#include "sharing.h"
+
+enum { TEXEL = 2, MOST = 512 };
+
+static const cl_image_format format = {CL_RG, CL_UNSIGNED_INT8};
+
+struct shape {
+    const char *name;
+    cl_mem_object_type type;
+    size_t extent[3]; /* as regions count: the layers of a 1D array are rows */
+};
+
+static const struct shape shapes[] = {
+    {"1D", CL_MEM_OBJECT_IMAGE1D, {7, 1, 1}}, {"an array of 1D", CL_MEM_OBJECT_IMAGE1D_ARRAY, {7, 3, 1}},
+    {"2D", CL_MEM_OBJECT_IMAGE2D, {7, 5, 1}}, {"an array of 2D", CL_MEM_OBJECT_IMAGE2D_ARRAY, {7, 5, 3}},
+    {"3D", CL_MEM_OBJECT_IMAGE3D, {7, 5, 3}},
+};
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]), DEEP = SHAPES - 1, FLAT = 2, LINES = 1 };
+
+static bool has_layers(const struct shape *shape)
+{
+    return shape->extent[2] > 1;
+}
+
+static bool is_lines(const struct shape *shape)
+{
+    return shape->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+}
+
+static cl_image_desc desc_of(const struct shape *shape)
+{
+    return (cl_image_desc){.image_type = shape->type,
+                           .image_width = shape->extent[0],
+                           .image_height = is_lines(shape) ? 0 : shape->extent[1],
+                           .image_depth = shape->type == CL_MEM_OBJECT_IMAGE3D ? shape->extent[2] : 0,
+                           .image_array_size = is_lines(shape) ? shape->extent[1] : shape->extent[2]};
+}
+
+/* What a program gives; 0: what follows from the rest. */
+struct pitches {
+    size_t row, slice;
+};
+
+/* From one row to the next in the program's memory, and from one slice or layer to the next. */
+static struct pitches strides(const struct shape *shape, struct pitches given, const size_t *region)
+{
+    const size_t row = given.row ? given.row : region[0] * TEXEL;
+    if (is_lines(shape))
+        return (struct pitches){given.slice ? given.slice : row, 0};
+    return (struct pitches){row, given.slice ? given.slice : row * region[1]};
+}
+
+/* Copies a region between memory that begins with it and the whole image, tightly packed. */
+static void move_region(const struct shape *shape, unsigned char *memory, struct pitches stride, unsigned char *image,
+                        const size_t *origin, const size_t *region, bool to_image)
+{
+    for (size_t z = 0; z < region[2]; z++)
+        for (size_t y = 0; y < region[1]; y++) {
+            unsigned char *there = memory + z * stride.slice + y * stride.row;
+            unsigned char *here =
+                image + (((origin[2] + z) * shape->extent[1] + origin[1] + y) * shape->extent[0] + origin[0]) * TEXEL;
+            memcpy(to_image ? here : there, to_image ? there : here, region[0] * TEXEL);
+        }
+}
+
+static size_t bytes_of(const struct shape *shape)
+{
+    return shape->extent[0] * shape->extent[1] * shape->extent[2] * TEXEL;
+}
+
+static void image_is(const struct rig *rig, const struct shape *shape, cl_mem image, const unsigned char *expected)
+{
+    unsigned char found[MOST] = {0};
+    CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, 0, found, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_MEM(found, expected, bytes_of(shape));
+}
+
+/* A part that begins in no corner, but in 1D. */
+static void part_of(const struct shape *shape, size_t *origin, size_t *region)
+{
+    for (int i = 0; i < 3; i++) {
+        origin[i] = shape->extent[i] / 2;
+        region[i] = shape->extent[i] - origin[i];
+    }
+}
+
+/* Each test for all shapes, with pitches that these can have. */
+static void each_shape(const struct rig *rig, void (*test)(const struct rig *, const struct shape *, struct pitches))
+{
+    static const struct pitches all[] = {{0, 0}, {20, 0}, {0, 84}, {20, 120}};
+    for (int s = 0; s < SHAPES; s++)
+        for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+            const int before = atomic_load(&tap_case.failures);
+            if (all[i].slice && !has_layers(&shapes[s]) && !is_lines(&shapes[s]))
+                continue;
+            test(rig, &shapes[s], all[i]);
+            if (atomic_load(&tap_case.failures) != before)
+                printf("# %s, pitches %zu and %zu\n", shapes[s].name, all[i].row, all[i].slice);
+        }
+}
+
+static cl_mem make_image(const struct rig *rig, const struct shape *shape, cl_mem_flags flags, struct pitches pitches,
+                         void *memory)
+{
+    cl_image_desc desc = desc_of(shape);
+    cl_int status = 1;
+    desc.image_row_pitch = pitches.row;
+    desc.image_slice_pitch = pitches.slice;
+    cl_mem image = clCreateImage(rig->context, flags, &format, &desc, memory, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return image;
+}
+
+/* ---- the program's memory ---- */
+
+static void is_number(cl_mem image, cl_image_info name, size_t expected)
+{
+    size_t value = 4711;
+    CHECK_INT(clGetImageInfo(image, name, sizeof(value), &value, NULL), CL_SUCCESS);
+    CHECK_INT(value, expected);
+}
+
+/* What an image tells of itself; `stride` as it is in memory that is `host`, or NULL. */
+static void tells(const struct shape *shape, cl_mem image, struct pitches stride, const void *host)
+{
+    void *told = &told;
+    is_number(image, CL_IMAGE_ELEMENT_SIZE, TEXEL);
+    if (!is_lines(shape))
+        is_number(image, CL_IMAGE_ROW_PITCH, stride.row);
+    is_number(image, CL_IMAGE_SLICE_PITCH, is_lines(shape) ? stride.row : has_layers(shape) ? stride.slice : 0);
+    is_number(image, CL_IMAGE_WIDTH, shape->extent[0]);
+    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_HOST_PTR, sizeof(told), &told, NULL), CL_SUCCESS);
+    CHECK(told == host);
+}
+
+static void copied_at_creation(const struct rig *rig, const struct shape *shape, struct pitches pitches)
+{
+    unsigned char memory[MOST], expected[MOST];
+    const struct pitches tight = strides(shape, (struct pitches){0, 0}, shape->extent);
+    rig_pattern(memory, sizeof(memory), 1);
+    move_region(shape, memory, strides(shape, pitches, shape->extent), expected, no_origin(), shape->extent, true);
+    cl_mem image = make_image(rig, shape, CL_MEM_COPY_HOST_PTR, pitches, memory);
+    if (!image)
+        return;
+    memset(memory, 0, sizeof(memory));
+    image_is(rig, shape, image, expected);
+    tells(shape, image, tight, NULL);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+SHARING_CASE(copies_memory, 0)
+{
+    each_shape(rig, copied_at_creation);
+}
+
+/* Maps a part of an image over `memory` and checks and changes it there. `expected` is the image before and after. */
+static void map_part(const struct rig *rig, const struct shape *shape, cl_mem image, struct pitches stride,
+                     unsigned char *memory, cl_map_flags flags, unsigned char *expected)
+{
+    unsigned char seen[MOST];
+    size_t origin[3], region[3], row = 1, slice = 1;
+    cl_int status = 1;
+    cl_uint count = 0;
+    part_of(shape, origin, region);
+    unsigned char *mapped =
+        clEnqueueMapImage(rig->queue, image, CL_TRUE, flags, origin, region, &row, &slice, 0, NULL, NULL, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    CHECK(mapped == memory + origin[2] * stride.slice + origin[1] * stride.row + origin[0] * TEXEL);
+    CHECK_INT(row, stride.row);
+    CHECK_INT(slice, is_lines(shape) ? stride.row : has_layers(shape) ? stride.slice : 0);
+    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_MAP_COUNT, sizeof(count), &count, NULL), CL_SUCCESS);
+    CHECK_INT(count, 1);
+    if (!(flags & CL_MAP_WRITE_INVALIDATE_REGION)) {
+        memcpy(seen, expected, sizeof(seen));
+        move_region(shape, mapped, stride, seen, origin, region, true);
+        CHECK_MEM(seen, expected, bytes_of(shape));
+    }
+    if (!(flags & CL_MAP_READ)) {
+        rig_pattern(seen, sizeof(seen), 20 + (unsigned)flags);
+        move_region(shape, mapped, stride, seen, origin, region, false);
+        move_region(shape, mapped, stride, expected, origin, region, true);
+    }
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_SUCCESS);
+    image_is(rig, shape, image, expected);
+}
+
+static void used_as_memory(const struct rig *rig, const struct shape *shape, struct pitches pitches)
+{
+    static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
+    unsigned char memory[MOST], expected[MOST];
+    const struct pitches stride = strides(shape, pitches, shape->extent);
+    rig_pattern(memory, sizeof(memory), 1);
+    move_region(shape, memory, stride, expected, no_origin(), shape->extent, true);
+    cl_mem image = make_image(rig, shape, CL_MEM_USE_HOST_PTR, pitches, memory);
+    if (!image)
+        return;
+    image_is(rig, shape, image, expected);
+    tells(shape, image, stride, memory);
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        map_part(rig, shape, image, stride, memory, flags[i], expected);
+    /* What OpenCL writes is there in the next map. */
+    rig_pattern(expected, sizeof(expected), 40);
+    CHECK_INT(
+        clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, 0, expected, 0, NULL, NULL),
+        CL_SUCCESS);
+    map_part(rig, shape, image, stride, memory, CL_MAP_READ, expected);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+SHARING_CASE(uses_memory, 0)
+{
+    each_shape(rig, used_as_memory);
+}
+
+/* An image that goes while it is mapped takes its mapping with it. */
+SHARING_CASE(goes_mapped, 0)
+{
+    unsigned char memory[MOST] = {0};
+    for (int s = 0; s < SHAPES; s++)
+        for (int host = 0; host < 2; host++) {
+            cl_mem image = make_image(rig, &shapes[s], host ? CL_MEM_USE_HOST_PTR : 0, (struct pitches){0, 0},
+                                      host ? memory : NULL);
+            size_t row, slice;
+            cl_int status = 1;
+            CHECK(clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_WRITE, no_origin(), shapes[s].extent, &row,
+                                    &slice, 0, NULL, NULL, &status) != NULL);
+            CHECK_INT(status, CL_SUCCESS);
+            CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+        }
+}
+
+/* ---- reads and writes ---- */
+
+static void in_parts(const struct rig *rig, const struct shape *shape, struct pitches pitches)
+{
+    unsigned char memory[MOST], found[MOST], expected[MOST] = {0};
+    size_t origin[3], region[3];
+    const struct pitches none = {0, 0};
+    cl_mem image = make_image(rig, shape, CL_MEM_COPY_HOST_PTR, none, expected);
+    part_of(shape, origin, region);
+    const struct pitches stride = strides(shape, pitches, region);
+    rig_pattern(memory, sizeof(memory), 3);
+    CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, origin, region, pitches.row, pitches.slice, memory, 0,
+                                  NULL, NULL),
+              CL_SUCCESS);
+    move_region(shape, memory, stride, expected, origin, region, true);
+    image_is(rig, shape, image, expected);
+    /* Gaps stay as they are. */
+    memset(memory, 0xC5, sizeof(memory));
+    memset(found, 0xC5, sizeof(found));
+    move_region(shape, memory, stride, expected, origin, region, false);
+    CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_TRUE, origin, region, pitches.row, pitches.slice, found, 0, NULL,
+                                 NULL),
+              CL_SUCCESS);
+    CHECK_MEM(found, memory, sizeof(memory));
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+SHARING_CASE(reads_and_writes, 0)
+{
+    each_shape(rig, in_parts);
+}
+
+/* ---- copies ---- */
+
+/* From the lower corner of one image to a place inside of another. */
+static void copied_elsewhere(const struct rig *rig, const struct shape *from, const struct shape *to)
+{
+    unsigned char source[MOST], expected[MOST], part[MOST];
+    const size_t region[3] = {3, 2, 1};
+    const size_t at[3] = {4, 2, has_layers(from) ? 2 : 0}, into[3] = {1, 3, has_layers(to) ? 1 : 0};
+    const struct pitches none = {0, 0}, tight = {region[0] * TEXEL, 0};
+    rig_pattern(source, sizeof(source), 1);
+    rig_pattern(expected, sizeof(expected), 2);
+    cl_mem images[2] = {make_image(rig, from, CL_MEM_COPY_HOST_PTR, none, source),
+                        make_image(rig, to, CL_MEM_COPY_HOST_PTR, none, expected)};
+    CHECK_INT(clEnqueueCopyImage(rig->queue, images[0], images[1], at, into, region, 0, NULL, NULL), CL_SUCCESS);
+    image_is(rig, from, images[0], source);
+    move_region(from, part, tight, source, at, region, false);
+    move_region(to, part, tight, expected, into, region, true);
+    image_is(rig, to, images[1], expected);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseMemObject(images[i]), CL_SUCCESS);
+}
+
+SHARING_CASE(copies, 0)
+{
+    copied_elsewhere(rig, &shapes[FLAT], &shapes[FLAT]);
+    copied_elsewhere(rig, &shapes[DEEP], &shapes[FLAT]);
+    copied_elsewhere(rig, &shapes[FLAT], &shapes[DEEP]);
+    copied_elsewhere(rig, &shapes[DEEP], &shapes[DEEP]);
+}
+
+/* ---- what kernels see ---- */
+
+static const char look_source[] =
+    "constant sampler_t at = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "kernel void look(read_only image2d_t from, global COLOUR *to) { *to = LOOK(from, at, (int2)(0, 0)); }\n";
+
+/* The colour of the first texel, for kernels: 4 floats or 4 whole numbers. */
+static void look(const struct rig *rig, cl_mem image, bool whole, cl_uint *colour)
+{
+    char source[512];
+    snprintf(source, sizeof(source), "#define COLOUR %s\n#define LOOK read_image%s\n%s", whole ? "uint4" : "float4",
+             whole ? "ui" : "f", look_source);
+    cl_kernel kernel = rig_kernel(rig, source, "look");
+    cl_mem seen = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 16, NULL, NULL);
+    const size_t one = 1;
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(image), &image), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(seen), &seen), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, seen, CL_TRUE, 0, 16, colour, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(seen), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+static cl_mem flat_image(const struct rig *rig, cl_image_format of, void *bytes)
+{
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 4};
+    cl_int status = 1;
+    cl_mem image = clCreateImage(rig->context, bytes ? CL_MEM_COPY_HOST_PTR : 0, &of, &desc, bytes, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return image;
+}
+
+/* A fill with all four channels leaves in the image what the format holds: kernels read 0 for colours and 1 for the alpha that
+ * it lacks. */
+SHARING_CASE(fills, 0)
+{
+    static const struct filled {
+        cl_image_format format;
+        bool whole;
+        union colour {
+            cl_float f[4];
+            cl_uint u[4];
+        } with, seen;
+    } all[] = {
+        {{CL_RG, CL_UNORM_INT8}, false, {{1, 0, 0.6f, 0.2f}}, {{1, 0, 0, 1}}},
+        {{CL_R, CL_UNORM_INT16}, false, {{1, 0.4f, 0.6f, 0.2f}}, {{1, 0, 0, 1}}},
+        {{CL_RG, CL_SNORM_INT8}, false, {{-7, 7, 0.6f, 0.2f}}, {{-1, 1, 0, 1}}},
+        {{CL_RG, CL_SNORM_INT16}, false, {{-7, 7, 0.6f, 0.2f}}, {{-1, 1, 0, 1}}},
+        {{CL_RG, CL_HALF_FLOAT}, false, {{0.5f, -2, 0.6f, 0.2f}}, {{0.5f, -2, 0, 1}}},
+        {{CL_R, CL_HALF_FLOAT}, false, {{0.5f, -2, 0.6f, 0.2f}}, {{0.5f, 0, 0, 1}}},
+        {{CL_RG, CL_FLOAT}, false, {{0.5f, -2, 0.6f, 0.2f}}, {{0.5f, -2, 0, 1}}},
+        {{CL_RG, CL_UNSIGNED_INT8}, true, {.u = {7, 9, 11, 13}}, {.u = {7, 9, 0, 1}}},
+        {{CL_RG, CL_SIGNED_INT32}, true, {.u = {7, 9, 11, 13}}, {.u = {7, 9, 0, 1}}},
+        {{CL_A, CL_UNORM_INT8}, false, {{0.2f, 0.4f, 0.6f, 1}}, {{0, 0, 0, 1}}},
+        {{CL_BGRA, CL_UNORM_INT8}, false, {{1, 0, 1, 0}}, {{1, 0, 1, 0}}},
+    };
+    const size_t region[3] = {8, 4, 1};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        const int before = atomic_load(&tap_case.failures);
+        cl_uint seen[4] = {4711, 4711, 4711, 4711};
+        cl_mem image = flat_image(rig, all[i].format, NULL);
+        CHECK_INT(clEnqueueFillImage(rig->queue, image, &all[i].with, no_origin(), region, 0, NULL, NULL), CL_SUCCESS);
+        look(rig, image, all[i].whole, seen);
+        CHECK_MEM(seen, &all[i].seen, sizeof(seen));
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+        if (atomic_load(&tap_case.failures) != before)
+            printf("# format 0x%x, 0x%x\n", all[i].format.image_channel_order, all[i].format.image_channel_data_type);
+    }
+}
+
+/* PoCL 3.1 takes half floats of one channel for whole numbers. */
+SHARING_CASE(half_floats, 0)
+{
+    static const cl_float expected[4] = {0.5f, 0, 0, 1};
+    cl_ushort bytes[8 * 4];
+    cl_uint seen[4] = {0};
+    for (int i = 0; i < 8 * 4; i++)
+        bytes[i] = 0x3800;
+    cl_mem image = flat_image(rig, (cl_image_format){CL_R, CL_HALF_FLOAT}, bytes);
+    look(rig, image, false, seen);
+    CHECK_MEM(seen, expected, sizeof(seen));
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+/* ---- what is refused ---- */
+
+SHARING_CASE(creations_refused, 0)
+{
+    static unsigned char memory[MOST];
+    static const struct {
+        int shape;
+        cl_mem_flags flags;
+        bool host;
+        struct pitches pitches;
+        cl_int code;
+    } all[] = {
+        {FLAT, CL_MEM_COPY_HOST_PTR, false, {0, 0}, CL_INVALID_HOST_PTR},
+        {FLAT, CL_MEM_USE_HOST_PTR, false, {0, 0}, CL_INVALID_HOST_PTR},
+        {FLAT, CL_MEM_READ_ONLY, true, {0, 0}, CL_INVALID_HOST_PTR},
+        {FLAT, (cl_mem_flags)1 << 40, false, {0, 0}, CL_INVALID_VALUE},
+        {FLAT, 0, false, {20, 0}, CL_INVALID_IMAGE_DESCRIPTOR},
+        {DEEP, 0, false, {0, 84}, CL_INVALID_IMAGE_DESCRIPTOR},
+        {FLAT, CL_MEM_COPY_HOST_PTR, true, {12, 0}, CL_INVALID_IMAGE_DESCRIPTOR},
+        {FLAT, CL_MEM_COPY_HOST_PTR, true, {15, 0}, CL_INVALID_IMAGE_DESCRIPTOR},
+        {DEEP, CL_MEM_USE_HOST_PTR, true, {0, 56}, CL_INVALID_IMAGE_DESCRIPTOR},
+        {DEEP, CL_MEM_USE_HOST_PTR, true, {20, 110}, CL_INVALID_IMAGE_DESCRIPTOR},
+        {LINES, CL_MEM_USE_HOST_PTR, true, {0, 12}, CL_INVALID_IMAGE_DESCRIPTOR},
+        {LINES, CL_MEM_USE_HOST_PTR, true, {20, 16}, CL_INVALID_IMAGE_DESCRIPTOR},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        const int before = atomic_load(&tap_case.failures);
+        cl_image_desc desc = desc_of(&shapes[all[i].shape]);
+        cl_int status = 1;
+        desc.image_row_pitch = all[i].pitches.row;
+        desc.image_slice_pitch = all[i].pitches.slice;
+        for (int with = 0; with < 2; with++)
+            CHECK(clCreateImage(rig->context, all[i].flags, &format, &desc, all[i].host ? memory : NULL,
+                                with ? &status : NULL) == NULL);
+        CHECK_INT(status, all[i].code);
+        if (atomic_load(&tap_case.failures) != before)
+            printf("# flags 0x%lx, pitches %zu and %zu\n", (unsigned long)all[i].flags, all[i].pitches.row,
+                   all[i].pitches.slice);
+    }
+}
+
+/* Sizes are the driver's to refuse. */
+SHARING_CASE(sizes_refused, 0)
+{
+    for (int s = 0; s < SHAPES; s++) {
+        cl_image_desc desc = desc_of(&shapes[s]);
+        cl_int status = 1;
+        desc.image_width = 0;
+        CHECK(clCreateImage(rig->context, 0, &format, &desc, NULL, &status) == NULL);
+        CHECK(status < 0);
+    }
+}
+
+/* Each command that takes a region of an image. */
+static cl_int use_region(const struct rig *rig, int which, cl_mem image, cl_mem buffer, const size_t *origin,
+                         const size_t *region, struct pitches pitches, void *memory)
+{
+    size_t row, slice;
+    cl_int status = 1;
+    switch (which) {
+    case 0:
+        return clEnqueueReadImage(rig->queue, image, CL_TRUE, origin, region, pitches.row, pitches.slice, memory, 0,
+                                  NULL, NULL);
+    case 1:
+        return clEnqueueWriteImage(rig->queue, image, CL_TRUE, origin, region, pitches.row, pitches.slice, memory, 0,
+                                   NULL, NULL);
+    case 2: return clEnqueueCopyImageToBuffer(rig->queue, image, buffer, origin, region, 0, 0, NULL, NULL);
+    case 3: return clEnqueueCopyBufferToImage(rig->queue, buffer, image, 0, origin, region, 0, NULL, NULL);
+    default:
+        CHECK(clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_READ, origin, region, &row, &slice, 0, NULL, NULL,
+                                &status) == NULL);
+        return status;
+    }
+}
+
+SHARING_CASE(regions_refused, 0)
+{
+    static const size_t whole[3] = {7, 5, 3}, corner[3] = {7, 5, 3}, beyond[3] = {0, 6, 0}, one[3] = {1, 1, 1};
+    static const size_t wide[3] = {8, 1, 1}, empty[3] = {7, 0, 3};
+    const struct {
+        const size_t *origin, *region;
+    } all[] = {{NULL, whole},        {no_origin(), NULL},         {corner, one}, {beyond, one}, {no_origin(), wide},
+               {no_origin(), empty}, {(size_t[]){1, 0, 0}, whole}};
+    unsigned char memory[MOST] = {0};
+    cl_mem image = make_image(rig, &shapes[DEEP], 0, (struct pitches){0, 0}, NULL);
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, MOST, NULL, NULL);
+    for (int which = 0; which < 5; which++)
+        for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+            CHECK_INT(
+                use_region(rig, which, image, buffer, all[i].origin, all[i].region, (struct pitches){0, 0}, memory),
+                CL_INVALID_VALUE);
+    for (int which = 0; which < 2; which++) {
+        CHECK_INT(use_region(rig, which, image, buffer, no_origin(), whole, (struct pitches){0, 0}, NULL),
+                  CL_INVALID_VALUE);
+        CHECK_INT(use_region(rig, which, image, buffer, no_origin(), whole, (struct pitches){13, 0}, memory),
+                  CL_INVALID_VALUE);
+        CHECK_INT(use_region(rig, which, image, buffer, no_origin(), whole, (struct pitches){0, 69}, memory),
+                  CL_INVALID_VALUE);
+    }
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+SHARING_CASE(maps_refused, 0)
+{
+    static const struct {
+        int shape;
+        cl_map_flags flags;
+        bool row, slice;
+    } all[] = {
+        {FLAT, (cl_map_flags)1 << 20, true, true},
+        {FLAT, CL_MAP_WRITE_INVALIDATE_REGION | CL_MAP_READ, true, true},
+        {FLAT, CL_MAP_WRITE_INVALIDATE_REGION | CL_MAP_WRITE, true, true},
+        {FLAT, CL_MAP_READ, false, true},
+        {DEEP, CL_MAP_READ, true, false},
+        {DEEP - 1, CL_MAP_READ, true, false},
+        {LINES, CL_MAP_READ, true, false},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        const struct shape *shape = &shapes[all[i].shape];
+        cl_mem image = make_image(rig, shape, 0, (struct pitches){0, 0}, NULL);
+        size_t row = 0, slice = 0;
+        cl_int status = 1;
+        for (int with = 0; with < 2; with++)
+            CHECK(clEnqueueMapImage(rig->queue, image, CL_TRUE, all[i].flags, no_origin(), shape->extent,
+                                    all[i].row ? &row : NULL, all[i].slice ? &slice : NULL, 0, NULL, NULL,
+                                    with ? &status : NULL) == NULL);
+        CHECK_INT(status, CL_INVALID_VALUE);
+        CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, &row, 0, NULL, NULL), CL_INVALID_VALUE);
+        /* Without slices nobody needs their pitch. */
+        if (all[i].shape == FLAT) {
+            void *mapped = clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_READ, no_origin(), shape->extent, &row,
+                                             NULL, 0, NULL, NULL, NULL);
+            CHECK(mapped != NULL);
+            CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_SUCCESS);
+            CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_INVALID_VALUE);
+        }
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
+}
+
+SHARING_CASE(copies_refused, 0)
+{
+    static const size_t whole[3] = {7, 4, 1}, inside[3] = {1, 0, 0};
+    cl_mem image = make_image(rig, &shapes[FLAT], 0, (struct pitches){0, 0}, NULL);
+    cl_mem same = flat_image(rig, format, NULL),
+           other = flat_image(rig, (cl_image_format){CL_RG, CL_SIGNED_INT8}, NULL);
+    cl_mem four = flat_image(rig, (cl_image_format){CL_RGBA, CL_UNSIGNED_INT8}, NULL);
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, MOST, NULL, NULL);
+    const struct {
+        cl_mem from, to;
+        const size_t *from_origin, *to_origin, *region;
+        cl_int code;
+    } all[] = {
+        {image, other, no_origin(), no_origin(), whole, CL_IMAGE_FORMAT_MISMATCH},
+        {image, four, no_origin(), no_origin(), whole, CL_IMAGE_FORMAT_MISMATCH},
+        {four, image, no_origin(), no_origin(), whole, CL_IMAGE_FORMAT_MISMATCH},
+        {image, buffer, no_origin(), no_origin(), whole, CL_INVALID_MEM_OBJECT},
+        {buffer, image, no_origin(), no_origin(), whole, CL_INVALID_MEM_OBJECT},
+        {image, NULL, no_origin(), no_origin(), whole, CL_INVALID_MEM_OBJECT},
+        {image, same, inside, no_origin(), whole, CL_INVALID_VALUE},
+        {same, image, no_origin(), inside, whole, CL_INVALID_VALUE},
+        {same, image, no_origin(), NULL, whole, CL_INVALID_VALUE},
+        {same, image, no_origin(), no_origin(), NULL, CL_INVALID_VALUE},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        CHECK_INT(clEnqueueCopyImage(rig->queue, all[i].from, all[i].to, all[i].from_origin, all[i].to_origin,
+                                     all[i].region, 0, NULL, NULL),
+                  all[i].code);
+    CHECK_INT(clEnqueueFillImage(rig->queue, image, NULL, no_origin(), whole, 0, NULL, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, image, same, no_origin(), no_origin(), whole, 0, NULL, NULL), CL_SUCCESS);
+    const cl_mem made[] = {image, same, other, four, buffer};
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+        CHECK_INT(clReleaseMemObject(made[i]), CL_SUCCESS);
+}
+
+/* ---- the other ways to make one ---- */
+
+static void made_of(const struct rig *rig, const struct shape *shape, cl_mem image, cl_int status,
+                    const unsigned char *expected)
+{
+    CHECK_INT(status, CL_SUCCESS);
+    if (!CHECK(image != NULL))
+        return;
+    image_is(rig, shape, image, expected);
+    is_number(image, CL_IMAGE_ELEMENT_SIZE, TEXEL);
+    CHECK_INT(clRetainMemObject(image), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    is_number(image, CL_IMAGE_ELEMENT_SIZE, TEXEL);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+SHARING_CASE(other_functions, 0)
+{
+    static const cl_mem_properties none[] = {0};
+    const cl_mem_flags flags = CL_MEM_COPY_HOST_PTR;
+    const cl_image_desc flat = desc_of(&shapes[FLAT]);
+    unsigned char bytes[MOST];
+    cl_int status = 1;
+    rig_pattern(bytes, sizeof(bytes), 1);
+    cl_mem image = clCreateImage2D(rig->context, flags, &format, 7, 5, 0, bytes, &status);
+    made_of(rig, &shapes[FLAT], image, status, bytes);
+    image = clCreateImage3D(rig->context, flags, &format, 7, 5, 3, 0, 0, bytes, &status);
+    made_of(rig, &shapes[DEEP], image, status, bytes);
+    for (int i = 0; i < 2; i++) {
+        image = clCreateImageWithProperties(rig->context, i ? none : NULL, flags, &format, &flat, bytes, &status);
+        made_of(rig, &shapes[FLAT], image, status, bytes);
+    }
+    made_of(rig, &shapes[FLAT], clCreateImage2D(rig->context, flags, &format, 7, 5, 0, bytes, NULL), CL_SUCCESS, bytes);
+    made_of(rig, &shapes[DEEP], clCreateImage3D(rig->context, flags, &format, 7, 5, 3, 0, 0, bytes, NULL), CL_SUCCESS,
+            bytes);
+    made_of(rig, &shapes[FLAT], clCreateImageWithProperties(rig->context, NULL, flags, &format, &flat, bytes, NULL),
+            CL_SUCCESS, bytes);
+    CHECK(clCreateImage2D(rig->context, flags, &format, 7, 5, 0, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_HOST_PTR);
+    CHECK(clCreateImage3D(rig->context, flags, &format, 7, 5, 3, 0, 0, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_HOST_PTR);
+    CHECK(clCreateImageWithProperties(rig->context, none, flags, &format, &flat, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_HOST_PTR);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("images of each type begin with a copy of the program's memory", copies_memory),
+    SHARING_TESTS("images of each type over the program's memory, mapped in part", uses_memory),
+    SHARING_TESTS("images that go while they are mapped", goes_mapped),
+    SHARING_TESTS("parts of images of each type are read and written", reads_and_writes),
+    SHARING_TESTS("a copy to another place", copies),
+    SHARING_TESTS("a fill leaves what the format holds", fills),
+    SHARING_TESTS("kernels read half floats of one channel", half_floats),
+    SHARING_TESTS("refused: what an image is made of", creations_refused),
+    SHARING_TESTS("refused: sizes", sizes_refused),
+    SHARING_TESTS("refused: regions and pitches", regions_refused),
+    SHARING_TESTS("refused: maps", maps_refused),
+    SHARING_TESTS("refused: copies", copies_refused),
+    SHARING_TESTS("images by the other functions", other_functions),
+};
+
+TAP_MAIN(tests)
