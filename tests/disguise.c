@@ -122,7 +122,7 @@ static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl
                                        size_t size, const void *from, cl_uint wait_count, const cl_event *wait,
                                        cl_event *event)
 {
-    if (is_named(device_of(queue), "Memoryless"))
+    if (is_named(device_of(queue), "Memoryless") || is_named(device_of(queue), "Writeless"))
         return CL_OUT_OF_HOST_MEMORY;
     return below->clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from, wait_count, wait, event);
 }

@@ -19,7 +19,7 @@ static bool disguise(void)
     return false;
 }
 
-static void run_with(const char *cases, const char *looks)
+static void run_on(const char *devices, const char *cases, const char *looks)
 {
     char layers[1024];
     const char *vendors = getenv("OCL_ICD_VENDORS");
@@ -31,11 +31,16 @@ static void run_with(const char *cases, const char *looks)
     if (!CHECK(before != NULL) || !CHECK(layer != NULL) || strstr(before, "disguise"))
         return;
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
-    test_setenv("POCL_DEVICES", "basic pthread");
+    test_setenv("POCL_DEVICES", devices);
     test_setenv(DRESSED_VARIABLE, looks);
     CHECK_INT(run_again(cases, "OPENCL_LAYERS", layers), 2);
     test_setenv(DRESSED_VARIABLE, NULL);
     test_setenv("POCL_DEVICES", NULL);
+}
+
+static void run_with(const char *cases, const char *looks)
+{
+    run_on("basic pthread", cases, looks);
 }
 
 static void by_luid(void)
@@ -47,11 +52,19 @@ static void by_name(void)
 {
     run_with("cards: the second",
              "1002:0:AMD Radeon Graphics (raphael_mendocino);1002:0:AMD Radeon RX 6800 (radeonsi, navi21)");
+    run_with("cards: the second", "1002:0:whatever;10de:0:AMD(R) Radeon(C) RX 6800 (C)");
 }
 
 static void by_vendor(void)
 {
     run_with("cards: both", "1002:0:gfx1030;1002:0:gfx1036");
+    run_with("cards: both", "1002:0:(gfx1030);1002:0:(R)");
+}
+
+/* A rasteriser is no device's hardware, whatever vendor and name say. */
+static void rasterisers(void)
+{
+    run_with("cards: a rasteriser", "1414:0:Some card;1002:0:Some card");
 }
 
 /* Where no device is the hardware and none is a CPU, programs that take only preferred ones still get some. */
@@ -138,7 +151,8 @@ static void memoryless(void)
     const char *transport = getenv("CLD3D_TRANSPORT");
     test_setenv("CLD3D_TRANSPORT", "host");
     run_with("cards: no memory", "1002:0:gfx1030;1002:0:gfx1036");
-    run_with("cards: later no memory", "1002:0:gfx1030;1002:0:gfx1036");
+    /* PoCL's basic device runs what a user event blocks while it holds that event's lock. */
+    run_on("pthread", "cards: later no writes", "1002:0:gfx1030");
     test_setenv("CLD3D_TRANSPORT", transport);
 }
 
@@ -182,6 +196,31 @@ SHARING_CASE(second, 0)
 SHARING_CASE(both, 0)
 {
     preferred_are(rig, true, true);
+}
+
+SHARING_CASE(rasteriser, 0)
+{
+    static const struct fake_d3d_adapter all[] = {
+        {"Some card", 0x1414, 0x8d, {0x2a, 0}},
+        {"Some card", 0x1414, 0x8c, {0x2a, 0}},
+        {"Some card (llvmpipe)", 0x1414, 1, {0x2a, 0}},
+        {"Some card (softpipe)", 0x1414, 1, {0x2a, 0}},
+        {"Some card (SwiftShader)", 0x1414, 1, {0x2a, 0}},
+    };
+    if (!disguise())
+        return;
+    test_setenv(DRESSED_VARIABLE, "1414:0:Some card;1002:0:Another");
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        cl_device_id found[2];
+        cl_uint count = 0;
+        fake_d3d_set_adapters(1, &all[i]);
+        void *device = rig_another_device(rig);
+        CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, device, rig->api->preferred_set, 2, found,
+                                      &count),
+                  CL_SUCCESS);
+        CHECK_INT(count, i ? 2 : 1); /* the first is no rasteriser */
+        rig_release(device);
+    }
 }
 
 /* Room for fewer devices than there are: so many are written, and all are counted. */
@@ -503,34 +542,37 @@ SHARING_CASE(no_memory, 0)
     shared_close_all(all);
 }
 
-/* An acquire behind a user event fails in OpenCL's part when that is set: nothing of it is left, and the next one is as any. */
-SHARING_CASE(no_memory_later, 0)
+/* An acquire behind a release that a user event blocks fails in OpenCL's part when that is set: nothing of it is left, and the
+ * next one is as any. */
+SHARING_CASE(no_writes_later, 0)
 {
-    struct shared all[KINDS];
-    if (!disguise() || !shared_open_all(rig, 1, all))
+    struct shared shared;
+    cl_event user = NULL, event = NULL;
+    if (!disguise() || !shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
-    for (int kind = 0; kind < KINDS; kind++) {
-        const unsigned maps = fake_d3d_calls("Map") - fake_d3d_calls("Unmap");
-        cl_event user = user_event(rig->context), event = NULL;
-        CHECK_INT(rig->acquire(rig->queue, 1, &all[kind].object, 1, &user, &event), CL_SUCCESS);
-        set_memory(false);
-        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-        CHECK(clWaitForEvents(1, &event) != CL_SUCCESS);
-        CHECK(rig_event_status(event) < 0);
-        set_memory(true);
-        CHECK_INT(release_one(rig, all[kind].object), rig->api->not_acquired);
-        CHECK_INT(fake_d3d_calls("Map") - fake_d3d_calls("Unmap"), maps);
-        CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 20 + (unsigned)kind));
-        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
-    }
-    shared_close_all(all);
+    user = user_event(rig->context);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
+    test_setenv(DRESSED_VARIABLE, "1002:0:Writeless");
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK(clWaitForEvents(1, &event) != CL_SUCCESS);
+    CHECK(rig_event_status(event) < 0);
+    test_setenv(DRESSED_VARIABLE, "1002:0:gfx1030");
+    CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+    CHECK_INT(fake_d3d_calls("Map"), fake_d3d_calls("Unmap"));
+    CHECK(round_trip(rig, &shared, 1, 2));
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    shared_close(&shared);
 }
 
 static const struct tap_test tests[] = {
     {"the LUID tells", by_luid},
     {"the name tells among devices of one vendor", by_name},
     {"without a name all of the vendor", by_vendor},
+    {"rasterisers are nobody's hardware", rasterisers},
+    SHARING_TESTS("cards: a rasteriser", rasteriser),
     {"other hardware alone: all that can share", other_luid},
     {"no hardware alike: all that can share", nothing_alike},
     {"no hardware alike, but a CPU", a_cpu},
@@ -556,7 +598,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("cards, DX9: no format", dx9_no_format),
     {"a device without memory", memoryless},
     SHARING_TESTS("cards: no memory", no_memory),
-    SHARING_TESTS("cards: later no memory", no_memory_later),
+    SHARING_TESTS("cards: later no writes", no_writes_later),
 };
 
 TAP_MAIN(tests)

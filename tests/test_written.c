@@ -283,6 +283,40 @@ SHARING_CASE(kernel_parts_and_clones, 0)
     scene_close(&scene);
 }
 
+/* All kernels of a program in one call: their arguments are known, and they have none of kernels before them. */
+SHARING_CASE(kernels_of_a_program, 0)
+{
+    enum { MOST = 16 };
+    struct scene scene;
+    cl_kernel one = rig_kernel(rig, kernels, "pointer"), all[MOST];
+    cl_program program = NULL;
+    cl_uint count = 0, made = 0;
+    if (!one || !scene_open(rig, &scene))
+        return;
+    CHECK_INT(clGetKernelInfo(one, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL), CL_SUCCESS);
+    CHECK_INT(clCreateKernelsInProgram(program, 0, NULL, &count), CL_SUCCESS);
+    CHECK(count > 1 && count <= MOST);
+    CHECK_INT(clCreateKernelsInProgram(program, count, all, &made), CL_SUCCESS);
+    CHECK_INT(made, count);
+    for (cl_uint i = 0; i < made; i++) {
+        char name[64] = "";
+        CHECK_INT(clGetKernelInfo(all[i], CL_KERNEL_FUNCTION_NAME, sizeof(name), name, NULL), CL_SUCCESS);
+        if (strcmp(name, "pointer") == 0) {
+            cl_mem buffer = scene.shared[KIND_BUFFER].object;
+            set(all[i], 0, buffer);
+            set(all[i], 1, scene.plain[KIND_BUFFER]);
+            CHECK_INT(launch(rig, all[i], 0), rig->api->not_acquired);
+            launches(rig, all[i], buffer, true);
+        }
+        CHECK_INT(clReleaseKernel(all[i]), CL_SUCCESS);
+    }
+    CHECK_INT(clCreateKernelsInProgram(program, count, all, NULL), CL_SUCCESS);
+    for (cl_uint i = 0; i < count; i++)
+        CHECK_INT(clReleaseKernel(all[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(one), CL_SUCCESS);
+    scene_close(&scene);
+}
+
 /* An image that lies in a shared buffer. */
 SHARING_CASE(images_of_buffers, 0)
 {
@@ -371,6 +405,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("kernels: what the argument says", kernel_arguments),
     SHARING_TESTS("kernels: read-only objects", read_only_objects),
     SHARING_TESTS("kernels: sub-buffers and clones", kernel_parts_and_clones),
+    SHARING_TESTS("kernels: all of a program at once", kernels_of_a_program),
     SHARING_TESTS("images of buffers", images_of_buffers),
     SHARING_TESTS("all comes back", all_back),
     {"nothing is left out where nothing is checked", all_back_unchecked},
