@@ -128,4 +128,7 @@ extern const struct d3d_api d3d9_intel_api, d3d9ex_intel_api, dxva_intel_api;
 extern const struct d3d_api *const d3d_apis[];
 extern const unsigned d3d_api_count;
 
+/* The adapters of the system, at most `capacity`, in DXGI's order; loads DXGI. */
+unsigned dxgi_list(struct d3d_adapter *adapters, unsigned capacity);
+
 #endif

@@ -19,9 +19,6 @@ void com_release(void *object);
 /* d3d_ops.adapter for both. */
 bool dxgi_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter);
 
-/* The adapters of the system, at most `room`, in DXGI's order; loads DXGI. */
-unsigned dxgi_list(struct d3d_adapter *adapters, unsigned capacity);
-
 /* Whether an adapter is a software rasteriser, by what is known of it. */
 bool dxgi_software(const struct d3d_adapter *adapter);
 

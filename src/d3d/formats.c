@@ -1,5 +1,7 @@
 #include "d3d/formats.h"
 
+#include "d3d/d3d_types.h"
+
 /* clang-format off */
 #define TABLE(name, order, type, bytes)  {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, 0, 0, 0, false}
 #define BEYOND(name, order, type, bytes) {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, 0, 0, 0, true}
@@ -122,12 +124,12 @@ static const struct format_row *find(const struct format_row *rows, unsigned cou
     return NULL;
 }
 
-const struct format_row *format_from_dxgi(DXGI_FORMAT format, unsigned plane)
+const struct format_row *format_from_dxgi(uint32_t format, unsigned plane)
 {
     return find(dxgi_formats, dxgi_format_count, (uint32_t)format, plane);
 }
 
-const struct format_row *format_from_d3d9(D3DFORMAT format, unsigned plane)
+const struct format_row *format_from_d3d9(uint32_t format, unsigned plane)
 {
     return find(d3d9_formats, d3d9_format_count, (uint32_t)format, plane);
 }

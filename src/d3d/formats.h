@@ -5,8 +5,6 @@
 #ifndef CLD3D_D3D_FORMATS_H
 #define CLD3D_D3D_FORMATS_H
 
-#include "d3d/d3d_types.h"
-
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <stdbool.h>
@@ -30,9 +28,9 @@ extern const unsigned dxgi_format_count;
 extern const struct format_row d3d9_formats[];
 extern const unsigned d3d9_format_count;
 
-/* The row of a format's plane; NULL if the format is not in the table or has no such plane. */
-const struct format_row *format_from_dxgi(DXGI_FORMAT format, unsigned plane);
-const struct format_row *format_from_d3d9(D3DFORMAT format, unsigned plane);
+/* The row of the plane of a DXGI_FORMAT or D3DFORMAT; NULL if the format is not in the table or has no such plane. */
+const struct format_row *format_from_dxgi(uint32_t format, unsigned plane);
+const struct format_row *format_from_d3d9(uint32_t format, unsigned plane);
 
 /* The last plane of the same format. */
 const struct format_row *format_last_plane(const struct format_row *row);

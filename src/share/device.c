@@ -1,7 +1,6 @@
 /* Which OpenCL devices belong to a Direct3D device or adapter: clGetDeviceIDsFrom...KHR. */
 #include "share/share.h"
 
-#include "d3d/dxgi.h"
 #include "log.h"
 #include "share/passthrough.h"
 

@@ -8,7 +8,6 @@
  * match over all platforms counts. */
 #include "share/share.h"
 
-#include "d3d/dxgi.h"
 #include "d3d/native.h"
 #include "host/vulkan_access.h"
 #include "log.h"
