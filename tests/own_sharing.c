@@ -26,6 +26,8 @@ static cl_int CL_API_CALL get_media_ids(cl_platform_id platform, cl_uint adapter
     return CL_SUCCESS;
 }
 
+enum { ADAPTER_D3D9EX = 0x2021 }; /* CL_ADAPTER_D3D9EX_KHR */
+
 static cl_mem make(cl_context context, cl_mem_flags flags, size_t size, cl_int *status)
 {
     return below->clCreateBuffer(context, flags, size, NULL, status);
@@ -47,8 +49,20 @@ static cl_mem CL_API_CALL create_texture(cl_context context, cl_mem_flags flags,
 static cl_mem CL_API_CALL create_surface(cl_context context, cl_mem_flags flags, cl_uint type, void *info,
                                          cl_uint plane, cl_int *status)
 {
-    (void)type, (void)info;
-    return make(context, flags, OWN_BUFFER_BYTES + plane, status);
+    const int *const *surface = info;
+    return type != ADAPTER_D3D9EX ? NULL
+                                  : make(context, flags,
+                                         OWN_BUFFER_BYTES + plane + (size_t)*surface[0] * OWN_RESOURCE_BYTES +
+                                             (size_t)*surface[1] * OWN_HANDLE_BYTES,
+                                         status);
+}
+
+static cl_mem CL_API_CALL create_intel(cl_context context, cl_mem_flags flags, const int *resource, const int *handle,
+                                       cl_uint plane, cl_int *status)
+{
+    return make(context, flags,
+                OWN_BUFFER_BYTES + plane + (size_t)*resource * OWN_RESOURCE_BYTES + (size_t)*handle * OWN_HANDLE_BYTES,
+                status);
 }
 
 static cl_int CL_API_CALL acquire(cl_command_queue queue, cl_uint count, const cl_mem *objects, cl_uint wait_count,
@@ -78,6 +92,7 @@ static const struct {
     {"clEnqueueReleaseD3D11ObjectsKHR", (function)release},
     {"clGetDeviceIDsFromDX9MediaAdapterKHR", (function)get_media_ids},
     {"clCreateFromDX9MediaSurfaceKHR", (function)create_surface},
+    {"clCreateFromDX9MediaSurfaceINTEL", (function)create_intel},
 };
 
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)

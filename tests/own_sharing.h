@@ -10,6 +10,10 @@ enum {
     OWN_ACQUIRE_CODE = -5000, /* less the number of objects */
     OWN_RELEASE_CODE = -6000,
     OWN_CONTEXT_PROPERTY = 0x401D, /* CL_CONTEXT_D3D11_DEVICE_KHR */
+
+    /* An object of a surface has besides these times what the resource and the shared handle point to, ints of the test. */
+    OWN_RESOURCE_BYTES = 16,
+    OWN_HANDLE_BYTES = 256,
 };
 
 /* A variable of the environment that gets the value of the context property, in hexadecimal. */

@@ -3,10 +3,9 @@
  *
  * The driver is a real one under a layer (own_sharing.c). The cases with "own" in their names need it below cld3d; the
  * first two run this program again with it, in both settings. */
+#include "common/dx9.h"
 #include "own_sharing.h"
 #include "sharing.h"
-
-#include <CL/cl_dx9_media_sharing.h>
 
 static bool under_own_sharing(void)
 {
@@ -31,8 +30,8 @@ static unsigned run_over_own_sharing(const char *cases, const char *between)
 
 static void steps_aside(void)
 {
-    CHECK_INT(run_over_own_sharing("own sharing,", NULL), 5);
-    CHECK_INT(run_over_own_sharing("own sharing,", getenv("CLD3D_TEST_SPARSE")), 5);
+    CHECK_INT(run_over_own_sharing("own sharing,", NULL), 6);
+    CHECK_INT(run_over_own_sharing("own sharing,", getenv("CLD3D_TEST_SPARSE")), 6);
 }
 
 static void is_forced(void)
@@ -121,6 +120,30 @@ static void own_objects_with(struct rig *rig)
     CHECK_INT(clReleaseContext(context), CL_SUCCESS);
 }
 
+/* Each argument gets to where the driver's function has it. */
+static void own_surfaces_with(struct rig *rig)
+{
+    const size_t expected = OWN_BUFFER_BYTES + 1 + 3 * OWN_RESOURCE_BYTES + 5 * OWN_HANDLE_BYTES;
+    int three = 3, five = 5;
+    cl_dx9_surface_info_khr info = {(IDirect3DSurface9 *)&three, &five};
+    clCreateFromDX9MediaSurfaceKHR_fn create;
+    clCreateFromDX9MediaSurfaceINTEL_fn create_intel;
+    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clCreateFromDX9MediaSurfaceKHR");
+    void *intel = clGetExtensionFunctionAddressForPlatform(rig->platform, "clCreateFromDX9MediaSurfaceINTEL");
+    cl_context context = rig_make_context(rig, rig->device, false, NULL);
+    cl_int status = 1;
+    if (!CHECK(context != NULL) || !CHECK(address != NULL) || !CHECK(intel != NULL))
+        return;
+    memcpy(&create, &address, sizeof(create));
+    memcpy(&create_intel, &intel, sizeof(create_intel));
+    CHECK_INT(bytes_of(create(context, CL_MEM_READ_WRITE, CL_ADAPTER_D3D9EX_KHR, &info, 1, &status)), expected);
+    CHECK_INT(status, CL_SUCCESS);
+    status = 1;
+    CHECK_INT(bytes_of(create_intel(context, CL_MEM_READ_WRITE, info.resource, &five, 1, &status)), expected);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
 static void own_commands_with(struct rig *rig)
 {
     cl_int status = 1;
@@ -146,6 +169,7 @@ OWN_CASE(own_strings)
 OWN_CASE(own_devices)
 OWN_CASE(own_contexts)
 OWN_CASE(own_objects)
+OWN_CASE(own_surfaces)
 OWN_CASE(own_commands)
 
 /* ---- replaced ---- */
@@ -202,6 +226,7 @@ static const struct tap_test tests[] = {
     {"own sharing, devices", own_devices},
     {"own sharing, contexts", own_contexts},
     {"own sharing, objects", own_objects},
+    {"own sharing, surfaces of Direct3D 9", own_surfaces},
     {"own sharing, commands", own_commands},
     {"own sharing replaced: strings, Direct3D 11", replaced_strings_11},
     {"own sharing replaced: strings, Direct3D 10", replaced_strings_10},
