@@ -3,6 +3,7 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "log.h"
+#include "track/blocker.h"
 #include "transport/commands.h"
 #include "transport/surface_image.h"
 #include "transport/vulkan_object.h"
@@ -37,7 +38,6 @@ static void drop_copy(struct vulkan_object *o)
 static void destroy(struct transfer *transfer)
 {
     struct vulkan_object *o = vulkan_object(transfer);
-    vulkan_forget_taken(o);
     vulkan_return(o);
     if (o->whole)
         tier_formats()->clReleaseMemObject(o->whole);
@@ -297,7 +297,7 @@ static bool all_stayed(const struct handover *handover)
 
 static void undo(const struct handover *handover)
 {
-    vulkan_external_undo(handover);
+    vulkan_external_release(handover);
     for_devices(handover, pass_back);
 }
 
@@ -314,7 +314,8 @@ static bool d3d_give(const struct handover *handover)
 /* What OpenCL has written is there. */
 static bool d3d_take(const struct handover *handover)
 {
-    bool all = for_devices(handover, pass_back);
+    bool all = vulkan_external_release(handover) == CL_SUCCESS;
+    all = for_devices(handover, pass_back) && all;
     for (cl_uint i = 0; i < handover->count; i++) {
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
         if (o->copy.resource)
@@ -326,10 +327,17 @@ static bool d3d_take(const struct handover *handover)
 
 /* ---- OpenCL's steps ---- */
 
-/* Of objects in mapped memory nothing moves. The first one from `i` on, or the end of the list. */
-static cl_uint next_mapped(const struct handover *handover, cl_uint i)
+/* NVIDIA's driver waits in the call for all that comes before an external acquire or release. So these go into a queue of ours
+ * while a user event is pending, behind which the application's queue may be blocked. */
+static bool is_apart(void)
 {
-    while (i < handover->count && vulkan_object(handover->transfers[i])->imported)
+    return blockers_possible();
+}
+
+/* The objects for which the application's queue has no command of the driver's yet. The first one from `i` on, or the end of the list. */
+static cl_uint next_plain(const struct handover *handover, bool apart, cl_uint i)
+{
+    while (i < handover->count && vulkan_object(handover->transfers[i])->imported && !apart)
         i++;
     return i;
 }
@@ -337,11 +345,13 @@ static cl_uint next_mapped(const struct handover *handover, cl_uint i)
 static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done)
 {
-    cl_int status = vulkan_external(handover, true, queue, wait_count, wait, done);
-    for (cl_uint i = next_mapped(handover, 0); i < handover->count && status == CL_SUCCESS;
-         i = next_mapped(handover, i)) {
+    const bool apart = is_apart();
+    cl_int status =
+        apart ? vulkan_external_acquire(handover) : vulkan_external(handover, true, queue, wait_count, wait, done);
+    for (cl_uint i = next_plain(handover, apart, 0); i < handover->count && status == CL_SUCCESS;
+         i = next_plain(handover, apart, i)) {
         cl_uint end = i + 1;
-        while (end < handover->count && !vulkan_object(handover->transfers[end])->imported)
+        while (end < handover->count && next_plain(handover, apart, end) == end)
             end++;
         status = commands_stand(queue, end - i, handover->transfers + i, wait_count, wait, done);
         i = end;
@@ -349,11 +359,13 @@ static cl_int cl_take(const struct handover *handover, cl_command_queue queue, c
     return status;
 }
 
+/* What is not released here is when those commands are over. */
 static cl_int cl_give(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done)
 {
-    const cl_int status = vulkan_external(handover, false, queue, wait_count, wait, done);
-    const bool any = next_mapped(handover, 0) < handover->count;
+    const bool apart = is_apart();
+    const cl_int status = apart ? CL_SUCCESS : vulkan_external(handover, false, queue, wait_count, wait, done);
+    const bool any = next_plain(handover, apart, 0) < handover->count;
     return status == CL_SUCCESS && any ? commands_mark(queue, wait_count, wait, done) : status;
 }
 

@@ -278,21 +278,13 @@ static void add(struct batch *batch, struct vulkan_object *o)
     batch->memories[batch->count++] = o->whole ? o->whole : o->base.memory;
 }
 
-void vulkan_forget_taken(struct vulkan_object *o)
+/* NULL for `event`: the command is over. */
+static void note_hands(struct vulkan_object *o, bool acquired, cl_event event)
 {
     if (o->taken)
         event_put(o->taken);
-    o->taken = NULL;
-}
-
-static void note_taken(const struct batch *batch, cl_event event)
-{
-    for (cl_uint i = 0; i < batch->count; i++) {
-        struct vulkan_object *o = batch->objects[i];
-        vulkan_forget_taken(o);
-        if (event && below()->clRetainEvent(event) == CL_SUCCESS)
-            o->taken = event;
-    }
+    o->acquired = acquired;
+    o->taken = event && below()->clRetainEvent(event) == CL_SUCCESS ? event : NULL;
 }
 
 static cl_int enqueue(struct batch *batch, bool acquire, cl_command_queue queue, cl_uint wait_count,
@@ -304,8 +296,8 @@ static cl_int enqueue(struct batch *batch, bool acquire, cl_command_queue queue,
         return CL_OUT_OF_HOST_MEMORY;
     const cl_int status =
         (acquire ? c->acquire : c->release)(queue, batch->count, batch->memories, wait_count, wait, &event);
-    if (status == CL_SUCCESS)
-        note_taken(batch, acquire ? event : NULL);
+    for (cl_uint i = 0; i < batch->count && status == CL_SUCCESS; i++)
+        note_hands(batch->objects[i], acquire, acquire ? event : NULL);
     event_list_add(done, status == CL_SUCCESS ? event : NULL);
     batch->count = 0;
     return vulkan_status(status);
@@ -326,38 +318,58 @@ cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command
     return batch.count && status == CL_SUCCESS ? enqueue(&batch, acquire, queue, wait_count, wait, done) : status;
 }
 
-/* ---- an acquire that is undone ---- */
+/* ---- in a queue of ours ---- */
 
-static void release_all(struct batch *batch)
+static cl_int run_apart(struct batch *batch, bool acquire)
 {
     struct event_list done;
     cl_int status = CL_SUCCESS;
+    const cl_uint count = batch->count;
     cl_command_queue queue =
-        batch->count ? below()->clCreateCommandQueue(batch->context->context, batch->context->device, 0, &status)
-                     : NULL;
+        count ? below()->clCreateCommandQueue(batch->context->context, batch->context->device, 0, &status) : NULL;
     if (!queue)
-        log_next("undoing an acquire", "clCreateCommandQueue", status);
+        return status;
     event_list_open(&done);
-    if (queue && log_next("undoing an acquire", "clEnqueueReleaseExternalMemObjectsKHR",
-                          enqueue(batch, false, queue, 0, NULL, &done)) == CL_SUCCESS)
-        below()->clFinish(queue);
+    status = enqueue(batch, acquire, queue, 0, NULL, &done);
+    if (status == CL_SUCCESS)
+        status = below()->clFinish(queue);
+    for (cl_uint i = 0; i < count && status == CL_SUCCESS; i++)
+        note_hands(batch->objects[i], acquire, NULL);
     event_list_close(&done);
-    if (queue)
-        below()->clReleaseCommandQueue(queue);
-    batch->count = 0;
+    below()->clReleaseCommandQueue(queue);
+    return status;
 }
 
-void vulkan_external_undo(const struct handover *handover)
+/* What the driver has acquired by a command that did not fail. */
+static bool is_acquired(const struct vulkan_object *o)
+{
+    return o->acquired && (!o->taken || event_status(o->taken) == CL_COMPLETE);
+}
+
+static cl_int all_apart(const struct handover *handover, bool acquire)
 {
     struct batch batch = {.count = 0};
-    for (cl_uint i = 0; i < handover->count; i++) {
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
         struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (o->taken && event_status(o->taken) == CL_COMPLETE)
+        if (o->imported && is_acquired(o) != acquire)
             add(&batch, o);
         if (batch.count == OBJECTS_AT_ONCE)
-            release_all(&batch);
+            status = run_apart(&batch, acquire);
     }
-    release_all(&batch);
+    return status == CL_SUCCESS ? run_apart(&batch, acquire) : status;
+}
+
+cl_int vulkan_external_acquire(const struct handover *handover)
+{
+    return all_apart(handover, true);
+}
+
+cl_int vulkan_external_release(const struct handover *handover)
+{
+    const cl_int status =
+        log_next("external memory", "clEnqueueReleaseExternalMemObjectsKHR", all_apart(handover, false));
     for (cl_uint i = 0; i < handover->count; i++)
-        vulkan_forget_taken(vulkan_object(handover->transfers[i]));
+        note_hands(vulkan_object(handover->transfers[i]), false, NULL);
+    return status;
 }

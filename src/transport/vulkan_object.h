@@ -43,9 +43,8 @@ struct vulkan_object {
     bool imported;                 /* else over mapped memory */
     bool passed;                   /* OpenCL has the image */
     bool held;                     /* the memory, by the Vulkan side */
-    cl_event
-        taken; /* owned; of the command by which the driver acquired what was imported. NULL: it was not told, or it was
-                            told to release it again */
+    bool acquired;                 /* the driver was told to acquire what was imported, and not to release it */
+    cl_event taken;                /* owned; of that command, or NULL if it was over at once */
     cl_mem whole; /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
     struct vulkan_outliving
         *outliving; /* owned; for the case that commands use the object for longer than the application */
@@ -87,12 +86,13 @@ cl_int vulkan_import(struct vulkan_object *object, const struct transfer_request
 /* transport.create_part. */
 cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
                           const void *info, cl_int *status);
-/* Enqueues the acquire of imported objects, or their release. */
+/* Enqueues the acquire of imported objects, or their release. The driver may wait for all that comes before the command. */
 cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command_queue queue, cl_uint wait_count,
                        const cl_event *wait, struct event_list *done);
-/* Has the driver release what it has acquired, in a queue of ours, and waits. What its commands failed for it has not. */
-void vulkan_external_undo(const struct handover *handover);
-void vulkan_forget_taken(struct vulkan_object *object);
+/* Acquires them in a queue of ours, and waits. */
+cl_int vulkan_external_acquire(const struct handover *handover);
+/* Has the driver release what it has acquired and not released, in the same way. What its commands failed for it has not. */
+cl_int vulkan_external_release(const struct handover *handover);
 /* A code of OpenCL for one of a driver, which may be none. */
 cl_int vulkan_status(cl_int status);
 

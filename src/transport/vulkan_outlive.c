@@ -48,6 +48,8 @@ bool vulkan_outlive(struct transfer *transfer)
 {
     struct vulkan_object *o = vulkan_object(transfer);
     const struct d3d_ops *ops = transfer->surface.api->ops;
+    const struct handover alone = {.api = transfer->surface.api, .count = 1, .transfers = &transfer};
+    vulkan_external_release(&alone);
     if (!needs_memory(o))
         return false;
     const bool counted = !o->imported || fence_counted_below(o->context->context);

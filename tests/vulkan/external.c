@@ -119,6 +119,10 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
     if (fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_FAILS : FAKE_VULKAN_RELEASE_FAILS, &status) ||
         (count < 64 && difference > 0 && fails(FAKE_VULKAN_REST_FAILS, &status)))
         return status;
+    /* NVIDIA's driver waits in the call for all that comes before the command. */
+    if (wait_count)
+        below->clWaitForEvents(wait_count, wait);
+    below->clFinish(queue);
     if (difference > 0)
         status = below->clEnqueueMigrateMemObjects(queue, count, objects, 0, wait_count, wait, event);
     else
