@@ -7,7 +7,14 @@
 #include <psapi.h>
 #endif
 
+/* Natively the kernel on the CPU is most of the time, and a small frame that is lost is seen as well. */
+#ifdef _WIN32
+#define SIZE "1920 x 1080"
 enum { WIDTH = 1920, HEIGHT = 1080, FEWEST = 300, FIRST = 200 };
+#else
+#define SIZE "960 x 540"
+enum { WIDTH = 960, HEIGHT = 540, FEWEST = 300, FIRST = 200 };
+#endif
 
 /* CLD3D_TEST_FRAMES says how many there are. */
 static int frame_count(void)
@@ -110,7 +117,7 @@ static void play(struct film *film)
              after);
     tap_line(line);
     CHECK(before > 0);
-    CHECK(after < before + 16384); /* allocators swing by some MiB; 100 frames of 3,037 KiB each would not go unseen */
+    CHECK(after < before + 16384); /* allocators swing by some MiB; 100 frames of 759 KiB each would not go unseen */
     CHECK_INT(rig_refs(film->from.surface), surface_refs);
     CHECK_INT(rig_refs(dx9->device), device_refs);
 #ifndef _WIN32
@@ -140,7 +147,7 @@ static void extended(void)
 }
 
 static const struct tap_test tests[] = {
-    {"Direct3D 9Ex: many frames of NV12, 1920 x 1080", extended},
+    {"Direct3D 9Ex: many frames of NV12, " SIZE, extended},
 };
 
 TAP_MAIN(tests)
