@@ -367,7 +367,7 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
         record(device, find(moves[i].copy), &moves[i], back != 0);
     if (result == VK_SUCCESS)
         result = run(device, queue.handle);
-    if (result == VK_SUCCESS && !back)
+    if (result == VK_SUCCESS)
         result = settle(device);
     os_unlock(&device->copy_lock);
     return answer(result, "the copy", why);
