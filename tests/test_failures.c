@@ -420,7 +420,9 @@ SHARING_CASE(event_of_a_failure, 0)
     fake_d3d_fail("Map", 1, E_FAIL);
     fake_d3d_import_fail(1);
     fake_d3d_fail("CreateQuery", 1, E_FAIL);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_PASS, 0);
     CHECK_INT(rig->acquire(queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
     fake_d3d_reset();
     CHECK(rig_event_status(event) < 0);
     CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);

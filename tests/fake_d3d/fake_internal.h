@@ -340,7 +340,7 @@ uint64_t fake_queue_mark(struct fake_device *device);
 void fake_queue_submit(struct fake_device *device);
 /* Completes what is due. */
 void fake_queue_advance(struct fake_device *device);
-/* Waits until all that was submitted is done. Locked. */
+/* Waits as for a fence behind all that was submitted. Locked. */
 HRESULT fake_queue_end(struct fake_device *device);
 /* Submits and waits until pending work no longer writes (or, `reads`, reads) the store.
  * S_OK, DXGI_ERROR_WAS_STILL_DRAWING where it may not wait, or what a lost device answers. */

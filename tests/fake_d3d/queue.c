@@ -164,11 +164,11 @@ static uint64_t last_use(struct fake_device *device, struct fake_store *store, b
     return last;
 }
 
-/* Sleeps, without the lock, until the first command may be due. */
+/* Sleeps, without the lock, until the first command may be due. A held GPU is looked at every millisecond. */
 static void sleep_for_first(struct fake_device *device)
 {
-    const uint64_t poll = 1000000; /* a held GPU is looked at every millisecond */
-    uint64_t until = device->commands->due, soon = now() + poll;
+    const uint64_t soon = now() + 1000000;
+    uint64_t until = device->commands ? device->commands->due : soon;
     struct timespec time;
 
     if (fake_knob_held() && until < soon)
@@ -203,7 +203,7 @@ HRESULT fake_queue_wait_for(struct fake_device *device, uint64_t last, bool may_
 HRESULT fake_queue_end(struct fake_device *device)
 {
     fake_queue_advance(device);
-    while (device->commands && device->commands->submitted) {
+    while (fake_knob_held() || (device->commands && device->commands->submitted)) {
         sleep_for_first(device);
         if (FAILED(device->removed))
             return device->removed_answer;
