@@ -39,6 +39,21 @@ cl_int commands_stand(cl_command_queue queue, cl_uint count, struct transfer *co
     return status;
 }
 
+static bool in_order(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = 0;
+    return tier_formats()->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) ==
+               CL_SUCCESS &&
+           !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+cl_int commands_stand_by_marker(cl_command_queue queue, cl_uint count, struct transfer *const *transfers,
+                                cl_uint wait_count, const cl_event *wait, struct event_list *done)
+{
+    return wait_count || in_order(queue) ? commands_mark(queue, wait_count, wait, done)
+                                         : commands_stand(queue, count, transfers, wait_count, wait, done);
+}
+
 bool commands_use(cl_mem memory)
 {
     cl_uint references = 0, maps = 0;

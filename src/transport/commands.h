@@ -18,6 +18,11 @@ cl_int commands_mark(cl_command_queue queue, cl_uint wait_count, const cl_event 
 cl_int commands_stand(cl_command_queue queue, cl_uint count, struct transfer *const *transfers, cl_uint wait_count,
                       const cl_event *wait, struct event_list *done);
 
+/* The same without a command on the objects, where a marker does: a driver may wait in a call with imported memory for all that comes
+ * before. */
+cl_int commands_stand_by_marker(cl_command_queue queue, cl_uint count, struct transfer *const *transfers,
+                                cl_uint wait_count, const cl_event *wait, struct event_list *done);
+
 /* Whether somebody but the caller, who has one reference, uses a memory object. Commands of a driver that counts them are
  * references, and so are maps; but those that the application still has of an object which it has released are nobody's. */
 bool commands_use(cl_mem memory);

@@ -334,29 +334,39 @@ static bool is_apart(void)
     return blockers_possible();
 }
 
-/* The objects for which the application's queue has no command of the driver's yet. The first one from `i` on, or the end of the list. */
-static cl_uint next_plain(const struct handover *handover, bool apart, cl_uint i)
+/* Of objects in mapped memory nothing moves. The first one from `i` on, or the end of the list. */
+static cl_uint next_mapped(const struct handover *handover, cl_uint i)
 {
-    while (i < handover->count && vulkan_object(handover->transfers[i])->imported && !apart)
+    while (i < handover->count && vulkan_object(handover->transfers[i])->imported)
         i++;
     return i;
+}
+
+static cl_int take_mapped(const struct handover *handover, cl_command_queue queue, cl_uint wait_count,
+                          const cl_event *wait, struct event_list *done)
+{
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = next_mapped(handover, 0); i < handover->count && status == CL_SUCCESS;
+         i = next_mapped(handover, i)) {
+        cl_uint end = i + 1;
+        while (end < handover->count && !vulkan_object(handover->transfers[end])->imported)
+            end++;
+        status = commands_stand(queue, end - i, handover->transfers + i, wait_count, wait, done);
+        i = end;
+    }
+    return status;
 }
 
 static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done)
 {
     const bool apart = is_apart();
-    cl_int status =
+    const cl_int status =
         apart ? vulkan_external_acquire(handover) : vulkan_external(handover, true, queue, wait_count, wait, done);
-    for (cl_uint i = next_plain(handover, apart, 0); i < handover->count && status == CL_SUCCESS;
-         i = next_plain(handover, apart, i)) {
-        cl_uint end = i + 1;
-        while (end < handover->count && next_plain(handover, apart, end) == end)
-            end++;
-        status = commands_stand(queue, end - i, handover->transfers + i, wait_count, wait, done);
-        i = end;
-    }
-    return status;
+    if (status != CL_SUCCESS)
+        return status;
+    return apart ? commands_stand_by_marker(queue, handover->count, handover->transfers, wait_count, wait, done)
+                 : take_mapped(handover, queue, wait_count, wait, done);
 }
 
 /* What is not released here is when those commands are over. */
@@ -365,7 +375,7 @@ static cl_int cl_give(const struct handover *handover, cl_command_queue queue, c
 {
     const bool apart = is_apart();
     const cl_int status = apart ? CL_SUCCESS : vulkan_external(handover, false, queue, wait_count, wait, done);
-    const bool any = next_plain(handover, apart, 0) < handover->count;
+    const bool any = apart || next_mapped(handover, 0) < handover->count;
     return status == CL_SUCCESS && any ? commands_mark(queue, wait_count, wait, done) : status;
 }
 
