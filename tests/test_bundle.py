@@ -1,0 +1,386 @@
+#!/usr/bin/env python3
+"""The bundle's `run` on machines that are made of files: without drivers, without devices, with too old a kernel.
+
+    test_bundle.py BUNDLE_RUN
+
+The other scripts of the bundle lie beside BUNDLE_RUN. Prints TAP. The root holds those scripts and no programs. In place of what is
+different on each machine stand programs of the same names, first on the PATH: uname, df, ldconfig, and unshare, which runs what
+it is given without another root. scripts/check is one that reports a case passed, and scripts/bundle-look answers from the file
+that it is asked about. What it is in the bundle is run on this machine's PoCL and lavapipe, where they are installed.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SCRIPTS = pathlib.Path(sys.argv[1]).resolve().parent
+PROGRAMS = {
+    "uname": 'for option; do case $option in -s) echo "$SYSTEM";; -r) echo "$KERNEL";; -m) echo "$PROCESSOR";; esac; done | paste -sd " "',
+    "df": 'echo "Filesystem 1024-blocks Used Available Capacity Mounted on"; echo "/dev/a b 9999999 99 $LEFT 7% /with blanks 5%"',
+    "ldconfig": "exit 0",
+    # unshare OPTIONS sh -c SCRIPT sh ROOT ENVIRONMENT... PROGRAM ARGUMENT...
+    "unshare": 'way=$1; root=$6; shift 6\n[ -z "$NO_WAY" ] || exit 1\nfor each; do shift; case $each in /cld3d/*) each=$root$each;; esac; '
+               'set -- "$@" "$each"; done\nexec /usr/bin/env -i "$@"',
+}
+CHECK = """import json, os, pathlib, sys
+to = pathlib.Path(sys.argv[sys.argv.index("--results") + 1])
+to.mkdir(parents=True)
+outcome = {"program": "acquire", "passed": 1, "failed": 0, "skipped": 0, "remarks": [os.environ["VK_DRIVER_FILES"]], "details": []}
+(to / "results.jsonl").write_text(json.dumps(outcome) + "\\n")
+"""
+LOOK = """import json, os, pathlib, re, signal, sys, time
+named = re.search(r'/host(/.*/driver-[^"\\s]*)', pathlib.Path(sys.argv[2]).read_text())
+answer = pathlib.Path(named[1]).read_text().strip() if named else "none"
+print("a driver's own words")
+if answer == "crash":
+    os.kill(os.getpid(), signal.SIGSEGV)
+if answer == "hang":
+    time.sleep(100)
+if answer == "broken":
+    sys.exit('{"devices"')
+device = {"device": "D", "platform": "P", "version": "V", "driver": "R", "vendor": "0:0", "software": answer == "software"}
+has = answer in ("hardware", "software")
+print(json.dumps({"devices": [device] if has else [], "why": "" if has else "it shows no device"}))
+"""
+
+
+def put(path, text, mode=0o644):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+class Machine:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.tree = self.folder / "a tree"
+        self.inside = self.tree / "root/cld3d"
+        self.vendors, self.vulkan = self.folder / "vendors", []
+        self.vendors.mkdir()
+        put(self.tree / "run", (SCRIPTS / "bundle-run").read_text(), 0o755)
+        for name in ("bundle-suites", "bundle_drivers.py"):
+            put(self.inside / "scripts" / name, (SCRIPTS / name).read_text(), 0o755)
+        for name, text in (("check", CHECK), ("bundle-look", LOOK)):
+            put(self.inside / "scripts" / name, f"#!/usr/bin/env python3\n{text}", 0o755)
+        for name in ("bin", "lib/x86_64-linux-gnu"):
+            (self.tree / "root/usr" / name).mkdir(parents=True)
+        put(self.inside / "about.json", '{"version": "1.2.3", "commit": "abc"}\n')
+        for name, text in PROGRAMS.items():
+            put(self.folder / "bin" / name, f"#!/bin/sh\n{text}\n", 0o755)
+        self.env = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "HOME": str(self.folder), "SYSTEM": "Linux",
+                    "KERNEL": "6.1.0-9-amd64", "PROCESSOR": "x86_64", "LEFT": "4000000", "NO_WAY": "",
+                    "OCL_ICD_VENDORS": str(self.vendors)}
+
+    def driver(self, name, answer):
+        return put(self.folder / "lib" / f"driver-{name}.so", answer)
+
+    def opencl(self, name, answer):
+        put(self.vendors / f"{name}.icd", f"{self.driver(name, answer)}\n")
+
+    def add_vulkan(self, name, answer):
+        self.vulkan.append(put(self.folder / f"{name}.json", json.dumps({"ICD": {"library_path": str(self.driver(name, answer))}})))
+
+    def run(self, *arguments):
+        # Those of the machine that the test runs on have no effect.
+        self.env["VK_DRIVER_FILES"] = ":".join(map(str, self.vulkan)) or str(self.folder / "none.json")
+        self.done = subprocess.run([self.tree / "run", *arguments], env=self.env, capture_output=True, text=True, timeout=200,
+                                   check=False)
+        path = self.tree / "report.json"
+        self.report = json.loads(path.read_text()) if path.is_file() else {}
+        path = self.tree / "report.txt"
+        self.text = path.read_text() if path.is_file() else ""
+        return self.done.returncode
+
+
+def is_refused(machine, status, words, *arguments):
+    """Whether it ends with a status, a line that says why, and a report of both kinds that says the same."""
+    assert machine.run(*arguments) == status, f"status {machine.done.returncode}: {machine.done.stderr}"
+    assert words in machine.done.stderr, machine.done.stderr
+    assert words in machine.text, machine.text
+    assert machine.report["status"] == status and words in machine.report["problem"], machine.report
+    assert machine.report["version"] == "1.2.3" and machine.report["system"], machine.report
+    help_text = subprocess.run([machine.tree / "run", "--help"], capture_output=True, text=True, check=True).stdout
+    assert f"\n  {status}  " in help_text, f"--help does not tell status {status}"
+
+
+def taken(machine, kind):
+    return sorted(each["file"] for each in machine.report["drivers"] if each["kind"] == kind and each["taken"])
+
+
+def why(machine, file):
+    return next(each["why"] for each in machine.report["drivers"] if each["file"] == file)
+
+
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+@case
+def all_suites_run_on_hardware(machine):
+    machine.opencl("gpu", "hardware")
+    machine.add_vulkan("gpu", "hardware")
+    assert machine.run() == 0, machine.done.stderr
+    assert [suite["passed"] for suite in machine.report["suites"]] == [1] * 6, machine.report
+    assert machine.report["status"] == 0 and machine.report["problem"] == "" and machine.report["left_out"] == []
+    assert machine.text.endswith("\n6 passed, 0 failed, 0 skipped\n"), machine.text
+    assert "OpenCL driver gpu.icd (" in machine.text and "gpu.json" in machine.text, machine.text
+
+
+@case
+def software_runs_where_the_others_show_no_device(machine):
+    for name, answer in (("mesa", "none"), ("rusticl", "none"), ("zpocl", "software")):
+        machine.opencl(name, answer)
+    for name, answer in (("intel", "none"), ("lvp", "software"), ("radeon", "none")):
+        machine.add_vulkan(name, answer)
+    assert machine.run("--suite", "wined3d", "--suite", "dxvk-direct") == 0, machine.done.stderr
+    assert taken(machine, "OpenCL") == ["zpocl.icd"] and taken(machine, "Vulkan") == ["lvp.json"], machine.report
+    assert why(machine, "mesa.icd") == why(machine, "radeon.json") == "it shows no device", machine.report
+    assert [path.name for path in (machine.tree / "root/etc/OpenCL/vendors").iterdir()] == ["zpocl.icd"]
+    remarks = [suite["programs"][0]["remarks"][0] for suite in machine.report["suites"]]
+    assert len(remarks) == 2 and all(each.endswith("driver/vulkan/lvp.json") and ":" not in each for each in remarks), remarks
+    assert "mesa.icd" in machine.text and "left out: it shows no device" in machine.text, machine.text
+
+
+@case
+def software_is_left_out_where_hardware_has_a_device(machine):
+    machine.opencl("apocl", "software")
+    machine.opencl("gpu", "hardware")
+    machine.add_vulkan("alvp", "software")
+    machine.add_vulkan("gpu", "hardware")
+    assert machine.run("--suite", "dxvk") == 0, machine.done.stderr
+    assert taken(machine, "OpenCL") == ["gpu.icd"] and taken(machine, "Vulkan") == ["gpu.json"], machine.report
+    assert why(machine, "apocl.icd") == "it is software, and gpu.icd has a device", machine.report
+    assert why(machine, "alvp.json") == "it is software, and gpu.json has a device", machine.report
+
+
+@case
+def drivers_that_crash_do_not_end_it(machine):
+    for name, answer in (("a", "crash"), ("b", "broken"), ("c", "software")):
+        machine.opencl(name, answer)
+        machine.add_vulkan(name, answer)
+    assert machine.run("--suite", "dxvk") == 0, machine.done.stderr
+    assert taken(machine, "OpenCL") == ["c.icd"] and taken(machine, "Vulkan") == ["c.json"], machine.report
+    assert why(machine, "a.json").endswith("SIGSEGV") and why(machine, "b.icd").endswith("status 1"), machine.report
+
+
+@case
+def a_driver_that_hangs_is_left_out(machine):
+    path = machine.inside / "scripts/bundle_drivers.py"
+    text = path.read_text()
+    path.write_text(text.replace("LOOK_SECONDS = 120", "LOOK_SECONDS = 2"))
+    assert path.read_text() != text
+    machine.opencl("a", "hang")
+    is_refused(machine, 5, "show no device")
+    assert why(machine, "a.icd") == "it did not tell its devices in 2 s", machine.report
+
+
+@case
+def drivers_of_one_name_are_two(machine):
+    machine.opencl("gpu", "hardware")
+    machine.add_vulkan("a", "none")
+    machine.vulkan.append(put(machine.folder / "other/a.json", json.dumps({"ICD": {"library_path": str(machine.driver("b", "software"))}})))
+    assert machine.run("--suite", "dxvk") == 0, machine.done.stderr
+    assert taken(machine, "Vulkan") == ["other-a.json"], machine.report
+
+
+@case
+def files_that_name_nothing_are_told(machine):
+    machine.opencl("a", "software")
+    put(machine.vendors / "empty.icd", "")
+    put(machine.vendors / "gone.icd", "/opt/nowhere/libgone.so\n")
+    put(machine.vendors / "odd.icd", "lib\tgone & | \\ \"'.so\n")
+    machine.vulkan += [put(machine.folder / "empty.json", ""), put(machine.folder / "broken.json", '{"ICD": ['),
+                       put(machine.folder / "gone.json", '{"ICD": {"library_path": "libgone.so"}}')]
+    assert machine.run("--suite", "wined3d") == 0, machine.done.stderr
+    assert "/opt/nowhere/libgone.so is in no usual folder" in why(machine, "gone.icd"), machine.report
+    assert "libgone.so is in no usual folder" in why(machine, "gone.json"), machine.report
+    for name in ("empty.icd", "odd.icd", "empty.json", "broken.json"):
+        assert "is in no usual folder" in why(machine, name), machine.report
+
+
+@case
+def without_vulkan_the_rest_runs(machine):
+    machine.opencl("gpu", "hardware")
+    machine.add_vulkan("intel", "none")
+    assert machine.run() == 0, machine.done.stderr
+    assert [each["name"] for each in machine.report["suites"]] == ["native", "wined3d", "wined3d-companion"], machine.report
+    assert [each["name"] for each in machine.report["left_out"]] == ["dxvk", "dxvk-companion", "dxvk-direct"], machine.report
+    assert machine.text.count("left out: no Vulkan driver here has a device that DXVK can use") == 3, machine.text
+
+
+@case
+def without_vulkan_and_dxvk_alone_asked_for(machine):
+    machine.opencl("gpu", "hardware")
+    is_refused(machine, 6, "no Vulkan driver here has a device", "--suite", "dxvk", "--suite", "dxvk-direct")
+
+
+@case
+def no_opencl_driver(machine):
+    put(machine.vendors / "gone.icd", "/opt/libgone.so\n")
+    is_refused(machine, 3, "there is no OpenCL driver here")
+    assert "gone.icd its library /opt/libgone.so" in machine.report["problem"], machine.report
+
+
+@case
+def no_folder_for_opencl_drivers(machine):
+    machine.vendors.rmdir()
+    is_refused(machine, 3, "there is no OpenCL driver here")
+
+
+@case
+def no_device(machine):
+    machine.opencl("mesa", "none")
+    is_refused(machine, 5, "the OpenCL drivers of this machine show no device")
+    assert why(machine, "mesa.icd") == "it shows no device", machine.report
+    assert "mesa.icd" in machine.done.stderr, machine.done.stderr
+
+
+@case
+def the_driver_of_a_container_without_its_file(machine):
+    del machine.env["OCL_ICD_VENDORS"]
+    library = put(machine.folder / "lib/driver-nvidia/libnvidia-opencl.so.1", "hardware")
+    assert machine.run("--driver", str(library.parent), "--suite", "wined3d") == 0, machine.done.stderr
+    assert "nvidia.icd" in taken(machine, "OpenCL")[0] and str(library) in machine.text, machine.report
+
+
+@case
+def one_driver_that_is_named(machine):
+    machine.opencl("gpu", "hardware")
+    machine.opencl("pocl", "software")
+    assert machine.run("--icd", str(machine.vendors / "pocl.icd"), "--suite", "wined3d") == 0, machine.done.stderr
+    assert taken(machine, "OpenCL") == ["pocl.icd"] and len(machine.report["drivers"]) == 1, machine.report
+
+
+@case
+def a_kernel_that_is_too_old(machine):
+    machine.opencl("gpu", "hardware")
+    for machine.env["KERNEL"] in ("2.6.32-754.el6.x86_64", "3.1.10", "2.6.78-fc"):
+        is_refused(machine, 7, f"the kernel is {machine.env['KERNEL']}")
+
+
+@case
+def kernels_that_will_do(machine):
+    machine.opencl("gpu", "hardware")
+    for machine.env["KERNEL"] in ("3.2.0", "3.10.0-1160.el7.x86_64", "4.0-rc1", "10.0.1", "6.18-custom", "custom"):
+        assert machine.run("--suite", "wined3d") == 0, machine.done.stderr
+
+
+@case
+def other_machines(machine):
+    machine.opencl("gpu", "hardware")
+    for machine.env["SYSTEM"], machine.env["PROCESSOR"] in (("Linux", "aarch64"), ("Linux", "i686"), ("FreeBSD", "x86_64")):
+        is_refused(machine, 8, f"this is {machine.env['SYSTEM']} {machine.env['PROCESSOR']}")
+
+
+@case
+def no_way_into_the_root(machine):
+    machine.opencl("gpu", "hardware")
+    machine.env["NO_WAY"] = "yes"
+    is_refused(machine, 4, "no way into ")
+
+
+@case
+def no_space(machine):
+    machine.opencl("gpu", "hardware")
+    machine.env["LEFT"] = "300000"
+    is_refused(machine, 9, "no space: 292 MiB are left")
+    put(machine.inside / "build/dxvk/prefix/.cld3d-ready", "")
+    assert machine.run("--suite", "wined3d") == 0, machine.done.stderr
+
+
+@case
+def a_folder_that_can_not_be_written(machine):
+    shutil.rmtree(machine.tree / "root/driver", ignore_errors=True)
+    (machine.tree / "root/written").mkdir() # as root writes to every folder
+    is_refused(machine, 9, "nothing can be written in ")
+
+
+@case
+def space_that_ends_in_the_run(machine):
+    machine.opencl("gpu", "hardware")
+    put(machine.inside / "scripts/check", "#!/bin/sh\nrm -f out/report.json; ln -s /dev/full out/report.json; exit 1\n".replace(
+        "out/", f"'{machine.inside}'/out/"), 0o755)
+    assert machine.run("--suite", "wined3d") == 9, machine.done.stderr
+    assert "run: no space" in machine.done.stderr, machine.done.stderr
+
+
+@case
+def wrong_arguments(machine):
+    machine.opencl("gpu", "hardware")
+    for arguments in (("--suite", "none"), ("--nothing",), ("--workers", "x"), ("--icd",)):
+        assert machine.run(*arguments) == 2, (arguments, machine.done.stderr)
+
+
+@case
+def a_report_of_an_earlier_run_does_not_stay(machine):
+    machine.opencl("gpu", "hardware")
+    assert machine.run("--suite", "wined3d") == 0
+    machine.env["PROCESSOR"] = "riscv64"
+    is_refused(machine, 8, "riscv64")
+    assert not (machine.tree / "log").exists() and "suites" not in machine.report
+
+
+# ---- what asks a driver, with the drivers of this machine ----
+
+def look(machine, kind, file):
+    env = {**os.environ, "HOME": str(machine.folder), "POCL_CACHE_DIR": str(machine.folder)}
+    done = subprocess.run([SCRIPTS / "bundle-look", kind, file], env=env, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@case
+def software_drivers_show_a_device_that_is_software(machine):
+    files = (("opencl", "/etc/OpenCL/vendors/pocl.icd"), ("vulkan", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"))
+    there = [(kind, file) for kind, file in files if pathlib.Path(file).exists()]
+    for kind, file in there:
+        answer = look(machine, kind, file)
+        assert len(answer["devices"]) == 1 and answer["devices"][0]["software"] and not answer["why"], answer
+        assert answer["devices"][0]["device"] and answer["devices"][0]["version"], answer
+    return "" if there else "neither PoCL nor lavapipe is installed"
+
+
+@case
+def files_that_can_not_be_used_show_none(machine):
+    text = put(machine.folder / "text.so", "no library")
+    for kind, name, content, words in (("opencl", "a.icd", f"{text}\n", "can't be loaded"), ("opencl", "b.icd", "", "can't be used"),
+                                       ("vulkan", "a.json", json.dumps({"ICD": {"library_path": str(text)}}), "can't be loaded"),
+                                       ("vulkan", "b.json", "{", "can't be used"), ("vulkan", "c.json", "[]", "can't be used"),
+                                       ("vulkan", "d.json", '{"ICD": {"library_path": 5}}', "can't be used")):
+        answer = look(machine, kind, put(machine.folder / name, content))
+        assert not answer["devices"] and words in answer["why"], answer
+
+
+def outcome(function):
+    """The line of TAP without its number."""
+    name = function.__name__.replace("_", " ")
+    with tempfile.TemporaryDirectory(prefix="cld3d-bundle-test-") as folder:
+        try:
+            skipped = function(Machine(folder))
+        except (AssertionError, subprocess.TimeoutExpired, KeyError, StopIteration, ValueError) as error:
+            lines = f"{type(error).__name__}: {error}".splitlines()
+            return "\n".join(f"# {line}" for line in lines) + "\n", f"not ok %d - {name}"
+    return "", f"ok %d - {name}" + (f" # SKIP {skipped}" if skipped else "")
+
+
+def main():
+    print(f"1..{len(CASES)}")
+    failed = 0
+    for number, function in enumerate(CASES, 1):
+        remarks, line = outcome(function)
+        failed += line.startswith("not")
+        print(remarks + line % number, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
