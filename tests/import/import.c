@@ -7,6 +7,7 @@
 #include "d3d/formats.h"
 #include "fake_d3d.h"
 #include "formats/image.h"
+#include "transport/commands.h"
 #include "transport/transport.h"
 
 #include <dlfcn.h>
@@ -141,30 +142,17 @@ static bool d3d_take(const struct handover *handover)
     return taken;
 }
 
-/* In place nothing moves: one marker serves the list. Not clEnqueueMigrateMemObjects: PoCL 3.1 orders it behind the commands of
- * other queues on the same objects, and so behind those that wait for a deferred command. */
-static cl_int mark(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, struct event_list *done)
-{
-    cl_event event = NULL;
-    if (!event_list_reserve(done, 1))
-        return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = below()->clEnqueueMarkerWithWaitList(queue, wait_count, wait, &event);
-    event_list_add(done, status == CL_SUCCESS ? event : NULL);
-    return status;
-}
-
 static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done)
 {
-    (void)handover;
-    return mark(queue, wait_count, wait, done);
+    return commands_stand(queue, handover->count, handover->transfers, wait_count, wait, done);
 }
 
 static cl_int cl_give(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                       struct event_list *done)
 {
     (void)handover;
-    return mark(queue, wait_count, wait, done);
+    return commands_mark(queue, wait_count, wait, done);
 }
 
 static void undo(const struct handover *handover)
