@@ -551,15 +551,26 @@ static const struct format_case table[] = {
 };
 _Static_assert(sizeof(table) / sizeof(table[0]) == 37, "the extensions' table has 37 rows");
 
+/* scripts/support reads this line. */
+static void left_out(const struct format_case *row, const char *why)
+{
+    char line[128];
+    snprintf(line, sizeof(line), "# left out: %s: %s", row->name, why);
+    tap_line(line);
+}
+
 /* Checks one row with one kind of texture. Returns whether Direct3D has such textures. */
 static bool format_row(struct rig *rig, const struct format_case *row, enum kind kind)
 {
     struct rig_desc desc = kind_desc(kind);
     desc.format = row->dxgi;
     void *texture = rig_make(rig, rig->device, &desc, NULL);
-    if (!texture)
+    if (!texture) {
+        left_out(row, "Direct3D makes no such texture");
         return false;
+    }
     if (!rig_has_format(rig, row->cl, kind == KIND_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D)) {
+        left_out(row, "the device lacks the format");
         refused(rig, rig->context, CL_MEM_READ_WRITE, kind, texture, 0, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
     } else {
         cl_int status = 1;

@@ -36,9 +36,12 @@ static void each_beyond(struct dx9 *dx9, unsigned first, UINT width, UINT height
     for (unsigned i = first; i < DX9_BEYOND_COUNT; i++) {
         const int before = dx9_failures();
         struct dx9_surface s;
-        if (!dx9_make(&s, dx9, &dx9_beyond[i], DX9_PLAIN, width, height))
+        if (!dx9_make(&s, dx9, &dx9_beyond[i], DX9_PLAIN, width, height)) {
+            dx9_left_out(&dx9_beyond[i], "Direct3D makes no such surface");
             continue;
+        }
         if (!dx9_keeps(&s)) {
+            dx9_left_out(&dx9_beyond[i], "Direct3D itself does not give back what it got");
             dx9_close_surface(&s);
             continue;
         }

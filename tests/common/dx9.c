@@ -651,7 +651,7 @@ void dx9_remark(int before, const char *text, ...)
     va_end(arguments);
 }
 
-static void left_out(const struct dx9_format *format, const char *why)
+void dx9_left_out(const struct dx9_format *format, const char *why)
 {
     char line[128];
     snprintf(line, sizeof(line), "# left out: %s: %s", format->name, why);
@@ -667,14 +667,14 @@ unsigned dx9_each_format(const struct dx9 *dx9, enum dx9_kind kind, UINT width, 
         const int before = dx9_failures();
         struct dx9_surface s;
         if (!dx9_make(&s, dx9, format, kind, width, height)) {
-            left_out(format, "Direct3D makes no such surface");
+            dx9_left_out(format, "Direct3D makes no such surface");
             continue;
         }
         IDirect3DSurface9 *source = kind == DX9_LEVEL ? readable(&s) : NULL;
         if (kind == DX9_LEVEL && !source) {
-            left_out(format, "Direct3D has no way to read it back");
+            dx9_left_out(format, "Direct3D has no way to read it back");
         } else if (!dx9_keeps(&s)) {
-            left_out(format, "Direct3D itself does not give back what it got");
+            dx9_left_out(format, "Direct3D itself does not give back what it got");
         } else if (dx9_share(&s, CL_MEM_READ_WRITE)) {
             test(&s);
             ran++;

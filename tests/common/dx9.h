@@ -186,6 +186,9 @@ void dx9_cl_expect(struct dx9_surface *s, unsigned seed);
 /* Waits for all commands of a queue. */
 void dx9_wait(cl_command_queue queue);
 
+/* Says that the case goes without a format; scripts/support reads it. */
+void dx9_left_out(const struct dx9_format *format, const char *why);
+
 /* How many checks of the case have failed; and says, if some did since `before`, what they were about. */
 int dx9_failures(void);
 void dx9_remark(int before, const char *text, ...)
