@@ -525,6 +525,26 @@ SHARING_CASE(undone_behind_a_failed_event, 0)
     nothing_left(rig);
 }
 
+/* Nor does its release: the driver hears of it when the commands are over. */
+SHARING_CASE(released_behind_a_user_event, 0)
+{
+    struct shared shared;
+    cl_event user = user_event(rig->context), event = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &user, &event), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), exports());
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+    nothing_left(rig);
+}
+
 /* ---- lives ---- */
 
 SHARING_CASE(many, 0)
@@ -710,6 +730,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: the driver's commands fail", commands_fail),
     SHARING_TESTS("direct: an acquire that fails is undone in the driver", undone_in_the_driver),
     SHARING_TESTS("direct: an acquire whose wait list fails is undone in the driver", undone_behind_a_failed_event),
+    SHARING_TESTS("direct: a release behind a user event", released_behind_a_user_event),
     SHARING_TESTS("direct: many objects leave nothing", many),
     SHARING_TESTS("direct: commands use an object for longer", used_for_longer),
     SHARING_TESTS("direct: parts of a buffer", parts),
