@@ -29,7 +29,8 @@ PROGRAMS = {
 CHECK = """import json, os, pathlib, sys
 to = pathlib.Path(sys.argv[sys.argv.index("--results") + 1])
 to.mkdir(parents=True)
-outcome = {"program": "acquire", "passed": 1, "failed": 0, "skipped": 0, "remarks": [os.environ["VK_DRIVER_FILES"]], "details": []}
+outcome = {"program": "acquire", "passed": 1, "failed": 0, "skipped": 0, "remarks": [os.environ["VK_DRIVER_FILES"]],
+           "details": sys.argv[1:]}
 (to / "results.jsonl").write_text(json.dumps(outcome) + "\\n")
 """
 LOOK = """import json, os, pathlib, re, signal, sys, time
@@ -131,6 +132,7 @@ def all_suites_run_on_hardware(machine):
     assert machine.run() == 0, machine.done.stderr
     assert [suite["passed"] for suite in machine.report["suites"]] == [1] * 6, machine.report
     assert machine.report["status"] == 0 and machine.report["problem"] == "" and machine.report["left_out"] == []
+    assert not any("--software" in suite["programs"][0]["details"] for suite in machine.report["suites"]), machine.report
     assert machine.text.endswith("\n6 passed, 0 failed, 0 skipped\n"), machine.text
     assert "OpenCL driver gpu.icd (" in machine.text and "gpu.json" in machine.text, machine.text
 
@@ -147,6 +149,9 @@ def software_runs_where_the_others_show_no_device(machine):
     assert [path.name for path in (machine.tree / "root/etc/OpenCL/vendors").iterdir()] == ["zpocl.icd"]
     remarks = [suite["programs"][0]["remarks"][0] for suite in machine.report["suites"]]
     assert len(remarks) == 2 and all(each.endswith("driver/vulkan/lvp.json") and ":" not in each for each in remarks), remarks
+    software = ["--software" in suite["programs"][0]["details"] for suite in machine.report["suites"]]
+    assert software == [False, True], machine.report
+    assert [each["name"] for each in machine.report["left_out"]] == ["dxvk-direct dx9"], machine.report
     assert "mesa.icd" in machine.text and "left out: it shows no device" in machine.text, machine.text
 
 
@@ -318,6 +323,9 @@ def wrong_arguments(machine):
     machine.opencl("gpu", "hardware")
     for arguments in (("--suite", "none"), ("--nothing",), ("--workers", "x"), ("--icd",)):
         assert machine.run(*arguments) == 2, (arguments, machine.done.stderr)
+    assert machine.run("--suite", "wined3d") == 0
+    machine.run("--suite", "none")
+    assert machine.report["suites"], "an earlier report is gone"
 
 
 @case
@@ -327,6 +335,20 @@ def a_report_of_an_earlier_run_does_not_stay(machine):
     machine.env["PROCESSOR"] = "riscv64"
     is_refused(machine, 8, "riscv64")
     assert not (machine.tree / "log").exists() and "suites" not in machine.report
+
+
+@case
+def on_software_check_leaves_direct3d_9_out_over_dxvk(machine):
+    shutil.copy(SCRIPTS / "check", machine.inside / "scripts/check")
+    tests = [{"name": name, "suite": ["cld3d:native"], "cmd": ["/bin/true"], "env": {}, "workdir": None, "timeout": 60, "is_parallel": True}
+             for name in ("acquire", "dx9_data")]
+    put(machine.inside / "build/linux/meson-info/intro-tests.json", json.dumps(tests))
+    put(machine.inside / "scripts/wine-stop", "#!/bin/sh\n", 0o755)
+    for direct3d, options, expected in (("dxvk", ["--machine", "--software"], ["acquire"]), ("wine", ["--machine", "--software"], ["acquire", "dx9_data"]),
+                                        ("dxvk", ["--machine"], ["acquire", "dx9_data"]), ("dxvk", ["--built"], ["acquire"])):
+        done = subprocess.run([machine.inside / "scripts/check", "--list", "--suite", "native", *options], capture_output=True, text=True,
+                              env={**os.environ, "DIRECT3D": direct3d}, timeout=200, check=False)
+        assert [line.split()[1] for line in done.stdout.splitlines()] == expected, (options, done.stdout, done.stderr)
 
 
 # ---- what asks a driver, with the drivers of this machine ----

@@ -335,7 +335,7 @@ class Refuser:
         return None
 sys.meta_path.insert(0, Refuser)
 """
-RUNS = {"check": ["--machine", "--suite", "native", "--workers", "1"], "bundle-look": ["opencl", "/nowhere"],
+RUNS = {"check": ["--machine", "--software", "--suite", "native", "--workers", "1"], "bundle-look": ["opencl", "/nowhere"],
         "bundle-suites": ["--suite", "native"]}
 
 
