@@ -202,13 +202,14 @@ def files_that_name_nothing_are_told(machine):
     machine.opencl("a", "software")
     put(machine.vendors / "empty.icd", "")
     put(machine.vendors / "gone.icd", "/opt/nowhere/libgone.so\n")
+    put(machine.vendors / "folder.icd", f"{machine.folder}\n")
     put(machine.vendors / "odd.icd", "lib\tgone & | \\ \"'.so\n")
     machine.vulkan += [put(machine.folder / "empty.json", ""), put(machine.folder / "broken.json", '{"ICD": ['),
                        put(machine.folder / "gone.json", '{"ICD": {"library_path": "libgone.so"}}')]
     assert machine.run("--suite", "wined3d") == 0, machine.done.stderr
     assert "/opt/nowhere/libgone.so is in no usual folder" in why(machine, "gone.icd"), machine.report
     assert "libgone.so is in no usual folder" in why(machine, "gone.json"), machine.report
-    for name in ("empty.icd", "odd.icd", "empty.json", "broken.json"):
+    for name in ("empty.icd", "folder.icd", "odd.icd", "empty.json", "broken.json"):
         assert "is in no usual folder" in why(machine, name), machine.report
 
 
