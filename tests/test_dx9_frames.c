@@ -7,14 +7,9 @@
 #include <psapi.h>
 #endif
 
-/* Natively the kernel on the CPU is most of the time, and a small frame that is lost is seen as well. */
-#ifdef _WIN32
-#define SIZE "1920 x 1080"
-enum { WIDTH = 1920, HEIGHT = 1080, FEWEST = 300, FIRST = 200 };
-#else
+/* The kernel on the CPU is most of the time, and a small frame that is lost is seen as well. */
 #define SIZE "960 x 540"
 enum { WIDTH = 960, HEIGHT = 540, FEWEST = 300, FIRST = 200 };
-#endif
 
 /* CLD3D_TEST_FRAMES says how many there are. */
 static int frame_count(void)

@@ -11,7 +11,7 @@
 #include <math.h>
 
 /* A run of less than a minute makes no devices and contexts again: the drivers' compilers would be most of it. */
-enum { THREADS = 8, SHORTEST = 12, ANEW_SECONDS = 60, OBJECT_FRAMES = 40, SESSION_OBJECTS = 12, MOST_TEXELS = 96 * 64 };
+enum { THREADS = 8, SHORTEST = 8, ANEW_SECONDS = 60, OBJECT_FRAMES = 40, SESSION_OBJECTS = 12, MOST_TEXELS = 96 * 64 };
 
 static atomic_bool over;
 static atomic_uint frames, wrong, sessions, objects, warm;
