@@ -104,8 +104,8 @@ static void add_buffer(struct vulkan_device *device, uint64_t handle, uint64_t a
     struct vulkan_buffer_record *buffer = (void *)record;
     buffer->address = address;
     buffer->size = size;
-    buffer->memory = memory;
-    buffer->offset = offset;
+    buffer->where.memory = memory;
+    buffer->where.offset = offset;
 }
 
 /* No memory has these names, so all are refused; but not for the same reason. */

@@ -98,12 +98,8 @@ static void note_place(const struct vulkan_device *device, VkBuffer handle, VkDe
 {
     os_lock(&vulkan_lock);
     struct vulkan_buffer_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, number(handle), NULL);
-    const struct vulkan_memory_record *memory =
-        buffer ? vulkan_record_find_locked(VULKAN_MEMORY, device, (uint64_t)(uintptr_t)place, NULL) : NULL;
-    if (buffer) {
-        buffer->memory = memory ? memory->name.handle : 0;
-        buffer->offset = offset;
-    }
+    if (buffer)
+        buffer->where = vulkan_where_locked(device, place, offset);
     os_unlock(&vulkan_lock);
 }
 

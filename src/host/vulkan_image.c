@@ -149,12 +149,8 @@ static void note_place(const struct vulkan_device *device, VkImage handle, VkDev
 {
     os_lock(&vulkan_lock);
     struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, number(handle), NULL);
-    const struct vulkan_memory_record *memory =
-        image ? vulkan_record_find_locked(VULKAN_MEMORY, device, (uint64_t)(uintptr_t)place, NULL) : NULL;
-    if (image) {
-        image->memory = memory ? memory->name.handle : 0;
-        image->offset = offset;
-    }
+    if (image)
+        image->where = vulkan_where_locked(device, place, offset);
     os_unlock(&vulkan_lock);
 }
 

@@ -198,21 +198,25 @@ struct vulkan_record {
 };
 
 /* An image that may be shared. */
+/* What an image or a buffer is bound to. */
+struct vulkan_where {
+    uint64_t memory; /* the name of the memory, or 0 */
+    VkDeviceSize offset;
+};
+
 struct vulkan_image_record {
     struct vulkan_record record;
     enum vulkan_way way;
     unsigned planes;
     VkImageCreateInfo info; /* as it was made; without what its pointers point to */
-    uint64_t memory;        /* the name of the memory, or 0 */
-    VkDeviceSize offset;
+    struct vulkan_where where;
     VkDeviceSize size; /* of what it needs; 0 as long as nobody has asked */
 };
 
 struct vulkan_buffer_record {
     struct vulkan_record record;
     VkDeviceSize size;
-    uint64_t memory;
-    VkDeviceSize offset;
+    struct vulkan_where where;
     VkDeviceAddress address; /* 0 as long as nobody has asked */
 };
 
@@ -249,6 +253,8 @@ void vulkan_records_trim_locked(void);
 
 /* The memory with a name, or NULL. */
 struct vulkan_memory_record *vulkan_memory_locked(uint64_t name);
+/* What is bound to a memory of the device there; no memory if that is not followed. */
+struct vulkan_where vulkan_where_locked(const struct vulkan_device *device, VkDeviceMemory memory, VkDeviceSize offset);
 
 /* ---- memory (vulkan_memory.c) ---- */
 

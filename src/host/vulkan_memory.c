@@ -21,6 +21,13 @@ struct vulkan_memory_record *vulkan_memory_locked(uint64_t name)
     return found ? (void *)((char *)found - offsetof(struct vulkan_memory_record, name)) : NULL;
 }
 
+struct vulkan_where vulkan_where_locked(const struct vulkan_device *device, VkDeviceMemory memory, VkDeviceSize offset)
+{
+    const struct vulkan_memory_record *found =
+        vulkan_record_find_locked(VULKAN_MEMORY, device, (uint64_t)(uintptr_t)memory, NULL);
+    return (struct vulkan_where){found ? found->name.handle : 0, offset};
+}
+
 /* ---- who holds it ---- */
 
 struct vulkan_memory_record *vulkan_memory_hold(uint64_t name)

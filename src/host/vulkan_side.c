@@ -94,7 +94,7 @@ uint64_t vulkan_describe_image(uint64_t handle, struct vulkan_image *found, char
     if (!vulkan_look_up_image(handle, &image, why))
         return 0;
     memset(found, 0, sizeof(*found));
-    if (!describe_by_name(image.memory, image.offset, size_of(&image), &found->memory, why))
+    if (!describe_by_name(image.where.memory, image.where.offset, size_of(&image), &found->memory, why))
         return 0;
     found->type = (uint32_t)image.info.imageType;
     found->format = (uint32_t)image.info.format;
@@ -152,7 +152,7 @@ struct search {
 
 static uint64_t offset_in(const struct vulkan_buffer_record *buffer, uint64_t address)
 {
-    return buffer->offset + (address - buffer->address);
+    return buffer->where.offset + (address - buffer->address);
 }
 
 /* Buffers may lie in the same memory, one over the other. */
@@ -163,8 +163,8 @@ static void visit(struct vulkan_record *record, void *data)
     if (!buffer->address || search->address < buffer->address || search->address - buffer->address >= buffer->size ||
         buffer->size - (search->address - buffer->address) < search->size)
         return;
-    if (other &&
-        (other->memory != buffer->memory || offset_in(other, search->address) != offset_in(buffer, search->address)))
+    if (other && (other->where.memory != buffer->where.memory ||
+                  offset_in(other, search->address) != offset_in(buffer, search->address)))
         search->several = true;
     if (!other || buffer->address + buffer->size > other->address + other->size)
         search->found = buffer;
@@ -177,7 +177,7 @@ static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memor
     os_lock(&vulkan_lock);
     vulkan_record_each_locked(VULKAN_BUFFER, visit, &search);
     if (search.found) {
-        memory = search.found->memory;
+        memory = search.found->where.memory;
         offset = offset_in(search.found, address);
         rest = search.found->size - (address - search.found->address);
     }
