@@ -228,12 +228,13 @@ static bool staging_serves_alike(const struct surface *surface)
     return !staging->memory && !(surface->desc.staging_kind >> 1 & D3DUSAGE_RENDERTARGET);
 }
 
-/* The surface's present texels in the system memory copy. */
+/* The surface's present texels in the system memory copy. Another object of the surface may be one for which it is locked. */
 static bool read_back(struct surface *surface, IDirect3DDevice9 *device)
 {
     struct staging *staging = surface->staging;
     IDirect3DSurface9 *source = surface->resource;
     bool done = true;
+    unlock();
     if (staging->way == BY_STRETCH) {
         done = d3d_check("IDirect3DDevice9::StretchRect",
                          IDirect3DDevice9_StretchRect(device, source, NULL, staging->target, NULL, D3DTEXF_NONE));
