@@ -197,13 +197,13 @@ struct vulkan_record {
     struct vulkan_record *chain;
 };
 
-/* An image that may be shared. */
 /* What an image or a buffer is bound to. */
 struct vulkan_where {
     uint64_t memory; /* the name of the memory, or 0 */
     VkDeviceSize offset;
 };
 
+/* An image that may be shared. */
 struct vulkan_image_record {
     struct vulkan_record record;
     enum vulkan_way way;

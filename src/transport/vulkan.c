@@ -38,6 +38,7 @@ static void drop_copy(struct vulkan_object *o)
 static void destroy(struct transfer *transfer)
 {
     struct vulkan_object *o = vulkan_object(transfer);
+    vulkan_forget_taken(o);
     vulkan_return(o);
     if (o->whole)
         tier_formats()->clReleaseMemObject(o->whole);

@@ -287,6 +287,11 @@ static void note_hands(struct vulkan_object *o, bool acquired, cl_event event)
     o->taken = event && below()->clRetainEvent(event) == CL_SUCCESS ? event : NULL;
 }
 
+void vulkan_forget_taken(struct vulkan_object *o)
+{
+    note_hands(o, false, NULL);
+}
+
 static cl_int enqueue(struct batch *batch, bool acquire, cl_command_queue queue, cl_uint wait_count,
                       const cl_event *wait, struct event_list *done)
 {
@@ -370,6 +375,6 @@ cl_int vulkan_external_release(const struct handover *handover)
     const cl_int status =
         log_next("external memory", "clEnqueueReleaseExternalMemObjectsKHR", all_apart(handover, false));
     for (cl_uint i = 0; i < handover->count; i++)
-        note_hands(vulkan_object(handover->transfers[i]), false, NULL);
+        vulkan_forget_taken(vulkan_object(handover->transfers[i]));
     return status;
 }

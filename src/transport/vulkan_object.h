@@ -93,6 +93,8 @@ cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command
 cl_int vulkan_external_acquire(const struct handover *handover);
 /* Has the driver release what it has acquired and not released, in the same way. What its commands failed for it has not. */
 cl_int vulkan_external_release(const struct handover *handover);
+/* Gives back what is kept of an acquire; the driver hears nothing. */
+void vulkan_forget_taken(struct vulkan_object *object);
 /* A code of OpenCL for one of a driver, which may be none. */
 cl_int vulkan_status(cl_int status);
 
