@@ -89,17 +89,25 @@ SHARING_CASE(waits_for_direct3d, 0)
     nothing_left(rig);
 }
 
+/* The i-th one holds the pattern i. */
+static bool open_many(const struct rig *rig, unsigned count, struct shared *all, cl_mem *objects)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (!shared_open(rig, KIND_2D, i, &all[i]))
+            return false;
+        objects[i] = all[i].object;
+    }
+    return true;
+}
+
 /* One wait serves a list. */
 SHARING_CASE(one_wait, 0)
 {
     enum { COUNT = 70 };
     struct shared all[COUNT];
     cl_mem objects[COUNT];
-    for (unsigned i = 0; i < COUNT; i++) {
-        if (!shared_open(rig, KIND_2D, i, &all[i]))
-            return;
-        objects[i] = all[i].object;
-    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
     const unsigned queries = fake_d3d_calls("CreateQuery"), flushes = fake_d3d_calls("Flush");
     CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
     CHECK_INT(fake_d3d_calls("CreateQuery") - queries, exports() ? 0 : 1);
@@ -235,11 +243,8 @@ SHARING_CASE(pass_fails, 0)
     enum { COUNT = 70 }; /* more than are passed at once */
     struct shared all[COUNT];
     cl_mem objects[COUNT];
-    for (unsigned i = 0; i < COUNT; i++) {
-        if (!shared_open(rig, KIND_2D, i, &all[i]))
-            return;
-        objects[i] = all[i].object;
-    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
     for (int nth = 1; nth <= 2 && exports(); nth++) {
         fake_d3d_vulkan_fault(FAKE_VULKAN_NO_PASS, nth);
         CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
@@ -486,11 +491,8 @@ SHARING_CASE(undone_in_the_driver, 0)
         SKIP("no command of the driver's is needed");
         return;
     }
-    for (unsigned i = 0; i < COUNT; i++) {
-        if (!shared_open(rig, KIND_2D, i, &all[i]))
-            return;
-        objects[i] = all[i].object;
-    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
     fake_d3d_vulkan_fault(FAKE_VULKAN_REST_FAILS, CL_OUT_OF_RESOURCES);
     CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
     fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
