@@ -1,0 +1,72 @@
+/* Direct3D 9 fails once, in a call that decides how an object is read and written from then on. */
+#include "common/dx9.h"
+#include "fake_d3d.h"
+#include "sharing.h"
+
+enum { WIDTH = 64, HEIGHT = 48 };
+
+#define BGRA8 (dx9_format_of(D3DFMT_A8R8G8B8))
+
+/* ---- two objects of one surface that go different ways ---- */
+
+static const size_t whole[3] = {WIDTH, HEIGHT, 1};
+
+/* The first look whether the surface can be locked fails: the object goes through a render target of the library's. */
+static void acquire_by_target(struct dx9_surface *s)
+{
+    CHECK(fake_d3d_fail("IDirect3DSurface9::LockRect", 1, E_FAIL) > 0);
+    const unsigned before = fake_d3d_calls("IDirect3DDevice9::StretchRect");
+    dx9_acquire(s);
+    CHECK(fake_d3d_calls("IDirect3DDevice9::StretchRect") > before);
+    dx9_cl_expect(s, 1);
+    dx9_release(s);
+}
+
+/* Both in one list, in this order. What OpenCL writes to one of them goes back. */
+static void both_ways(struct dx9_surface *s, const cl_mem objects[2], unsigned seed)
+{
+    const unsigned stretched = fake_d3d_calls("IDirect3DDevice9::StretchRect");
+    unsigned char *bytes = dx9_pattern(s, seed), *found = calloc(1, s->bytes);
+    dx9_fill(s, seed);
+    CHECK_INT(s->dx9->acquire(s->queue, 2, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_calls("IDirect3DDevice9::StretchRect"), stretched + 1);
+    for (int i = 0; i < 2; i++) {
+        memset(found, 0, s->bytes);
+        CHECK_INT(clEnqueueReadImage(s->queue, objects[i], CL_TRUE, no_origin(), whole, 0, 0, found, 0, NULL, NULL),
+                  CL_SUCCESS);
+        CHECK_MEM(found, bytes, s->bytes);
+    }
+    free(bytes);
+    bytes = dx9_pattern(s, seed + 1);
+    CHECK_INT(clEnqueueWriteImage(s->queue, objects[seed % 2], CL_TRUE, no_origin(), whole, 0, 0, bytes, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_INT(s->dx9->release(s->queue, 2, objects, 0, NULL, NULL), CL_SUCCESS);
+    dx9_expect_bytes(s, bytes);
+    free(found);
+    free(bytes);
+}
+
+/* A surface that stays locked for one object can't be read back for the other. */
+DX9_CASE(two_ways, 0)
+{
+    struct dx9_surface s;
+    cl_int status = 1;
+    if (!dx9_open_surface(&s, dx9, BGRA8, DX9_PLAIN, WIDTH, HEIGHT))
+        return;
+    dx9_fill(&s, 1);
+    acquire_by_target(&s);
+    cl_mem second = dx9_create(dx9, s.context, CL_MEM_READ_WRITE, s.surface, 0, &status);
+    if (CHECK_INT(status, CL_SUCCESS)) {
+        const cl_mem orders[2][2] = {{s.planes[0], second}, {second, s.planes[0]}};
+        for (unsigned turn = 0; turn < 4; turn++)
+            both_ways(&s, orders[turn / 2], 10 + 5 * turn);
+        CHECK_INT(clReleaseMemObject(second), CL_SUCCESS);
+    }
+    dx9_close_surface(&s);
+}
+
+static const struct tap_test tests[] = {
+    DX9_TESTS("two objects of a surface, one by a lock and one through a render target", two_ways),
+};
+
+TAP_MAIN(tests)
