@@ -25,9 +25,10 @@ static atomic_uint stub_calls, last_stub, violations;
 
 /* The fault that strikes a call of any method, by its number. */
 static struct {
-    atomic_uint calls, nth, struck; /* nth 0: none is ordered; struck: the method and 1 */
+    atomic_uint calls, nth;       /* nth 0: none is ordered */
+    _Atomic(const char *) struck; /* the method */
+    _Atomic(const char *) lost;   /* the method: the next device that is entered is */
     _Atomic(enum fake_d3d_fault) fault;
-    atomic_uint lost; /* the method and 1: the next device that is entered is */
 } any;
 static _Thread_local bool own_calls;
 
@@ -59,8 +60,8 @@ void fake_d3d_any_fault(enum fake_d3d_fault fault, unsigned nth)
 {
     atomic_store(&any.nth, 0);
     atomic_store(&any.calls, 0);
-    atomic_store(&any.struck, 0);
-    atomic_store(&any.lost, 0);
+    atomic_store(&any.struck, NULL);
+    atomic_store(&any.lost, NULL);
     atomic_store(&any.fault, fault);
     atomic_store(&any.nth, nth);
 }
@@ -72,9 +73,7 @@ unsigned fake_d3d_any_calls(void)
 
 const char *fake_d3d_any_struck(void)
 {
-    const unsigned number = atomic_load(&any.struck);
-
-    return number ? names[number - 1] : NULL;
+    return atomic_load(&any.struck);
 }
 
 bool fake_d3d_own_calls(bool on)
@@ -87,28 +86,27 @@ bool fake_d3d_own_calls(bool on)
 
 bool fake_knob_lose(void)
 {
-    const unsigned by = own_calls ? 0 : atomic_exchange(&any.lost, 0);
+    const char *by = own_calls ? NULL : atomic_exchange(&any.lost, NULL);
 
     if (by)
         atomic_store(&any.struck, by);
-    return by;
+    return by != NULL;
 }
 
-/* The fault that strikes this call, if one does. */
-static HRESULT any_fault(enum fake_method method)
+HRESULT fake_any_fault(const char *name)
 {
     const struct timespec slow = {0, 5000000};
 
-    if (own_calls || !fails[method])
+    if (own_calls)
         return S_OK;
     if (atomic_fetch_add_explicit(&any.calls, 1, memory_order_relaxed) + 1 !=
         atomic_load_explicit(&any.nth, memory_order_relaxed))
         return S_OK;
     if (atomic_load(&any.fault) == FAKE_D3D_LOST) {
-        atomic_store(&any.lost, method + 1);
+        atomic_store(&any.lost, name);
         return S_OK;
     }
-    atomic_store(&any.struck, method + 1);
+    atomic_store(&any.struck, name);
     switch (atomic_load(&any.fault)) {
     case FAKE_D3D_FAILS: return E_FAIL;
     case FAKE_D3D_NO_MEMORY: return E_OUTOFMEMORY;
@@ -119,7 +117,7 @@ static HRESULT any_fault(enum fake_method method)
 
 HRESULT fake_count(enum fake_method method)
 {
-    const HRESULT fault = any_fault(method);
+    const HRESULT fault = fails[method] ? fake_any_fault(names[method]) : S_OK;
     struct counter *counter = &counters[method];
     unsigned left = atomic_load_explicit(&counter->fail_in, memory_order_relaxed);
 

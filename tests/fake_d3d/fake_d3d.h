@@ -57,7 +57,7 @@ unsigned fake_d3d_fail(const char *method, unsigned nth, HRESULT hr);
 void fake_d3d_remove(void *device, HRESULT reason);
 void fake_d3d_remove_after(void *device, unsigned nth, HRESULT reason);
 
-/* A fault in a call of any method that has a result, by the number of the call: the nth next one of
+/* A fault in a call of any method that has a result, or of what stands for Vulkan, by the number of the call: the nth next one of
  * all threads fails, with E_FAIL or E_OUTOFMEMORY; or finds its device lost, as all calls after it
  * do (where it is no device's, the next one that is); or takes 5 ms. nth 0: none. Calls are
  * counted again from here. */
@@ -243,6 +243,7 @@ unsigned fake_d3d_vulkan_transitions(void);
 struct fake_vulkan {
     const struct vulkan_side *(*side)(void); /* NULL: there is none */
     enum fake_d3d_vulkan_fault (*fault)(int *number);
+    bool (*strikes)(const char *name); /* whether fake_d3d_any_fault strikes this call of the driver that imports */
     /* Takes the file descriptor of an image or a buffer: what it names, until `close`. Without the file, NULL. */
     void *(*open)(int file, struct fake_d3d_memory *memory);
     void (*close)(void *import);

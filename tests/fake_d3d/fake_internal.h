@@ -106,6 +106,8 @@ extern const GUID fake_iid_stays;
 /* Counts the call; S_OK or the failure that a test ordered. */
 HRESULT fake_count(enum fake_method method);
 const char *fake_method_name(enum fake_method method);
+/* The fault of fake_d3d_any_fault, if it strikes this call, which can fail. `name` lives on. */
+HRESULT fake_any_fault(const char *name);
 HRESULT fake_stub(enum fake_method method);
 /* A call that is counted already wants something that the fake does not have. */
 void fake_missing(enum fake_method method);

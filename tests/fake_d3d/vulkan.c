@@ -75,6 +75,12 @@ static enum fake_d3d_vulkan_fault fault_of(int *number)
     return fault;
 }
 
+/* Whether a call of the Vulkan side, or of the driver that imports, is the one that fails (fake_d3d_any_fault). */
+static bool strikes(const char *name)
+{
+    return FAILED(fake_any_fault(name));
+}
+
 static bool has(enum fake_d3d_vulkan_fault fault)
 {
     return fault_of(NULL) == fault;
@@ -472,7 +478,7 @@ static void describe_memory(const struct fake_store *store, uint64_t name, struc
 
 static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why)
 {
-    struct fake_store *store = has(FAKE_VULKAN_UNKNOWN_IMAGE) ? NULL : find(image);
+    struct fake_store *store = has(FAKE_VULKAN_UNKNOWN_IMAGE) || strikes("find_image") ? NULL : find(image);
     const struct fake_desc *desc;
 
     if (!store)
@@ -497,7 +503,7 @@ static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why
 static uint64_t find_place(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found,
                            char *why)
 {
-    struct fake_store *store = way() == FAKE_D3D_VULKAN_MAPPED ? find(image) : NULL;
+    struct fake_store *store = way() == FAKE_D3D_VULKAN_MAPPED && !strikes("find_place") ? find(image) : NULL;
     const struct fake_subresource *sub;
 
     if (!store)
@@ -517,7 +523,7 @@ static uint64_t find_place(uint64_t image, uint64_t aspect, uint64_t level, uint
 
 static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why)
 {
-    struct fake_store *store = has(FAKE_VULKAN_UNKNOWN_IMAGE) ? NULL : find(address >> 32);
+    struct fake_store *store = has(FAKE_VULKAN_UNKNOWN_IMAGE) || strikes("find_buffer") ? NULL : find(address >> 32);
 
     (void)size;
     if (!store)
@@ -529,7 +535,7 @@ static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memor
 
 static uint64_t export_memory(uint64_t memory, int32_t *file, char *why)
 {
-    struct fake_store *store = find(memory);
+    struct fake_store *store = strikes("export") ? NULL : find(memory);
     int made;
 
     if (!store)
@@ -576,7 +582,7 @@ static uint64_t close_file(uint64_t file)
 
 static uint64_t hold(uint64_t memory, char *why)
 {
-    struct fake_store *store = has(FAKE_VULKAN_NO_HOLD) ? NULL : find(memory);
+    struct fake_store *store = has(FAKE_VULKAN_NO_HOLD) || strikes("hold") ? NULL : find(memory);
 
     if (!store)
         return refuse(why, "the memory can't be held");
@@ -625,7 +631,8 @@ static const struct fake_format *plane_format(const struct fake_format *format, 
 static uint64_t make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *name,
                           struct vulkan_image *made, char *why)
 {
-    struct fake_store *source = has(FAKE_VULKAN_NO_COPY) || way() != FAKE_D3D_VULKAN_EXPORT ? NULL : find(image);
+    const bool none = has(FAKE_VULKAN_NO_COPY) || way() != FAKE_D3D_VULKAN_EXPORT || strikes("make_copy");
+    struct fake_store *source = none ? NULL : find(image);
     struct copy *copy = source ? calloc(1, sizeof *copy) : NULL;
     const struct fake_subresource *sub;
     unsigned shift_by;
@@ -690,7 +697,7 @@ static void move_rows(const struct copy *copy, bool back)
 
 static uint64_t move_copies(const struct vulkan_move *moves, uint64_t number, uint64_t back, char *why)
 {
-    bool good = !has(back ? FAKE_VULKAN_BACK_FAILS : FAKE_VULKAN_OVER_FAILS);
+    bool good = !has(back ? FAKE_VULKAN_BACK_FAILS : FAKE_VULKAN_OVER_FAILS) && !strikes("move");
     uint64_t i;
 
     for (i = 0; i < number && good; i++) {
@@ -769,7 +776,7 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
 {
     bool good = true;
 
-    if (pass_fails())
+    if (pass_fails() || strikes("pass"))
         return refuse(why, "the images are not passed");
     for (uint64_t i = 0; i < count; i++) {
         struct fake_store *store = find(moves[i].copy);
@@ -802,7 +809,7 @@ static const struct vulkan_side *side(void)
 
 static void *import_file(int file, struct fake_d3d_memory *memory)
 {
-    struct fake_store *store = take_file((uint64_t)file);
+    struct fake_store *store = strikes("import") ? NULL : take_file((uint64_t)file);
 
     if (!store)
         return NULL;
@@ -826,4 +833,4 @@ static void count_acquired(int difference)
     count((unsigned *)&acquired, difference);
 }
 
-const struct fake_vulkan fake_vulkan = {side, fault_of, import_file, end_import, count_acquired};
+const struct fake_vulkan fake_vulkan = {side, fault_of, strikes, import_file, end_import, count_acquired};

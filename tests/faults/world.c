@@ -23,6 +23,12 @@ static bool of_direct3d(enum fault_kind kind)
     return kind == FAULT_DIRECT3D || kind == FAULT_DIRECT3D_MEMORY || kind == FAULT_DIRECT3D_LOST;
 }
 
+/* A command of the driver that imports: it may have failed in the call, or in what follows from it. */
+static bool struck_import(const struct world *w)
+{
+    return w->armed && of_direct3d(w->kind) && fault_struck() && strncmp(fault_struck(), "external", 8) == 0;
+}
+
 static bool lost(const struct world *w)
 {
     return w->armed && w->kind == FAULT_DIRECT3D_LOST && fault_struck();
@@ -191,7 +197,9 @@ static bool make_nine(struct world *w, struct surface *surface)
 {
     const struct dx9_format *format = format_of(surface->shape);
     unsigned char *bytes;
-    if (!CHECK(format && dx9_make(&surface->nine, &w->nine, format, DX9_PLAIN, 16, 8)))
+    const bool made = format && dx9_make(&surface->nine, &w->nine, format, DX9_PLAIN, 16, 8);
+    CHECK(made || lost(w));
+    if (!made)
         return false;
     surface->resource = surface->nine.surface;
     surface->bytes = surface->nine.bytes;
@@ -204,7 +212,7 @@ static bool make_nine(struct world *w, struct surface *surface)
                                 .bytes = dx9_plane_bytes(&surface->nine, i)};
         pattern(&object, SEED_FIRST, bytes + dx9_offset(&surface->nine, i));
     }
-    const bool written = CHECK(dx9_write(&surface->nine, bytes));
+    const bool written = CHECK(dx9_write(&surface->nine, bytes) || lost(w));
     free(bytes);
     return written;
 }
@@ -217,7 +225,8 @@ static bool make_ten(struct world *w, struct surface *surface)
     surface->resource = rig_make(&w->rig, w->rig.device, &surface->desc, NULL);
     surface->bytes = rig_bytes(&surface->desc, surface->subresource);
     surface->planes = surface->shape == SHAPE_NV12 ? 2 : 1;
-    if (!CHECK(surface->resource != NULL))
+    CHECK(surface->resource != NULL || lost(w));
+    if (!surface->resource)
         return false;
     struct object object = {.surface = surface, .format = surface->desc.format, .bytes = surface->bytes};
     if (surface->planes > 1) {
@@ -356,7 +365,8 @@ bool acquire(struct world *w, unsigned how, cl_event wait)
 bool release(struct world *w, unsigned how, cl_event wait)
 {
     bool called;
-    const bool released = order(w, w->rig.release, how, wait, &called), direct3d = w->armed && of_direct3d(w->kind);
+    const bool released = order(w, w->rig.release, how, wait, &called), import = struck_import(w);
+    const bool direct3d = w->armed && of_direct3d(w->kind) && !import;
     for (unsigned i = 0; i < w->object_count; i++) {
         struct object *object = &w->objects[i];
         if (released) {
@@ -366,7 +376,7 @@ bool release(struct world *w, unsigned how, cl_event wait)
             /* Direct3D has it again, with the old bytes or the new ones. */
             object->in_d3d |= object->in_opencl;
             object->acquired = object->doubtful = false;
-        } else if (called) {
+        } else if (called || import) {
             /* The driver's last marker failed, behind the release's own work or before it. */
             object->in_d3d |= object->in_opencl;
             object->doubtful = true;
@@ -442,8 +452,16 @@ static cl_int read_object(const struct object *object, cl_command_queue queue, v
     return clEnqueueReadImage(queue, object->memory, CL_FALSE, origin, object->extent, 0, 0, bytes, 0, NULL, event);
 }
 
+/* An object may be the surface's own memory: Direct3D sees at once what OpenCL writes. */
+static bool may_be_direct(void)
+{
+    return getenv("FAKE_D3D_VULKAN") != NULL;
+}
+
 void wrote(struct object *object, unsigned seed, bool done)
 {
+    if (may_be_direct())
+        object->in_d3d |= 1u << seed;
     object->in_opencl = done ? 1u << seed : object->in_opencl | 1u << seed;
 }
 

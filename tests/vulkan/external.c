@@ -110,6 +110,8 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_propert
 
 /* ---- commands ---- */
 
+enum { DRIVERS_OWN_NUMBER = 999 }; /* NVIDIA's */
+
 /* An acquire comes after its wait list and after nothing else in an out-of-order queue, so it is no marker. PoCL 3.1 would order a
  * release that is no marker behind later commands on its objects. */
 static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count, const cl_mem *objects,
@@ -119,6 +121,8 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
     if (fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_FAILS : FAKE_VULKAN_RELEASE_FAILS, &status) ||
         (count < 64 && difference > 0 && fails(FAKE_VULKAN_REST_FAILS, &status)))
         return status;
+    if (fake()->strikes(difference > 0 ? "external acquire" : "external release"))
+        return DRIVERS_OWN_NUMBER;
     /* NVIDIA's driver waits in the call for all that comes before the command. */
     if (wait_count)
         below->clWaitForEvents(wait_count, wait);
