@@ -35,6 +35,8 @@ static struct progress {
     atomic_uint beat;   /* grows with each run */
     atomic_int failures;
     atomic_uint injected[FAULT_KINDS], failed[FAULT_KINDS];
+    atomic_uint calls[FAULT_KINDS]; /* of a scenario whose runs have a process each */
+    atomic_bool struck;
 } * progress;
 
 static const struct scenario *running;
@@ -218,11 +220,18 @@ static unsigned calls_of(enum fault_kind kind)
     return calls;
 }
 
+static bool is_chosen(enum fault_kind kind, unsigned n)
+{
+    if (only_kind != FAULT_KINDS && kind != only_kind)
+        return false;
+    return only_n ? n == only_n : (n + (unsigned)(running - scenarios) + (unsigned)kind) % every == 0;
+}
+
 static void run_kind(enum fault_kind kind, unsigned n)
 {
     const unsigned calls = calls_of(kind);
     for (; n <= calls; n++) {
-        if (only_n ? n != only_n : (n + (unsigned)(running - scenarios) + (unsigned)kind) % every)
+        if (!is_chosen(kind, n))
             continue;
         atomic_store(&progress->kind, (unsigned)kind);
         atomic_store(&progress->n, n);
@@ -283,9 +292,71 @@ static bool ran_through(unsigned kind, unsigned n)
     return atomic_load(&progress->over) || atomic_load(&progress->n) == 0;
 }
 
+/* ---- a process for each run: what a process does once is struck, too ---- */
+
+/* n = 0: the calls are counted. Afterwards the scenario passes, and leaves no more behind with each run. */
+static int first_child(enum fault_kind kind, unsigned n)
+{
+    char remark[200];
+    pthread_t watchdog;
+    const int failures = atomic_load(&tap_case.failures);
+    signal(SIGUSR2, say_where);
+    CHECK_INT(pthread_create(&watchdog, NULL, watch, NULL), 0);
+    fault_arm(kind, n);
+    scenario_run(running, n ? &kind : NULL);
+    for (int i = 0; i < FAULT_KINDS && !n; i++)
+        atomic_store(&progress->calls[i], fault_count((enum fault_kind)i));
+    const char *struck = fault_struck();
+    atomic_store(&progress->struck, struck != NULL);
+    fault_disarm();
+    no_violation();
+    fault_unmap();
+    clean_run();
+    const struct level before = level();
+    clean_run();
+    const struct level after = settled_level(&before);
+    if (!CHECK(growth(&before, &after) <= 0))
+        say_growth(&before, &after);
+    const bool well = atomic_load(&tap_case.failures) == failures;
+    if (!well) {
+        snprintf(remark, sizeof(remark), "# the above: %s, %s: %d:%u, %s", running->name, fault_name(kind), (int)kind,
+                 n, struck ? struck : "nothing struck");
+        tap_line(remark);
+    }
+    return well ? 0 : 1;
+}
+
+static void run_first(enum fault_kind kind, unsigned n)
+{
+    int status = 0;
+    atomic_store(&progress->struck, false);
+    fflush(stdout);
+    const pid_t process = fork();
+    if (process == 0)
+        exit(first_child(kind, n));
+    const bool well = CHECK(process > 0) && CHECK_INT(waitpid(process, &status, 0), process) && CHECK_INT(status, 0);
+    atomic_fetch_add(&progress->injected[kind], atomic_load(&progress->struck));
+    atomic_fetch_add(&progress->failed[kind], !well);
+    if (!well)
+        printf("# %s, %s: %d:%u\n", running->name, fault_name(kind), (int)kind, n);
+}
+
+static void run_firsts(void)
+{
+    run_first(FAULT_ALLOCATION, 0);
+    for (unsigned kind = 0; kind < FAULT_KINDS; kind++)
+        for (unsigned n = 1; n <= atomic_load(&progress->calls[kind]); n++)
+            if (is_chosen((enum fault_kind)kind, n))
+                run_first((enum fault_kind)kind, n);
+}
+
 static void run_scenario(void)
 {
     unsigned kind = 0, n = 1;
+    if (running->shapes & SCENARIO_FIRST) {
+        run_firsts();
+        return;
+    }
     atomic_store(&progress->cannot, false);
     while (!ran_through(kind, n)) {
         kind = atomic_load(&progress->kind);

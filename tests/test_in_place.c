@@ -24,9 +24,10 @@ static bool in_place(void)
     return expected && strcmp(expected, "1") == 0;
 }
 
+/* Over a driver that does not work in the host's memory. */
 static bool over_copies(void)
 {
-    return getenv("CLD3D_TEST_COPIES") != NULL;
+    return getenv("CLD3D_TEST_COPIES") || getenv("CLD3D_TEST_DRIVER");
 }
 
 static unsigned lines_with(const char *text)
@@ -87,6 +88,63 @@ static void copies_buffers(void)
 static void late_counts(void)
 {
     again("CLD3D_TEST_LATE_COUNTS", "1");
+}
+
+/* What can be wrong with a driver, so that nothing is made over the host's memory, and how the log tells it. Objects work all the
+ * same. */
+static const struct wrong {
+    const char *driver, *told;
+} wrongs[] = {
+    {"has memory of its own", "the device has memory of its own"},
+    {"is not available", "the device has no images"},
+    {"aligns to nothing", "tells no alignment of its memory that can be kept"},
+    {"aligns to 12 bytes", "tells no alignment of its memory that can be kept"},
+    {"aligns to 8192 bytes", "tells no alignment of its memory that can be kept"},
+    {"does not answer", "a command of the trial failed"},
+    {"fills late", "a command of the trial failed"},
+    {"has no compiler", "a command of the trial failed"},
+    {"runs no kernels", "kernels do not work in memory of the host"},
+    {"counts no commands", "do not work in place"},
+    {"counts what is over", "does not tell when the last command that used an object is over"},
+};
+
+SHARING_CASE(wrong_driver, 0)
+{
+    const char *driver = getenv("CLD3D_TEST_DRIVER");
+    struct shared all[KINDS];
+    if (!driver) {
+        SKIP("only as a part of the cases below");
+        return;
+    }
+    if (!shared_open_all(rig, 1, all))
+        return;
+    for (int kind = 0; kind < KINDS; kind++)
+        CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 20 + (unsigned)kind));
+    shared_close_all(all);
+    CHECK(logged("the object's transport: host"));
+    CHECK(!logged("the object's transport: in place"));
+    for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++)
+        if (strcmp(wrongs[i].driver, driver) == 0)
+            CHECK(logged(wrongs[i].told));
+}
+
+static void wrong_drivers(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_COPIES_LAYER");
+    if (!in_place() || over_copies()) {
+        SKIP("needs a driver that computes in the host's memory");
+        return;
+    }
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
+        return;
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before);
+    for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
+        test_setenv("CLD3D_TEST_DRIVER", wrongs[i].driver);
+        if (!CHECK_INT(run_again("another driver", "OPENCL_LAYERS", layers), 2))
+            printf("# with a driver that %s\n", wrongs[i].driver);
+    }
+    test_setenv("CLD3D_TEST_DRIVER", NULL);
 }
 
 /* ---- several devices ---- */
@@ -454,6 +512,8 @@ static const struct tap_test tests[] = {
     {"not for a driver with images of its own", copies_images},
     {"not for a driver with buffers of its own", copies_buffers},
     {"for a driver that counts an ended command for a moment", late_counts},
+    SHARING_TESTS("another driver", wrong_driver),
+    {"not for a driver that is wrong for it, in each way", wrong_drivers},
     SHARING_TESTS("parts of a device", parts_of_devices),
     {"two devices in a context", two_alike},
     {"two devices, of which one works in place", one_other},

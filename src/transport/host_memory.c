@@ -68,8 +68,7 @@ static bool passed(struct trial *t, cl_int status)
 
 static bool refuse(struct trial *t, const char *why)
 {
-    if (!t->why)
-        t->why = why;
+    t->why = why;
     return false;
 }
 
@@ -140,8 +139,11 @@ static bool build(struct trial *t)
     return passed(t, status);
 }
 
+/* What was enqueued may still use the memory, above all when a later command has failed. Where its end can't be awaited it keeps the
+ * memory. */
 static void close_trial(struct trial *t)
 {
+    const bool over = !t->queue || next.clFinish(t->queue) == CL_SUCCESS;
     if (t->kernel)
         next.clReleaseKernel(t->kernel);
     if (t->program)
@@ -156,7 +158,7 @@ static void close_trial(struct trial *t)
         next.clReleaseCommandQueue(t->queue);
     if (t->context)
         next.clReleaseContext(t->context);
-    for (int side = FROM; side < SIDES; side++) {
+    for (int side = FROM; side < SIDES && over; side++) {
         aligned_memory_free(&t->rows[side]);
         aligned_memory_free(&t->words[side]);
     }
@@ -173,7 +175,7 @@ static void give_all(struct trial *t)
 static bool take_all(struct trial *t)
 {
     cl_event marker = NULL;
-    if (!passed(t, next.clEnqueueMarkerWithWaitList(t->queue, 0, NULL, &marker)))
+    if (t->status != CL_SUCCESS || !passed(t, next.clEnqueueMarkerWithWaitList(t->queue, 0, NULL, &marker)))
         return false;
     passed(t, next.clFlush(t->queue));
     passed(t, next.clWaitForEvents(1, &marker));

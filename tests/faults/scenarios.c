@@ -605,6 +605,9 @@ const struct scenario scenarios[] = {
     {"images of the program's own, Direct3D 11", D3D11, 0, BIT(EMULATED), plain_images},
     {"a sub-buffer, Direct3D 11", D3D11, 0, BIT(BUFFER), sub_buffer},
     {"kernels, Direct3D 11", D3D11, 0, BIT(FLAT), kernels},
+    {"the first objects of a process, Direct3D 11", D3D11, 0, SCENARIO_FIRST | BIT(BUFFER) | BIT(FLAT) | BIT(EMULATED),
+     frame},
+    {"the first object of a process, Direct3D 9Ex", D3D9EX, 0, SCENARIO_FIRST | BIT(FLAT), frame},
 };
 const unsigned scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);
 

@@ -4,11 +4,13 @@
 
 #include "world.h"
 
+enum { SCENARIO_FIRST = 1 << 16 }; /* each run is the first thing of a process */
+
 struct scenario {
     const char *name;
     enum family family;
     cl_command_queue_properties properties;
-    unsigned shapes;              /* bits: an object of each, in one list */
+    unsigned shapes;              /* bits: an object of each, in one list; and SCENARIO_FIRST */
     void (*run)(struct world *w); /* the context, the queues and the objects are there; NULL: that is all */
 };
 
