@@ -5,6 +5,7 @@
 
 #include "layer_entry.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,15 @@ static cl_int CL_API_CALL release(cl_command_queue queue, cl_uint count, const c
     return OWN_RELEASE_CODE - (cl_int)count;
 }
 
+static bool is_dressed(cl_platform_id platform)
+{
+    char name[256] = "";
+    const char *dressed = getenv(OWN_PLATFORM_VARIABLE);
+    return !dressed || !dressed[0] ||
+           (below->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL) == CL_SUCCESS &&
+            strcmp(name, dressed) == 0);
+}
+
 typedef void (*function)(void);
 
 static const struct {
@@ -98,7 +108,7 @@ static const struct {
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 {
     void *address;
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]) && is_dressed(platform); i++)
         if (strcmp(functions[i].name, name) == 0)
             return memcpy(&address, &functions[i].function, sizeof(address)), address;
     return below->clGetExtensionFunctionAddressForPlatform(platform, name);
@@ -108,7 +118,10 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
                                           size_t *size_ret)
 {
     static const char own[] = "cl_khr_d3d11_sharing cl_khr_dx9_media_sharing ";
-    if (name != CL_DEVICE_EXTENSIONS)
+    cl_platform_id platform = NULL;
+    if (name != CL_DEVICE_EXTENSIONS ||
+        below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS ||
+        !is_dressed(platform))
         return below->clGetDeviceInfo(device, name, room, to, size_ret);
     char text[32768] = "";
     const cl_int status =

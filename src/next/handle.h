@@ -12,6 +12,11 @@
  * of 32 bits, which Wine lets end there: for them Wine's server looks. */
 bool handle_plausible(const void *handle, size_t slot);
 
+static inline bool handle_may_be_device(cl_device_id device)
+{
+    return handle_plausible(device, offsetof(cl_icd_dispatch, clGetDeviceInfo));
+}
+
 static inline bool handle_may_be_context(cl_context context)
 {
     return handle_plausible(context, offsetof(cl_icd_dispatch, clGetContextInfo));

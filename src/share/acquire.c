@@ -332,11 +332,26 @@ static bool queue_known(cl_command_queue handle)
     return queue != NULL;
 }
 
+/* For a driver with sharing of its own: objects that cld3d has made in contexts of other drivers are none of its. */
+static cl_int pass_on(const struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects)
+{
+    for (cl_uint i = 0; objects && i < count; i++) {
+        struct object_record *object = registry_get(RECORD_OBJECT, objects[i]);
+        const bool ours = object != NULL;
+        record_release(object);
+        if (ours)
+            return log_refuse(c->call, CL_INVALID_CONTEXT,
+                              "object %u of the list, %p, belongs to another context than the queue", i,
+                              (void *)objects[i]);
+    }
+    return passthrough_enqueue(c->call, queue, count, objects, c->wait_count, c->wait, c->event);
+}
+
 static cl_int run(struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                   cl_int (*act)(struct command *))
 {
     if (!queue_known(queue) && passthrough_queue(queue))
-        return passthrough_enqueue(c->call, queue, count, objects, c->wait_count, c->wait, c->event);
+        return pass_on(c, queue, count, objects);
     cl_int status = command_begin(c, queue, count, objects);
     if (status == CL_SUCCESS && c->count == 0)
         status = nothing_to_do(c);

@@ -326,6 +326,38 @@ static bool refused_property(const struct creation *c, const cl_context_properti
     return status == CL_INVALID_VALUE && arguments_fit && others;
 }
 
+static cl_int platform_of(const char *call, cl_device_id device, cl_platform_id *platform)
+{
+    const cl_int status = handle_may_be_device(device)
+                              ? below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(*platform), platform, NULL)
+                              : CL_INVALID_DEVICE;
+    if (event_driver_short(status))
+        return log_next(call, "clGetDeviceInfo", status);
+    return status == CL_SUCCESS ? status
+                                : log_refuse(call, CL_INVALID_DEVICE, "%p is no OpenCL device", (void *)device);
+}
+
+/* Whether all devices are of one platform, that which is named if one is: PoCL takes those of other drivers for its own. */
+static cl_int check_platforms(const struct creation *c, const cl_context_properties *properties)
+{
+    cl_platform_id named = NULL, platform = NULL;
+    if (c->by_type || !os_readable_array(c->devices, c->device_count, sizeof(*c->devices)))
+        return CL_SUCCESS; /* the driver's business */
+    for (const cl_context_properties *p = properties; *p; p += 2)
+        if (*p == CL_CONTEXT_PLATFORM && platform_valid((cl_platform_id)p[1]))
+            named = (cl_platform_id)p[1];
+    for (cl_uint i = 0; i < c->device_count; i++) {
+        const cl_int status = platform_of(c->call, c->devices[i], &platform);
+        if (status != CL_SUCCESS)
+            return status;
+        if (named && platform != named)
+            return log_refuse(c->call, CL_INVALID_DEVICE, "device %u of the list, %p, is of another platform", i,
+                              (void *)c->devices[i]);
+        named = platform;
+    }
+    return CL_SUCCESS;
+}
+
 /* Whether each device of a context may interoperate with Direct3D. */
 static cl_int check_devices(const char *call, const struct d3d_api *api, cl_context handle)
 {
@@ -397,6 +429,8 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
         *status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the context's properties");
     else
         *status = read_properties(c->call, context, driver);
+    if (*status == CL_SUCCESS)
+        *status = check_platforms(c, context->properties);
     if (*status == CL_SUCCESS)
         handle = create_on(c, context, driver, status);
     free(driver);

@@ -1,6 +1,7 @@
 #include "share/guard.h"
 
 #include "log.h"
+#include "next/handle.h"
 #include "track/kernel.h"
 
 static bool strict(void)
@@ -8,18 +9,36 @@ static bool strict(void)
     return atomic_load_explicit(&object_count, memory_order_relaxed) != 0 && setting_on(SETTING_STRICT);
 }
 
-/* Takes the hold of `object` over. */
-static cl_int check(const char *call, struct object_record *object, bool writes)
+/* Whether a queue is of another context than an object, though not one of ours. What is no queue is left to the OpenCL below. */
+static bool is_elsewhere(cl_command_queue queue, const struct object_record *object)
 {
+    cl_context context = NULL;
+    return handle_may_be_queue(queue) &&
+           guard_below()->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) ==
+               CL_SUCCESS &&
+           context != object->context->base.head.handle;
+}
+
+/* Takes the hold of `object` over. Not every driver looks where an object comes from: PoCL 3.1 runs kernels on another driver's. */
+static cl_int check(const struct guard *guard, struct object_record *object, bool writes)
+{
+    const char *call = guard->call;
     struct object_record *root = object_root(object);
     object_settle(root);
     os_lock(&registry_lock);
+    const struct queue_record *queue = registry_find_locked(RECORD_QUEUE, guard->queue);
+    const bool known = queue != NULL;
+    bool elsewhere = known && queue->context != &root->context->base;
     const bool usable = root->state == OBJECT_ACQUIRED;
     root->written = root->written || writes;
     os_unlock(&registry_lock);
+    elsewhere = elsewhere || (!known && is_elsewhere(guard->queue, root));
     const struct d3d_api *api = root->transfer->surface.api;
     cl_int status = CL_SUCCESS;
-    if (!usable)
+    if (elsewhere)
+        status = log_refuse(call, CL_INVALID_CONTEXT, "object %p belongs to another context than the queue",
+                            object->head.handle);
+    else if (!usable)
         status = log_refuse(call, api->not_acquired,
                             "object %p is shared with %s and not acquired; call %s first (%s=0 turns this check off)",
                             object->head.handle, api->name, api->call.acquire, setting_variable(SETTING_STRICT));
@@ -52,7 +71,7 @@ cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, 
     if (strict()) {
         for (cl_uint i = 0; objects && i < count; i++) {
             struct object_record *object = registry_get(RECORD_OBJECT, objects[i]);
-            const cl_int status = object ? check(guard->call, object, i >= 32 || (writes >> i & 1)) : CL_SUCCESS;
+            const cl_int status = object ? check(guard, object, i >= 32 || (writes >> i & 1)) : CL_SUCCESS;
             if (status != CL_SUCCESS)
                 return status;
         }
@@ -87,7 +106,7 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
                                              sizeof(objects) / sizeof(objects[0]));
         for (cl_uint i = 0; i < count; i++) {
             if (status == CL_SUCCESS)
-                status = check(guard->call, objects[i], may_write(kernel, indexes[i], objects[i]));
+                status = check(guard, objects[i], may_write(kernel, indexes[i], objects[i]));
             else
                 record_release(objects[i]);
         }

@@ -32,7 +32,8 @@ struct guard {
     struct blocker *blocker;
 };
 
-/* CL_SUCCESS, or the API's NOT_ACQUIRED code if one of the objects is shared and not acquired. On success the command is
+/* CL_SUCCESS, or CL_INVALID_CONTEXT if one of the objects is shared and of another context than the queue, or the API's NOT_ACQUIRED
+ * code if one is shared and not acquired. On success the command is
  * followed if a user event blocks it, and guard_end is due. Lists that break OpenCL's own rules are left to the OpenCL
  * below. Bit i of `writes`: the command may change objects[i]; each object remembers that until its next acquire. */
 cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, unsigned writes);

@@ -127,24 +127,6 @@ IDirect3DDevice9 *dx9_make_device(bool extended)
     return device;
 }
 
-/* The first OpenCL device with images; the environment offers the wanted one alone. */
-static bool find_device(struct rig *rig)
-{
-    enum { MOST = 16 };
-    cl_platform_id platforms[MOST];
-    cl_uint count = 0;
-    clGetPlatformIDs(MOST, platforms, &count);
-    for (cl_uint i = 0; i < count && i < MOST; i++) {
-        cl_bool images = CL_FALSE;
-        rig->platform = platforms[i];
-        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &rig->cl_device, NULL) == CL_SUCCESS &&
-            clGetDeviceInfo(rig->cl_device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL) == CL_SUCCESS &&
-            images)
-            return true;
-    }
-    return CHECK(!"an OpenCL device with images");
-}
-
 static bool find_function(const struct dx9 *dx9, const char *name, void *function)
 {
     void *address = clGetExtensionFunctionAddressForPlatform(dx9->rig.platform, name);
@@ -195,8 +177,8 @@ bool dx9_open(struct dx9 *dx9, bool extended, unsigned flags)
                         .adapter_type = extended ? CL_ADAPTER_D3D9EX_KHR : CL_ADAPTER_D3D9_KHR,
                         .property = extended ? CL_CONTEXT_ADAPTER_D3D9EX_KHR : CL_CONTEXT_ADAPTER_D3D9_KHR};
     const DWORD device_flags = flags & DX9_MULTITHREADED ? D3DCREATE_MULTITHREADED : 0;
-    if (open_d3d(extended, device_flags, &dx9->d3d9, &dx9->device) && find_device(&dx9->rig) && find_functions(dx9) &&
-        (flags & RIG_NO_CONTEXT || open_context(dx9, flags)))
+    if (open_d3d(extended, device_flags, &dx9->d3d9, &dx9->device) && CHECK(rig_find_device(&dx9->rig, NULL)) &&
+        find_functions(dx9) && (flags & RIG_NO_CONTEXT || open_context(dx9, flags)))
         return true;
     dx9_close(dx9);
     return false;

@@ -12,8 +12,7 @@ static const struct rig_ops *ops_of(const struct rig *rig)
 
 /* ---- opening and closing ---- */
 
-/* The first device with images; any OpenCL of the run will do, the environment offers the wanted one alone. */
-static bool find_device(struct rig *rig)
+bool rig_find_device(struct rig *rig, cl_platform_id but)
 {
     enum { MOST = 16 };
     cl_platform_id platforms[MOST];
@@ -23,6 +22,8 @@ static bool find_device(struct rig *rig)
     for (cl_uint i = 0; i < count && i < MOST; i++) {
         cl_device_id devices[MOST];
         cl_uint found = 0;
+        if (platforms[i] == but)
+            continue;
         if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, MOST, devices, &found) != CL_SUCCESS)
             continue;
         for (cl_uint j = 0; j < found && j < MOST; j++) {
@@ -34,7 +35,7 @@ static bool find_device(struct rig *rig)
                 return true;
         }
     }
-    return CHECK(!"an OpenCL device with images");
+    return false;
 }
 
 static bool find_function(const struct rig *rig, const char *before, const char *after, void *function)
@@ -163,8 +164,21 @@ static HRESULT open_device(struct rig *rig, unsigned flags)
 bool rig_open(struct rig *rig, const struct rig_api *api, unsigned flags)
 {
     *rig = (struct rig){.api = api};
-    if (CHECK_INT(open_device(rig, flags), S_OK) && find_device(rig) && find_functions(rig) &&
+    if (CHECK_INT(open_device(rig, flags), S_OK) && CHECK(rig_find_device(rig, NULL)) && find_functions(rig) &&
         (flags & RIG_NO_CONTEXT || open_context(rig, flags)))
+        return true;
+    rig_close(rig);
+    return false;
+}
+
+bool rig_open_beside(struct rig *rig, const struct rig *first, unsigned flags)
+{
+    *rig = (struct rig){.api = first->api};
+    if (!rig_find_device(rig, first->platform))
+        return false;
+    rig->device = first->device;
+    IUnknown_AddRef((IUnknown *)rig->device);
+    if (find_functions(rig) && (flags & RIG_NO_CONTEXT || open_context(rig, flags)))
         return true;
     rig_close(rig);
     return false;

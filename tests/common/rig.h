@@ -60,6 +60,13 @@ enum { RIG_USER_SYNC = 1, RIG_PROFILING = 2, RIG_OUT_OF_ORDER = 4, RIG_NO_CONTEX
 bool rig_open(struct rig *rig, const struct rig_api *api, unsigned flags);
 void rig_close(struct rig *rig);
 
+/* Fills in the platform and the OpenCL device: the first that has images, of another platform than `but`. Any OpenCL of the run will
+ * do, the environment offers the wanted one alone. False if there is none. */
+bool rig_find_device(struct rig *rig, cl_platform_id but);
+/* Opens a rig of another platform than that of an open rig, on the same Direct3D device. False without a failed check where no
+ * other platform has a device. */
+bool rig_open_beside(struct rig *rig, const struct rig *first, unsigned flags);
+
 /* The queue of an open context by `flags`. False and the case skipped: the device has no queues of that kind. */
 bool rig_open_queue(struct rig *rig, unsigned flags);
 
