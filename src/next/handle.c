@@ -5,13 +5,21 @@
 #include <stdint.h>
 
 #if defined(_WIN32) && !defined(_WIN64)
-/* Whether the host's memory has a pointer at `handle`, and behind that one at `slot`. */
+/* The host's code is memory that is there and that Windows does not know, or knows to be code. */
+static bool may_be_code(const void *address)
+{
+    char byte;
+    return address && os_read(address, &byte, sizeof(byte)) && (!os_readable(address, 1) || os_executable(address));
+}
+
+/* Whether the host's memory has a pointer at `handle`, and behind that one at `slot` to what may be a function. */
 static bool host_has_function(const void *handle, size_t slot)
 {
     const char *table = NULL;
     const void *function = NULL;
     return (uintptr_t)handle % sizeof(table) == 0 && os_read(handle, &table, sizeof(table)) && table &&
-           (uintptr_t)table % sizeof(function) == 0 && os_read(table + slot, &function, sizeof(function)) && function;
+           (uintptr_t)table % sizeof(function) == 0 && os_read(table + slot, &function, sizeof(function)) &&
+           may_be_code(function);
 }
 
 /* A system may forbid Wine's server to look. Then nothing is known of any handle. */
