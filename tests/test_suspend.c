@@ -20,12 +20,17 @@ static bool with_companion(void)
     return report && strncmp(report, "joined", 6) == 0;
 }
 
-/* It can't be helped from the Windows side. */
-static bool signals_are_lost(void)
+static bool is_pocl(void)
 {
     char name[64] = "";
     CHECK_INT(clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL), CL_SUCCESS);
-    return strcmp(name, "Portable Computing Language") == 0 && !with_companion();
+    return strcmp(name, "Portable Computing Language") == 0;
+}
+
+/* It can't be helped from the Windows side. */
+static bool signals_are_lost(void)
+{
+    return is_pocl() && !with_companion();
 }
 
 /* ---- OpenCL ---- */
@@ -178,12 +183,16 @@ static void ends_together(void)
     SetEvent(done);
 }
 
-/* What comes out is not defined, but the kernel goes on: PoCL has a handler for it. */
+/* What comes out is not defined, but the kernel goes on: PoCL has a handler for it, for 64 bits. */
 static void divides_by_zero(void)
 {
     cl_int numbers[4] = {6, 0, 0, 0};
     if (!open_opencl())
         return;
+    if (sizeof(void *) == 4 && is_pocl()) {
+        SKIP("in 32 bits PoCL ends any program whose kernel divides by zero");
+        return;
+    }
     divide(numbers);
     CHECK_INT(numbers[3], 42);
 }
