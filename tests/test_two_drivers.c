@@ -198,27 +198,45 @@ static const char *last_way(void)
     return CHECK(report != NULL) ? report("way") : "";
 }
 
-/* The way of each object is that of its own device, whatever the other's is, and whichever came first. Alone in its process each
- * driver tells the same. */
-BOTH_CASE(own_ways, 0)
+/* The ways of both devices, of which the second's object is made first in the process that the case below starts. */
+static bool find_ways(const struct rig *sides, bool turned, char ways[SIDES][256])
 {
-    char ways[SIDES][256];
-    for (int turn = 0; turn < 4; turn++) {
+    for (int turn = 0; turn < 2 * SIDES; turn++) {
+        const int side = (turn % 2) ^ turned;
         struct shared shared;
-        if (!shared_open(&sides[turn % 2], KIND_2D, 1, &shared))
-            return;
+        if (!shared_open(&sides[side], KIND_2D, 1, &shared))
+            return false;
         if (turn < SIDES)
-            snprintf(ways[turn], sizeof(ways[turn]), "%.255s", last_way());
-        CHECK(strncmp(last_way(), ways[turn % 2], sizeof(ways[0]) - 1) == 0);
+            snprintf(ways[side], sizeof(ways[side]), "%.255s", last_way());
+        CHECK(strncmp(last_way(), ways[side], sizeof(ways[side]) - 1) == 0);
         shared_close(&shared);
     }
+    return true;
+}
+
+/* The way of each object is that of its own device, whatever the other's is, and whichever came first. */
+BOTH_CASE(own_ways, 0)
+{
+    static const char *const variables[SIDES] = {"CLD3D_TEST_FIRST_WAY", "CLD3D_TEST_SECOND_WAY"};
+    const bool turned = getenv(variables[FIRST]) != NULL;
+    char ways[SIDES][256], text[64];
+    if (!find_ways(sides, turned, ways))
+        return;
     for (int i = 0; i < SIDES; i++) {
-        printf("# %s: %s\n", is_pocl(&sides[i]) ? "PoCL" : "the other", ways[i]);
-        if (is_pocl(&sides[i]) && !getenv("CLD3D_TRANSPORT") && !over_import())
+        printf("# %s: %s\n", is_pocl(&sides[i]) ? "PoCL" : "another driver", ways[i]);
+        if (turned)
+            CHECK_STR(ways[i], getenv(variables[i]));
+        if (is_pocl(&sides[i]) && !getenv("CLD3D_TRANSPORT"))
             CHECK(strstr(ways[i], "in place") == ways[i]);
-        else if (!over_import())
-            CHECK(strstr(ways[i], "host") == ways[i] || strstr(ways[i], "in place") == ways[i]);
+        if (!turned)
+            test_setenv(variables[i], ways[i]);
     }
+    if (turned)
+        return;
+    snprintf(text, sizeof(text), "Direct3D %d: transports: each", sides->api->version);
+    CHECK_INT(run_again(text, "CLD3D_TEST_TURNED", "1"), 1);
+    for (int i = 0; i < SIDES; i++)
+        test_setenv(variables[i], NULL);
 }
 
 /* What the next case looks for in the log of this one: contexts of the first, of the second, of the first and of the second. */
