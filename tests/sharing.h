@@ -87,12 +87,25 @@ static inline bool over_import(void)
 }
 
 /* Whether that is so for resources of a kind: buffers go through the host where the host sees the memory, and where Direct3D 10
- * does not tell where they lie. */
+ * does not tell where they lie, as the fake's does not. */
 static inline bool kind_is_direct(const struct rig *rig, int kind)
 {
+#ifdef _WIN32
+    const bool fake = false;
+#else
+    const bool fake = true;
+#endif
+    const bool tells = rig->api->version == 11 || !fake;
     if (!over_import() || kind != 0)
         return over_import();
-    return over_transport("import") || (over_transport("export") && rig->api->version == 11);
+    return over_transport("import") || (over_transport("export") && tells);
+}
+
+/* Whether a resource of a kind is Direct3D's until no command uses it any more, since OpenCL works in its memory: an image that is
+ * imported from a file descriptor holds the memory by itself, and a buffer lies in a memory together with others. */
+static inline bool kind_is_kept(const struct rig *rig, int kind)
+{
+    return over_mapped() ? kind != 0 : over_transport("export") && kind == 0 && kind_is_direct(rig, kind);
 }
 
 /* Skips the running case there. */

@@ -273,7 +273,8 @@ SHARING_CASE(all_given_back_meanwhile, 0)
     }
 }
 
-/* A kernel that runs, or waits to, keeps OpenCL's memory; the resource is Direct3D's alone from the last release on. */
+/* A kernel that runs, or waits to, keeps OpenCL's memory; the resource is Direct3D's alone from the last release on, unless that
+ * memory is the resource's. */
 SHARING_CASE(kernel_pending, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
@@ -290,7 +291,7 @@ SHARING_CASE(kernel_pending, 0)
         queue_wait(rig->queue);
         CHECK_INT(launch(rig->queue, kernel, 1, &user, &ran), CL_SUCCESS);
         CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
-        counts_are(rig, &shared, before, 0, over_mapped() && kind != KIND_BUFFER);
+        counts_are(rig, &shared, before, 0, kind_is_kept(rig, kind));
         CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
         CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
         finish_event(ran);

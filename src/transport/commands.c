@@ -54,10 +54,10 @@ cl_int commands_stand_by_marker(cl_command_queue queue, cl_uint count, struct tr
                                          : commands_stand(queue, count, transfers, wait_count, wait, done);
 }
 
-bool commands_use(cl_mem memory)
+bool commands_use(cl_mem memory, cl_uint references)
 {
-    cl_uint references = 0, maps = 0;
-    next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(references), &references, NULL);
+    cl_uint counted = 0, maps = 0;
+    next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(counted), &counted, NULL);
     next.clGetMemObjectInfo(memory, CL_MEM_MAP_COUNT, sizeof(maps), &maps, NULL);
-    return references > 1 + maps;
+    return counted > references + maps;
 }

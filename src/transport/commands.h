@@ -23,8 +23,8 @@ cl_int commands_stand(cl_command_queue queue, cl_uint count, struct transfer *co
 cl_int commands_stand_by_marker(cl_command_queue queue, cl_uint count, struct transfer *const *transfers,
                                 cl_uint wait_count, const cl_event *wait, struct event_list *done);
 
-/* Whether somebody but the caller, who has one reference, uses a memory object. Commands of a driver that counts them are
+/* Whether somebody but the caller, who has so many references, uses a memory object. Commands of a driver that counts them are
  * references, and so are maps; but those that the application still has of an object which it has released are nobody's. */
-bool commands_use(cl_mem memory);
+bool commands_use(cl_mem memory, cl_uint references);
 
 #endif

@@ -3,12 +3,17 @@
 #include "emulate/fence.h"
 #include "transport/commands.h"
 
+static bool is_used(const struct outliving *one)
+{
+    return commands_use(one->memory, 1) || (one->whole && commands_use(one->whole, one->whole_references));
+}
+
 /* A command that has just ended may count for a moment longer. */
 static bool over(void *what, struct reap *reap)
 {
     const struct outliving *one = what;
     do {
-        if (one->fence ? fence_passed(one->fence) : !commands_use(one->memory))
+        if (one->fence ? fence_passed(one->fence) : !is_used(one))
             return true;
     } while (reap_pause(reap));
     return false;

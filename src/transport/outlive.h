@@ -10,7 +10,9 @@ struct fence;
 struct outliving {
     struct reaped reaped;
     cl_mem memory;
-    struct fence *fence; /* owned */
+    cl_mem whole; /* NULL, or what the memory object is a part of, which a driver may count commands on the part for */
+    cl_uint whole_references; /* to it, without those of commands */
+    struct fence *fence;      /* owned */
     void (*give_back)(
         struct outliving *one); /* gives back the memory object and what it lies in, and frees the record */
 };

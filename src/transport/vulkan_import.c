@@ -186,9 +186,14 @@ static cl_int make_part(struct vulkan_object *o, const struct transfer_request *
     o->base.memory =
         below()->clCreateSubBuffer(o->whole, request->flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
     if (o->base.memory)
+        status = below()->clGetMemObjectInfo(o->whole, CL_MEM_REFERENCE_COUNT, sizeof(o->whole_references),
+                                             &o->whole_references, NULL);
+    if (o->base.memory && status == CL_SUCCESS)
         return CL_SUCCESS;
+    if (o->base.memory)
+        below()->clReleaseMemObject(o->base.memory);
     below()->clReleaseMemObject(o->whole);
-    o->whole = NULL;
+    o->base.memory = o->whole = NULL;
     return vulkan_status(status);
 }
 

@@ -46,6 +46,7 @@ struct vulkan_object {
     bool acquired;                 /* the driver was told to acquire what was imported, and not to release it */
     cl_event taken;                /* owned; of that command, or NULL if it was over at once */
     cl_mem whole; /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
+    cl_uint whole_references; /* to it, when no command used it and the object was its only part */
     struct vulkan_outliving
         *outliving; /* owned; for the case that commands use the object for longer than the application */
 };

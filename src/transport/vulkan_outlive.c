@@ -54,6 +54,8 @@ bool vulkan_outlive(struct transfer *transfer)
         return false;
     const bool counted = !o->imported || fence_counted_below(o->context->context);
     o->outliving->object = *o;
+    o->outliving->base.whole = o->whole;
+    o->outliving->base.whole_references = o->whole_references;
     ops->add_ref(transfer->surface.resource);
     if (!outlive(&o->outliving->base, transfer->memory, counted ? NULL : fence_make(o->context->context), give_back)) {
         ops->release(transfer->surface.resource);
