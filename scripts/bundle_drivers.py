@@ -5,8 +5,10 @@ and in /driver/left-out those whose library is missing. Each is asked for its de
 are taken; software is left out where hardware has one.
 """
 
+import contextlib
 import dataclasses
 import json
+import os
 import pathlib
 import re
 import signal
@@ -32,6 +34,26 @@ class Driver:
     @property
     def is_hardware(self):
         return any(not device["software"] for device in self.devices)
+
+
+@contextlib.contextmanager
+def display():
+    """The number of a display. NVIDIA's Vulkan driver shows its device only to a program that has one."""
+    reader, writer = os.pipe()
+    try:
+        server = subprocess.Popen(["Xvfb", "-displayfd", str(writer), "-nolisten", "tcp"], pass_fds=[writer],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    except OSError:
+        server = None
+    os.close(writer)
+    with open(reader, "rb") as numbers:
+        number = numbers.readline().decode().strip()
+    try:
+        yield f":{number}" if number else ""
+    finally:
+        if server:
+            server.terminate()
+            server.wait()
 
 
 def look(driver, path):
@@ -81,9 +103,12 @@ def choose(drivers):
 def find():
     """All drivers. The files of those OpenCL drivers that are left out are removed, so that the loader does not find them."""
     found = list(candidates())
-    for driver, path in found:
-        if path:
-            look(driver, path)
+    with display() as name:
+        os.environ["DISPLAY"] = name
+        for driver, path in found:
+            if path:
+                look(driver, path)
+    del os.environ["DISPLAY"]
     for kind in ("OpenCL", "Vulkan"):
         choose([driver for driver, _ in found if driver.kind == kind])
     for driver, path in found:

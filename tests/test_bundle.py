@@ -33,7 +33,7 @@ outcome = {"program": "acquire", "passed": 1, "failed": 0, "skipped": 0, "remark
            "details": sys.argv[1:]}
 (to / "results.jsonl").write_text(json.dumps(outcome) + "\\n")
 """
-LOOK = """import json, os, pathlib, re, signal, sys, time
+LOOK = """import json, os, pathlib, re, signal, socket, sys, time
 named = re.search(r'/host(/.*/driver-[^"\\s]*)', pathlib.Path(sys.argv[2]).read_text())
 answer = pathlib.Path(named[1]).read_text().strip() if named else "none"
 print("a driver's own words")
@@ -41,6 +41,9 @@ if answer == "crash":
     os.kill(os.getpid(), signal.SIGSEGV)
 if answer == "hang":
     time.sleep(100)
+if answer == "display":
+    socket.socket(socket.AF_UNIX).connect("/tmp/.X11-unix/X" + os.environ["DISPLAY"].removeprefix(":"))
+    answer = "hardware"
 if answer == "broken":
     sys.exit('{"devices"')
 device = {"device": "D", "platform": "P", "version": "V", "driver": "R", "vendor": "0:0", "software": answer == "software"}
@@ -186,6 +189,14 @@ def a_driver_that_hangs_is_left_out(machine):
     machine.opencl("a", "hang")
     is_refused(machine, 5, "show no device")
     assert why(machine, "a.icd") == "it did not tell its devices in 2 s", machine.report
+
+
+@case
+def drivers_are_asked_with_a_display(machine):
+    machine.opencl("gpu", "hardware")
+    machine.add_vulkan("gpu", "display")
+    assert machine.run("--suite", "dxvk") == 0, machine.done.stderr
+    assert taken(machine, "Vulkan") == ["gpu.json"], machine.report
 
 
 @case
