@@ -7,6 +7,7 @@
  *  - waiting for a failed event is no error;
  *  - a marker behind a failed command of its queue is complete (with the driver now and then), though later barriers fail;
  *  - a marker behind events ends at the time 0;
+ *  - a context does not go after a user event that went without being set: the driver waits for ever, and this fails;
  *  - there are no host timers, and no sampler without properties. */
 #include "layer_entry.h"
 
@@ -14,6 +15,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Stands for all that the driver does not know. */
@@ -126,6 +128,64 @@ static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info n
     pthread_mutex_unlock(&lock);
     memcpy(to, &references, sizeof(references));
     return status;
+}
+
+/* ---- user events, which a context holds until they are set, and waits for ---- */
+
+static struct {
+    cl_event handle;
+    cl_context context;
+} unset[MOST];
+
+static void replace_unset(cl_event from, cl_event to, cl_context context)
+{
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < MOST; i++)
+        if (unset[i].handle == from) {
+            unset[i].handle = to;
+            unset[i].context = context;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *status)
+{
+    cl_event event = below->clCreateUserEvent(context, status);
+    if (event && below->clRetainEvent(event) == CL_SUCCESS)
+        replace_unset(NULL, event, context);
+    return event;
+}
+
+static cl_int CL_API_CALL set_user_event(cl_event event, cl_int status)
+{
+    const cl_int set = below->clSetUserEventStatus(event, status);
+    if (set == CL_SUCCESS) {
+        replace_unset(event, NULL, NULL);
+        below->clReleaseEvent(event);
+    }
+    return set;
+}
+
+static cl_int CL_API_CALL release_context(cl_context context)
+{
+    cl_uint references = 0;
+    int waits = 0;
+    below->clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(references), &references, NULL);
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < MOST; i++)
+        waits = waits || (references == 1 && unset[i].handle && unset[i].context == context);
+    pthread_mutex_unlock(&lock);
+    return waits ? CL_OUT_OF_RESOURCES : below->clReleaseContext(context);
+}
+
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t room, void *to,
+                                            size_t *size_ret)
+{
+    static const char text[] = "NVIDIA CUDA";
+    if (name == CL_PLATFORM_NAME && getenv("CLD3D_TEST_NAMED_NVIDIA"))
+        return answer(text, sizeof(text), room, to, size_ret);
+    return below->clGetPlatformInfo(platform, name, room, to, size_ret);
 }
 
 /* ---- codes ---- */
@@ -282,6 +342,10 @@ static void replace(void)
     table.clCreateProgramWithSource = create_program;
     table.clReleaseProgram = release_program;
     table.clGetContextInfo = get_context_info;
+    table.clCreateUserEvent = create_user_event;
+    table.clSetUserEventStatus = set_user_event;
+    table.clReleaseContext = release_context;
+    table.clGetPlatformInfo = get_platform_info;
     table.clCreateContext = create_context;
     table.clCreateContextFromType = create_context_from_type;
     table.clEnqueueMarkerWithWaitList = marker;

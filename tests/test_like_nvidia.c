@@ -1,6 +1,6 @@
 /* Where NVIDIA's driver answers otherwise than the specification says, contexts with interop answer as specified. The
  * driver is a real one under a layer (like_nvidia.c); the first case runs this program again over it. */
-#include "sharing.h"
+#include "lifetime.h"
 
 #include <CL/cl_gl.h>
 
@@ -28,6 +28,9 @@ static void again(void)
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
     test_setenv("CLD3D_NO_QUIRKS", "pocl-order"); /* which asks other events than the markers */
     CHECK_INT(run_again("like NVIDIA:", "OPENCL_LAYERS", layers), 14);
+    test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1"); /* for the workarounds that go by the name */
+    CHECK_INT(run_again("named NVIDIA:", "OPENCL_LAYERS", layers), 2);
+    test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
     test_setenv("CLD3D_NO_QUIRKS", NULL);
 }
@@ -167,6 +170,33 @@ SHARING_CASE(opengl, RIG_NO_CONTEXT)
     }
 }
 
+/* Given back without being set, by the program's first reference or its last. One that is set is left as it is, and so is one that a
+ * command waits for: programs set it later, though it is no longer theirs. */
+SHARING_CASE(unset_user_events, 0)
+{
+    struct rig second;
+    if (!over_layer() || !second_open(rig, &second))
+        return;
+    cl_event once = user_event(second.context), twice = user_event(second.context), set = user_event(second.context);
+    CHECK_INT(clRetainEvent(twice), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(once), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(twice), CL_SUCCESS);
+    CHECK_INT(rig_event_status(twice), CL_SUBMITTED);
+    CHECK_INT(clReleaseEvent(twice), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(set, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(rig_event_status(set), CL_COMPLETE);
+    CHECK_INT(clReleaseEvent(set), CL_SUCCESS);
+    cl_event late = user_event(second.context), behind = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(second.queue, 1, &late, &behind), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(late), CL_SUCCESS);
+    CHECK(rig_event_status(behind) > CL_COMPLETE);
+    CHECK_INT(clSetUserEventStatus(late, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &behind), CL_SUCCESS);
+    CHECK_INT(rig_event_status(behind), CL_COMPLETE);
+    CHECK_INT(clReleaseEvent(behind), CL_SUCCESS);
+    second_close(&second);
+}
+
 static const struct tap_test tests[] = {
     {"over a driver that answers as NVIDIA's does", again},
     SHARING_TESTS("like NVIDIA: an unknown property", unknown_property),
@@ -176,6 +206,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("like NVIDIA: an acquire behind a failed event", failed_event),
     SHARING_TESTS("like NVIDIA: a chain behind an event that fails", failed_chain),
     SHARING_TESTS("like NVIDIA: an acquire ends after it began", times),
+    SHARING_TESTS("named NVIDIA: user events that are never set", unset_user_events),
 };
 
 TAP_MAIN(tests)

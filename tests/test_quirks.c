@@ -31,7 +31,13 @@ static unsigned quirks_in(const char *name, const char *version)
     return quirks_of((cl_platform_id)&platform_name);
 }
 
-enum { ALL = (1u << QUIRKS) - 1, ENDS = 1u << QUIRK_POCL_ENDS, ORDER = 1u << QUIRK_POCL_ORDER };
+/* PoCL's. */
+enum {
+    UNSET = 1u << QUIRK_NVIDIA_UNSET,
+    ALL = ((1u << QUIRKS) - 1) & ~UNSET,
+    ENDS = 1u << QUIRK_POCL_ENDS,
+    ORDER = 1u << QUIRK_POCL_ORDER
+};
 
 /* In a process of its own, since the setting is read once in each. */
 static void all_off(void)
@@ -57,11 +63,12 @@ static void by_driver(void)
     /* What does not tell its version may be any. */
     CHECK_INT(quirks_in(pocl, "OpenCL 3.0"), ALL & ~ENDS);
     CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL"), ALL & ~ENDS);
+    CHECK_INT(quirks_in("NVIDIA CUDA", "OpenCL 3.0 CUDA 13.0.98"), UNSET);
     CHECK_INT(quirks_in("rusticl", "OpenCL 3.0 "), 0);
     CHECK_INT(quirks_in("Portable", "OpenCL 3.0 PoCL 3.1"), 0);
     /* What does not tell its name is taken for any of them. */
-    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), ALL & ~ENDS);
-    CHECK_INT(quirks_of(NULL), ALL & ~ENDS);
+    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | UNSET);
+    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | UNSET);
 }
 
 static const struct tap_test tests[] = {

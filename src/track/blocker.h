@@ -70,9 +70,9 @@ void blockers_over(cl_event event, bool failed);
 /* The same for one that the application sets, with the number of blockers_claim. */
 void blockers_set(cl_event event, bool failed, unsigned owner);
 /* The application's references to a pending user event: one that is given back without being set blocks what was enqueued
- * for ever, but its address may come again. */
+ * for ever, but its address may come again. Tells whether that has just happened to one that blocks nothing. */
 void blockers_retain(cl_event event);
-void blockers_release(cl_event event);
+bool blockers_release(cl_event event);
 
 /* ---- for commands that are deferred until nothing blocks them ---- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define POCL "Portable Computing Language"
+#define NVIDIA "NVIDIA CUDA"
 
 /* `last` is the last version that is known to need it; {0, 0}: no version is known that does not. */
 static const struct {
@@ -33,6 +34,9 @@ static const struct {
     [QUIRK_POCL_TELLS] = {"pocl-tells", POCL, {0, 0},
                           "a callback for an event that has failed already comes as if it had ended well: events that are over are "
                           "asked (share/deferred.c)"},
+    [QUIRK_NVIDIA_UNSET] = {"nvidia-unset", NVIDIA, {0, 0},
+                            "the release of a context waits for ever for a user event that went without being set: one that blocks "
+                            "nothing is set to an error as it goes (event.c)"},
     /* clang-format on */
 };
 

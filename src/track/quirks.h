@@ -7,7 +7,15 @@
 
 #include <CL/cl.h>
 
-enum quirk { QUIRK_POCL_EVENTS, QUIRK_POCL_ORDER, QUIRK_POCL_ENDS, QUIRK_POCL_HALF, QUIRK_POCL_TELLS, QUIRKS };
+enum quirk {
+    QUIRK_POCL_EVENTS,
+    QUIRK_POCL_ORDER,
+    QUIRK_POCL_ENDS,
+    QUIRK_POCL_HALF,
+    QUIRK_POCL_TELLS,
+    QUIRK_NVIDIA_UNSET,
+    QUIRKS
+};
 
 /* The quirks of a platform that are on, a bit for each: 1u << quirk. Says which they are at level debug. NULL, or one that does
  * not tell its name, is taken for any of those in the table: a workaround ends no program, but a lack of it does. */

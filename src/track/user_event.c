@@ -102,18 +102,30 @@ void blockers_retain(cl_event event)
     registry_app_retain(RECORD_BLOCKER, event);
 }
 
-void blockers_release(cl_event event)
+static bool blocks_any_locked(struct blocker *user)
+{
+    bool found = false;
+    user->marked = true;
+    blocker_look_locked(blocker_pending_and_marked);
+    for (const struct blocker *blocker = blocker_list_locked(); blocker && !found; blocker = blocker->after)
+        found = blocker->stuck;
+    user->marked = false;
+    return found;
+}
+
+bool blockers_release(cl_event event)
 {
     if (!blockers_possible())
-        return;
+        return false;
     os_lock(&registry_lock);
     struct blocker *user = registry_find_locked(RECORD_BLOCKER, event);
-    const bool last = user && !user->queue && --user->head.app_refs == 0;
+    const bool last = user && !user->queue && --user->head.app_refs == 0, blocks = last && blocks_any_locked(user);
     if (last)
         registry_remove_locked(RECORD_BLOCKER, event);
     os_unlock(&registry_lock);
     if (last)
         record_release(user);
+    return last && !blocks;
 }
 
 /* ---- the end of commands after an error ---- */
