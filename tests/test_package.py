@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import stat
 import subprocess
 import sys
@@ -140,12 +141,13 @@ def list_of_parts(folder):
 
 
 WINETRICKS = """
-w_metadata() { :; }
+w_metadata() { for word; do case $word in installed_file1=*) echo "$word" ;; esac; done; }
 w_die() { echo "died: $*" >&2; exit 1; }
 w_try() { "$@" || w_die "$*"; }
 w_verify_sha256sum() { echo "$1  $2" | sha256sum --quiet --strict -c || w_die sum; }
 w_try_unzip() { python3 -c 'import shutil, sys; shutil.unpack_archive(*sys.argv[1:], "zip")' "$2" "$1" && chmod +x "$1"/*/cld3d-*; }
-W_SYSTEM32_DLLS_WIN='C:\\windows\\system32'
+W_WINDIR_WIN='C:\\windows'
+W_SYSTEM32_DLLS_WIN='C:\\windows\\syswow64' # in a prefix of 64 bits
 . "$VERB"
 load_cld3d
 """
@@ -167,6 +169,8 @@ def verb_of_winetricks(folder):
     done = subprocess.run(["sh", "-c", WINETRICKS], env=env, capture_output=True, text=True)
     need(done.returncode == 0, done.stderr)
     need("x64: installed" in place.setup("status"), "it is not installed")
+    shown = re.search(r"installed_file1=C:(\S*)", done.stdout)[1].replace("\\", "/")
+    need((place.prefix / "drive_c" / shown.lstrip("/")).is_file(), f"winetricks looks for {shown}, which is not there")
 
 
 def doctor_from_deb(folder):
