@@ -1,0 +1,103 @@
+"""What becomes of each command of the pages in `scripts/check-commands --run`. Each command has to fit a row; the first counts.
+
+A row has a pattern for the whole command, and then one of
+
+    Run(...)    it is run; see its fields
+    Not(text)   it is looked up only, and the text says why
+"""
+
+import dataclasses
+import re
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    short: tuple = ()     # (text, other): what is shorter than it stands, (a number of seconds)
+    needs: tuple = ()     # programs; without one of them it is not run
+    statuses: tuple = (0,)
+    minutes: int = 10     # until it is held to hang
+    says: str = ""        # what stands in its output when it has worked
+
+
+@dataclasses.dataclass(frozen=True)
+class Not:
+    why: str
+
+
+NAME = Not("names a file or a program, and is no command")
+HOURS = Not("takes an hour or more; the checklist of a release has it, or somebody runs it for what it tells")
+MACHINE = Not("is for another machine")
+SHARED = "Direct3D 11 has the negative"  # the example says so that stands for the user's program
+
+# A program without the companion may be ended by PoCL after its work (scripts/check); as a shell tells that.
+WINE = Run(statuses=(0, 131), says=SHARED)
+
+RULES = [
+    # What only names something.
+    (r"(out|build)/\S*(, (out|build)/\S*)*|scripts/|wine reg|cld3d-setup( run| install| doctor)?|cld3dinfo(\.exe)?", NAME),
+    (r"scripts/(check|coverage 30|bundle-look|mutations TEXT|check --suite SUITE NAME|generate\.py)", NAME),
+    (r"cld3dinfo --(register|json)|out/x64/cld3dinfo.exe", Not("named for cld3dinfo.exe, whose commands are run")),
+    # Building and packing.
+    (r"make build", Run(minutes=30)),
+    (r"make package", Run(minutes=30)),
+    (r"scripts/build x64", Run(minutes=30)),
+    (r"scripts/build linux && scripts/check --suite native .*", Run(minutes=30, says=", 0 failed")),
+    (r"\(cd out && sha256sum -c SHA256SUMS\)", Run(says=".zip: OK")),
+    (r"lintian .*", Run(short=(("VERSION", "0.1.0"),), needs=("lintian",))),
+    (r"scripts/check-reproducible", Not("builds two clones, for some minutes; the checklist of a release has it")),
+    (r"scripts/try-package .*", Not("makes a Debian in a folder, as root; the checklist of a release has it")),
+    (r"apt install .*", Not("changes the system; scripts/try-package does it in a Debian of its own")),
+    # Demos and examples.
+    (r"make demo", Run()),
+    (r"make demo IMAGE=any\.png OPENCL=rusticl", Run(short=(("any.png", "out/demo.png"),))),
+    (r"make demo-video", Run(needs=("ffmpeg",))),
+    (r"scripts/wine-run out/x64/live-d3d11\.exe 5", Run(statuses=(0, 131), says="frames per second")),
+    # What users install.
+    (r"cp out/x64/OpenCL\.dll /path/to/your/program/", Run()),
+    (r"WINEDLLOVERRIDES=\S+ CLD3D_LOG=info wine program\.exe", WINE),
+    (r"wine program\.exe", WINE),
+    (r"(out/)?cld3d-setup run wine program\.exe", WINE),
+    (r"VK_ADD_LAYER_PATH=\S+ VK_INSTANCE_LAYERS=\S+ wine program\.exe", WINE),
+    (r"(out/)?cld3d-setup (install|uninstall) .*", Run()),
+    (r"(out/)?cld3d-setup status .*", Run(statuses=(0, 1), says="override: ")),
+    (r"(out/)?cld3d-setup doctor .*", Run(statuses=(0, 1))),
+    (r"cld3d-setup run env", Run(says="OPENCL_LAYERS=")),
+    (r"(wine )?cld3dinfo\.exe --register", Run(statuses=(0, 131))),
+    (r"cld3dinfo\.exe --json", Run(statuses=(0, 131), says="{")),
+    (r"scripts/wine-run out/x64/cld3dinfo\.exe --formats", Run(statuses=(0, 131), says="NV12")),
+    (r"(DIRECT3D=dxvk )?.*bench/calls\.exe textures", Not("DXVK has to be there, and it measures; docs/vulkan-layer.md has what came")),
+    (r"wine ffmpeg\.exe .*", Not("no package has FFmpeg for Windows; scripts/try-ffmpeg builds one and runs these")),
+    (r"scripts/try-ffmpeg", Not("fetches FFmpeg's source and builds it, for ten minutes")),
+    (r"ffmpeg -h .*", Run(needs=("ffmpeg",))),
+    (r"winetricks .*", Not("winetricks is in no package of Debian's main; docs/release.md says what was run")),
+    # Tests.
+    (r"make check|make check-(dxvk|quick)|make check-world .*|scripts/check-world all .*", HOURS),
+    (r"make (bench|bench OPENCL=pocl|profile|coverage|faults|bundle)|CLD3D_TEST_FAULTS_EVERY=\d+ .*", HOURS),
+    (r"scripts/check-world --help", Run(says="WORLD")),
+    (r"scripts/mutations --applies", Run(says="ok")),
+    (r"scripts/mutations.*", HOURS),
+    (r"scripts/check-(dependencies|settings|troubleshooting)", Run()),
+    (r"scripts/check-settings --write", Run()),
+    (r"scripts/check-format( --fix)?", Run(needs=("clang-format",))),
+    (r"scripts/check-static build/linux acquire", Run(needs=("clang-tidy", "cppcheck"))),
+    (r"scripts/check-static", Not("takes half an hour; it is run by the files that a change concerns")),
+    (r"scripts/support --check", Run(says="ok")),
+    (r"scripts/support.*", Not("writes docs/support.md from the logs of whole runs, which a fresh clone does not have")),
+    (r"scripts/check --suite native transports two_transports", Run(minutes=30, says=", 0 failed")),
+    (r"scripts/check --suite valgrind acquire", Run(needs=("valgrind",), minutes=30, says=", 0 failed")),
+    (r"scripts/check (bad_input|--suite (tsan|asan|valgrind))", Not("a whole suite, for an hour or more")),
+    (r"CLD3D_TEST_VULKAN_BELOW=\S+ scripts/check --suite native vulkan_", Not("needs Vulkan's validation layer")),
+    (r"make fuzz SECONDS=3600", Run(short=(("3600", "5"),), minutes=30)),
+    (r"OPENCL=pocl make fuzz SEED=7", Run(short=(("SEED=7", "SEED=7 SECONDS=5"),), minutes=30)),
+    (r"make soak SECONDS=3600 OPENCL=pocl", Run(short=(("3600", "10"),), minutes=30)),
+    (r"(MERGE=yes |TARGET=\w+ )?make fuzz-coverage.*", Not("builds with clang, for some minutes; docs/testing.md has what came")),
+    (r"build/linux/tests/fuzz/fuzz_api --bytes FILE", Run(short=(("FILE", "$(ls -d tests/fuzz/corpus/api/* | head -n 1)"),))),
+    (r"tar -xJf cld3d-gpu-check\.tar\.xz && .*|cld3d-gpu-check/run .*", MACHINE),
+    (r"git tag .*", Not("is for who makes the release")),
+    (r"git status", Run()),
+]
+
+
+def rule_of(command):
+    """The row's second half, or None."""
+    return next((rule for pattern, rule in RULES if re.fullmatch(pattern, command)), None)
