@@ -15,7 +15,7 @@ class Run:
     short: tuple = ()     # (text, other): what is shorter than it stands, (a number of seconds)
     needs: tuple = ()     # programs; without one of them it is not run
     statuses: tuple = (0,)
-    minutes: int = 10     # until it is held to hang
+    minutes: int = 15     # until it is held to hang
     says: str = ""        # what stands in its output when it has worked
 
 
@@ -48,7 +48,7 @@ RULES = [
     (r"scripts/try-package .*", Not("makes a Debian in a folder, as root; the checklist of a release has it")),
     (r"apt install .*", Not("changes the system; scripts/try-package does it in a Debian of its own")),
     # Demos and examples.
-    (r"make demo", Run()),
+    (r"make demo", Run(minutes=30)),
     (r"make demo IMAGE=any\.png OPENCL=rusticl", Run(short=(("any.png", "out/demo.png"),))),
     (r"make demo-video", Run(needs=("ffmpeg",))),
     (r"scripts/wine-run out/x64/live-d3d11\.exe 5", Run(statuses=(0, 131), says="frames per second")),
