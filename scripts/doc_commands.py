@@ -82,6 +82,8 @@ RULES = [
     (r"scripts/check-static build/linux acquire", Run(needs=("clang-tidy", "cppcheck"))),
     (r"scripts/check-static", Not("takes half an hour; it is run by the files that a change concerns")),
     (r"scripts/support --check", Run(says="ok")),
+    (r"scripts/works", Run()),
+    (r"scripts/works --add .*", Not("records a run of the tests, which a fresh clone does not have")),
     (r"scripts/support.*", Not("writes docs/support.md from the logs of whole runs, which a fresh clone does not have")),
     (r"scripts/check --suite native transports two_transports", Run(minutes=30, says=", 0 failed")),
     (r"scripts/check --suite valgrind acquire", Run(needs=("valgrind",), minutes=30, says=", 0 failed")),
