@@ -293,9 +293,33 @@ static cl_int try_kernel(struct converter *c, struct idle_kernels *idle)
     return status;
 }
 
+/* The program and the first kernel of each kind. `*call` is the one that failed. */
+static cl_int prepare(struct converter *c, const struct context_record *context, const char **call)
+{
+    char options[512];
+    const char *source = convert_cl;
+    cl_int status;
+    build_options(c, options, sizeof(options));
+    *call = "clCreateProgramWithSource";
+    c->program = next.clCreateProgramWithSource(context->head.handle, 1, &source, NULL, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    *call = "clBuildProgram";
+    status = next.clBuildProgram(c->program, 0, NULL, options, NULL, NULL);
+    if (status != CL_SUCCESS) {
+        log_build(context, c->program);
+        /* What makes an image has no code of a build. */
+        return status == CL_OUT_OF_HOST_MEMORY ? status : CL_OUT_OF_RESOURCES;
+    }
+    *call = "clCreateKernel";
+    status = try_kernel(c, &c->widen);
+    return status == CL_SUCCESS ? try_kernel(c, &c->narrow) : status;
+}
+
 static struct converter *make(const struct context_record *context, cl_image_format declared, cl_image_format stored,
                               cl_int *status)
 {
+    const char *call;
     struct converter *c = calloc(1, sizeof(*c));
     if (!c) {
         *status = CL_OUT_OF_HOST_MEMORY;
@@ -307,25 +331,10 @@ static struct converter *make(const struct context_record *context, cl_image_for
     c->wide_texel = cl_format_texel_bytes(stored);
     c->on_host = texels_convertible(c) && in_host_memory(context);
     c->lock = (os_mutex)OS_MUTEX_INIT;
-    char options[512];
-    const char *source = convert_cl;
-    build_options(c, options, sizeof(options));
-    c->program = next.clCreateProgramWithSource(context->head.handle, 1, &source, NULL, status);
-    if (*status == CL_SUCCESS) {
-        *status = next.clBuildProgram(c->program, 0, NULL, options, NULL, NULL);
-        if (*status != CL_SUCCESS)
-            log_build(context, c->program);
-        /* What makes an image has no code of a build. */
-        if (*status != CL_SUCCESS && *status != CL_OUT_OF_HOST_MEMORY)
-            *status = CL_OUT_OF_RESOURCES;
-    }
-    if (*status == CL_SUCCESS)
-        *status = try_kernel(c, &c->widen);
-    if (*status == CL_SUCCESS)
-        *status = try_kernel(c, &c->narrow);
+    *status = prepare(c, context, &call);
     if (*status == CL_SUCCESS)
         return c;
-    log_next("the conversion of an image's format", "clCreateKernel", *status);
+    log_next("the conversion of an image's format", call, *status);
     free_converter(c);
     return NULL;
 }
@@ -384,15 +393,13 @@ cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue
 
 /* ---- fill colours ---- */
 
+/* Of the normalized types. */
 static float quantized(cl_channel_type type, float x)
 {
     const float scale = type == CL_SNORM_INT8    ? 127.0f
                         : type == CL_SNORM_INT16 ? 32767.0f
                         : type == CL_UNORM_INT8  ? 255.0f
-                        : type == CL_UNORM_INT16 ? 65535.0f
-                                                 : 0.0f;
-    if (scale == 0.0f)
-        return x;
+                                                 : 65535.0f;
     const float low = type == CL_SNORM_INT8 || type == CL_SNORM_INT16 ? -1.0f : 0.0f;
     return rintf(fminf(fmaxf(x, low), 1.0f) * scale) / scale;
 }
