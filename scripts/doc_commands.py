@@ -16,6 +16,7 @@ class Run:
     needs: tuple = ()     # programs; without one of them it is not run
     statuses: tuple = (0,)
     minutes: int = 15     # until it is held to hang
+    before: str = ""      # a command of the page that has to have been run, since another has undone it
     says: str = ""        # what stands in its output when it has worked
 
 
@@ -31,6 +32,8 @@ SHARED = "Direct3D 11 has the negative"  # the example says so that stands for t
 
 # A program without the companion may be ended by PoCL after its work (scripts/check); as a shell tells that.
 WINE = Run(statuses=(0, 131), says=SHARED)
+INSTALL = "out/cld3d-setup install --prefix ~/.wine"
+INSTALLED = Run(statuses=(0, 131), says=SHARED, before=INSTALL)
 
 RULES = [
     # What only names something.
@@ -49,21 +52,21 @@ RULES = [
     (r"apt install .*", Not("changes the system; scripts/try-package does it in a Debian of its own")),
     # Demos and examples.
     (r"make demo", Run(minutes=30)),
-    (r"make demo IMAGE=any\.png OPENCL=rusticl", Run(short=(("any.png", "out/demo.png"),))),
+    (r"make demo IMAGE=any\.png OPENCL=rusticl", Run(short=(("any.png", "docs/bench.png"),))),
     (r"make demo-video", Run(needs=("ffmpeg",))),
     (r"scripts/wine-run out/x64/live-d3d11\.exe 5", Run(statuses=(0, 131), says="frames per second")),
     # What users install.
     (r"cp out/x64/OpenCL\.dll /path/to/your/program/", Run()),
     (r"WINEDLLOVERRIDES=\S+ CLD3D_LOG=info wine program\.exe", WINE),
-    (r"wine program\.exe", WINE),
-    (r"(out/)?cld3d-setup run wine program\.exe", WINE),
-    (r"VK_ADD_LAYER_PATH=\S+ VK_INSTANCE_LAYERS=\S+ wine program\.exe", WINE),
+    (r"wine program\.exe", INSTALLED),
+    (r"(out/)?cld3d-setup run wine program\.exe", INSTALLED),
+    (r"VK_ADD_LAYER_PATH=\S+ VK_INSTANCE_LAYERS=\S+ wine program\.exe", INSTALLED),
     (r"(out/)?cld3d-setup (install|uninstall) .*", Run()),
     (r"(out/)?cld3d-setup status .*", Run(statuses=(0, 1), says="override: ")),
     (r"(out/)?cld3d-setup doctor .*", Run(statuses=(0, 1))),
     (r"cld3d-setup run env", Run(says="OPENCL_LAYERS=")),
     (r"(wine )?cld3dinfo\.exe --register", Run(statuses=(0, 131))),
-    (r"cld3dinfo\.exe --json", Run(statuses=(0, 131), says="{")),
+    (r"cld3dinfo\.exe --json", Run(statuses=(0, 131), says="{", before=INSTALL)),
     (r"scripts/wine-run out/x64/cld3dinfo\.exe --formats", Run(statuses=(0, 131), says="NV12")),
     (r"(DIRECT3D=dxvk )?.*bench/calls\.exe textures", Not("DXVK has to be there, and it measures; docs/vulkan-layer.md has what came")),
     (r"wine ffmpeg\.exe .*", Not("no package has FFmpeg for Windows; scripts/try-ffmpeg builds one and runs these")),
