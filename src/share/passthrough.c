@@ -20,11 +20,16 @@ void passthrough_from_all(void)
     from_all = true;
 }
 
+/* Intel's query of formats alone says nothing of Direct3D: Intel's driver for Linux has it for VA-API. */
 static bool lists_sharing(const char *text)
 {
-    for (unsigned i = 0; i < extension_count; i++)
-        if (strstr(extensions[i].name, "_sharing") && strstr(text, extensions[i].name))
+    static const char ending[] = "_sharing";
+    const size_t tail = sizeof(ending) - 1;
+    for (unsigned i = 0; i < extension_count; i++) {
+        const size_t length = strlen(extensions[i].name);
+        if (strcmp(extensions[i].name + length - tail, ending) == 0 && words_have(text, extensions[i].name, length))
             return true;
+    }
     return false;
 }
 

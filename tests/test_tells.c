@@ -1,0 +1,535 @@
+/* What platforms and devices tell of themselves, over drivers that are played: which have Direct3D sharing of their own, what their
+ * extension strings become, and that a driver's failure is told as it is (share/passthrough.c, strings.c, device.c, match.c). */
+#include "share/share.h"
+#include "tap.h"
+
+#include "share/extensions.h"
+#include "share/passthrough.h"
+
+#include <CL/cl_ext.h>
+#include <stdlib.h>
+
+/* ---- the drivers ---- */
+
+enum { PLATFORMS = 2, DEVICES = 3 };
+
+struct device {
+    bool images;
+    cl_device_type type;
+    cl_uint vendor;
+    const char *name, *extensions;
+    const char *uuid; /* 16 characters, or NULL */
+    const char *luid; /* 8 characters, or NULL */
+};
+
+static struct {
+    struct device devices[PLATFORMS][DEVICES];
+    cl_uint device_counts[PLATFORMS], platform_count;
+    cl_name_version versions[8];
+    size_t version_count;
+    /* The nth call with this name fails (1: the next one). */
+    const void *failing;
+    unsigned nth;
+    cl_int code;
+} world;
+
+static char platform_marks[PLATFORMS], device_marks[PLATFORMS * DEVICES], context_mark;
+
+static cl_platform_id platform(unsigned p)
+{
+    return (cl_platform_id)&platform_marks[p];
+}
+
+static cl_device_id device(unsigned p, unsigned d)
+{
+    return (cl_device_id)&device_marks[p * DEVICES + d];
+}
+
+static const char get_platforms[] = "clGetPlatformIDs", get_devices[] = "clGetDeviceIDs",
+                  platform_info[] = "clGetPlatformInfo", device_info[] = "clGetDeviceInfo",
+                  context_info[] = "clGetContextInfo";
+
+static cl_int failure(const char *call)
+{
+    return world.failing == call && world.nth > 0 && --world.nth == 0 ? world.code : CL_SUCCESS;
+}
+
+static void fail(const char *call, unsigned nth, cl_int code)
+{
+    world.failing = call;
+    world.nth = nth;
+    world.code = code;
+}
+
+static cl_int give(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret)
+{
+    if (to && capacity < size)
+        return CL_INVALID_VALUE;
+    if (to)
+        memcpy(to, value, size);
+    if (size_ret)
+        *size_ret = size;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_platform_ids(cl_uint capacity, cl_platform_id *platforms, cl_uint *count)
+{
+    const cl_int status = failure(get_platforms);
+    for (cl_uint i = 0; i < world.platform_count && i < capacity && platforms; i++)
+        platforms[i] = platform(i);
+    if (count)
+        *count = world.platform_count;
+    return status;
+}
+
+static unsigned platform_number(cl_platform_id id)
+{
+    return (unsigned)((char *)id - platform_marks);
+}
+
+static cl_int CL_API_CALL get_device_ids(cl_platform_id id, cl_device_type type, cl_uint capacity,
+                                         cl_device_id *devices, cl_uint *count)
+{
+    const unsigned p = platform_number(id);
+    const cl_int status = failure(get_devices);
+    (void)type;
+    for (cl_uint i = 0; i < world.device_counts[p] && i < capacity && devices; i++)
+        devices[i] = device(p, i);
+    if (count)
+        *count = world.device_counts[p];
+    return status != CL_SUCCESS ? status : world.device_counts[p] ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
+}
+
+static const struct device *facts(cl_device_id id)
+{
+    const unsigned number = (unsigned)((char *)id - device_marks);
+    return &world.devices[number / DEVICES][number % DEVICES];
+}
+
+static cl_int give_versions(size_t capacity, void *to, size_t *size_ret)
+{
+    return give(world.versions, world.version_count * sizeof(world.versions[0]), capacity, to, size_ret);
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id id, cl_device_info name, size_t capacity, void *to,
+                                          size_t *size_ret)
+{
+    const struct device *d = facts(id);
+    const cl_bool images = d->images, has_luid = d->luid != NULL;
+    const cl_platform_id of = platform((unsigned)((char *)id - device_marks) / DEVICES);
+    const cl_int status = failure(device_info);
+    if (status != CL_SUCCESS)
+        return status;
+    switch (name) {
+    case CL_DEVICE_IMAGE_SUPPORT: return give(&images, sizeof(images), capacity, to, size_ret);
+    case CL_DEVICE_PLATFORM: return give(&of, sizeof(of), capacity, to, size_ret);
+    case CL_DEVICE_TYPE: return give(&d->type, sizeof(d->type), capacity, to, size_ret);
+    case CL_DEVICE_VENDOR_ID: return give(&d->vendor, sizeof(d->vendor), capacity, to, size_ret);
+    case CL_DEVICE_NAME: return give(d->name, strlen(d->name) + 1, capacity, to, size_ret);
+    case CL_DEVICE_EXTENSIONS: return give(d->extensions, strlen(d->extensions) + 1, capacity, to, size_ret);
+    case CL_DEVICE_EXTENSIONS_WITH_VERSION: return give_versions(capacity, to, size_ret);
+    case CL_DEVICE_UUID_KHR: return d->uuid ? give(d->uuid, 16, capacity, to, size_ret) : CL_INVALID_VALUE;
+    case DEVICE_LUID_VALID: return give(&has_luid, sizeof(has_luid), capacity, to, size_ret);
+    case DEVICE_LUID: return d->luid ? give(d->luid, 8, capacity, to, size_ret) : CL_INVALID_VALUE;
+    default: return CL_INVALID_VALUE;
+    }
+}
+
+static cl_int CL_API_CALL get_platform_info(cl_platform_id id, cl_platform_info name, size_t capacity, void *to,
+                                            size_t *size_ret)
+{
+    const cl_int status = failure(platform_info);
+    const char *text = world.devices[platform_number(id)][0].extensions;
+    if (status != CL_SUCCESS)
+        return status;
+    if (name == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
+        return give_versions(capacity, to, size_ret);
+    return name == CL_PLATFORM_EXTENSIONS ? give(text, strlen(text) + 1, capacity, to, size_ret) : CL_INVALID_VALUE;
+}
+
+static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info name, size_t capacity, void *to,
+                                           size_t *size_ret)
+{
+    const cl_device_id devices[] = {device(0, 0), device(0, 1)};
+    const cl_int status = failure(context_info);
+    (void)context, (void)name;
+    return status == CL_SUCCESS ? give(devices, sizeof(devices), capacity, to, size_ret) : status;
+}
+
+static cl_icd_dispatch table;
+
+/* One platform with two devices that draw: a GPU and a CPU. */
+static void set_world(const char *extensions)
+{
+    memset(&world, 0, sizeof(world));
+    world.platform_count = 1;
+    world.device_counts[0] = 2;
+    world.devices[0][0] =
+        (struct device){true, CL_DEVICE_TYPE_GPU, 0x8086, "Intel(R) Graphics [0x46a6]", extensions, NULL, NULL};
+    world.devices[0][1] = (struct device){true, CL_DEVICE_TYPE_CPU, 0x6c636f70, "a processor", extensions, NULL, NULL};
+    world.devices[1][0] = (struct device){
+        true, CL_DEVICE_TYPE_GPU, 0x1002, "AMD Radeon RX 6800 (radeonsi, navi21)", "cl_khr_fp16", NULL, NULL};
+    world.devices[1][1] = world.devices[1][0];
+    tier_formats_table.clGetPlatformIDs = get_platform_ids;
+    tier_formats_table.clGetPlatformInfo = get_platform_info;
+    tier_formats_table.clGetDeviceIDs = get_device_ids;
+    tier_formats_table.clGetDeviceInfo = get_device_info;
+    tier_formats_table.clGetContextInfo = get_context_info;
+    strings_install(&table);
+}
+
+/* ---- sharing of the driver's own ---- */
+
+static void own_sharing(void)
+{
+    static const struct {
+        const char *extensions;
+        bool own;
+    } rows[] = {
+        {"", false},
+        {"cl_khr_icd cl_khr_gl_sharing", false},
+        {"cl_khr_icd cl_khr_d3d11_sharing", true},
+        {"cl_khr_dx9_media_sharing cl_khr_icd", true},
+        {"cl_nv_d3d11_sharing", true},
+        {"cl_intel_d3d11_nv12_media_sharing ", true},
+        /* Intel's driver for Linux: what it shares is VA-API's. */
+        {"cl_khr_icd cl_intel_va_api_media_sharing cl_intel_sharing_format_query cl_khr_pci_bus_info ", false},
+        {"cl_khr_d3d11_sharing_of_another_kind", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        set_world(rows[i].extensions);
+        if (!CHECK_INT(passthrough_device(device(0, 0)), rows[i].own))
+            printf("# with '%s'\n", rows[i].extensions);
+        CHECK_INT(passthrough_platform(platform(0)), rows[i].own);
+    }
+    /* One device of a platform is enough. */
+    set_world("cl_khr_icd");
+    world.devices[0][1].extensions = "cl_khr_d3d11_sharing";
+    CHECK(passthrough_platform(platform(0)));
+    CHECK(passthrough_device(device(0, 0)));
+    CHECK(!passthrough_device(NULL));
+}
+
+/* A driver that does not answer has nothing of its own. */
+static void unknown_sharing(void)
+{
+    for (unsigned nth = 1; nth <= 3; nth++) { /* the platform; the size; the text */
+        set_world("cl_khr_d3d11_sharing");
+        world.device_counts[0] = 1;
+        fail(device_info, nth, CL_OUT_OF_RESOURCES);
+        CHECK(!passthrough_device(device(0, 0)));
+        CHECK(passthrough_device(device(0, 0)));
+    }
+    set_world("cl_khr_d3d11_sharing");
+    fail(get_devices, 1, CL_OUT_OF_RESOURCES);
+    CHECK(!passthrough_platform(platform(0)));
+    world.device_counts[0] = 0;
+    CHECK(!passthrough_platform(platform(0)));
+}
+
+/* Which driver makes a context, as far as its arguments tell. */
+static void new_contexts(void)
+{
+    set_world("cl_khr_d3d11_sharing");
+    world.platform_count = 2;
+    world.device_counts[1] = 1;
+    const cl_device_id theirs = device(0, 0), ours = device(1, 0);
+    const cl_context_properties second[] = {CL_CONTEXT_INTEROP_USER_SYNC, 1, CL_CONTEXT_PLATFORM,
+                                            (cl_context_properties)platform(1), 0};
+    CHECK(passthrough_new_context(NULL, 1, &theirs));
+    CHECK(!passthrough_new_context(NULL, 1, &ours));
+    CHECK(passthrough_new_context(NULL, 0, NULL)); /* the first platform */
+    CHECK(!passthrough_new_context(second, 0, NULL));
+    CHECK(!passthrough_new_context(second, 0, &theirs));
+    fail(get_platforms, 1, CL_OUT_OF_HOST_MEMORY);
+    CHECK(!passthrough_new_context(NULL, 0, NULL));
+    const cl_context_properties unknown[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)&context_mark, 0};
+    CHECK(!passthrough_new_context(unknown, 0, NULL));
+}
+
+/* ---- extension strings ---- */
+
+static void append_ours(char *text, const char *below)
+{
+    strcpy(text, below);
+    for (unsigned i = 0; i < extension_count; i++)
+        if (!strstr(below, extensions[i].name))
+            strcat(strcat(text, text[0] ? " " : ""), extensions[i].name);
+}
+
+/* `expected`: what stands there of the driver's. NULL: the string stays as it is. */
+static void check_string(cl_device_id of, const char *below, const char *expected)
+{
+    char found[4096], whole[4096];
+    size_t size = 0;
+    strcpy(whole, below);
+    if (expected)
+        append_ours(whole, expected);
+    const cl_uint name = of ? CL_DEVICE_EXTENSIONS : CL_PLATFORM_EXTENSIONS;
+    memset(found, 'x', sizeof(found));
+    CHECK_INT(of ? table.clGetDeviceInfo(of, name, 0, NULL, &size)
+                 : table.clGetPlatformInfo(platform(0), name, 0, NULL, &size),
+              CL_SUCCESS);
+    CHECK_INT(size, strlen(whole) + 1);
+    CHECK_INT(of ? table.clGetDeviceInfo(of, name, size, found, NULL)
+                 : table.clGetPlatformInfo(platform(0), name, size, found, NULL),
+              CL_SUCCESS);
+    CHECK_STR(found, whole);
+    CHECK_INT(found[size], 'x');
+}
+
+static void strings(void)
+{
+    static const struct {
+        const char *below, *expected;
+    } rows[] = {
+        {"", ""},
+        {"cl_khr_icd", "cl_khr_icd"},
+        {"cl_khr_icd cl_khr_fp16   ", "cl_khr_icd cl_khr_fp16"},
+        {"   ", ""},
+        {"cl_intel_sharing_format_query cl_khr_icd", "cl_intel_sharing_format_query cl_khr_icd"},
+        {"cl_khr_icd cl_khr_d3d11_sharing ", NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        set_world(rows[i].below);
+        check_string(device(0, 0), rows[i].below, rows[i].expected);
+        check_string(NULL, rows[i].below, rows[i].expected);
+    }
+    /* A platform lists what all its devices have. */
+    set_world("cl_khr_icd");
+    world.devices[0][1].images = false;
+    check_string(NULL, "cl_khr_icd", NULL);
+    check_string(device(0, 0), "cl_khr_icd", "cl_khr_icd");
+    check_string(device(0, 1), "cl_khr_icd", NULL);
+    world.device_counts[0] = 0;
+    check_string(NULL, "cl_khr_icd", NULL);
+}
+
+static bool has_version(const cl_name_version *list, size_t count, const char *name)
+{
+    unsigned times = 0;
+    for (size_t i = 0; i < count; i++)
+        times += strcmp(list[i].name, name) == 0;
+    CHECK(times < 2);
+    return times > 0;
+}
+
+static void check_versions(cl_device_id of, size_t expected)
+{
+    cl_name_version list[32];
+    size_t size = 0;
+    const cl_uint name = of ? CL_DEVICE_EXTENSIONS_WITH_VERSION : CL_PLATFORM_EXTENSIONS_WITH_VERSION;
+    CHECK_INT(of ? table.clGetDeviceInfo(of, name, sizeof(list), list, &size)
+                 : table.clGetPlatformInfo(platform(0), name, sizeof(list), list, &size),
+              CL_SUCCESS);
+    if (!CHECK_INT(size, expected * sizeof(list[0])))
+        return;
+    for (unsigned i = 0; i < extension_count; i++)
+        CHECK(has_version(list, expected, extensions[i].name));
+    for (size_t i = 0; i < world.version_count; i++)
+        CHECK(has_version(list, expected, world.versions[i].name));
+}
+
+/* Those that the driver lists too are there once. */
+static void versions(void)
+{
+    set_world("cl_khr_icd");
+    check_versions(device(0, 0), extension_count);
+    check_versions(NULL, extension_count);
+    strcpy(world.versions[0].name, "cl_khr_icd");
+    strcpy(world.versions[1].name, "cl_intel_sharing_format_query");
+    world.version_count = 2;
+    check_versions(device(0, 0), extension_count + 1);
+    check_versions(NULL, extension_count + 1);
+    world.devices[0][0].images = false;
+    size_t size = 0;
+    CHECK_INT(table.clGetDeviceInfo(device(0, 0), CL_DEVICE_EXTENSIONS_WITH_VERSION, 0, NULL, &size), CL_SUCCESS);
+    CHECK_INT(size, 2 * sizeof(world.versions[0]));
+}
+
+/* What any call below answers is the answer, and nothing is written. */
+static void failing_strings(void)
+{
+    static const cl_uint names[] = {CL_DEVICE_EXTENSIONS, CL_DEVICE_EXTENSIONS_WITH_VERSION};
+    for (int i = 0; i < 2; i++) {
+        unsigned failures = 0;
+        for (unsigned nth = 1; nth < 12; nth++) {
+            char text[1024];
+            size_t size = 4711;
+            set_world("cl_khr_icd");
+            world.version_count = 1;
+            fail(device_info, nth, CL_OUT_OF_RESOURCES);
+            const cl_int status = table.clGetDeviceInfo(device(0, 0), names[i], sizeof(text), text, &size);
+            if (status == CL_SUCCESS)
+                continue;
+            failures++;
+            CHECK_INT(status, CL_OUT_OF_RESOURCES);
+            CHECK_INT(size, 4711);
+        }
+        CHECK(failures >= 2); /* what is asked, and whether the device has images */
+    }
+    static const struct {
+        const char *call;
+        unsigned nth;
+    } calls[] = {{platform_info, 1}, {get_devices, 2}, {device_info, 5}};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        size_t size = 4711;
+        set_world("cl_khr_icd");
+        fail(calls[i].call, calls[i].nth, CL_OUT_OF_HOST_MEMORY);
+        CHECK_INT(table.clGetPlatformInfo(platform(0), CL_PLATFORM_EXTENSIONS, 0, NULL, &size), CL_OUT_OF_HOST_MEMORY);
+        CHECK_INT(size, 4711);
+        CHECK_INT(table.clGetPlatformInfo(platform(0), CL_PLATFORM_EXTENSIONS, 0, NULL, &size), CL_SUCCESS);
+    }
+}
+
+/* ---- platforms and devices ---- */
+
+static void platforms(void)
+{
+    set_world("cl_khr_icd");
+    CHECK_INT(platform_check(platform(0)), CL_SUCCESS);
+    CHECK_INT(platform_check(platform(1)), CL_INVALID_PLATFORM);
+    CHECK_INT(platform_check(NULL), CL_INVALID_PLATFORM);
+    const struct {
+        cl_int code, expected;
+    } rows[] = {{CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_HOST_MEMORY},
+                {CL_OUT_OF_RESOURCES, CL_OUT_OF_RESOURCES},
+                {CL_PLATFORM_NOT_FOUND_KHR, CL_INVALID_PLATFORM}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (unsigned nth = 1; nth <= 2; nth++) {
+            fail(get_platforms, nth, rows[i].code);
+            CHECK_INT(platform_check(platform(0)), rows[i].expected);
+        }
+    world.platform_count = 0;
+    CHECK_INT(platform_check(platform(0)), CL_INVALID_PLATFORM);
+}
+
+static void devices_that_share(void)
+{
+    cl_uint count = 77;
+    cl_int status = 1;
+    set_world("cl_khr_icd");
+    world.devices[0][0].images = false;
+    cl_device_id *found = sharing_devices(platform(0), &count, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    if (CHECK_INT(count, 1))
+        CHECK(found[0] == device(0, 1));
+    free(found);
+    static const struct {
+        const char *call;
+        unsigned nth;
+    } calls[] = {{get_devices, 1}, {get_devices, 2}, {device_info, 1}, {device_info, 2}};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        fail(calls[i].call, calls[i].nth, CL_OUT_OF_RESOURCES);
+        CHECK(sharing_devices(platform(0), &count, &status) == NULL);
+        CHECK_INT(status, CL_OUT_OF_RESOURCES);
+        CHECK_INT(count, 0);
+    }
+    world.device_counts[0] = 0;
+    CHECK(sharing_devices(platform(0), &count, &status) == NULL);
+    CHECK_INT(status, CL_DEVICE_NOT_FOUND);
+}
+
+/* ---- which device is an adapter's ---- */
+
+static cl_uint kept(const struct d3d_adapter *adapter, cl_device_id *first)
+{
+    cl_device_id devices[] = {device(0, 0), device(0, 1), device(1, 0)};
+    const cl_uint count = match_keep(devices, 3, adapter);
+    *first = count ? devices[0] : NULL;
+    return count;
+}
+
+static void matches(void)
+{
+    cl_device_id first;
+    struct d3d_adapter adapter = {.description = "AMD Radeon(TM) RX 6800", .vendor = 0x10de};
+    set_world("cl_khr_icd");
+    world.platform_count = 2;
+    world.device_counts[1] = 1;
+    /* DXVK may show another vendor's number: an equal name is enough. */
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(1, 0));
+    CHECK_STR(match_reason(), "the name is the same");
+    /* A part of the name, with the vendor. */
+    strcpy(adapter.description, "Radeon RX 6800");
+    adapter.vendor = 0x1002;
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK_STR(match_reason(), "the name is the same");
+    strcpy(adapter.description, "AMD Radeon RX 6800 in a notebook");
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK_STR(match_reason(), "the name is the same");
+    strcpy(adapter.description, "(R)(C)");
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(1, 0));
+    CHECK(strncmp(match_reason(), "the vendor is the same", 22) == 0);
+    /* Nothing: the CPU is nearest. */
+    adapter.vendor = 0x5333;
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 1));
+    world.devices[0][1].type = CL_DEVICE_TYPE_GPU;
+    CHECK_INT(kept(&adapter, &first), 3);
+    CHECK(strstr(match_reason(), "none is a CPU") != NULL);
+}
+
+static void certain_matches(void)
+{
+    cl_device_id first;
+    struct d3d_adapter adapter = {.description = "AMD Radeon RX 6800", .vendor = 0x1002};
+    set_world("cl_khr_icd");
+    world.platform_count = 2;
+    world.device_counts[1] = 1;
+    memcpy(adapter.luid, "the luid", 8);
+    world.devices[0][0].luid = "the luid";
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 0));
+    CHECK_STR(match_reason(), "the LUID is the same");
+    world.devices[0][0].luid = "another.";
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(1, 0)); /* by its name */
+    memcpy(adapter.uuid, "the UUID of both", 16);
+    world.devices[0][1].uuid = "the UUID of both";
+    world.devices[0][0].uuid = "the UUID of none";
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 1));
+    CHECK_STR(match_reason(), "the UUID of its Vulkan device is the same");
+}
+
+/* From the OpenCL device to the adapter: the driver's answer, and where no adapter is known none. */
+static void luids(void)
+{
+    cl_bool valid = CL_TRUE;
+    char luid[8];
+    set_world("cl_khr_icd");
+    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID_VALID, sizeof(valid), &valid, NULL), CL_SUCCESS);
+    CHECK_INT(valid, CL_FALSE);
+    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID, sizeof(luid), luid, NULL), CL_INVALID_VALUE);
+    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_NODE_MASK, sizeof(valid), &valid, NULL), CL_INVALID_VALUE);
+    world.devices[0][0].luid = "the luid";
+    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID_VALID, sizeof(valid), &valid, NULL), CL_SUCCESS);
+    CHECK_INT(valid, CL_TRUE);
+    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID, sizeof(luid), luid, NULL), CL_SUCCESS);
+    CHECK_MEM(luid, "the luid", 8);
+    world.devices[0][0].luid = NULL;
+    world.devices[0][0].images = false;
+    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID_VALID, sizeof(valid), &valid, NULL), CL_SUCCESS);
+    CHECK_INT(valid, CL_FALSE);
+    set_world("cl_khr_d3d11_sharing");
+    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID, sizeof(luid), luid, NULL), CL_INVALID_VALUE);
+}
+
+static const struct tap_test tests[] = {
+    {"drivers with Direct3D sharing of their own", own_sharing},
+    {"drivers that do not tell", unknown_sharing},
+    {"which driver makes a context", new_contexts},
+    {"extension strings", strings},
+    {"extension lists with versions", versions},
+    {"drivers that fail at a string", failing_strings},
+    {"platforms", platforms},
+    {"devices that share", devices_that_share},
+    {"devices by name and vendor", matches},
+    {"devices by LUID and UUID", certain_matches},
+    {"a device's LUID", luids},
+};
+
+TAP_MAIN(tests)
