@@ -178,6 +178,61 @@ DX9_CASE(copies_on_the_way, RIG_NO_CONTEXT)
     }
 }
 
+/* A context that the application has given back lives on through its queue, as with cl.hpp: surfaces can be shared in it, while
+ * their device lives. */
+DX9_CASE(through_the_queue, RIG_NO_CONTEXT)
+{
+    const ULONG device_refs = rig_refs(dx9->device);
+    struct set set;
+    cl_context context = NULL;
+    if (!set_open(dx9, DX9_PLAIN, NV12, &set))
+        return;
+    give_back(&set, PLANE_0);
+    give_back(&set, PLANE_1);
+    const ULONG held = rig_refs(dx9->device);
+    give_back(&set, A_CONTEXT);
+    CHECK_INT(rig_refs(dx9->device), held - 1);
+    CHECK_INT(clGetCommandQueueInfo(set.queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);
+    CHECK(context == set.context);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        set.s.planes[0] = set.s.planes[1] = NULL;
+        if (!dx9_share(&set.s, CL_MEM_READ_WRITE))
+            break;
+        set.has[PLANE_0] = set.has[PLANE_1] = true;
+        dx9_fill(&set.s, 1 + turn);
+        dx9_acquire(&set.s);
+        dx9_cl_expect(&set.s, 1 + turn);
+        dx9_cl_fill(&set.s, 11 + turn);
+        dx9_release(&set.s);
+        dx9_expect(&set.s, 11 + turn);
+        give_back(&set, PLANE_0);
+        give_back(&set, PLANE_1);
+    }
+    give_back(&set, A_QUEUE);
+    give_back(&set, A_SURFACE);
+    CHECK_INT(rig_refs(dx9->device), device_refs);
+}
+
+/* A surface of another device is refused in it. */
+DX9_CASE(another_device_through_the_queue, RIG_NO_CONTEXT)
+{
+    struct dx9 other;
+    struct dx9_surface s;
+    cl_int status = 1;
+    if (!dx9_open(&other, dx9->extended, 0))
+        return;
+    cl_context context = dx9_make_context(dx9, dx9->property, dx9->device, &status);
+    if (CHECK_INT(status, CL_SUCCESS) && CHECK(dx9_make(&s, &other, BGRA8, DX9_PLAIN, WIDTH, HEIGHT))) {
+        cl_command_queue queue = make_queue(&dx9->rig, context, 0);
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+        CHECK(dx9_create(dx9, context, CL_MEM_READ_WRITE, s.surface, 0, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_DX9_MEDIA_SURFACE_KHR);
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+        dx9_close_surface(&s);
+    }
+    dx9_close(&other);
+}
+
 /* A release that waits for a user event blocks what it needs, and no longer. */
 DX9_CASE(deferred, RIG_NO_CONTEXT)
 {
@@ -588,6 +643,8 @@ static const struct tap_test tests[] = {
     DX9_TESTS("an object holds its surface", object_counts),
     DX9_TESTS("everything is given back in any order", every_order),
     DX9_TESTS("copies on the way go with the object", copies_on_the_way),
+    DX9_TESTS("a context lives on through its queue", through_the_queue),
+    DX9_TESTS("such a context and another device", another_device_through_the_queue),
     DX9_TESTS("a deferred release holds what it needs", deferred),
     DX9_TESTS("objects made again for each frame", made_again),
 #ifndef _WIN32

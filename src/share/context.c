@@ -36,7 +36,7 @@ void *context_device(const struct sharing_context *context, unsigned n, void *re
     os_unlock(&registry_lock);
     if (held)
         return context->interop[n].device;
-    void *owner = ops->owner ? ops->owner(resource) : NULL;
+    void *owner = ops->owner(resource);
     const bool alive = owner && ops->identity(owner) == context->interop[n].identity;
     ops->release(owner);
     return alive ? context->interop[n].device : NULL;

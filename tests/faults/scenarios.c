@@ -172,6 +172,27 @@ static void deferred_pair_failed(struct world *w)
     deferred(w, 2, -7);
 }
 
+/* More objects than a call has room for without memory. */
+static bool share_many(struct world *w)
+{
+    for (int i = 0; i < 10; i++)
+        if (!world_share(w, SHAPE_FLAT))
+            return false;
+    return true;
+}
+
+static void long_list(struct world *w)
+{
+    if (share_many(w))
+        frame(w);
+}
+
+static void long_deferred(struct world *w)
+{
+    if (share_many(w))
+        deferred_release(w);
+}
+
 /* The user event is set in a callback of another event. */
 struct setting {
     struct world *w;
@@ -579,6 +600,8 @@ const struct scenario scenarios[] = {
     {"a list of all shapes, Direct3D 11", D3D11, 0,
      BIT(BUFFER) | BIT(FLAT) | BIT(LEVEL) | BIT(DEEP) | BIT(EMULATED) | BIT(EMULATED_DEEP), frame},
     {"a list without events, Direct3D 10", D3D10, 0, BIT(BUFFER) | BIT(FLAT) | BIT(DEEP), frame_without_events},
+    {"a long list, Direct3D 11", D3D11, 0, BIT(BUFFER), long_list},
+    {"a long list deferred, Direct3D 11", D3D11, 0, BIT(FLAT), long_deferred},
     {"dynamic textures, Direct3D 11", D3D11, 0, BIT(DYNAMIC) | BIT(FLAT), two_frames},
     {"planes, Direct3D 11", D3D11, 0, BIT(NV12), two_frames},
     {"nothing written, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(LEVEL), nothing_written},

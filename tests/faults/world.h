@@ -50,7 +50,7 @@ struct object {
     bool acquired, doubtful;    /* doubtful: either side may have it */
 };
 
-enum { MOST_OBJECTS = 8, MOST_BYTES = 4096 };
+enum { MOST_OBJECTS = 12, MOST_BYTES = 4096 };
 
 struct world {
     enum family family;
