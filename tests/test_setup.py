@@ -237,7 +237,7 @@ def doctor(place):
     if LAYER.exists():
         place.put_layer(LAYER.read_bytes())
     before = place.snapshot()
-    always = {"no-32-bit"} | (set() if LAYER.exists() else {"no-companion"})
+    always = ({"no-32-bit"} if kind_of(LIBRARY) == "x64" else set()) | (set() if LAYER.exists() else {"no-companion"})
     found, status, text = findings()
     need(found == always | {"not-installed", "override-missing", "program-bits"} and status == 1, text)
     need(differences(before, place.prefix) == [], "something was changed")
