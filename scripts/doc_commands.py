@@ -38,7 +38,7 @@ INSTALLED = Run(statuses=(0, 131), says=SHARED, before=INSTALL)
 RULES = [
     # What only names something.
     (r"(out|build)/\S*(, (out|build)/\S*)*|scripts/|wine reg|cld3d-setup( run| install| doctor)?|cld3dinfo(\.exe)?", NAME),
-    (r"scripts/(check|coverage 30|bundle-look|mutations TEXT|check --suite SUITE NAME|generate\.py)", NAME),
+    (r"scripts/(check|doc_commands\.py|coverage 30|bundle-look|mutations TEXT|check --suite SUITE NAME|generate\.py)", NAME),
     (r"cld3dinfo --(register|json)|out/x64/cld3dinfo.exe", Not("named for cld3dinfo.exe, whose commands are run")),
     # Building and packing.
     (r"make build", Run(minutes=30)),
@@ -74,10 +74,11 @@ RULES = [
     (r"ffmpeg -h .*", Run(needs=("ffmpeg",))),
     (r"winetricks .*", Not("winetricks is in no package of Debian's main; docs/release.md says what was run")),
     # Tests.
-    (r"make check|make check-(dxvk|quick)|make check-world .*|scripts/check-world all .*", HOURS),
+    (r"make check|make check-(dxvk|quick)|make check-world( .*)?|scripts/check-world all .*", HOURS),
     (r"make (bench|bench OPENCL=pocl|profile|coverage|faults|bundle)|CLD3D_TEST_FAULTS_EVERY=\d+ .*", HOURS),
+    (r"scripts/check-commands.*", Not("is what runs the others")),
     (r"scripts/check-world --help", Run(says="WORLD")),
-    (r"scripts/mutations --applies", Run(says="ok")),
+    (r"scripts/mutations --applies", Run(says="fit the sources")),
     (r"scripts/mutations.*", HOURS),
     (r"scripts/check-(dependencies|settings|troubleshooting)", Run()),
     (r"scripts/check-settings --write", Run()),
@@ -96,7 +97,8 @@ RULES = [
     (r"OPENCL=pocl make fuzz SEED=7", Run(short=(("SEED=7", "SEED=7 SECONDS=5"),), minutes=30)),
     (r"make soak SECONDS=3600 OPENCL=pocl", Run(short=(("3600", "10"),), minutes=30)),
     (r"(MERGE=yes |TARGET=\w+ )?make fuzz-coverage.*", Not("builds with clang, for some minutes; docs/testing.md has what came")),
-    (r"build/linux/tests/fuzz/fuzz_api --bytes FILE", Run(short=(("FILE", "$(ls -d tests/fuzz/corpus/api/* | head -n 1)"),))),
+    (r"OPENCL_LAYERS=\S+ build/linux/tests/fuzz/fuzz_api --bytes FILE", Run(says="nothing is wrong",
+        short=(("FILE", "$(ls -d tests/fuzz/corpus/api/* | head -n 1)"),))),
     (r"tar -xJf cld3d-gpu-check\.tar\.xz && .*|cld3d-gpu-check/run .*", MACHINE),
     (r"git tag .*", Not("is for who makes the release")),
     (r"git status", Run()),
