@@ -445,6 +445,70 @@ static void plain_images(struct world *w)
     release(w, WITH_EVENT, NULL);
 }
 
+/* An image over memory of the program's own, of a format that the device may lack: what is written to it while it is mapped is
+ * the image's, and the memory's when it is mapped to be read. */
+static cl_mem image_over(struct world *w, float *texels)
+{
+    const cl_image_format format = {CL_RG, CL_FLOAT};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 13, .image_height = 7};
+    cl_int status = 1;
+    cl_mem image = clCreateImage(w->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, &format, &desc, texels, &status);
+    CHECK_INT(image != NULL, status == CL_SUCCESS);
+    went(w, STEP_ANY, status, "clCreateImage");
+    return image;
+}
+
+static float *map_over(struct world *w, cl_mem image, cl_map_flags flags)
+{
+    const size_t region[3] = {13, 7, 1};
+    size_t pitch = 0;
+    cl_int status = 1;
+    float *mapped =
+        clEnqueueMapImage(w->queue, image, CL_TRUE, flags, origin, region, &pitch, NULL, 0, NULL, NULL, &status);
+    CHECK_INT(mapped != NULL, status == CL_SUCCESS);
+    return went(w, STEP_MAP, status, "a map") ? mapped : NULL;
+}
+
+/* An unmap that was refused may be tried again. */
+static bool unmap_over(struct world *w, cl_mem image, void *mapped)
+{
+    cl_event event = NULL;
+    cl_int status = clEnqueueUnmapMemObject(w->queue, image, mapped, 0, NULL, &event);
+    if (!went(w, STEP_ANY, status, "an unmap")) {
+        status = clEnqueueUnmapMemObject(w->queue, image, mapped, 0, NULL, &event);
+        if (!CHECK_INT(status, CL_SUCCESS))
+            return false;
+    }
+    return went(w, STEP_EVENT, end_of(w, event), "an unmap's event");
+}
+
+static void use_image_over(struct world *w, cl_mem image, const float *texels)
+{
+    float *mapped = map_over(w, image, CL_MAP_WRITE);
+    if (!mapped)
+        return;
+    CHECK(mapped == texels);
+    for (int i = 0; i < 13 * 7 * 2; i++)
+        mapped[i] = (float)i;
+    if (!unmap_over(w, image, mapped) || !(mapped = map_over(w, image, CL_MAP_READ)))
+        return;
+    bool same = mapped == texels;
+    for (int i = 0; i < 13 * 7 * 2; i++)
+        same = same && mapped[i] == (float)i;
+    CHECK(same);
+    unmap_over(w, image, mapped);
+}
+
+static void images_over_memory(struct world *w)
+{
+    static float texels[13 * 7 * 2]; /* a driver may use it for a while after a command has failed */
+    cl_mem image = image_over(w, texels);
+    if (!image)
+        return;
+    use_image_over(w, image, texels);
+    went(w, STEP_ANY, clReleaseMemObject(image), "clReleaseMemObject");
+}
+
 static void sub_buffer(struct world *w)
 {
     struct object *object = object_of(w, SHAPE_BUFFER);
@@ -626,6 +690,7 @@ const struct scenario scenarios[] = {
     {"maps, Direct3D 11", D3D11, 0, BIT(BUFFER) | BIT(FLAT) | BIT(EMULATED_DEEP), maps},
     {"copies of an emulated format, Direct3D 11", D3D11, 0, BIT(EMULATED), copies},
     {"images of the program's own, Direct3D 11", D3D11, 0, BIT(EMULATED), plain_images},
+    {"images over the program's memory, Direct3D 11", D3D11, 0, BIT(EMULATED), images_over_memory},
     {"a sub-buffer, Direct3D 11", D3D11, 0, BIT(BUFFER), sub_buffer},
     {"kernels, Direct3D 11", D3D11, 0, BIT(FLAT), kernels},
     {"the first objects of a process, Direct3D 11", D3D11, 0, SCENARIO_FIRST | BIT(BUFFER) | BIT(FLAT) | BIT(EMULATED),
