@@ -469,6 +469,44 @@ SHARING_CASE(in_use, 0)
     }
 }
 
+/* A callback may be one of the driver's threads, in which no trial of the device can be awaited. */
+struct maker {
+    const struct rig *rig;
+    struct shared shared;
+    cl_int status;
+    atomic_bool made;
+};
+
+static void CL_CALLBACK make_there(cl_event event, cl_int status, void *data)
+{
+    struct maker *maker = data;
+    struct shared *shared = &maker->shared;
+    (void)event, (void)status;
+    shared->object = kind_create(maker->rig, maker->rig->context, CL_MEM_READ_WRITE, shared->kind, shared->resource, 0,
+                                 &maker->status);
+    atomic_store(&maker->made, true);
+}
+
+SHARING_CASE(made_in_a_callback, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct maker maker = {.rig = rig, .status = 1, .made = false};
+        if (!shared_resource(rig, (enum kind)kind, 1, &maker.shared))
+            return;
+        cl_event user = user_event(rig->context);
+        CHECK_INT(clSetEventCallback(user, CL_COMPLETE, make_there, &maker), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        for (int i = 0; i < 10000 && !atomic_load(&maker.made); i++)
+            pause_ms(1);
+        if (CHECK(atomic_load(&maker.made)) && CHECK_INT(maker.status, CL_SUCCESS)) {
+            CHECK(logged("the object is made in a callback, where nobody may wait for a trial"));
+            CHECK(round_trip(rig, &maker.shared, 1, 2));
+        }
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        shared_close(&maker.shared);
+    }
+}
+
 /* The next object has the staging copy of the one before, and nobody else's bytes. */
 SHARING_CASE(made_again, 0)
 {
@@ -525,6 +563,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("3D textures whose memory moves", volumes),
     SHARING_TESTS("memory that moves with each map", moving),
     SHARING_TESTS("an object that is released while a command waits", in_use),
+    SHARING_TESTS("objects made in a callback", made_in_a_callback),
     SHARING_TESTS("objects made again", made_again),
 };
 

@@ -176,9 +176,8 @@ static bool be_direct(struct in_place *t, size_t alignment)
 static cl_mem create_image(const struct in_place *t, const struct transfer_request *request, cl_int *status)
 {
     const struct surface_desc *desc = &request->surface.desc;
-    const bool pitched = t->direct && !t->staged.converter;
     const cl_image_desc image =
-        surface_image(desc, pitched ? t->staged.place.row_pitch : 0, pitched ? t->staged.place.slice_pitch : 0);
+        surface_image(desc, t->direct ? t->staged.place.row_pitch : 0, t->direct ? t->staged.place.slice_pitch : 0);
     return image_create_over(request->context, request->flags, &desc->format->cl, &image,
                              t->direct ? t->staged.place.data : t->staged.rows.bytes, status);
 }
