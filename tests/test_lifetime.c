@@ -147,6 +147,47 @@ SHARING_CASE(retained_through_its_queue, 0)
     through_the_queue(rig, true);
 }
 
+static cl_uint queue_refs(cl_command_queue queue)
+{
+    cl_uint refs = 0;
+    CHECK_INT(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
+    return refs;
+}
+
+/* A queue acquires and releases for as long as the application has a reference to it, and holds its context no longer. */
+SHARING_CASE(queue_retains, 0)
+{
+    enum { RETAINS = 3 };
+    struct shared shared;
+    struct rig second;
+    if (!shared_resource(rig, KIND_2D, 1, &shared))
+        return;
+    const struct counts before = count(rig, &shared);
+    cl_context plain = plain_context(rig);
+    cl_command_queue other = make_queue(rig, plain, 0);
+    if (second_open(rig, &second)) {
+        shared.object = create(&second, &shared);
+        for (int i = 1; i <= RETAINS; i++) {
+            CHECK_INT(clRetainCommandQueue(second.queue), CL_SUCCESS);
+            CHECK_INT(queue_refs(second.queue), i + 1);
+        }
+        CHECK_INT(clRetainCommandQueue(other), CL_SUCCESS);
+        for (int i = RETAINS; i > 0; i--) {
+            CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+            CHECK(round_trip(&second, &shared, 1, 1));
+        }
+        CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+        CHECK_INT(rig->acquire(other, 1, &shared.object, 0, NULL, NULL), CL_INVALID_CONTEXT);
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        shared.object = NULL;
+        second_close(&second);
+    }
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+    counts_are(rig, &shared, before, 0, 0);
+    shared_close(&shared);
+}
+
 /* The same through a program, which is all that is left. */
 SHARING_CASE(retained_through_a_program, 0)
 {
@@ -461,6 +502,7 @@ SHARING_CASE(mapped, 0)
 }
 
 static const struct tap_test tests[] = {
+    SHARING_TESTS("a queue that is retained", queue_retains),
     SHARING_TESTS("one reference each", one_each),
     SHARING_TESTS("an object retained and released", object_retains),
     SHARING_TESTS("a context retained and released", context_retains),

@@ -509,6 +509,14 @@ static void images_over_memory(struct world *w)
     went(w, STEP_ANY, clReleaseMemObject(image), "clReleaseMemObject");
 }
 
+static void retained_queue(struct world *w)
+{
+    if (!went(w, STEP_ANY, clRetainCommandQueue(w->queue), "clRetainCommandQueue"))
+        return;
+    if (went(w, STEP_ANY, clReleaseCommandQueue(w->queue), "clReleaseCommandQueue"))
+        frame(w);
+}
+
 static void sub_buffer(struct world *w)
 {
     struct object *object = object_of(w, SHAPE_BUFFER);
@@ -691,6 +699,7 @@ const struct scenario scenarios[] = {
     {"copies of an emulated format, Direct3D 11", D3D11, 0, BIT(EMULATED), copies},
     {"images of the program's own, Direct3D 11", D3D11, 0, BIT(EMULATED), plain_images},
     {"images over the program's memory, Direct3D 11", D3D11, 0, BIT(EMULATED), images_over_memory},
+    {"a retained queue, Direct3D 11", D3D11, 0, BIT(FLAT), retained_queue},
     {"a sub-buffer, Direct3D 11", D3D11, 0, BIT(BUFFER), sub_buffer},
     {"kernels, Direct3D 11", D3D11, 0, BIT(FLAT), kernels},
     {"the first objects of a process, Direct3D 11", D3D11, 0, SCENARIO_FIRST | BIT(BUFFER) | BIT(FLAT) | BIT(EMULATED),
