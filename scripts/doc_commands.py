@@ -31,7 +31,7 @@ MACHINE = Not("is for another machine")
 SHARED = "Direct3D 11 has the negative"  # the example says so that stands for the user's program
 
 # A program without the companion may be ended by PoCL after its work (scripts/check); as a shell tells that.
-WINE = Run(statuses=(0, 131), says=SHARED)
+BESIDE = Run(statuses=(0, 131), says=SHARED, before="cp out/x64/OpenCL.dll /path/to/your/program/")
 INSTALL = "out/cld3d-setup install --prefix ~/.wine"
 INSTALLED = Run(statuses=(0, 131), says=SHARED, before=INSTALL)
 
@@ -57,7 +57,7 @@ RULES = [
     (r"scripts/wine-run out/x64/live-d3d11\.exe 5", Run(statuses=(0, 131), says="frames per second")),
     # What users install.
     (r"cp out/x64/OpenCL\.dll /path/to/your/program/", Run()),
-    (r"WINEDLLOVERRIDES=\S+ CLD3D_LOG=info wine program\.exe", WINE),
+    (r"WINEDLLOVERRIDES=\S+ CLD3D_LOG=info wine program\.exe", BESIDE),
     (r"wine program\.exe", INSTALLED),
     (r"(out/)?cld3d-setup run wine program\.exe", INSTALLED),
     (r"VK_ADD_LAYER_PATH=\S+ VK_INSTANCE_LAYERS=\S+ wine program\.exe", INSTALLED),
