@@ -2,7 +2,7 @@
 
 A row has a pattern for the whole command, and then one of
 
-    Run(...)    it is run; see its fields
+    Run(...)    it is run, or if it takes long only when it is named; see its fields
     Not(text)   it is looked up only, and the text says why
 """
 
@@ -15,6 +15,7 @@ class Run:
     short: tuple = ()     # (text, other): what is shorter than it stands, (a number of seconds)
     needs: tuple = ()     # programs; without one of them it is not run
     statuses: tuple = (0,)
+    long: str = ""        # how long it takes: it is run only if its name is given
     minutes: int = 15     # until it is held to hang
     before: str = ""      # a command of the page that has to have been run, since another has undone it
     says: str = ""        # what stands in its output when it has worked
@@ -26,7 +27,8 @@ class Not:
 
 
 NAME = Not("names a file or a program, and is no command")
-HOURS = Not("takes an hour or more; the checklist of a release has it, or somebody runs it for what it tells")
+HOUR = Run(long="an hour or more", minutes=600)
+MINUTES = Run(long="some minutes, up to half an hour", minutes=90)
 MACHINE = Not("is for another machine")
 SHARED = "Direct3D 11 has the negative"  # the example says so that stands for the user's program
 
@@ -47,8 +49,8 @@ RULES = [
     (r"scripts/build linux && scripts/check --suite native .*", Run(minutes=30, says=", 0 failed")),
     (r"\(cd out && sha256sum -c SHA256SUMS\)", Run(says=".zip: OK")),
     (r"lintian .*", Run(short=(("VERSION", "0.1.0"),), needs=("lintian",))),
-    (r"scripts/check-reproducible", Not("builds two clones, for some minutes; the checklist of a release has it")),
-    (r"scripts/try-package .*", Not("makes a Debian in a folder, as root; the checklist of a release has it")),
+    (r"scripts/check-reproducible", MINUTES),
+    (r"scripts/try-package .*", Run(short=(("VERSION", "0.1.0"),), needs=("mmdebstrap",), long="some minutes, as root", minutes=90)),
     (r"apt install .*", Not("changes the system; scripts/try-package does it in a Debian of its own")),
     # Demos and examples.
     (r"make demo", Run(minutes=30)),
@@ -70,33 +72,37 @@ RULES = [
     (r"scripts/wine-run out/x64/cld3dinfo\.exe --formats", Run(statuses=(0, 131), says="NV12")),
     (r"(DIRECT3D=dxvk )?.*bench/calls\.exe textures", Not("DXVK has to be there, and it measures; docs/vulkan-layer.md has what came")),
     (r"wine ffmpeg\.exe .*", Not("no package has FFmpeg for Windows; scripts/try-ffmpeg builds one and runs these")),
-    (r"scripts/try-ffmpeg", Not("fetches FFmpeg's source and builds it, for ten minutes")),
+    (r"scripts/try-ffmpeg", MINUTES),
     (r"ffmpeg -h .*", Run(needs=("ffmpeg",))),
     (r"winetricks .*", Not("winetricks is in no package of Debian's main; docs/release.md says what was run")),
     # Tests.
-    (r"make check|make check-(dxvk|quick)|make check-world( .*)?|scripts/check-world all .*", HOURS),
-    (r"make (bench|bench OPENCL=pocl|profile|coverage|faults|bundle)|CLD3D_TEST_FAULTS_EVERY=\d+ .*", HOURS),
+    (r"make check|make check-dxvk|make check-world( .*)?|scripts/check-world all .*", HOUR),
+    (r"make coverage|make faults|CLD3D_TEST_FAULTS_EVERY=3 make faults", HOUR),
+    (r"make (check-quick|bench|bench OPENCL=pocl|bundle)|CLD3D_TEST_FAULTS_EVERY=1 .*", MINUTES),
+    (r"make profile", Run(needs=("perf",), long="some minutes")),
     (r"scripts/check-commands.*", Not("is what runs the others")),
     (r"scripts/check-world --help", Run(says="WORLD")),
     (r"scripts/mutations --applies", Run(says="fit the sources")),
-    (r"scripts/mutations.*", HOURS),
+    (r"scripts/mutations.*", HOUR),
     (r"scripts/check-(dependencies|settings|troubleshooting)", Run()),
     (r"scripts/check-settings --write", Run()),
     (r"scripts/check-format( --fix)?", Run(needs=("clang-format",))),
     (r"scripts/check-static build/linux acquire", Run(needs=("clang-tidy", "cppcheck"))),
-    (r"scripts/check-static", Not("takes half an hour; it is run by the files that a change concerns")),
+    (r"scripts/check-static", Run(needs=("clang-tidy", "cppcheck"), long="half an hour", minutes=120)),
     (r"scripts/support --check", Run(says="ok")),
     (r"scripts/works", Run()),
     (r"scripts/works --add .*", Not("records a run of the tests, which a fresh clone does not have")),
     (r"scripts/support.*", Not("writes docs/support.md from the logs of whole runs, which a fresh clone does not have")),
     (r"scripts/check --suite native --suite native-import transports two_transports", Run(minutes=30, says=", 0 failed")),
     (r"scripts/check --suite valgrind acquire", Run(needs=("valgrind",), minutes=30, says=", 0 failed")),
-    (r"scripts/check (bad_input|--suite (tsan|asan|valgrind))", Not("a whole suite, for an hour or more")),
+    (r"scripts/check bad_input", MINUTES),
+    (r"scripts/check --suite (tsan|asan|valgrind)", HOUR),
     (r"CLD3D_TEST_VULKAN_BELOW=\S+ scripts/check --suite native vulkan_", Not("needs Vulkan's validation layer")),
     (r"make fuzz SECONDS=3600", Run(short=(("3600", "5"),), minutes=30)),
     (r"OPENCL=pocl make fuzz SEED=7", Run(short=(("SEED=7", "SEED=7 SECONDS=5"),), minutes=30)),
     (r"make soak SECONDS=3600 OPENCL=pocl", Run(short=(("3600", "10"),), minutes=30)),
-    (r"(MERGE=yes |TARGET=\w+ )?make fuzz-coverage.*", Not("builds with clang, for some minutes; docs/testing.md has what came")),
+    (r"(MERGE=yes |TARGET=\w+ )?make fuzz-coverage.*", Run(short=(("SECONDS=3600", "SECONDS=5"), ("make fuzz-coverage", "SECONDS=5 make fuzz-coverage")),
+        needs=("clang",), long="some minutes, since it builds with clang", minutes=60)),
     (r"OPENCL_LAYERS=\S+ build/linux/tests/fuzz/fuzz_api --bytes FILE", Run(says="nothing is wrong",
         short=(("FILE", "$(ls -d tests/fuzz/corpus/api/* | head -n 1)"),))),
     (r"tar -xJf cld3d-gpu-check\.tar\.xz && .*|cld3d-gpu-check/run .*", MACHINE),
