@@ -118,10 +118,46 @@ SHARING_CASE(copies_fail, 0)
     CHECK_INT(fake_d3d_vulkan_copies(), 0);
 }
 
+/* More in one list than the Vulkan side is given at once. */
+SHARING_CASE(many, 0)
+{
+    enum { COUNT = 35 };
+    static unsigned char frames[COUNT][FRAME];
+    unsigned char there[FRAME];
+    void *textures[COUNT];
+    cl_mem objects[COUNT];
+    unsigned made = 0;
+    if (skipped())
+        return;
+    while (made < COUNT && (textures[made] = make_frame(rig, frames[made], 1 + made))) {
+        objects[made] = make_luma(rig, textures[made]);
+        made++;
+    }
+    CHECK_INT(fake_d3d_vulkan_copies(), COUNT);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_OVER_FAILS, 0);
+    CHECK_INT(rig->acquire(rig->queue, made, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(rig->acquire(rig->queue, made, objects, 0, NULL, NULL), CL_SUCCESS);
+    for (unsigned i = 0; i < made; i++) {
+        luma_is(rig, objects[i], frames[i]);
+        rig_pattern(frames[i], LUMA, 100 + i);
+        write_luma(rig, objects[i], frames[i]);
+    }
+    CHECK_INT(rig->release(rig->queue, made, objects, 0, NULL, NULL), CL_SUCCESS);
+    for (unsigned i = 0; i < made; i++) {
+        rig_read(rig, textures[i], &nv12, 0, there);
+        CHECK_MEM(there, frames[i], FRAME);
+        CHECK_INT(clReleaseMemObject(objects[i]), CL_SUCCESS);
+        rig_release(textures[i]);
+    }
+    CHECK_INT(fake_d3d_vulkan_copies(), 0);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("beside: a plane comes over and goes back", both_ways),
     SHARING_TESTS("beside: no copy, and no import of it", no_copy),
     SHARING_TESTS("beside: copies fail", copies_fail),
+    SHARING_TESTS("beside: many planes in a list", many),
 };
 
 TAP_MAIN(tests)
