@@ -3,6 +3,7 @@
  * resources go, everything that can go wrong on the way, and that nothing is left behind then. The data tests go these ways
  * too. */
 #include "common/dx9.h"
+#include "common/dx9.h"
 #include "sharing.h"
 
 static bool exports(void)
@@ -615,6 +616,11 @@ static void preferred(void)
     with_two("two devices: preferred");
 }
 
+static void preferred_for_surfaces(void)
+{
+    with_two("two devices: surfaces");
+}
+
 static void mixed_contexts(void)
 {
     with_two("two devices: contexts");
@@ -640,6 +646,37 @@ SHARING_CASE(preferred_by_uuid, RIG_NO_CONTEXT)
                                   found, &count),
               CL_SUCCESS);
     CHECK_INT(count, 2);
+}
+
+static cl_uint preferred_for(const struct dx9 *dx9, cl_device_id *first)
+{
+    void *adapter = dx9->device;
+    cl_device_id found[2] = {NULL, NULL};
+    cl_uint type = dx9->adapter_type, count = 0;
+    CHECK_INT(dx9->get_device_ids(dx9->rig.platform, 1, &type, &adapter, CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR,
+                                  2, found, &count),
+              CL_SUCCESS);
+    *first = found[0];
+    return count;
+}
+
+/* Plain Direct3D 9 tells no LUID, and both tell the UUID. Without a texture to look at nothing tells the devices from each other. */
+DX9_CASE(media_by_uuid, RIG_NO_CONTEXT)
+{
+    cl_device_id all[2] = {NULL, NULL}, first;
+    if (!two_devices())
+        return;
+    CHECK_INT(clGetDeviceIDs(dx9->rig.platform, CL_DEVICE_TYPE_ALL, 2, all, NULL), CL_SUCCESS);
+    CHECK_INT(preferred_for(dx9, &first), 1);
+    CHECK(first == all[atoi(getenv("CLD3D_TEST_UUID_OF"))]);
+    fake_d3d_fail("IDirect3DDevice9::CreateTexture", 1, E_OUTOFMEMORY);
+    CHECK_INT(preferred_for(dx9, &first), 2);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_UNKNOWN_IMAGE, 0);
+    CHECK_INT(preferred_for(dx9, &first), 2);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_SIDE, 0);
+    CHECK_INT(preferred_for(dx9, &first), 2);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(preferred_for(dx9, &first), 1);
 }
 
 /* Where one of a context's devices can't import, all objects go through the host. Whether both work in the host's memory the
@@ -737,8 +774,10 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: commands use an object for longer", used_for_longer),
     SHARING_TESTS("direct: parts of a buffer", parts),
     {"direct: the preferred device by its UUID", preferred},
+    {"direct: the preferred device of Direct3D 9 by its UUID", preferred_for_surfaces},
     {"direct: a context of two devices", mixed_contexts},
     SHARING_TESTS("two devices: preferred", preferred_by_uuid),
+    DX9_TESTS("two devices: surfaces", media_by_uuid),
     SHARING_TESTS("two devices: contexts", context_of_two),
 };
 

@@ -48,6 +48,7 @@ struct fake_surface9 {
 struct fake_texture9 {
     struct fake_object object;
     FAKE_IFACE(IDirect3DTexture9) face;
+    struct fake_iface interop; /* vulkan.c */
     struct fake_traits9 traits;
     struct fake_store *store;
     struct fake_surface9 levels[];

@@ -250,16 +250,6 @@ struct fake_surface9 *fake_surface9_check(struct fake_device *device, IDirect3DS
     return surface && surface->object.device == device ? surface : NULL;
 }
 
-struct fake_store *fake_surface9_store(struct fake_object *object, unsigned *subresource)
-{
-    struct fake_surface9 *surface = (struct fake_surface9 *)object;
-
-    if (object->class != &surface_class)
-        return NULL;
-    *subresource = surface->level;
-    return surface->store;
-}
-
 /* ---- IDirect3DTexture9 ---- */
 
 static D3DRESOURCETYPE STDMETHODCALLTYPE texture_GetType(IDirect3DTexture9 *iface)
@@ -347,6 +337,7 @@ static const struct fake_iid texture_ifaces[] = {
     {&IID_IDirect3DResource9, FACE},
     {&IID_IDirect3DBaseTexture9, FACE},
     {&IID_IDirect3DTexture9, FACE},
+    {&fake_iid_interop9, offsetof(struct fake_texture9, interop)},
     {NULL, 0},
 };
 
@@ -382,6 +373,8 @@ struct fake_texture9 *fake_texture9_create(struct fake_device9 *device, const st
     }
     texture->face.i.lpVtbl = (IDirect3DTexture9Vtbl *)&texture_vtbl;
     texture->face.object = &texture->object;
+    texture->interop.vtbl = &fake_interop9_vtbl;
+    texture->interop.object = &texture->object;
     texture->traits = *traits;
     texture->store = store;
     for (i = 0; i < traits->levels; i++) {
@@ -396,4 +389,18 @@ struct fake_texture9 *fake_texture9_create(struct fake_device9 *device, const st
     fake_object_init(&texture->object, size, &texture_class, &device->base);
     count_default_pool(&texture->object, traits, 1);
     return texture;
+}
+
+struct fake_store *fake_surface9_store(struct fake_object *object, unsigned *subresource)
+{
+    struct fake_surface9 *surface = (struct fake_surface9 *)object;
+
+    if (object->class == &texture_class) {
+        *subresource = 0;
+        return ((struct fake_texture9 *)object)->store;
+    }
+    if (object->class != &surface_class)
+        return NULL;
+    *subresource = surface->level;
+    return surface->store;
 }
