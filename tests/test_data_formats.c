@@ -394,8 +394,8 @@ static void fill(struct shared *s, const struct format *format)
     {                                            \
         each_format(rig, true, test);            \
     }                                            \
-    CASES(test##_2d, 0)                          \
-    CASES(test##_3d, 0)
+    COMMON_CASES(test##_2d)                      \
+    COMMON_CASES(test##_3d)
 
 FORMAT_CASES(read_write)
 FORMAT_CASES(values)

@@ -358,8 +358,8 @@ static bool writes_3d(const struct rig *rig)
             each_format(rig, true, test);        \
         forget_kernels();                        \
     }                                            \
-    CASES(test##_2d, 0)                          \
-    CASES(test##_3d, 0)
+    COMMON_CASES(test##_2d)                      \
+    COMMON_CASES(test##_3d)
 
 FORMAT_CASES(kernel_reads, false)
 FORMAT_CASES(kernel_writes, true)

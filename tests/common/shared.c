@@ -215,6 +215,26 @@ void with_rig(const struct rig_api *api, unsigned flags, void (*test)(const stru
     rig_close(&rig);
 }
 
+/* Of Direct3D 11 and 10; without a context until there are any. */
+static struct rig common_rigs[2];
+
+static void close_common_rigs(void)
+{
+    for (int i = 0; i < 2; i++)
+        if (common_rigs[i].context)
+            rig_close(&common_rigs[i]);
+}
+
+void with_common_rig(const struct rig_api *api, void (*test)(const struct rig *))
+{
+    static bool closes;
+    struct rig *rig = &common_rigs[api->version == 10];
+    if (!closes)
+        closes = atexit(close_common_rigs) == 0;
+    if (rig->context || rig_open(rig, api, 0))
+        test(rig);
+}
+
 struct rig_desc format_desc(const struct format *format, bool deep)
 {
     struct rig_desc desc = {.format = format->dxgi, .width = 13, .height = 7, .bind = D3D11_BIND_SHADER_RESOURCE};

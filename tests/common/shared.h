@@ -71,7 +71,11 @@ void remark_failures(int before, const char *text, ...)
 /* Runs a test with a rig of its own. */
 void with_rig(const struct rig_api *api, unsigned flags, void (*test)(const struct rig *));
 
-/* CASES defines the two cases of a test, for Direct3D 11 and 10, ENTRIES names them in the table. */
+/* Runs a test with a rig that all such tests of the program have in common, until its end. For tests of all formats: what a
+ * context builds for each of them takes longer than the tests. */
+void with_common_rig(const struct rig_api *api, void (*test)(const struct rig *));
+
+/* CASES and COMMON_CASES define the two cases of a test, for Direct3D 11 and 10, ENTRIES names them in the table. */
 #define CASES(test, flags)                   \
     static void test##_d3d11(void)           \
     {                                        \
@@ -80,6 +84,16 @@ void with_rig(const struct rig_api *api, unsigned flags, void (*test)(const stru
     static void test##_d3d10(void)           \
     {                                        \
         with_rig(&rig_d3d10, (flags), test); \
+    }
+
+#define COMMON_CASES(test)                 \
+    static void test##_d3d11(void)         \
+    {                                      \
+        with_common_rig(&rig_d3d11, test); \
+    }                                      \
+    static void test##_d3d10(void)         \
+    {                                      \
+        with_common_rig(&rig_d3d10, test); \
     }
 
 #define ENTRIES(name, test)                \
