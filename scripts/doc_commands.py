@@ -112,5 +112,6 @@ RULES = [
 
 
 def rule_of(command):
-    """The row's second half, or None."""
-    return next((rule for pattern, rule in RULES if re.fullmatch(pattern, command)), None)
+    """The row's second half, or None. Settings before a command need no row of their own."""
+    plain = re.sub(r"^([A-Z0-9_]+=\S+ )+", "", command)
+    return next((rule for text in (command, plain) for pattern, rule in RULES if re.fullmatch(pattern, text)), None)
