@@ -312,9 +312,10 @@ static void fail_at_the_end(const struct rig *rig, bool by_list)
         for (unsigned k = 0; i % 2 && k < 20000 && rig_event_status(waits[1]) > CL_COMPLETE; k++)
             continue;
         fail_event(waits[0]);
-        CHECK(clWaitForEvents(1, &held) != CL_SUCCESS);
+        clWaitForEvents(1, &held);
         CHECK(rig_event_status(held) < 0);
-        CHECK_INT(clWaitForEvents(1, &waits[1]), CL_SUCCESS);
+        if (clWaitForEvents(1, &waits[1]) != CL_SUCCESS) /* it is behind the one before that has failed */
+            CHECK(!by_list && !queues_go_on(rig));
         drop_event(held);
         drop_event(waits[0]);
         drop_event(waits[1]);
