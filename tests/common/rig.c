@@ -450,8 +450,11 @@ static uint32_t mix(unsigned seed, size_t place)
 void rig_pattern(void *data, size_t size, unsigned seed)
 {
     unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (unsigned char)(mix(seed, i / 4) >> i % 4 * 8);
+    for (size_t i = 0; i < size; i += 4) {
+        const uint32_t word = mix(seed, i / 4);
+        for (size_t b = 0; b < 4 && i + b < size; b++)
+            bytes[i + b] = (unsigned char)(word >> b * 8);
+    }
     /* Even a single byte tells neighbouring seeds apart. */
     if (size)
         bytes[0] = (unsigned char)(seed * 37 + 11);
