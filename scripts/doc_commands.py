@@ -40,7 +40,7 @@ INSTALLED = Run(statuses=(0, 131), says=SHARED, before=INSTALL)
 RULES = [
     # What only names something.
     (r"(out|build)/\S*(, (out|build)/\S*)*|scripts/|wine reg|cld3d-setup( run| install| doctor)?|cld3dinfo(\.exe)?", NAME),
-    (r"scripts/(check|doc_commands\.py|coverage 30|bundle-look|mutations TEXT|check --suite SUITE NAME|generate\.py)", NAME),
+    (r"scripts/(check|doc_commands\.py|coverage 30|coverage-page|bundle-look|mutations TEXT|check --suite SUITE NAME|generate\.py)", NAME),
     (r"cld3dinfo --(register|json)|out/x64/cld3dinfo.exe", Not("named for cld3dinfo.exe, whose commands are run")),
     # Building and packing.
     (r"make build", Run(minutes=30)),
@@ -77,7 +77,7 @@ RULES = [
     (r"winetricks .*", Not("winetricks is in no package of Debian's main; docs/release.md says what was run")),
     # Tests.
     (r"make check|make check-dxvk|make check-world( .*)?|scripts/check-world all .*", HOUR),
-    (r"make coverage|make faults|CLD3D_TEST_FAULTS_EVERY=3 make faults", HOUR),
+    (r"make coverage|make faults|CLD3D_TEST_FAULTS_EVERY=\d+ (WAY=\w+ )?make faults", HOUR),
     (r"make (check-quick|bench|bench OPENCL=pocl|bundle)|CLD3D_TEST_FAULTS_EVERY=1 .*", MINUTES),
     (r"make profile", Run(needs=("perf",), long="some minutes")),
     (r"scripts/check-commands.*", Not("is what runs the others")),
