@@ -94,7 +94,7 @@ RULES = [
     (r"scripts/works --add .*", Not("records a run of the tests, which a fresh clone does not have")),
     (r"scripts/support.*", Not("writes docs/support.md from the logs of whole runs, which a fresh clone does not have")),
     (r"scripts/check --suite native --suite native-import transports two_transports", Run(minutes=30, says=", 0 failed")),
-    (r"scripts/check --suite valgrind acquire", Run(needs=("valgrind",), minutes=30, says=", 0 failed")),
+    (r"scripts/check --suite valgrind (acquire|arguments .*)", Run(needs=("valgrind",), minutes=30, says=", 0 failed")),
     (r"scripts/check bad_input", MINUTES),
     (r"scripts/check --suite (tsan|asan|valgrind)", HOUR),
     (r"CLD3D_TEST_VULKAN_BELOW=\S+ scripts/check --suite native vulkan_", Not("needs Vulkan's validation layer")),
