@@ -16,4 +16,7 @@
  * bits, so that a format may be stored in one way in 2D and in another one in 3D. */
 #define BELOW_FEW_FORMATS "CLD3D_TEST_BELOW_FEW_FORMATS"
 
+/* A variable: while it is set, devices tell a platform that is not listed. */
+#define BELOW_UNLISTED "CLD3D_TEST_BELOW_UNLISTED"
+
 #endif

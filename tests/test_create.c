@@ -1,5 +1,6 @@
 /* The rules for clCreateFromD3D1xBufferKHR, ...Texture2DKHR and ...Texture3DKHR: what they take, what they refuse and with
  * which code, and that a refusal leaves nothing behind. */
+#include "below.h"
 #include "sharing.h"
 
 /* ---- what is taken ---- */
@@ -671,6 +672,21 @@ SHARING_CASE(formats_not_in_the_table, 0)
     rig_release(texture);
 }
 
+/* As a layer below may make a driver do, which wraps the platforms that it lists. */
+static void unlisted_platform(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
+    if (!before || !layer) {
+        SKIP("over a layer of the host's loader");
+        return;
+    }
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv(BELOW_UNLISTED, "1");
+    CHECK_INT(run_again("each kind of resource", "OPENCL_LAYERS", layers), 2);
+    test_setenv(BELOW_UNLISTED, NULL);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("each kind of resource makes an object", each_kind),
     SHARING_TESTS("resources of each usage, bound and shared or not, make objects", each_usage),
@@ -696,6 +712,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("all formats of the table, 3D", formats_3d),
     SHARING_TESTS("formats beyond the table", formats_beyond),
     SHARING_TESTS("formats outside the table are refused", formats_not_in_the_table),
+    {"a device may tell a platform that is not listed", unlisted_platform},
 };
 
 TAP_MAIN(tests)

@@ -350,6 +350,8 @@ static cl_int check_platforms(const struct creation *c, const cl_context_propert
         const cl_int status = platform_of(c->call, c->devices[i], &platform);
         if (status != CL_SUCCESS)
             return status;
+        if (!platform_valid(platform))
+            continue; /* a driver may tell one that it does not list */
         if (named && platform != named)
             return log_refuse(c->call, CL_INVALID_DEVICE, "device %u of the list, %p, is of another platform", i,
                               (void *)c->devices[i]);
