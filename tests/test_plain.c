@@ -616,8 +616,10 @@ static void events(struct record *r)
     DO(clFlush(base.queue));
     DO(clSetUserEventStatus(user, CL_COMPLETE));
     DO(clSetUserEventStatus(user, CL_COMPLETE));
-    DO(clFinish(base.queue));
+    DO(clFinish(base.queue)); /* rusticl's may return before the last commands are over */
     DO(clWaitForEvents(1, &fill));
+    DO(clWaitForEvents(1, &marker));
+    DO(clWaitForEvents(1, &barrier));
     note_event(r, &base, user);
     note_event(r, &base, fill);
     note_event(r, &base, marker);
