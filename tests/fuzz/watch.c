@@ -2,6 +2,7 @@
 
 #include "run.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -148,20 +149,49 @@ static pid_t start(void)
     return fork();
 }
 
-/* What a turn of the wait counts at most, in seconds: on a busy machine, or where both are stopped for a while, the child is not to
- * blame. */
+/* What a turn of the wait counts at most, in seconds: where both are stopped for a while, the child is not to blame. */
 static const double MOST_TURN_S = 0.1;
+
+/* For how many seconds the threads of a process have been ready in all and had no processor. 0 where the system does not tell. */
+static double delayed(pid_t process)
+{
+    char path[64];
+    double seconds = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
+    DIR *threads = opendir(path);
+    for (const struct dirent *thread; threads && (thread = readdir(threads));) {
+        unsigned long long ran, delay;
+        char name[sizeof(path) + sizeof(thread->d_name) + 16];
+        snprintf(name, sizeof(name), "%s/%s/schedstat", path, thread->d_name);
+        FILE *file = fopen(name, "r");
+        if (file && fscanf(file, "%llu %llu", &ran, &delay) == 2)
+            seconds += (double)delay * 1e-9;
+        if (file)
+            fclose(file);
+    }
+    if (threads)
+        closedir(threads);
+    return seconds;
+}
+
+/* What a turn counts, in seconds. On a busy machine the child waits for the processor, which is no hang. */
+static double turn(double passed, double more_delayed)
+{
+    const double most = passed < MOST_TURN_S ? passed : MOST_TURN_S;
+    return more_delayed > 0 ? (more_delayed < most ? most - more_delayed : 0) : most;
+}
 
 /* Waits for the child; ends one that no longer moves. True: it hung. */
 static bool await(pid_t child, int *status, int patience, void (*report)(uint64_t))
 {
     static const struct timespec pause = {0, 20 * 1000 * 1000};
     uint64_t beats = 0;
-    double last = watch_now(), told = last, still = 0;
+    double last = watch_now(), told = last, still = 0, before = 0;
     while (waitpid(child, status, WNOHANG) == 0) {
-        const double now = watch_now();
-        still += now - last < MOST_TURN_S ? now - last : MOST_TURN_S;
+        const double now = watch_now(), delay = delayed(child);
+        still += turn(now - last, delay - before);
         last = now;
+        before = delay;
         nanosleep(&pause, NULL);
         if (beats != atomic_load(&board->beats)) {
             beats = atomic_load(&board->beats);
