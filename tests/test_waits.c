@@ -504,6 +504,7 @@ SHARING_CASE(cycle_in_a_free_queue, 0)
         CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
         CHECK(d3d_has(rig, &shared, 3));
         CHECK_INT(clWaitForEvents(1, &again), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
         CHECK_INT(rig_event_status(released), CL_COMPLETE);
         queue_wait(free_queue);
         rig_pattern(expected, sizeof(expected), 2);
