@@ -142,6 +142,7 @@ SHARING_CASE(one_of_two_fails, 0)
     set(users[1]);
     if (!over)
         release_again(rig, &shared, released);
+    CHECK(rig_event_status(released) == CL_COMPLETE || !queues_go_on(rig));
     CHECK(d3d_has(rig, &shared, 8));
     drop(released);
     drop(users[0]);
