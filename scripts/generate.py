@@ -248,11 +248,11 @@ def guard_body(f):
     out = [guard_setup(f)] + setup + [f"    cl_int status = {check};"]
     if f.result == "cl_int":
         return out + ["    if (status != CL_SUCCESS)", "        return status;",
-                      wrap(f"    status = guard_below()->{f.name}(", arguments),
+                      wrap(f"    status = below()->{f.name}(", arguments),
                       f"    return guard_end(&guard, status, {event});"]
     return out + ["    void *mapped = NULL;", "    if (status == CL_SUCCESS) {",
                   "        status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */",
-                  wrap(f"        mapped = guard_below()->{f.name}(", arguments), "    }",
+                  wrap(f"        mapped = below()->{f.name}(", arguments), "    }",
                   f"    guard_end(&guard, status, {event});",
                   "    if (errcode_ret)", "        *errcode_ret = status;", "    return mapped;"]
 
@@ -261,9 +261,9 @@ def guard_file(functions):
     out = ['#include "share/guard.h"', ""]
     mine = [f for f in functions if guarded(f)]
     for f in mine:
-        out += [signature(f, f"guarded_{f.name}"), "{", "    if (!guard_needed())",
-                call(f, f"guard_below()->{f.name}", indent="        ")] + guard_body(f) + ["}", ""]
-    out += ["void guard_install_generated(cl_icd_dispatch *table)", "{"]
+        out += [signature(f, f"guarded_{f.name}"), "{", "    if (!registry_hot())",
+                call(f, f"below()->{f.name}", indent="        ")] + guard_body(f) + ["}", ""]
+    out += ["void guard_install(cl_icd_dispatch *table)", "{"]
     out += [f"    table->{f.name} = guarded_{f.name};" for f in mine]
     out += ["}"]
     return c_file(out)

@@ -9,11 +9,6 @@
 #include "log.h"
 #include "share/passthrough.h"
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* ---- events of the commands ---- */
 
 /* In a queue with profiling the command's time begins with a marker, so that Direct3D's part is inside. */

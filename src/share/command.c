@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* ---- arguments ---- */
 
 static cl_int find_queue(struct command *c, cl_command_queue handle)

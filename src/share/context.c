@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* The Direct3D devices go when the application's count reaches zero, though queues and objects may keep the context
  * and this record for longer: that is the moment which the specification names. */
 static void drop_devices(struct sharing_context *context)

@@ -19,11 +19,6 @@
 struct deferred *deferred_list;
 static unsigned numbers; /* guarded likewise */
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 void deferred_put(void *what)
 {
     struct deferred *d = what;

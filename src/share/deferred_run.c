@@ -6,11 +6,6 @@
 
 #include <stdint.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 static bool share_objects(const struct deferred *a, const struct deferred *b)
 {
     for (cl_uint i = 0; i < a->command.count; i++)

@@ -3,11 +3,6 @@
 
 #include "log.h"
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 struct event_list *deferred_awaited(struct deferred *d)
 {
     return d->moving ? &d->moves : &d->before;

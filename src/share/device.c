@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 cl_platform_id *platform_list(cl_uint *count, cl_int *status)
 {
     cl_uint found = 0;

@@ -4,11 +4,6 @@
 
 #include "log.h"
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 cl_device_type device_type_shown(cl_device_type type)
 {
     if (!setting_on(SETTING_CPU_AS_GPU) || !(type & CL_DEVICE_TYPE_CPU))

@@ -6,11 +6,6 @@
 
 #include <stdlib.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* The image formats that a context makes, native and emulated. The caller frees the list. */
 static cl_int list_images(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_image_format **list,
                           cl_uint *count)

@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 static next_function (*own_function)(const char *name);
 
 /* The extension's name for a function of OpenCL 2.0. Ours follows the queue, which else could not acquire. */

@@ -14,8 +14,7 @@ static bool is_elsewhere(cl_command_queue queue, const struct object_record *obj
 {
     cl_context context = NULL;
     return handle_may_be_queue(queue) &&
-           guard_below()->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) ==
-               CL_SUCCESS &&
+           below()->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS &&
            context != object->context->base.head.handle;
 }
 
@@ -87,12 +86,12 @@ static bool may_write(cl_kernel kernel, cl_uint index, const struct object_recor
     cl_kernel_arg_address_qualifier address;
     if (object->flags & CL_MEM_READ_ONLY)
         return false;
-    if (guard_below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access,
-                                          NULL) == CL_SUCCESS &&
+    if (below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access, NULL) ==
+            CL_SUCCESS &&
         access == CL_KERNEL_ARG_ACCESS_READ_ONLY)
         return false;
-    return guard_below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(address), &address,
-                                             NULL) != CL_SUCCESS ||
+    return below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(address), &address,
+                                       NULL) != CL_SUCCESS ||
            address != CL_KERNEL_ARG_ADDRESS_CONSTANT;
 }
 
@@ -112,9 +111,4 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
         }
     }
     return status == CL_SUCCESS ? begin(guard) : status;
-}
-
-void guard_install(cl_icd_dispatch *table)
-{
-    guard_install_generated(table);
 }

@@ -1,22 +1,11 @@
 /* The check before every command that uses memory objects: one that is shared must be acquired.
  *
- * The generated functions of guard_generated.c stand at the top of the tier: they ask `guard_needed`, one load and one
+ * The generated functions of guard_generated.c stand at the top of the tier: they ask `registry_hot`, one load and one
  * branch for a program that shares nothing, and only then call the checks. */
 #ifndef CLD3D_SHARE_GUARD_H
 #define CLD3D_SHARE_GUARD_H
 
 #include "share/share.h"
-
-static inline bool guard_needed(void)
-{
-    return registry_hot();
-}
-
-/* The tier below the guard. */
-static inline const cl_icd_dispatch *guard_below(void)
-{
-    return tier_formats();
-}
 
 /* All objects of a command may be changed by it. */
 #define GUARD_WRITES_ALL (~0u)
@@ -53,7 +42,5 @@ static inline cl_int guard_end(const struct guard *guard, cl_int status, const c
         blocker_end(guard->blocker, status, event && status == CL_SUCCESS ? *event : NULL);
     return status;
 }
-
-void guard_install_generated(cl_icd_dispatch *table);
 
 #endif

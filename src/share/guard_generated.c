@@ -6,8 +6,8 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBuffer(cl_command_queue command_q
     cl_bool blocking_read, size_t offset, size_t cb, void *ptr, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
+    if (!registry_hot())
+        return below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueReadBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
@@ -15,7 +15,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBuffer(cl_command_queue command_q
     cl_int status = guard_objects(&guard, 1, used, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
+    status = below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
         num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -24,8 +24,8 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBuffer(cl_command_queue command_
     cl_bool blocking_write, size_t offset, size_t cb, const void *ptr, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
+    if (!registry_hot())
+        return below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueWriteBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
@@ -33,7 +33,7 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBuffer(cl_command_queue command_
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
+    status = below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
         num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -42,8 +42,8 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBuffer(cl_command_queue command_q
     cl_mem dst_buffer, size_t src_offset, size_t dst_offset, size_t cb, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
+    if (!registry_hot())
+        return below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueCopyBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
@@ -51,7 +51,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBuffer(cl_command_queue command_q
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
+    status = below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
         num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -60,17 +60,17 @@ static cl_int CL_API_CALL guarded_clEnqueueReadImage(cl_command_queue command_qu
     cl_bool blocking_read, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch,
-            slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    if (!registry_hot())
+        return below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch, slice_pitch,
+            ptr, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueReadImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch,
-        slice_pitch, ptr, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    status = below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch, slice_pitch,
+        ptr, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
@@ -79,8 +79,8 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteImage(cl_command_queue command_q
     size_t input_slice_pitch, const void *ptr, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
     cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
+    if (!registry_hot())
+        return below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
             input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueWriteImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
@@ -88,7 +88,7 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteImage(cl_command_queue command_q
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
+    status = below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -97,8 +97,8 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImage(cl_command_queue command_qu
     const size_t *src_origin, const size_t *dst_origin, const size_t *region, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
+    if (!registry_hot())
+        return below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueCopyImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
@@ -106,7 +106,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImage(cl_command_queue command_qu
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
+    status = below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
         num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -115,17 +115,17 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImageToBuffer(cl_command_queue co
     cl_mem dst_buffer, const size_t *src_origin, const size_t *region, size_t dst_offset,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region,
-            dst_offset, num_events_in_wait_list, event_wait_list, event);
+    if (!registry_hot())
+        return below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region, dst_offset,
+            num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueCopyImageToBuffer", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     const cl_mem used[] = {src_image, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region,
-        dst_offset, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    status = below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region, dst_offset,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
@@ -133,17 +133,17 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferToImage(cl_command_queue co
     cl_mem dst_image, size_t src_offset, const size_t *dst_origin, const size_t *region,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin,
-            region, num_events_in_wait_list, event_wait_list, event);
+    if (!registry_hot())
+        return below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin, region,
+            num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueCopyBufferToImage", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     const cl_mem used[] = {src_buffer, dst_image};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin,
-        region, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    status = below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin, region,
+        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
@@ -151,8 +151,8 @@ static void *CL_API_CALL guarded_clEnqueueMapBuffer(cl_command_queue command_que
     cl_map_flags map_flags, size_t offset, size_t cb, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
     cl_event *event, cl_int *errcode_ret)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
+    if (!registry_hot())
+        return below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
             num_events_in_wait_list, event_wait_list, event, errcode_ret);
     struct guard guard = {command_queue, "clEnqueueMapBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
@@ -161,7 +161,7 @@ static void *CL_API_CALL guarded_clEnqueueMapBuffer(cl_command_queue command_que
     void *mapped = NULL;
     if (status == CL_SUCCESS) {
         status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
-        mapped = guard_below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
+        mapped = below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
             num_events_in_wait_list, event_wait_list, guard_event(&guard, event), &status);
     }
     guard_end(&guard, status, event);
@@ -175,8 +175,8 @@ static void *CL_API_CALL guarded_clEnqueueMapImage(cl_command_queue command_queu
     size_t *image_slice_pitch, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event,
     cl_int *errcode_ret)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
+    if (!registry_hot())
+        return below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
             image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
     struct guard guard = {command_queue, "clEnqueueMapImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
@@ -185,7 +185,7 @@ static void *CL_API_CALL guarded_clEnqueueMapImage(cl_command_queue command_queu
     void *mapped = NULL;
     if (status == CL_SUCCESS) {
         status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
-        mapped = guard_below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
+        mapped = below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
             image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, guard_event(&guard, event),
             &status);
     }
@@ -198,8 +198,8 @@ static void *CL_API_CALL guarded_clEnqueueMapImage(cl_command_queue command_queu
 static cl_int CL_API_CALL guarded_clEnqueueUnmapMemObject(cl_command_queue command_queue, cl_mem memobj,
     void *mapped_ptr, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
+    if (!registry_hot())
+        return below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
             event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueUnmapMemObject", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
@@ -207,7 +207,7 @@ static cl_int CL_API_CALL guarded_clEnqueueUnmapMemObject(cl_command_queue comma
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
+    status = below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
         event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -216,31 +216,31 @@ static cl_int CL_API_CALL guarded_clEnqueueNDRangeKernel(cl_command_queue comman
     cl_uint work_dim, const size_t *global_work_offset, const size_t *global_work_size, const size_t *local_work_size,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset,
-            global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, event);
+    if (!registry_hot())
+        return below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
+            local_work_size, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueNDRangeKernel", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     cl_int status = guard_kernel(&guard, kernel);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset,
-        global_work_size, local_work_size, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    status = below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
+        local_work_size, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueTask(cl_command_queue command_queue, cl_kernel kernel,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
+    if (!registry_hot())
+        return below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueTask", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_kernel(&guard, kernel);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list,
-        guard_event(&guard, event));
+    status = below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, guard_event(&guard,
+        event));
     return guard_end(&guard, status, event);
 }
 
@@ -248,69 +248,69 @@ static cl_int CL_API_CALL guarded_clEnqueueNativeKernel(cl_command_queue command
     void(CL_CALLBACK *user_func)(void *), void *args, size_t cb_args, cl_uint num_mem_objects, const cl_mem *mem_list,
     const void **args_mem_loc, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
+    if (!registry_hot())
+        return below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
             args_mem_loc, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueNativeKernel", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, num_mem_objects, mem_list, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
+    status = below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
         args_mem_loc, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueMarker(cl_command_queue command_queue, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueMarker(command_queue, event);
+    if (!registry_hot())
+        return below()->clEnqueueMarker(command_queue, event);
     struct guard guard = {command_queue, "clEnqueueMarker", ORDER_AFTER_ALL, 0, NULL, event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueMarker(command_queue, guard_event(&guard, event));
+    status = below()->clEnqueueMarker(command_queue, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueWaitForEvents(cl_command_queue command_queue, cl_uint num_events,
     const cl_event *event_list)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
+    if (!registry_hot())
+        return below()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
     struct guard guard = {command_queue, "clEnqueueWaitForEvents", ORDER_BEFORE_ALL, num_events, event_list, false,
         NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
+    status = below()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
     return guard_end(&guard, status, NULL);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueBarrier(cl_command_queue command_queue)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueBarrier(command_queue);
+    if (!registry_hot())
+        return below()->clEnqueueBarrier(command_queue);
     struct guard guard = {command_queue, "clEnqueueBarrier", ORDER_BEFORE_ALL | ORDER_AFTER_ALL, 0, NULL, false, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueBarrier(command_queue);
+    status = below()->clEnqueueBarrier(command_queue);
     return guard_end(&guard, status, NULL);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueAcquireGLObjects(cl_command_queue command_queue, cl_uint num_objects,
     const cl_mem *mem_objects, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects,
-            num_events_in_wait_list, event_wait_list, event);
+    if (!registry_hot())
+        return below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
+            event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueAcquireGLObjects", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     cl_int status = guard_objects(&guard, num_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
+    status = below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
         event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -318,15 +318,15 @@ static cl_int CL_API_CALL guarded_clEnqueueAcquireGLObjects(cl_command_queue com
 static cl_int CL_API_CALL guarded_clEnqueueReleaseGLObjects(cl_command_queue command_queue, cl_uint num_objects,
     const cl_mem *mem_objects, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects,
-            num_events_in_wait_list, event_wait_list, event);
+    if (!registry_hot())
+        return below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
+            event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueReleaseGLObjects", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     cl_int status = guard_objects(&guard, num_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
+    status = below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
         event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -336,8 +336,8 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBufferRect(cl_command_queue comma
     size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch, size_t host_slice_pitch, void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
+    if (!registry_hot())
+        return below()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
             region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueReadBufferRect", ORDER_ALONE, num_events_in_wait_list,
@@ -346,8 +346,8 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBufferRect(cl_command_queue comma
     cl_int status = guard_objects(&guard, 1, used, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
-        region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
+    status = below()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin, region,
+        buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
         event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -357,8 +357,8 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBufferRect(cl_command_queue comm
     size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch, size_t host_slice_pitch, const void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
+    if (!registry_hot())
+        return below()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
             region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueWriteBufferRect", ORDER_ALONE, num_events_in_wait_list,
@@ -367,8 +367,8 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBufferRect(cl_command_queue comm
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
-        region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
+    status = below()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin, region,
+        buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
         event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -378,19 +378,19 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferRect(cl_command_queue comma
     size_t src_slice_pitch, size_t dst_row_pitch, size_t dst_slice_pitch, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin,
-            region, src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list,
-            event_wait_list, event);
+    if (!registry_hot())
+        return below()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin, region,
+            src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list, event_wait_list,
+            event);
     struct guard guard = {command_queue, "clEnqueueCopyBufferRect", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     const cl_mem used[] = {src_buffer, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin,
-        region, src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list,
-        event_wait_list, guard_event(&guard, event));
+    status = below()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin, region,
+        src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list, event_wait_list,
+        guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
@@ -398,8 +398,8 @@ static cl_int CL_API_CALL guarded_clEnqueueFillBuffer(cl_command_queue command_q
     const void *pattern, size_t pattern_size, size_t offset, size_t cb, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
+    if (!registry_hot())
+        return below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueFillBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
@@ -407,7 +407,7 @@ static cl_int CL_API_CALL guarded_clEnqueueFillBuffer(cl_command_queue command_q
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
+    status = below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
         num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -416,17 +416,17 @@ static cl_int CL_API_CALL guarded_clEnqueueFillImage(cl_command_queue command_qu
     const void *fill_color, const size_t *origin, const size_t *region, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region,
-            num_events_in_wait_list, event_wait_list, event);
+    if (!registry_hot())
+        return below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region, num_events_in_wait_list,
+            event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueFillImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    status = below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region, num_events_in_wait_list,
+        event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
@@ -434,15 +434,15 @@ static cl_int CL_API_CALL guarded_clEnqueueMigrateMemObjects(cl_command_queue co
     const cl_mem *mem_objects, cl_mem_migration_flags flags, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
+    if (!registry_hot())
+        return below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueMigrateMemObjects", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     cl_int status = guard_objects(&guard, num_mem_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
+    status = below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
         num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -450,16 +450,15 @@ static cl_int CL_API_CALL guarded_clEnqueueMigrateMemObjects(cl_command_queue co
 static cl_int CL_API_CALL guarded_clEnqueueMarkerWithWaitList(cl_command_queue command_queue,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
-            event);
+    if (!registry_hot())
+        return below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueMarkerWithWaitList",
         num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
+    status = below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
         guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -467,16 +466,15 @@ static cl_int CL_API_CALL guarded_clEnqueueMarkerWithWaitList(cl_command_queue c
 static cl_int CL_API_CALL guarded_clEnqueueBarrierWithWaitList(cl_command_queue command_queue,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
-            event);
+    if (!registry_hot())
+        return below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueBarrierWithWaitList",
         ORDER_BEFORE_ALL | (num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL), num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
+    status = below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
         guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -486,15 +484,15 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMFree(cl_command_queue command_queu
     void ** svm_pointers, void * user_data), void * user_data, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
+    if (!registry_hot())
+        return below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMFree", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
+    status = below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
         num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -503,16 +501,16 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMemcpy(cl_command_queue command_qu
     void * dst_ptr, const void * src_ptr, size_t size, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
+    if (!registry_hot())
+        return below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMMemcpy", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    status = below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size, num_events_in_wait_list,
+        event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
@@ -520,16 +518,16 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMemFill(cl_command_queue command_q
     const void * pattern, size_t pattern_size, size_t size, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size,
+    if (!registry_hot())
+        return below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMMemFill", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    status = below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size, num_events_in_wait_list,
+        event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
@@ -537,31 +535,30 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMap(cl_command_queue command_queue
     cl_map_flags map_flags, void * svm_ptr, size_t size, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size,
-            num_events_in_wait_list, event_wait_list, event);
+    if (!registry_hot())
+        return below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size, num_events_in_wait_list,
+            event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMMap", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+    status = below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size, num_events_in_wait_list,
+        event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
 static cl_int CL_API_CALL guarded_clEnqueueSVMUnmap(cl_command_queue command_queue, void * svm_ptr,
     cl_uint num_events_in_wait_list, const cl_event * event_wait_list, cl_event * event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list,
-            event);
+    if (!registry_hot())
+        return below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMUnmap", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
         event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list,
+    status = below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list,
         guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
@@ -570,20 +567,20 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMigrateMem(cl_command_queue comman
     const void **svm_pointers, const size_t *sizes, cl_mem_migration_flags flags, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    if (!guard_needed())
-        return guard_below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
+    if (!registry_hot())
+        return below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMMigrateMem", ORDER_ALONE, num_events_in_wait_list,
         event_wait_list, event != NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = guard_below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
+    status = below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
         num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
     return guard_end(&guard, status, event);
 }
 
-void guard_install_generated(cl_icd_dispatch *table)
+void guard_install(cl_icd_dispatch *table)
 {
     table->clEnqueueReadBuffer = guarded_clEnqueueReadBuffer;
     table->clEnqueueWriteBuffer = guarded_clEnqueueWriteBuffer;

@@ -36,11 +36,6 @@ const char *match_reason(void)
     return atomic_load_explicit(&last_reason, memory_order_relaxed);
 }
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 static bool get_luid(cl_device_id device, uint8_t *luid)
 {
     cl_bool valid = CL_FALSE;

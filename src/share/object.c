@@ -9,11 +9,6 @@
 
 atomic_uint object_count;
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* ---- records ---- */
 
 /* Whether the end of an acquire is still to come whose bytes are on their way. It is waited for, unless what blocks its queue

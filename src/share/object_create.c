@@ -7,11 +7,6 @@
 
 #include <stdlib.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* ---- claims: one object per subresource, function and context ---- */
 
 static struct claim *claim_subresource(struct sharing_context *context, const void *identity, enum surface_kind kind,

@@ -4,11 +4,6 @@
 #include "d3d/formats.h"
 #include "log.h"
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* The API of the family that a query belongs to, or NULL: the first one speaks for its family. */
 static const struct d3d_api *asked_api(const struct object_record *object, cl_uint name, bool image)
 {

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 static bool from_all;
 
 void passthrough_from_all(void)

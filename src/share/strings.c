@@ -14,11 +14,6 @@
 
 enum { STRING_ROOM = 64 * 1024 }; /* Wine may tell a size of 0 for a string that is there */
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* A platform or a device, whose queries have the same shape. */
 struct subject {
     const char *call;

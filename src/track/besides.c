@@ -10,11 +10,6 @@ struct besides {
     bool profiles;
 };
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 static bool is_command(cl_event event)
 {
     cl_command_type type = CL_COMMAND_USER;

@@ -5,11 +5,6 @@
 #include "track/besides.h"
 #include "track/track.h"
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* ---- commands ---- */
 
 static unsigned count_active_locked(cl_uint count, const cl_event *wait)

@@ -7,11 +7,6 @@
 
 #include <stdlib.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* One entry for each callback that runs, on the stack of its thread. Guarded by registry_lock. How many there are may be read
  * without it: a thread knows of its own. */
 static struct callback_entry *entries;

@@ -9,11 +9,6 @@
 
 #include <stdlib.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 static struct spares records = SPARES_INIT(struct event_record);
 
 static void destroy(struct record *record)

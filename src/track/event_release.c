@@ -14,11 +14,6 @@
 
 #include <stdlib.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* Set once, and read without a lock. */
 static atomic_bool needed;
 

@@ -13,11 +13,6 @@ struct kernel_record {
     cl_uint count;
 };
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 static void destroy(struct record *record)
 {
     free(((struct kernel_record *)record)->arguments);

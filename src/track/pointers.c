@@ -22,11 +22,6 @@ struct setter {
 static struct setter intel = {.name = "clSetKernelArgMemPointerINTEL"}, arm = {.name = "clSetKernelArgSVMPointerARM"},
                      ext = {.name = "clSetKernelArgDevicePointerEXT"};
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 static cl_platform_id platform_of(cl_kernel kernel)
 {
     cl_context context = NULL;

@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* ---- sets of handles ---- */
 
 static bool handles_has(const struct handles *set, const void *handle)

@@ -45,7 +45,7 @@ static struct version version_of(cl_platform_id platform)
 {
     char text[256] = "";
     struct version version = {0, 0};
-    if (tier_formats()->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(text) - 1, text, NULL) != CL_SUCCESS)
+    if (below()->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(text) - 1, text, NULL) != CL_SUCCESS)
         return version;
     const char *own = strncmp(text, "OpenCL ", 7) == 0 ? strchr(text + 7, ' ') : NULL;
     const char *number = own ? own + strcspn(own, "0123456789") : "";
@@ -79,8 +79,8 @@ unsigned quirks_of(cl_platform_id platform)
 {
     char name[256] = "";
     unsigned on = 0;
-    const bool known = platform && tier_formats()->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name,
-                                                                     NULL) == CL_SUCCESS;
+    const bool known =
+        platform && below()->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) == CL_SUCCESS;
     const struct version version = known ? version_of(platform) : (struct version){0};
     for (int i = 0; i < QUIRKS; i++) {
         const bool needed = !known || (strcmp(quirks[i].platform, name) == 0 &&

@@ -18,7 +18,8 @@ static inline const cl_icd_dispatch *tier_share(void)
     return &tier_share_table;
 }
 
-static inline const cl_icd_dispatch *tier_formats(void)
+/* The tier below the extension, for all that stands above it. */
+static inline const cl_icd_dispatch *below(void)
 {
     return &tier_formats_table;
 }

@@ -6,11 +6,6 @@
 
 #include <stdlib.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* ---- user events ---- */
 
 struct blocker *blocker_user_event(cl_event event)

@@ -7,7 +7,7 @@ cl_int commands_mark(cl_command_queue queue, cl_uint wait_count, const cl_event 
     cl_event event = NULL;
     if (!event_list_reserve(done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = tier_formats()->clEnqueueMarkerWithWaitList(queue, wait_count, wait, &event);
+    const cl_int status = below()->clEnqueueMarkerWithWaitList(queue, wait_count, wait, &event);
     event_list_add(done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
@@ -18,8 +18,7 @@ static cl_int migrate(cl_command_queue queue, cl_uint count, const cl_mem *memor
     cl_event event = NULL;
     if (!event_list_reserve(done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status =
-        tier_formats()->clEnqueueMigrateMemObjects(queue, count, memories, 0, wait_count, wait, &event);
+    const cl_int status = below()->clEnqueueMigrateMemObjects(queue, count, memories, 0, wait_count, wait, &event);
     event_list_add(done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
@@ -42,7 +41,7 @@ cl_int commands_stand(cl_command_queue queue, cl_uint count, struct transfer *co
 static bool in_order(cl_command_queue queue)
 {
     cl_command_queue_properties properties = 0;
-    return tier_formats()->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) ==
+    return below()->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) ==
                CL_SUCCESS &&
            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }

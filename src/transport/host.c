@@ -33,10 +33,9 @@ static cl_mem create_memory(const struct transfer_request *request, cl_int *stat
 {
     const struct surface_desc *desc = &request->surface.desc;
     if (desc->kind == SURFACE_BUFFER)
-        return tier_formats()->clCreateBuffer(request->context, request->flags, desc->width, NULL, status);
+        return below()->clCreateBuffer(request->context, request->flags, desc->width, NULL, status);
     const cl_image_desc image = surface_image(desc, 0, 0);
-    cl_mem memory =
-        tier_formats()->clCreateImage(request->context, request->flags, &desc->format->cl, &image, NULL, status);
+    cl_mem memory = below()->clCreateImage(request->context, request->flags, &desc->format->cl, &image, NULL, status);
     /* A format that the device does not have maps to no supported format: the extension has one code for that. */
     if (!memory && (*status == CL_IMAGE_FORMAT_NOT_SUPPORTED || *status == CL_INVALID_OPERATION))
         *status = CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
@@ -109,11 +108,10 @@ static cl_int move_buffer(const struct cl_command *c, struct staged *staged, con
     cl_event event = NULL;
     if (!event_list_reserve(c->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = c->take
-                              ? tier_formats()->clEnqueueWriteBuffer(c->queue, staged->base.memory, CL_FALSE, 0, size,
-                                                                     rows->data, c->wait_count, c->wait, &event)
-                              : tier_formats()->clEnqueueReadBuffer(c->queue, staged->base.memory, CL_FALSE, 0, size,
-                                                                    rows->data, c->wait_count, c->wait, &event);
+    const cl_int status = c->take ? below()->clEnqueueWriteBuffer(c->queue, staged->base.memory, CL_FALSE, 0, size,
+                                                                  rows->data, c->wait_count, c->wait, &event)
+                                  : below()->clEnqueueReadBuffer(c->queue, staged->base.memory, CL_FALSE, 0, size,
+                                                                 rows->data, c->wait_count, c->wait, &event);
     event_list_add(c->done, status == CL_SUCCESS ? event : NULL);
     return status;
 }

@@ -187,8 +187,8 @@ static cl_mem create_memory(const struct in_place *t, const struct transfer_requ
     const struct surface_desc *desc = &request->surface.desc;
     if (desc->kind != SURFACE_BUFFER)
         return create_image(t, request, status);
-    return tier_formats()->clCreateBuffer(request->context, request->flags | CL_MEM_USE_HOST_PTR, desc->width,
-                                          t->direct ? t->staged.place.data : t->staged.rows.bytes, status);
+    return below()->clCreateBuffer(request->context, request->flags | CL_MEM_USE_HOST_PTR, desc->width,
+                                   t->direct ? t->staged.place.data : t->staged.rows.bytes, status);
 }
 
 static void destroy(struct transfer *transfer)
@@ -275,7 +275,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
 static void give_back(struct outliving *base)
 {
     struct in_place_outliving *one = (struct in_place_outliving *)base;
-    tier_formats()->clReleaseMemObject(base->memory);
+    below()->clReleaseMemObject(base->memory);
     if (one->surface.staging)
         one->surface.api->staging->unstage(&one->surface);
     aligned_memory_free(&one->rows);

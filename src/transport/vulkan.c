@@ -41,7 +41,7 @@ static void destroy(struct transfer *transfer)
     vulkan_forget_taken(o);
     vulkan_return(o);
     if (o->whole)
-        tier_formats()->clReleaseMemObject(o->whole);
+        below()->clReleaseMemObject(o->whole);
     if (o->held)
         o->side->give_back(o->at.image.memory.memory);
     vulkan_drop_beside(o);

@@ -9,11 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 /* Drivers give numbers of their own here (1 and 999 NVIDIA's). */
 cl_int vulkan_status(cl_int status)
 {

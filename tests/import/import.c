@@ -24,11 +24,6 @@ static struct import_transfer *import(struct transfer *transfer)
     return (struct import_transfer *)transfer;
 }
 
-static const cl_icd_dispatch *below(void)
-{
-    return tier_formats();
-}
-
 static const struct fake_d3d_imports *imports(void)
 {
     return dlsym(RTLD_DEFAULT, "fake_d3d_imports");
