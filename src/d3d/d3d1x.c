@@ -29,7 +29,7 @@ void *d3d1x_open_device(const struct d3d1x_calls *calls, void *object)
 
 /* ---- what a resource is ---- */
 
-void *d3d1x_owner(const struct d3d1x_calls *calls, void *resource)
+void *d3d1x_owner_of(const struct d3d1x_calls *calls, void *resource)
 {
     void *owner = NULL;
     for (int kind = 0; kind < 3 && !owner; kind++) {
@@ -40,43 +40,38 @@ void *d3d1x_owner(const struct d3d1x_calls *calls, void *resource)
     return owner;
 }
 
-static enum describe_status describe_buffer(const struct d3d1x_calls *calls, void *resource, struct surface_desc *desc,
-                                            char *why, size_t why_size)
+struct resource_facts d3d1x_facts(const struct d3d1x_calls *calls, void *resource, enum surface_kind kind)
 {
-    D3D11_BUFFER_DESC d = {0};
-    calls->buffer_desc(resource, &d);
-    return dxgi_describe_buffer(d.ByteWidth, d.Usage == D3D11_USAGE_IMMUTABLE, d.Usage == D3D11_USAGE_DYNAMIC, desc,
-                                why, why_size);
+    D3D11_BUFFER_DESC b = {0};
+    D3D11_TEXTURE2D_DESC t = {0};
+    D3D11_TEXTURE3D_DESC v = {0};
+    switch (kind) {
+    case SURFACE_BUFFER:
+        calls->buffer_desc(resource, &b);
+        return (struct resource_facts){DXGI_FORMAT_UNKNOWN, b.ByteWidth,     1, 1, 1, 1, 1, b.Usage,
+                                       b.BindFlags,         b.CPUAccessFlags};
+    case SURFACE_IMAGE_2D:
+        calls->texture2d_desc(resource, &t);
+        return (struct resource_facts){t.Format,    t.Width,         t.Height,           1,
+                                       t.MipLevels, t.ArraySize,     t.SampleDesc.Count, t.Usage,
+                                       t.BindFlags, t.CPUAccessFlags};
+    default:
+        calls->texture3d_desc(resource, &v);
+        return (struct resource_facts){v.Format, v.Width, v.Height, v.Depth,     v.MipLevels,
+                                       1,        1,       v.Usage,  v.BindFlags, v.CPUAccessFlags};
+    }
 }
 
-static struct texture_facts facts_2d(const struct d3d1x_calls *calls, void *resource)
+HRESULT d3d1x_create(const struct d3d1x_calls *calls, void *device, enum surface_kind kind,
+                     const struct resource_facts *f, void **made)
 {
-    D3D11_TEXTURE2D_DESC d = {0};
-    calls->texture2d_desc(resource, &d);
-    return (struct texture_facts){d.Format,
-                                  d.Width,
-                                  d.Height,
-                                  1,
-                                  d.MipLevels,
-                                  d.ArraySize,
-                                  d.SampleDesc.Count,
-                                  d.Usage == D3D11_USAGE_IMMUTABLE,
-                                  d.Usage == D3D11_USAGE_DYNAMIC};
-}
-
-static struct texture_facts facts_3d(const struct d3d1x_calls *calls, void *resource)
-{
-    D3D11_TEXTURE3D_DESC d = {0};
-    calls->texture3d_desc(resource, &d);
-    return (struct texture_facts){d.Format,
-                                  d.Width,
-                                  d.Height,
-                                  d.Depth,
-                                  d.MipLevels,
-                                  1,
-                                  1,
-                                  d.Usage == D3D11_USAGE_IMMUTABLE,
-                                  d.Usage == D3D11_USAGE_DYNAMIC};
+    const D3D11_USAGE usage = (D3D11_USAGE)f->usage;
+    const D3D11_BUFFER_DESC b = {f->width, usage, f->bind, f->access, 0, 0};
+    const D3D11_TEXTURE2D_DESC t = {f->width, f->height, 1, 1, f->format, {1, 0}, usage, f->bind, f->access, 0};
+    const D3D11_TEXTURE3D_DESC v = {f->width, f->height, f->depth, 1, f->format, usage, f->bind, f->access, 0};
+    return kind == SURFACE_BUFFER     ? calls->create_buffer(device, &b, made)
+           : kind == SURFACE_IMAGE_2D ? calls->create_texture2d(device, &t, made)
+                                      : calls->create_texture3d(device, &v, made);
 }
 
 enum describe_status d3d1x_describe(const struct d3d1x_calls *calls, void *device, void *resource,
@@ -87,47 +82,27 @@ enum describe_status d3d1x_describe(const struct d3d1x_calls *calls, void *devic
     const enum describe_status status = dxgi_describe_child(&child, device, resource, why, why_size);
     if (status != DESCRIBED)
         return status;
-    if (kind == SURFACE_BUFFER)
-        return describe_buffer(calls, resource, desc, why, why_size);
-    const struct texture_facts facts = kind == SURFACE_IMAGE_2D ? facts_2d(calls, resource) : facts_3d(calls, resource);
-    return dxgi_describe_texture(&facts, kind, index, desc, why, why_size);
+    const struct resource_facts facts = d3d1x_facts(calls, resource, kind);
+    return dxgi_describe(&facts, kind, index, desc, why, why_size);
 }
 
 /* ---- the staging copy ---- */
 
 bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface)
 {
+    static const char *const names[] = {"CreateBuffer (staging)", "CreateTexture2D (staging)",
+                                        "CreateTexture3D (staging)"};
     const struct surface_desc *desc = &surface->desc;
-    const UINT access = D3D11_CPU_ACCESS_READ | D3D11_CPU_ACCESS_WRITE;
-    const UINT width = dxgi_staging_width(desc), height = dxgi_staging_height(desc);
-    const DXGI_FORMAT format = desc->format ? (DXGI_FORMAT)desc->format->code : DXGI_FORMAT_UNKNOWN;
-    if (desc->kind == SURFACE_BUFFER) {
-        const D3D11_BUFFER_DESC d = {
-            .ByteWidth = width + surface->staging_padding, .Usage = D3D11_USAGE_STAGING, .CPUAccessFlags = access};
-        return d3d1x_check(calls, "CreateBuffer (staging)",
-                           calls->create_buffer(surface->device, &d, &surface->staging));
-    }
-    if (desc->kind == SURFACE_IMAGE_2D) {
-        const D3D11_TEXTURE2D_DESC d = {.Width = width,
-                                        .Height = height,
-                                        .MipLevels = 1,
-                                        .ArraySize = 1,
-                                        .Format = format,
-                                        .SampleDesc = {1, 0},
-                                        .Usage = D3D11_USAGE_STAGING,
-                                        .CPUAccessFlags = access};
-        return d3d1x_check(calls, "CreateTexture2D (staging)",
-                           calls->create_texture2d(surface->device, &d, &surface->staging));
-    }
-    const D3D11_TEXTURE3D_DESC d = {.Width = width,
-                                    .Height = height,
-                                    .Depth = desc->depth,
-                                    .MipLevels = 1,
-                                    .Format = format,
-                                    .Usage = D3D11_USAGE_STAGING,
-                                    .CPUAccessFlags = access};
-    return d3d1x_check(calls, "CreateTexture3D (staging)",
-                       calls->create_texture3d(surface->device, &d, &surface->staging));
+    const struct resource_facts facts = {
+        .format = desc->format ? (DXGI_FORMAT)desc->format->code : DXGI_FORMAT_UNKNOWN,
+        .width = dxgi_staging_width(desc) + surface->staging_padding,
+        .height = dxgi_staging_height(desc),
+        .depth = desc->depth,
+        .usage = D3D11_USAGE_STAGING,
+        .access = D3D11_CPU_ACCESS_READ | D3D11_CPU_ACCESS_WRITE,
+    };
+    return d3d1x_check(calls, names[desc->kind],
+                       d3d1x_create(calls, surface->device, desc->kind, &facts, &surface->staging));
 }
 
 bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface)
@@ -138,9 +113,10 @@ bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface)
     return d3d1x_check(calls, "CopySubresourceRegion", calls->removed_reason(surface->device));
 }
 
-bool d3d1x_map(const struct d3d1x_calls *calls, struct surface *surface, struct mapped_surface *mapped)
+bool d3d1x_map(const struct d3d1x_calls *calls, struct surface *surface, bool write, struct mapped_surface *mapped)
 {
     struct d3d1x_level level = {0};
+    (void)write;
     if (!d3d1x_check(calls, "Map (staging)",
                      calls->map(surface->device, &surface->desc, surface->staging, 0, D3D11_MAP_READ_WRITE, &level)))
         return false;

@@ -6,6 +6,7 @@
 
 #include "d3d/d3d.h"
 #include "d3d/d3d_types.h"
+#include "d3d/dxgi.h"
 #include "d3d/native.h"
 #include "d3d/staging.h"
 
@@ -49,16 +50,22 @@ struct d3d1x_calls {
     int (*reached)(void *query);
 };
 
+/* What a resource of the kind is. */
+struct resource_facts d3d1x_facts(const struct d3d1x_calls *calls, void *resource, enum surface_kind kind);
+/* Makes a resource of one level and one slice. */
+HRESULT d3d1x_create(const struct d3d1x_calls *calls, void *device, enum surface_kind kind,
+                     const struct resource_facts *facts, void **made);
+
 /* The operations of struct d3d_ops and struct staging_ops, with the calls to use. */
 void *d3d1x_open_device(const struct d3d1x_calls *calls, void *object);
-void *d3d1x_owner(const struct d3d1x_calls *calls, void *resource);
+void *d3d1x_owner_of(const struct d3d1x_calls *calls, void *resource);
 enum describe_status d3d1x_describe(const struct d3d1x_calls *calls, void *device, void *resource,
                                     enum surface_kind kind, uint32_t index, struct surface_desc *desc, char *why,
                                     size_t why_size);
 bool d3d1x_stays(const struct d3d1x_calls *calls, void *device, enum surface_kind kind); /* stays.c */
 bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface);
 bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface);
-bool d3d1x_map(const struct d3d1x_calls *calls, struct surface *surface, struct mapped_surface *mapped);
+bool d3d1x_map(const struct d3d1x_calls *calls, struct surface *surface, bool write, struct mapped_surface *mapped);
 void d3d1x_unmap(const struct d3d1x_calls *calls, struct surface *surface);
 bool d3d1x_store(const struct d3d1x_calls *calls, struct surface *surface);
 

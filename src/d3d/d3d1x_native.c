@@ -7,29 +7,6 @@
 
 #include <stdio.h>
 
-/* What is asked of a resource. */
-struct facts {
-    UINT usage, access, levels, bind;
-};
-
-static struct facts facts_of(const struct d3d1x_calls *calls, const struct surface *surface)
-{
-    D3D11_BUFFER_DESC buffer = {0};
-    D3D11_TEXTURE2D_DESC flat = {0};
-    D3D11_TEXTURE3D_DESC deep = {0};
-    switch (surface->desc.kind) {
-    case SURFACE_BUFFER:
-        calls->buffer_desc(surface->resource, &buffer);
-        return (struct facts){buffer.Usage, buffer.CPUAccessFlags, 1, buffer.BindFlags};
-    case SURFACE_IMAGE_2D:
-        calls->texture2d_desc(surface->resource, &flat);
-        return (struct facts){flat.Usage, flat.CPUAccessFlags, flat.MipLevels, flat.BindFlags};
-    default:
-        calls->texture3d_desc(surface->resource, &deep);
-        return (struct facts){deep.Usage, deep.CPUAccessFlags, deep.MipLevels, deep.BindFlags};
-    }
-}
-
 /* The buffers of a swap chain change places when it presents. */
 static bool of_swap_chain(void *resource)
 {
@@ -50,7 +27,7 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
                 size_t why_size)
 {
     const struct surface_desc *desc = &surface->desc;
-    const struct facts facts = facts_of(calls, surface);
+    const struct resource_facts facts = d3d1x_facts(calls, surface->resource, desc->kind);
     uint64_t size = 0;
     *place = (struct native_place){0};
     if (facts.usage != D3D11_USAGE_DEFAULT || facts.access || facts.levels == 0)
@@ -106,29 +83,6 @@ bool d3d1x_submit(const struct d3d1x_calls *calls, const struct surface *surface
 
 /* ---- a copy of the surface's own ---- */
 
-static HRESULT make_texture(const struct d3d1x_calls *calls, void *device, const struct surface_desc *desc,
-                            void **texture)
-{
-    const DXGI_FORMAT format = (DXGI_FORMAT)desc->format->code;
-    if (desc->kind == SURFACE_IMAGE_3D) {
-        const D3D11_TEXTURE3D_DESC d = {.Width = desc->width,
-                                        .Height = desc->height,
-                                        .Depth = desc->depth,
-                                        .MipLevels = 1,
-                                        .Format = format,
-                                        .BindFlags = D3D11_BIND_SHADER_RESOURCE};
-        return calls->create_texture3d(device, &d, texture);
-    }
-    const D3D11_TEXTURE2D_DESC d = {.Width = desc->width,
-                                    .Height = desc->height,
-                                    .MipLevels = 1,
-                                    .ArraySize = 1,
-                                    .Format = format,
-                                    .SampleDesc = {1, 0},
-                                    .BindFlags = D3D11_BIND_SHADER_RESOURCE};
-    return calls->create_texture2d(device, &d, texture);
-}
-
 bool d3d1x_settle(const struct surface *surface, const struct native_place *place)
 {
     return dxvk_settle(surface->device, surface->resource, place->level, place->layer);
@@ -141,7 +95,13 @@ bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surf
     copy->desc.subresource = 0;
     if (desc->kind == SURFACE_BUFFER || desc->dynamic || desc->whole_level)
         return false;
-    return d3d1x_check(calls, "CreateTexture (copy)", make_texture(calls, surface->device, desc, &copy->resource));
+    const struct resource_facts facts = {.format = (DXGI_FORMAT)desc->format->code,
+                                         .width = desc->width,
+                                         .height = desc->height,
+                                         .depth = desc->depth,
+                                         .bind = D3D11_BIND_SHADER_RESOURCE};
+    return d3d1x_check(calls, "CreateTexture (copy)",
+                       d3d1x_create(calls, surface->device, desc->kind, &facts, &copy->resource));
 }
 
 bool d3d1x_copy_from(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy)
@@ -161,17 +121,14 @@ bool d3d1x_copy_back(const struct d3d1x_calls *calls, const struct surface *surf
 
 void *d3d1x_make_probe(const struct d3d1x_calls *calls, void *device, uint64_t *image)
 {
-    const D3D11_TEXTURE2D_DESC desc = {.Width = 64,
-                                       .Height = 64,
-                                       .MipLevels = 1,
-                                       .ArraySize = 1,
-                                       .Format = DXGI_FORMAT_R8G8B8A8_UNORM,
-                                       .SampleDesc = {1, 0},
-                                       .BindFlags = D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET};
+    const struct resource_facts facts = {.format = DXGI_FORMAT_R8G8B8A8_UNORM,
+                                         .width = 64,
+                                         .height = 64,
+                                         .bind = D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET};
     void *texture = NULL;
     uint32_t layout;
     *image = 0;
-    if (FAILED(calls->create_texture2d(device, &desc, &texture)))
+    if (FAILED(d3d1x_create(calls, device, SURFACE_IMAGE_2D, &facts, &texture)))
         return NULL;
     *image = dxvk_image(texture, &layout);
     if (*image)

@@ -201,24 +201,9 @@ static uint32_t level_extent(uint32_t extent, uint32_t level)
     return extent >> level ? extent >> level : 1;
 }
 
-enum describe_status dxgi_describe_buffer(uint32_t bytes, bool immutable, bool dynamic, struct surface_desc *desc,
-                                          char *why, size_t why_size)
+static enum describe_status describe_texture(const struct resource_facts *facts, enum surface_kind kind, uint32_t index,
+                                             struct surface_desc *desc, char *why, size_t why_size)
 {
-    if (immutable) {
-        snprintf(why, why_size, "the buffer has usage IMMUTABLE; share one with usage DEFAULT");
-        return DESCRIBE_IMMUTABLE;
-    }
-    *desc = (struct surface_desc){.kind = SURFACE_BUFFER, .width = bytes, .height = 1, .depth = 1, .dynamic = dynamic};
-    return DESCRIBED;
-}
-
-enum describe_status dxgi_describe_texture(const struct texture_facts *facts, enum surface_kind kind, uint32_t index,
-                                           struct surface_desc *desc, char *why, size_t why_size)
-{
-    if (facts->immutable) {
-        snprintf(why, why_size, "the texture has usage IMMUTABLE; share one with usage DEFAULT");
-        return DESCRIBE_IMMUTABLE;
-    }
     if (facts->samples > 1) {
         snprintf(why, why_size, "the texture has %u samples per texel; resolve it to one with a single sample",
                  facts->samples);
@@ -248,9 +233,24 @@ enum describe_status dxgi_describe_texture(const struct texture_facts *facts, en
         .height = level_extent(facts->height, level) >> format->shift_y,
         .depth = level_extent(facts->depth, level),
         .subresource = planes > 1 ? index / planes * facts->levels : index,
-        .dynamic = facts->dynamic,
+        .dynamic = facts->usage == D3D11_USAGE_DYNAMIC,
         .whole_level = planes > 1,
     };
+    return DESCRIBED;
+}
+
+enum describe_status dxgi_describe(const struct resource_facts *facts, enum surface_kind kind, uint32_t index,
+                                   struct surface_desc *desc, char *why, size_t why_size)
+{
+    if (facts->usage == D3D11_USAGE_IMMUTABLE) {
+        snprintf(why, why_size, "the %s has usage IMMUTABLE; share one with usage DEFAULT",
+                 kind == SURFACE_BUFFER ? "buffer" : "texture");
+        return DESCRIBE_IMMUTABLE;
+    }
+    if (kind != SURFACE_BUFFER)
+        return describe_texture(facts, kind, index, desc, why, why_size);
+    *desc = (struct surface_desc){
+        .kind = kind, .width = facts->width, .height = 1, .depth = 1, .dynamic = facts->usage == D3D11_USAGE_DYNAMIC};
     return DESCRIBED;
 }
 

@@ -40,21 +40,16 @@ struct child_facts {
 enum describe_status dxgi_describe_child(const struct child_facts *child, void *device, void *resource, char *why,
                                          size_t why_size);
 
-/* The properties of a texture which decide about its subresources; levels, slices and samples are 1 where there is no
- * such thing. */
-struct texture_facts {
+/* A resource as both APIs describe it; what it does not have is 1. The width of a buffer is its bytes. */
+struct resource_facts {
     DXGI_FORMAT format;
-    uint32_t width, height, depth, levels, slices, samples;
-    bool immutable, dynamic;
+    UINT width, height, depth, levels, slices, samples;
+    UINT usage, bind, access; /* D3D11_USAGE, D3D11_BIND_FLAG, D3D11_CPU_ACCESS_FLAG */
 };
 
-/* The rules for textures that the two APIs share: finds plane, slice and level of `index` and fills `desc`. */
-enum describe_status dxgi_describe_texture(const struct texture_facts *facts, enum surface_kind kind, uint32_t index,
-                                           struct surface_desc *desc, char *why, size_t why_size);
-
-/* Rules for buffers. */
-enum describe_status dxgi_describe_buffer(uint32_t bytes, bool immutable, bool dynamic, struct surface_desc *desc,
-                                          char *why, size_t why_size);
+/* The rules that the two APIs share: finds plane, slice and level of `index` and fills `desc`. */
+enum describe_status dxgi_describe(const struct resource_facts *facts, enum surface_kind kind, uint32_t index,
+                                   struct surface_desc *desc, char *why, size_t why_size);
 
 /* Whether the device is of a Direct3D whose staging copies are known to keep their memory. */
 bool dxgi_staging_stays(void *device);

@@ -35,30 +35,14 @@ static struct surface_desc trial_desc(enum surface_kind kind)
 /* An ordinary resource of the kind. */
 static void *make_resource(const struct d3d1x_calls *calls, void *device, const struct surface_desc *desc)
 {
+    const bool buffer = desc->kind == SURFACE_BUFFER;
+    const struct resource_facts facts = {.format = buffer ? DXGI_FORMAT_UNKNOWN : (DXGI_FORMAT)desc->format->code,
+                                         .width = desc->width,
+                                         .height = desc->height,
+                                         .depth = desc->depth,
+                                         .bind = buffer ? D3D11_BIND_VERTEX_BUFFER : D3D11_BIND_SHADER_RESOURCE};
     void *made = NULL;
-    HRESULT result;
-    if (desc->kind == SURFACE_BUFFER) {
-        const D3D11_BUFFER_DESC d = {.ByteWidth = desc->width, .BindFlags = D3D11_BIND_VERTEX_BUFFER};
-        result = calls->create_buffer(device, &d, &made);
-    } else if (desc->kind == SURFACE_IMAGE_2D) {
-        const D3D11_TEXTURE2D_DESC d = {.Width = desc->width,
-                                        .Height = desc->height,
-                                        .MipLevels = 1,
-                                        .ArraySize = 1,
-                                        .Format = (DXGI_FORMAT)desc->format->code,
-                                        .SampleDesc = {1, 0},
-                                        .BindFlags = D3D11_BIND_SHADER_RESOURCE};
-        result = calls->create_texture2d(device, &d, &made);
-    } else {
-        const D3D11_TEXTURE3D_DESC d = {.Width = desc->width,
-                                        .Height = desc->height,
-                                        .Depth = desc->depth,
-                                        .MipLevels = 1,
-                                        .Format = (DXGI_FORMAT)desc->format->code,
-                                        .BindFlags = D3D11_BIND_SHADER_RESOURCE};
-        result = calls->create_texture3d(device, &d, &made);
-    }
-    return SUCCEEDED(result) ? made : NULL;
+    return SUCCEEDED(d3d1x_create(calls, device, desc->kind, &facts, &made)) ? made : NULL;
 }
 
 static bool open_trial(struct stays_trial *trial, void *device, enum surface_kind kind)
@@ -92,7 +76,7 @@ static bool map_all(struct stays_trial *trial, int round)
     bool stay = true;
     for (int i = 0; i < COPIES; i++) {
         const int copy = (i + round) % COPIES;
-        if (!d3d1x_map(trial->calls, &trial->copies[copy], &mapped))
+        if (!d3d1x_map(trial->calls, &trial->copies[copy], false, &mapped))
             return false;
         if (round == 0)
             trial->places[copy] = mapped;
