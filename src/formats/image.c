@@ -67,10 +67,10 @@ bool image_region_inside(const size_t *extent, const size_t *origin, const size_
     return true;
 }
 
-bool image_region_valid(const struct image_record *image, const size_t *origin, const size_t *region)
+bool image_part_valid(const struct image_part *p)
 {
-    return image_region_inside(image->extent, origin, region) &&
-           (!in_pairs(image) || (origin[0] % 2 == 0 && region[0] % 2 == 0));
+    return image_region_inside(p->image->extent, p->origin, p->region) &&
+           (!in_pairs(p->image) || (p->origin[0] % 2 == 0 && p->region[0] % 2 == 0));
 }
 
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status)
@@ -78,6 +78,11 @@ cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t
     cl_mem buffer = next.clCreateBuffer(image->context->head.handle, flags, bytes, NULL, status);
     log_next("a command on an image in an emulated format", "clCreateBuffer", *status);
     return buffer;
+}
+
+cl_mem image_narrow_buffer(const struct image_record *image, const size_t *region, cl_int *status)
+{
+    return image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), status);
 }
 
 static size_t texels_of(const size_t *region)
@@ -93,40 +98,40 @@ static cl_int end_steps(cl_int status, cl_mem wide, cl_event begun, cl_event *fi
         *done = NULL;
     if (first && status == CL_SUCCESS)
         *first = begun;
-    else if (begun)
+    else
         event_put(begun);
     return status;
 }
 
-cl_int image_to_narrow(struct image_record *image, cl_command_queue queue, const size_t *origin, const size_t *region,
-                       cl_mem narrow, cl_uint wait_count, const cl_event *wait, cl_event *first, cl_event *done)
+cl_int image_to_narrow(const struct image_part *p, cl_mem narrow, cl_event *first, cl_event *done)
 {
-    struct converter *c = image->converter;
+    struct converter *c = p->image->converter;
+    const size_t texels = texels_of(p->region);
     cl_int status;
     cl_event copied = NULL;
-    cl_mem wide = image_buffer(image, CL_MEM_READ_WRITE, texels_of(region) * c->wide_texel, &status);
+    cl_mem wide = image_buffer(p->image, CL_MEM_READ_WRITE, texels * c->wide_texel, &status);
     if (!wide)
         return status;
-    status =
-        next.clEnqueueCopyImageToBuffer(queue, image->head.handle, wide, origin, region, 0, wait_count, wait, &copied);
+    status = next.clEnqueueCopyImageToBuffer(p->queue, p->image->head.handle, wide, p->origin, p->region, 0,
+                                             p->wait_count, p->wait, &copied);
     if (status == CL_SUCCESS)
-        status = converter_enqueue(c, false, queue, wide, narrow, texels_of(region), 1, &copied, done);
+        status = converter_enqueue(c, false, p->queue, wide, narrow, texels, 1, &copied, done);
     return end_steps(status, wide, copied, first, done);
 }
 
-cl_int image_from_narrow(struct image_record *image, cl_command_queue queue, const size_t *origin, const size_t *region,
-                         cl_mem narrow, cl_uint wait_count, const cl_event *wait, cl_event *first, cl_event *done)
+cl_int image_from_narrow(const struct image_part *p, cl_mem narrow, cl_event *first, cl_event *done)
 {
-    struct converter *c = image->converter;
+    struct converter *c = p->image->converter;
+    const size_t texels = texels_of(p->region);
     cl_int status;
     cl_event converted = NULL;
-    cl_mem wide = image_buffer(image, CL_MEM_READ_WRITE, texels_of(region) * c->wide_texel, &status);
+    cl_mem wide = image_buffer(p->image, CL_MEM_READ_WRITE, texels * c->wide_texel, &status);
     if (!wide)
         return status;
-    status = converter_enqueue(c, true, queue, narrow, wide, texels_of(region), wait_count, wait, &converted);
+    status = converter_enqueue(c, true, p->queue, narrow, wide, texels, p->wait_count, p->wait, &converted);
     if (status == CL_SUCCESS)
-        status =
-            next.clEnqueueCopyBufferToImage(queue, wide, image->head.handle, 0, origin, region, 1, &converted, done);
+        status = next.clEnqueueCopyBufferToImage(p->queue, wide, p->image->head.handle, 0, p->origin, p->region, 1,
+                                                 &converted, done);
     return end_steps(status, wide, converted, first, done);
 }
 
@@ -139,10 +144,9 @@ void image_publish(cl_command_queue queue, cl_command_type type, cl_event first,
     }
     if (event)
         *event = done;
-    else if (done)
+    else
         event_put(done);
-    if (first)
-        event_put(first);
+    event_put(first);
     record_release(record);
 }
 
@@ -183,13 +187,13 @@ static cl_int upload(struct image_record *image, const void *bytes)
     cl_command_queue queue = NULL;
     if (status == CL_SUCCESS)
         queue = next.clCreateCommandQueue(image->context->head.handle, devices[0], 0, &status);
-    cl_mem narrow =
-        queue ? image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, image->extent), &status) : NULL;
+    cl_mem narrow = queue ? image_narrow_buffer(image, image->extent, &status) : NULL;
     if (narrow)
         status = next.clEnqueueWriteBufferRect(queue, narrow, CL_TRUE, origin, origin, rows, 0, 0, image->host_row,
                                                image->extent[2] > 1 ? image->host_slice : 0, bytes, 0, NULL, NULL);
     if (narrow && status == CL_SUCCESS)
-        status = image_from_narrow(image, queue, origin, image->extent, narrow, 0, NULL, NULL, &done);
+        status =
+            image_from_narrow(&(struct image_part){image, origin, image->extent, queue, 0, NULL}, narrow, NULL, &done);
     if (done) {
         status = next.clWaitForEvents(1, &done);
         event_put(done);
@@ -341,16 +345,25 @@ cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_
     return next.clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, format, desc, memory, status);
 }
 
+/* The same for the application. */
+static bool emulated(cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
+                     void *host, cl_int *errcode_ret, cl_mem *made)
+{
+    cl_int status;
+    if (!registry_hot() || !make_emulated(context, flags, format, desc, host, NULL, &status, made))
+        return false;
+    if (errcode_ret)
+        *errcode_ret = status;
+    return true;
+}
+
 static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
                                        const cl_image_desc *image_desc, void *host_ptr, cl_int *errcode_ret)
 {
-    cl_int status;
     cl_mem image;
-    if (!registry_hot() || !make_emulated(context, flags, image_format, image_desc, host_ptr, NULL, &status, &image))
-        return next.clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
-    if (errcode_ret)
-        *errcode_ret = status;
-    return image;
+    if (emulated(context, flags, image_format, image_desc, host_ptr, errcode_ret, &image))
+        return image;
+    return next.clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
 }
 
 static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const cl_mem_properties *properties,
@@ -358,16 +371,12 @@ static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const
                                                        const cl_image_desc *image_desc, void *host_ptr,
                                                        cl_int *errcode_ret)
 {
-    cl_int status;
     cl_mem image;
     const bool plain = !properties || !properties[0];
-    if (!plain || !registry_hot() ||
-        !make_emulated(context, flags, image_format, image_desc, host_ptr, NULL, &status, &image))
-        return next.clCreateImageWithProperties(context, properties, flags, image_format, image_desc, host_ptr,
-                                                errcode_ret);
-    if (errcode_ret)
-        *errcode_ret = status;
-    return image;
+    if (plain && emulated(context, flags, image_format, image_desc, host_ptr, errcode_ret, &image))
+        return image;
+    return next.clCreateImageWithProperties(context, properties, flags, image_format, image_desc, host_ptr,
+                                            errcode_ret);
 }
 
 static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
@@ -378,14 +387,11 @@ static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags
                                 .image_width = image_width,
                                 .image_height = image_height,
                                 .image_row_pitch = image_row_pitch};
-    cl_int status;
     cl_mem image;
-    if (!registry_hot() || !make_emulated(context, flags, image_format, &desc, host_ptr, NULL, &status, &image))
-        return next.clCreateImage2D(context, flags, image_format, image_width, image_height, image_row_pitch, host_ptr,
-                                    errcode_ret);
-    if (errcode_ret)
-        *errcode_ret = status;
-    return image;
+    if (emulated(context, flags, image_format, &desc, host_ptr, errcode_ret, &image))
+        return image;
+    return next.clCreateImage2D(context, flags, image_format, image_width, image_height, image_row_pitch, host_ptr,
+                                errcode_ret);
 }
 
 static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
@@ -399,14 +405,11 @@ static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags
                                 .image_depth = image_depth,
                                 .image_row_pitch = image_row_pitch,
                                 .image_slice_pitch = image_slice_pitch};
-    cl_int status;
     cl_mem image;
-    if (!registry_hot() || !make_emulated(context, flags, image_format, &desc, host_ptr, NULL, &status, &image))
-        return next.clCreateImage3D(context, flags, image_format, image_width, image_height, image_depth,
-                                    image_row_pitch, image_slice_pitch, host_ptr, errcode_ret);
-    if (errcode_ret)
-        *errcode_ret = status;
-    return image;
+    if (emulated(context, flags, image_format, &desc, host_ptr, errcode_ret, &image))
+        return image;
+    return next.clCreateImage3D(context, flags, image_format, image_width, image_height, image_depth, image_row_pitch,
+                                image_slice_pitch, host_ptr, errcode_ret);
 }
 
 /* ---- lifetimes ---- */

@@ -2,6 +2,7 @@
 #ifndef CLD3D_FORMATS_IMAGE_H
 #define CLD3D_FORMATS_IMAGE_H
 
+#include "d3d/staging.h"
 #include "formats/storage.h"
 
 /* A mapping that the application holds. */
@@ -61,31 +62,39 @@ void image_overwritten(cl_mem image);
 size_t image_region_bytes(const struct image_record *image, const size_t *region);
 /* Whether origin and region lie inside an image of that size; either may be NULL. */
 bool image_region_inside(const size_t *extent, const size_t *origin, const size_t *region);
-/* The same of an emulated image, whose packed YUV is taken in pairs of texels. */
-bool image_region_valid(const struct image_record *image, const size_t *origin, const size_t *region);
+
+/* A region of an emulated image, and where commands on it are enqueued. */
+struct image_part {
+    struct image_record *image;
+    const size_t *origin, *region;
+    cl_command_queue queue;
+    cl_uint wait_count;
+    const cl_event *wait;
+};
+
+/* The same part, for a command behind one event alone. */
+static inline struct image_part image_part_behind(const struct image_part *part, const cl_event *event)
+{
+    return (struct image_part){part->image, part->origin, part->region, part->queue, 1, event};
+}
+
+/* Whether it lies inside the image; packed YUV is taken in pairs of texels. Its origin and region may be NULL. */
+bool image_part_valid(const struct image_part *part);
 
 /* Enqueues: the texels of a region come in the declared format, tightly packed, into `narrow` / out of it into the image.
  * `first` (may be NULL) and `done` get events, owned by the caller. On failure no event is given. */
-cl_int image_to_narrow(struct image_record *image, cl_command_queue queue, const size_t *origin, const size_t *region,
-                       cl_mem narrow, cl_uint wait_count, const cl_event *wait, cl_event *first, cl_event *done);
-cl_int image_from_narrow(struct image_record *image, cl_command_queue queue, const size_t *origin, const size_t *region,
-                         cl_mem narrow, cl_uint wait_count, const cl_event *wait, cl_event *first, cl_event *done);
-
-/* Rows in the host's memory that a transport moves. */
-struct image_rows {
-    void *data;
-    size_t row_pitch, slice_pitch;
-};
+cl_int image_to_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
+cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
 
 /* Enqueues the write of a region of an image from rows of the host, or its read into them, without blocking. The rows are
- * of the declared format, or with `stored` of the format that the driver's image has. `done` gets the events of all commands
- * that use the rows; after a failure those of commands that still do. */
-cl_int image_move(cl_mem image, bool stored, bool write, cl_command_queue queue, const size_t *origin,
-                  const size_t *region, const struct image_rows *rows, cl_uint wait_count, const cl_event *wait,
-                  struct event_list *done);
+ * of the declared format, or with `stored` of the format that the driver's image has. The list gets the events of all
+ * commands that use the rows; after a failure those of commands that still do. */
+cl_int image_move(cl_mem image, bool stored, bool write, const size_t *origin, const size_t *region,
+                  const struct mapped_surface *rows, const struct enqueueing *to);
 
-/* A buffer for `bytes` in the image's context. */
+/* A buffer for `bytes` in the image's context; one for the texels of a region in the declared format. */
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status);
+cl_mem image_narrow_buffer(const struct image_record *image, const size_t *region, cl_int *status);
 
 /* Hands the event of a composite command to the application: `done` answers as `type` and began with `first`. Both are
  * taken over, whether the application wants an event or not. */

@@ -21,14 +21,16 @@ static cl_int tidy(struct image_record *image, cl_command_queue queue, cl_uint w
                    cl_event *done)
 {
     static const size_t origin[3] = {0, 0, 0};
+    const struct image_part all = {image, origin, image->extent, queue, wait_count, wait};
     cl_int status;
     cl_event out;
-    cl_mem narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, image->extent), &status);
+    cl_mem narrow = image_narrow_buffer(image, image->extent, &status);
     if (!narrow)
         return status;
-    status = image_to_narrow(image, queue, origin, image->extent, narrow, wait_count, wait, NULL, &out);
+    status = image_to_narrow(&all, narrow, NULL, &out);
     if (status == CL_SUCCESS) {
-        status = image_from_narrow(image, queue, origin, image->extent, narrow, 1, &out, NULL, done);
+        const struct image_part behind = image_part_behind(&all, &out);
+        status = image_from_narrow(&behind, narrow, NULL, done);
         event_put(out);
     }
     next.clReleaseMemObject(narrow);

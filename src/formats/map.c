@@ -9,13 +9,9 @@
 
 /* The arguments of one clEnqueueMapImage. */
 struct map_call {
-    struct image_record *image;
-    cl_command_queue queue;
+    struct image_part part;
     cl_bool blocking;
     cl_map_flags flags;
-    const size_t *origin, *region;
-    cl_uint wait_count;
-    const cl_event *wait;
 };
 
 static bool writes(cl_map_flags flags)
@@ -24,15 +20,15 @@ static bool writes(cl_map_flags flags)
 }
 
 /* A command that does nothing behind a wait list. A marker without one would wait for all of its queue. */
-static cl_int enqueue_nothing(const struct image_record *image, cl_command_queue queue, cl_uint wait_count,
-                              const cl_event *wait, cl_event *done)
+static cl_int enqueue_nothing(const struct image_part *p, cl_event *done)
 {
     static const cl_uchar zero;
     cl_int status;
-    cl_mem byte = image_buffer(image, CL_MEM_READ_WRITE, sizeof(zero), &status);
+    cl_mem byte = image_buffer(p->image, CL_MEM_READ_WRITE, sizeof(zero), &status);
     if (!byte)
         return status;
-    status = next.clEnqueueFillBuffer(queue, byte, &zero, sizeof(zero), 0, sizeof(zero), wait_count, wait, done);
+    status =
+        next.clEnqueueFillBuffer(p->queue, byte, &zero, sizeof(zero), 0, sizeof(zero), p->wait_count, p->wait, done);
     next.clReleaseMemObject(byte);
     return status;
 }
@@ -43,32 +39,35 @@ static cl_int fill_narrow(const struct map_call *m, cl_mem narrow, cl_event *fir
 {
     if (m->flags & CL_MAP_WRITE_INVALIDATE_REGION)
         return CL_SUCCESS;
-    return image_to_narrow(m->image, m->queue, m->origin, m->region, narrow, m->wait_count, m->wait, first, filled);
+    return image_to_narrow(&m->part, narrow, first, filled);
 }
 
 static void *map_buffer(const struct map_call *m, cl_mem narrow, cl_event *done, cl_int *status)
 {
+    const struct image_part *p = &m->part;
     const cl_map_flags flags = m->flags & CL_MAP_WRITE_INVALIDATE_REGION ? m->flags : m->flags | CL_MAP_READ;
-    return next.clEnqueueMapBuffer(m->queue, narrow, m->blocking, flags, 0, image_region_bytes(m->image, m->region),
-                                   m->wait_count, m->wait, done, status);
+    return next.clEnqueueMapBuffer(p->queue, narrow, m->blocking, flags, 0, image_region_bytes(p->image, p->region),
+                                   p->wait_count, p->wait, done, status);
 }
 
 /* The application's own memory: the texels go where the image has them there. */
 static void *map_host(const struct map_call *m, cl_mem narrow, cl_event *done, cl_int *status)
 {
     static const size_t zero[3] = {0, 0, 0};
-    const size_t texel = m->image->converter->narrow_texel;
-    const size_t rows[3] = {m->region[0] * texel, m->region[1], m->region[2]};
-    char *pointer = (char *)m->image->host + m->origin[0] * texel + m->origin[1] * m->image->host_row +
-                    m->origin[2] * m->image->host_slice;
+    const struct image_part *p = &m->part;
+    const struct image_record *image = p->image;
+    const size_t texel = image->converter->narrow_texel;
+    const size_t rows[3] = {p->region[0] * texel, p->region[1], p->region[2]};
+    char *pointer =
+        (char *)image->host + p->origin[0] * texel + p->origin[1] * image->host_row + p->origin[2] * image->host_slice;
     if (m->flags & CL_MAP_WRITE_INVALIDATE_REGION) {
-        *status = enqueue_nothing(m->image, m->queue, m->wait_count, m->wait, done);
+        *status = enqueue_nothing(p, done);
         if (*status == CL_SUCCESS && m->blocking)
             next.clWaitForEvents(1, done);
     } else {
-        *status = next.clEnqueueReadBufferRect(m->queue, narrow, m->blocking, zero, zero, rows, 0, 0,
-                                               m->image->host_row, m->region[2] > 1 ? m->image->host_slice : 0, pointer,
-                                               m->wait_count, m->wait, done);
+        *status = next.clEnqueueReadBufferRect(p->queue, narrow, m->blocking, zero, zero, rows, 0, 0, image->host_row,
+                                               p->region[2] > 1 ? image->host_slice : 0, pointer, p->wait_count,
+                                               p->wait, done);
     }
     return *status == CL_SUCCESS ? pointer : NULL;
 }
@@ -84,46 +83,43 @@ static void add_mapping(struct image_record *image, struct image_mapping *mappin
 static void remember(const struct map_call *m, struct image_mapping *mapping)
 {
     mapping->writes = writes(m->flags);
-    memcpy(mapping->origin, m->origin, sizeof(mapping->origin));
-    memcpy(mapping->region, m->region, sizeof(mapping->region));
-    add_mapping(m->image, mapping);
+    memcpy(mapping->origin, m->part.origin, sizeof(mapping->origin));
+    memcpy(mapping->region, m->part.region, sizeof(mapping->region));
+    add_mapping(m->part.image, mapping);
 }
 
 static void *map_emulated(const struct map_call *m, cl_event *event, cl_int *status)
 {
+    const struct image_record *image = m->part.image;
     cl_event first = NULL, filled = NULL, done = NULL;
     struct image_mapping *mapping = calloc(1, sizeof(*mapping));
     if (!mapping) {
         *status = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    cl_mem narrow = image_buffer(m->image, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                 image_region_bytes(m->image, m->region), status);
+    cl_mem narrow = image_buffer(image, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                 image_region_bytes(image, m->part.region), status);
     if (narrow)
         *status = fill_narrow(m, narrow, &first, &filled);
     if (narrow && *status == CL_SUCCESS) {
         struct map_call behind = *m;
-        if (filled) {
-            behind.wait_count = 1;
-            behind.wait = &filled;
-        }
-        mapping->pointer =
-            m->image->host ? map_host(&behind, narrow, &done, status) : map_buffer(&behind, narrow, &done, status);
         if (filled)
-            event_put(filled);
+            behind.part = image_part_behind(&m->part, &filled);
+        mapping->pointer =
+            image->host ? map_host(&behind, narrow, &done, status) : map_buffer(&behind, narrow, &done, status);
+        event_put(filled);
     }
-    if (narrow && (m->image->host || *status != CL_SUCCESS))
+    if (narrow && (image->host || *status != CL_SUCCESS))
         next.clReleaseMemObject(narrow);
     else
         mapping->narrow = narrow;
     void *pointer = mapping->pointer;
     if (*status == CL_SUCCESS) {
         remember(m, mapping);
-        image_publish(m->queue, CL_COMMAND_MAP_IMAGE, first, done, event);
+        image_publish(m->part.queue, CL_COMMAND_MAP_IMAGE, first, done, event);
         return pointer;
     }
-    if (first)
-        event_put(first);
+    event_put(first);
     free(mapping);
     return NULL;
 }
@@ -131,9 +127,10 @@ static void *map_emulated(const struct map_call *m, cl_event *event, cl_int *sta
 static cl_int check_map(const struct map_call *m, const size_t *row_pitch, const size_t *slice_pitch)
 {
     const cl_map_flags known = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
-    const bool layered = m->image->type == CL_MEM_OBJECT_IMAGE3D || m->image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
-                         m->image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-    if (!image_region_valid(m->image, m->origin, m->region))
+    const cl_mem_object_type type = m->part.image->type;
+    const bool layered =
+        type == CL_MEM_OBJECT_IMAGE3D || type == CL_MEM_OBJECT_IMAGE2D_ARRAY || type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    if (!image_part_valid(&m->part))
         return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "the region is empty or outside the image");
     if ((m->flags & ~known) ||
         ((m->flags & CL_MAP_WRITE_INVALIDATE_REGION) && (m->flags & (CL_MAP_READ | CL_MAP_WRITE))))
@@ -145,9 +142,9 @@ static cl_int check_map(const struct map_call *m, const size_t *row_pitch, const
 
 static void report_pitches(const struct map_call *m, size_t *row_pitch, size_t *slice_pitch)
 {
-    const struct image_record *image = m->image;
-    const size_t row = image->host ? image->host_row : m->region[0] * image->converter->narrow_texel;
-    const size_t slice = image->host ? image->host_slice : row * m->region[1];
+    const struct image_record *image = m->part.image;
+    const size_t row = image->host ? image->host_row : m->part.region[0] * image->converter->narrow_texel;
+    const size_t slice = image->host ? image->host_slice : row * m->part.region[1];
     const bool layered = image->type == CL_MEM_OBJECT_IMAGE3D || image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
     *row_pitch = row;
     if (slice_pitch)
@@ -163,8 +160,8 @@ static void *CL_API_CALL map_image(cl_command_queue command_queue, cl_mem handle
     if (!image)
         return next.clEnqueueMapImage(command_queue, handle, blocking_map, map_flags, origin, region, image_row_pitch,
                                       image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
-    const struct map_call m = {image,  command_queue,           blocking_map,   map_flags, origin,
-                               region, num_events_in_wait_list, event_wait_list};
+    const struct map_call m = {
+        {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list}, blocking_map, map_flags};
     cl_int status = check_map(&m, image_row_pitch, image_slice_pitch);
     void *pointer = status == CL_SUCCESS ? map_emulated(&m, event, &status) : NULL;
     if (pointer)
@@ -191,54 +188,52 @@ static struct image_mapping *take_mapping(struct image_record *image, const void
 }
 
 /* The texels that the application may have written, in a buffer: ours unmapped, or a new one from its own memory. */
-static cl_int collect(const struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
-                      cl_uint wait_count, const cl_event *wait, cl_event *first)
+static cl_int collect(const struct image_part *p, struct image_mapping *mapping, cl_event *first)
 {
     static const size_t zero[3] = {0, 0, 0};
-    const size_t rows[3] = {mapping->region[0] * image->converter->narrow_texel, mapping->region[1],
-                            mapping->region[2]};
+    const struct image_record *image = p->image;
+    const size_t rows[3] = {p->region[0] * image->converter->narrow_texel, p->region[1], p->region[2]};
     cl_int status;
     if (mapping->narrow)
-        return next.clEnqueueUnmapMemObject(queue, mapping->narrow, mapping->pointer, wait_count, wait, first);
+        return next.clEnqueueUnmapMemObject(p->queue, mapping->narrow, mapping->pointer, p->wait_count, p->wait, first);
     if (!mapping->writes)
-        return enqueue_nothing(image, queue, wait_count, wait, first);
-    mapping->narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, mapping->region), &status);
+        return enqueue_nothing(p, first);
+    mapping->narrow = image_narrow_buffer(image, p->region, &status);
     if (!mapping->narrow)
         return status;
     /* Not blocking: until it is mapped again the memory is not the application's. */
-    return next.clEnqueueWriteBufferRect(queue, mapping->narrow, CL_FALSE, zero, zero, rows, 0, 0, image->host_row,
-                                         mapping->region[2] > 1 ? image->host_slice : 0, mapping->pointer, wait_count,
-                                         wait, first);
+    return next.clEnqueueWriteBufferRect(p->queue, mapping->narrow, CL_FALSE, zero, zero, rows, 0, 0, image->host_row,
+                                         p->region[2] > 1 ? image->host_slice : 0, mapping->pointer, p->wait_count,
+                                         p->wait, first);
 }
 
 /* An unmap that is refused leaves the memory mapped, and the application may try again. */
-static cl_int collect_or_keep(struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
-                              cl_uint wait_count, const cl_event *wait, cl_event *first)
+static cl_int collect_or_keep(const struct image_part *p, struct image_mapping *mapping)
 {
     cl_mem before = mapping->narrow;
-    const cl_int status = collect(image, mapping, queue, wait_count, wait, first);
+    const cl_int status = collect(p, mapping, &mapping->collected);
     if (status == CL_SUCCESS)
         return CL_SUCCESS;
     if (mapping->narrow != before)
         next.clReleaseMemObject(mapping->narrow);
     mapping->narrow = before;
-    add_mapping(image, mapping);
+    add_mapping(p->image, mapping);
     return status;
 }
 
 /* The second part, behind the first one: that of this call, or of one whose second part was refused, and then behind the wait
  * list too. */
-static cl_int write_back(struct image_record *image, const struct image_mapping *mapping, cl_command_queue queue,
-                         cl_uint wait_count, const cl_event *wait, cl_event *done)
+static cl_int write_back(const struct image_part *p, const struct image_mapping *mapping, bool again, cl_event *done)
 {
+    const cl_uint wait_count = again ? p->wait_count : 0;
     cl_event *all = calloc((size_t)wait_count + 1, sizeof(*all));
     if (!all)
         return CL_OUT_OF_HOST_MEMORY;
     all[0] = mapping->collected;
     if (wait_count)
-        memcpy(&all[1], wait, wait_count * sizeof(*all));
-    const cl_int status = image_from_narrow(image, queue, mapping->origin, mapping->region, mapping->narrow,
-                                            wait_count + 1, all, NULL, done);
+        memcpy(&all[1], p->wait, wait_count * sizeof(*all));
+    const struct image_part behind = {p->image, p->origin, p->region, p->queue, wait_count + 1, all};
+    const cl_int status = image_from_narrow(&behind, mapping->narrow, NULL, done);
     free(all);
     return status;
 }
@@ -255,21 +250,20 @@ static void keep(struct image_record *image, struct image_mapping *mapping)
     add_mapping(image, mapping);
 }
 
-static cl_int unmap_emulated(struct image_record *image, struct image_mapping *mapping, cl_command_queue queue,
-                             cl_uint wait_count, const cl_event *wait, cl_event *event)
+static cl_int unmap_emulated(const struct image_part *p, struct image_mapping *mapping, cl_event *event)
 {
     const bool again = mapping->collected != NULL;
     cl_event done = NULL;
-    cl_int status = again ? CL_SUCCESS : collect_or_keep(image, mapping, queue, wait_count, wait, &mapping->collected);
+    cl_int status = again ? CL_SUCCESS : collect_or_keep(p, mapping);
     if (status != CL_SUCCESS)
         return status;
     if (mapping->writes)
-        status = write_back(image, mapping, queue, again ? wait_count : 0, wait, &done);
+        status = write_back(p, mapping, again, &done);
     if (status != CL_SUCCESS) {
-        keep(image, mapping);
+        keep(p->image, mapping);
         return status;
     }
-    image_publish(queue, CL_COMMAND_UNMAP_MEM_OBJECT, mapping->writes ? mapping->collected : NULL,
+    image_publish(p->queue, CL_COMMAND_UNMAP_MEM_OBJECT, mapping->writes ? mapping->collected : NULL,
                   mapping->writes ? done : mapping->collected, event);
     if (mapping->narrow)
         next.clReleaseMemObject(mapping->narrow);
@@ -288,7 +282,9 @@ static cl_int CL_API_CALL unmap_mem_object(cl_command_queue command_queue, cl_me
     struct image_mapping *mapping = take_mapping(image, mapped_ptr);
     cl_int status;
     if (mapping)
-        status = unmap_emulated(image, mapping, command_queue, num_events_in_wait_list, event_wait_list, event);
+        status = unmap_emulated(&(struct image_part){image, mapping->origin, mapping->region, command_queue,
+                                                     num_events_in_wait_list, event_wait_list},
+                                mapping, event);
     else
         status = log_refuse("clEnqueueUnmapMemObject", CL_INVALID_VALUE, "%p is no mapped pointer of image %p",
                             mapped_ptr, (void *)memobj);

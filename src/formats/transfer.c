@@ -32,20 +32,25 @@ static cl_int host_rows(const char *call, const struct image_record *image, cons
     return CL_SUCCESS;
 }
 
-static cl_int check_region(const char *call, const struct image_record *image, const size_t *origin,
-                           const size_t *region)
+static cl_int refuse_region(const char *call, const size_t *extent)
 {
-    if (image_region_valid(image, origin, region))
-        return CL_SUCCESS;
     return log_refuse(call, CL_INVALID_VALUE, "the region is empty or outside the image of %zux%zux%zu texels",
-                      image->extent[0], image->extent[1], image->extent[2]);
+                      extent[0], extent[1], extent[2]);
 }
 
-static void loosen(struct image_record *image, bool loose)
+static cl_int check_region(const char *call, const struct image_part *p)
 {
-    os_lock(&registry_lock);
-    image->loose = image->loose || loose;
-    os_unlock(&registry_lock);
+    return image_part_valid(p) ? CL_SUCCESS : refuse_region(call, p->image->extent);
+}
+
+static cl_int check_host(const char *call, const struct image_part *p, size_t row_pitch, size_t slice_pitch,
+                         const void *ptr, struct host_rows *host)
+{
+    const cl_int status = check_region(call, p);
+    if (status != CL_SUCCESS)
+        return status;
+    return ptr ? host_rows(call, p->image, p->region, row_pitch, slice_pitch, host)
+               : log_refuse(call, CL_INVALID_VALUE, "ptr is NULL");
 }
 
 /* ---- read and write ---- */
@@ -74,9 +79,8 @@ static cl_event span_keep(struct span *span, bool last)
 }
 
 /* A slice pitch of images need be no whole number of rows, as that of buffers must: then slice by slice. */
-static cl_int move_rows(bool write, cl_command_queue queue, cl_bool blocking, cl_mem narrow,
-                        const struct host_rows *host, void *ptr, cl_uint wait_count, const cl_event *wait,
-                        struct span *span)
+static cl_int move_rows(const struct image_part *p, bool write, cl_bool blocking, cl_mem narrow,
+                        const struct host_rows *host, void *ptr, struct span *span)
 {
     static const size_t zero[3] = {0, 0, 0};
     const bool at_once = host->slice_pitch % host->row_pitch == 0;
@@ -86,14 +90,14 @@ static cl_int move_rows(bool write, cl_command_queue queue, cl_bool blocking, cl
     for (size_t z = 0; z < count && status == CL_SUCCESS; z++) {
         const size_t origin[3] = {0, 0, z};
         char *slice = (char *)ptr + z * host->slice_pitch;
-        const cl_uint before_count = span->last ? 1 : wait_count;
-        const cl_event *before = span->last ? &span->last : wait;
+        const cl_uint before_count = span->last ? 1 : p->wait_count;
+        const cl_event *before = span->last ? &span->last : p->wait;
         cl_event event = NULL;
         status = write
-                     ? next.clEnqueueWriteBufferRect(queue, narrow, blocking, origin, zero, rows, 0, 0, host->row_pitch,
-                                                     slice_pitch, slice, before_count, before, &event)
-                     : next.clEnqueueReadBufferRect(queue, narrow, blocking, origin, zero, rows, 0, 0, host->row_pitch,
-                                                    slice_pitch, slice, before_count, before, &event);
+                     ? next.clEnqueueWriteBufferRect(p->queue, narrow, blocking, origin, zero, rows, 0, 0,
+                                                     host->row_pitch, slice_pitch, slice, before_count, before, &event)
+                     : next.clEnqueueReadBufferRect(p->queue, narrow, blocking, origin, zero, rows, 0, 0,
+                                                    host->row_pitch, slice_pitch, slice, before_count, before, &event);
         if (status == CL_SUCCESS)
             span_add(span, event);
     }
@@ -110,20 +114,20 @@ static void end_failed(cl_event event)
 }
 
 /* The steps of a read, whose events the caller owns. On failure there are none, and nothing writes to `ptr`. */
-static cl_int read_steps(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
-                         const size_t *region, const struct host_rows *host, void *ptr, cl_uint wait_count,
-                         const cl_event *wait, cl_event *first, cl_event *done)
+static cl_int read_steps(const struct image_part *p, cl_bool blocking, const struct host_rows *host, void *ptr,
+                         cl_event *first, cl_event *done)
 {
     struct span span = {NULL, NULL};
     cl_int status;
     cl_event packed = NULL;
     *first = *done = NULL;
-    cl_mem narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
+    cl_mem narrow = image_narrow_buffer(p->image, p->region, &status);
     if (!narrow)
         return status;
-    status = image_to_narrow(image, queue, origin, region, narrow, wait_count, wait, first, &packed);
+    status = image_to_narrow(p, narrow, first, &packed);
     if (status == CL_SUCCESS) {
-        status = move_rows(false, queue, blocking, narrow, host, ptr, 1, &packed, &span);
+        const struct image_part behind = image_part_behind(p, &packed);
+        status = move_rows(&behind, false, blocking, narrow, host, ptr, &span);
         event_put(packed);
         *done = span_keep(&span, true);
     }
@@ -136,20 +140,16 @@ static cl_int read_steps(struct image_record *image, cl_command_queue queue, cl_
     return status;
 }
 
-static cl_int read_emulated(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
-                            const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr, cl_uint wait_count,
-                            const cl_event *wait, cl_event *event)
+static cl_int read_emulated(const struct image_part *p, cl_bool blocking, size_t row_pitch, size_t slice_pitch,
+                            void *ptr, cl_event *event)
 {
     struct host_rows host;
     cl_event first, done;
-    cl_int status = check_region("clEnqueueReadImage", image, origin, region);
+    cl_int status = check_host("clEnqueueReadImage", p, row_pitch, slice_pitch, ptr, &host);
     if (status == CL_SUCCESS)
-        status = ptr ? host_rows("clEnqueueReadImage", image, region, row_pitch, slice_pitch, &host)
-                     : log_refuse("clEnqueueReadImage", CL_INVALID_VALUE, "ptr is NULL");
+        status = read_steps(p, blocking, &host, ptr, &first, &done);
     if (status == CL_SUCCESS)
-        status = read_steps(image, queue, blocking, origin, region, &host, ptr, wait_count, wait, &first, &done);
-    if (status == CL_SUCCESS)
-        image_publish(queue, CL_COMMAND_READ_IMAGE, first, done, event);
+        image_publish(p->queue, CL_COMMAND_READ_IMAGE, first, done, event);
     return status;
 }
 
@@ -162,45 +162,42 @@ static cl_int CL_API_CALL read_image(cl_command_queue command_queue, cl_mem hand
     if (!image)
         return next.clEnqueueReadImage(command_queue, handle, blocking_read, origin, region, row_pitch, slice_pitch,
                                        ptr, num_events_in_wait_list, event_wait_list, event);
-    const cl_int status = read_emulated(image, command_queue, blocking_read, origin, region, row_pitch, slice_pitch,
-                                        ptr, num_events_in_wait_list, event_wait_list, event);
+    const struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
+    const cl_int status = read_emulated(&part, blocking_read, row_pitch, slice_pitch, ptr, event);
     record_release(image);
     return status;
 }
 
 /* The steps of a write, whose events the caller owns. On failure `first` is that of a command which still reads `ptr`, or
  * NULL. */
-static cl_int write_steps(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
-                          const size_t *region, const struct host_rows *host, const void *ptr, cl_uint wait_count,
-                          const cl_event *wait, cl_event *first, cl_event *done)
+static cl_int write_steps(const struct image_part *p, cl_bool blocking, const struct host_rows *host, const void *ptr,
+                          cl_event *first, cl_event *done)
 {
     struct span span = {NULL, NULL};
     cl_int status;
     *first = *done = NULL;
-    cl_mem narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
+    cl_mem narrow = image_narrow_buffer(p->image, p->region, &status);
     if (!narrow)
         return status;
-    status = move_rows(true, queue, blocking, narrow, host, (void *)ptr, wait_count, wait, &span);
-    if (status == CL_SUCCESS)
-        status = image_from_narrow(image, queue, origin, region, narrow, 1, &span.last, NULL, done);
+    status = move_rows(p, true, blocking, narrow, host, (void *)ptr, &span);
+    if (status == CL_SUCCESS) {
+        const struct image_part behind = image_part_behind(p, &span.last);
+        status = image_from_narrow(&behind, narrow, NULL, done);
+    }
     *first = span_keep(&span, status != CL_SUCCESS);
     next.clReleaseMemObject(narrow);
     return status;
 }
 
-static cl_int write_emulated(struct image_record *image, cl_command_queue queue, cl_bool blocking, const size_t *origin,
-                             const size_t *region, size_t row_pitch, size_t slice_pitch, const void *ptr,
-                             cl_uint wait_count, const cl_event *wait, cl_event *event)
+static cl_int write_emulated(const struct image_part *p, cl_bool blocking, size_t row_pitch, size_t slice_pitch,
+                             const void *ptr, cl_event *event)
 {
     struct host_rows host;
     cl_event first, done;
-    cl_int status = check_region("clEnqueueWriteImage", image, origin, region);
-    if (status == CL_SUCCESS)
-        status = ptr ? host_rows("clEnqueueWriteImage", image, region, row_pitch, slice_pitch, &host)
-                     : log_refuse("clEnqueueWriteImage", CL_INVALID_VALUE, "ptr is NULL");
+    cl_int status = check_host("clEnqueueWriteImage", p, row_pitch, slice_pitch, ptr, &host);
     if (status != CL_SUCCESS)
         return status;
-    status = write_steps(image, queue, blocking, origin, region, &host, ptr, wait_count, wait, &first, &done);
+    status = write_steps(p, blocking, &host, ptr, &first, &done);
     if (status != CL_SUCCESS) {
         end_failed(first);
         return status;
@@ -208,7 +205,7 @@ static cl_int write_emulated(struct image_record *image, cl_command_queue queue,
     /* Programs rely on a blocking write to be over, for other queues too, as it is with every driver. */
     if (blocking && (next.clWaitForEvents(1, &done) != CL_SUCCESS || event_status(done) < 0))
         status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-    image_publish(queue, CL_COMMAND_WRITE_IMAGE, first, done, event);
+    image_publish(p->queue, CL_COMMAND_WRITE_IMAGE, first, done, event);
     return status;
 }
 
@@ -221,8 +218,8 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
     if (!image)
         return next.clEnqueueWriteImage(command_queue, handle, blocking_write, origin, region, input_row_pitch,
                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
-    const cl_int status = write_emulated(image, command_queue, blocking_write, origin, region, input_row_pitch,
-                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    const struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
+    const cl_int status = write_emulated(&part, blocking_write, input_row_pitch, input_slice_pitch, ptr, event);
     if (status == CL_SUCCESS && memcmp(region, image->extent, sizeof(image->extent)) == 0)
         image_overwritten(handle);
     record_release(image);
@@ -231,47 +228,45 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
 
 /* ---- for transports ---- */
 
-static cl_int move_emulated(struct image_record *image, bool write, cl_command_queue queue, const size_t *origin,
-                            const size_t *region, const struct image_rows *rows, cl_uint wait_count,
-                            const cl_event *wait, struct event_list *done)
+static cl_int move_emulated(const struct image_part *p, bool write, const struct mapped_surface *rows,
+                            struct event_list *done)
 {
     struct host_rows host;
     cl_event first = NULL, last = NULL;
-    cl_int status = host_rows("the handover of an image", image, region, rows->row_pitch, rows->slice_pitch, &host);
-    if (status == CL_SUCCESS && write)
-        status =
-            write_steps(image, queue, CL_FALSE, origin, region, &host, rows->data, wait_count, wait, &first, &last);
-    else if (status == CL_SUCCESS)
-        status = read_steps(image, queue, CL_FALSE, origin, region, &host, rows->data, wait_count, wait, &first, &last);
+    cl_int status =
+        host_rows("the handover of an image", p->image, p->region, rows->row_pitch, rows->slice_pitch, &host);
+    if (status == CL_SUCCESS)
+        status = write ? write_steps(p, CL_FALSE, &host, rows->data, &first, &last)
+                       : read_steps(p, CL_FALSE, &host, rows->data, &first, &last);
     event_list_add(done, first);
     event_list_add(done, last);
     return status;
 }
 
-static cl_int move_stored(cl_mem image, bool write, cl_command_queue queue, const size_t *origin, const size_t *region,
-                          const struct image_rows *rows, cl_uint wait_count, const cl_event *wait,
-                          struct event_list *done)
+static cl_int move_stored(cl_mem image, bool write, const size_t *origin, const size_t *region,
+                          const struct mapped_surface *rows, const struct enqueueing *to)
 {
     cl_event event = NULL;
-    const cl_int status = write ? next.clEnqueueWriteImage(queue, image, CL_FALSE, origin, region, rows->row_pitch,
-                                                           rows->slice_pitch, rows->data, wait_count, wait, &event)
-                                : next.clEnqueueReadImage(queue, image, CL_FALSE, origin, region, rows->row_pitch,
-                                                          rows->slice_pitch, rows->data, wait_count, wait, &event);
-    event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    const cl_int status =
+        write ? next.clEnqueueWriteImage(to->queue, image, CL_FALSE, origin, region, rows->row_pitch, rows->slice_pitch,
+                                         rows->data, to->wait_count, to->wait, &event)
+              : next.clEnqueueReadImage(to->queue, image, CL_FALSE, origin, region, rows->row_pitch, rows->slice_pitch,
+                                        rows->data, to->wait_count, to->wait, &event);
+    event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
 
-cl_int image_move(cl_mem handle, bool stored, bool write, cl_command_queue queue, const size_t *origin,
-                  const size_t *region, const struct image_rows *rows, cl_uint wait_count, const cl_event *wait,
-                  struct event_list *done)
+cl_int image_move(cl_mem handle, bool stored, bool write, const size_t *origin, const size_t *region,
+                  const struct mapped_surface *rows, const struct enqueueing *to)
 {
     struct image_record *image = stored ? NULL : image_get(handle);
-    if (!event_list_reserve(done, 2)) {
+    if (!event_list_reserve(to->done, 2)) {
         record_release(image);
         return log_refuse("the handover of an image", CL_OUT_OF_HOST_MEMORY, "no memory for a list of events");
     }
-    const cl_int status = image ? move_emulated(image, write, queue, origin, region, rows, wait_count, wait, done)
-                                : move_stored(handle, write, queue, origin, region, rows, wait_count, wait, done);
+    const struct image_part part = {image, origin, region, to->queue, to->wait_count, to->wait};
+    const cl_int status =
+        image ? move_emulated(&part, write, rows, to->done) : move_stored(handle, write, origin, region, rows, to);
     record_release(image);
     return status;
 }
@@ -309,27 +304,26 @@ static cl_int format_of(cl_mem handle, const struct image_record *image, cl_imag
     return next.clGetImageInfo(handle, CL_IMAGE_FORMAT, sizeof(*format), format, NULL);
 }
 
-static cl_int image_out(struct image_record *image, cl_mem handle, cl_command_queue queue, const size_t *origin,
-                        const size_t *region, cl_mem buffer, cl_uint wait_count, const cl_event *wait, cl_event *done)
-{
-    return image ? image_to_narrow(image, queue, origin, region, buffer, wait_count, wait, NULL, done)
-                 : next.clEnqueueCopyImageToBuffer(queue, handle, buffer, origin, region, 0, wait_count, wait, done);
-}
-
-static cl_int image_in(struct image_record *image, cl_mem handle, cl_command_queue queue, const size_t *origin,
-                       const size_t *region, cl_mem buffer, const cl_event *wait, cl_event *done)
-{
-    return image ? image_from_narrow(image, queue, origin, region, buffer, 1, wait, NULL, done)
-                 : next.clEnqueueCopyBufferToImage(queue, buffer, handle, 0, origin, region, 1, wait, done);
-}
-
 /* An image copy with its arguments; source or destination is emulated. */
 struct image_copy {
-    cl_command_queue queue;
     cl_mem from, to;
-    struct image_record *emulated_from, *emulated_to;
-    const size_t *from_origin, *to_origin, *region;
+    struct image_part out, in; /* without an image: it is the driver's */
 };
+
+static cl_int image_out(const struct image_copy *c, cl_mem buffer, cl_event *done)
+{
+    const struct image_part *p = &c->out;
+    return p->image ? image_to_narrow(p, buffer, NULL, done)
+                    : next.clEnqueueCopyImageToBuffer(p->queue, c->from, buffer, p->origin, p->region, 0, p->wait_count,
+                                                      p->wait, done);
+}
+
+static cl_int image_in(const struct image_copy *c, cl_mem buffer, const cl_event *wait, cl_event *done)
+{
+    const struct image_part p = image_part_behind(&c->in, wait);
+    return p.image ? image_from_narrow(&p, buffer, NULL, done)
+                   : next.clEnqueueCopyBufferToImage(p.queue, buffer, c->to, 0, p.origin, p.region, 1, wait, done);
+}
 
 /* The size of an image of the driver's, as regions count. */
 static cl_int extent_of(cl_mem handle, size_t *extent)
@@ -347,106 +341,100 @@ static cl_int extent_of(cl_mem handle, size_t *extent)
 }
 
 /* PoCL 3.1 does not look where a copy of an image to a buffer, or back, ends. */
-static cl_int check_side(cl_mem handle, const struct image_record *image, const size_t *origin, const size_t *region)
+static cl_int check_side(cl_mem handle, const struct image_part *p)
 {
+    static const char call[] = "clEnqueueCopyImage";
     size_t extent[3];
-    if (image)
-        return check_region("clEnqueueCopyImage", image, origin, region);
+    if (p->image)
+        return check_region(call, p);
     const cl_int status = extent_of(handle, extent);
     if (status != CL_SUCCESS)
-        return log_next("clEnqueueCopyImage", "clGetImageInfo", status);
-    if (image_region_inside(extent, origin, region))
-        return CL_SUCCESS;
-    return log_refuse("clEnqueueCopyImage", CL_INVALID_VALUE,
-                      "the region is empty or outside the image of %zux%zux%zu texels", extent[0], extent[1],
-                      extent[2]);
+        return log_next(call, "clGetImageInfo", status);
+    return image_region_inside(extent, p->origin, p->region) ? CL_SUCCESS : refuse_region(call, extent);
 }
 
 /* Only one side is emulated, or the two by different formats: through the declared texels. */
-static cl_int copy_by_buffer(const struct image_copy *c, size_t texel, cl_uint wait_count, const cl_event *wait,
-                             cl_event *event)
+static cl_int copy_by_buffer(const struct image_copy *c, cl_event *event)
 {
-    struct image_record *emulated = c->emulated_from ? c->emulated_from : c->emulated_to;
+    const struct image_record *emulated = c->out.image ? c->out.image : c->in.image;
     cl_int status;
     cl_event first = NULL, done = NULL;
-    cl_mem buffer =
-        image_buffer(emulated, CL_MEM_READ_WRITE, c->region[0] * c->region[1] * c->region[2] * texel, &status);
+    cl_mem buffer = image_narrow_buffer(emulated, c->in.region, &status);
     if (!buffer)
         return status;
-    status =
-        image_out(c->emulated_from, c->from, c->queue, c->from_origin, c->region, buffer, wait_count, wait, &first);
+    status = image_out(c, buffer, &first);
     if (status == CL_SUCCESS)
-        status = image_in(c->emulated_to, c->to, c->queue, c->to_origin, c->region, buffer, &first, &done);
+        status = image_in(c, buffer, &first, &done);
     next.clReleaseMemObject(buffer);
     if (status == CL_SUCCESS)
-        image_publish(c->queue, CL_COMMAND_COPY_IMAGE, first, done, event);
-    else if (first)
+        image_publish(c->in.queue, CL_COMMAND_COPY_IMAGE, first, done, event);
+    else
         event_put(first);
     return status;
 }
 
-static cl_int copy_emulated(const struct image_copy *c, cl_uint wait_count, const cl_event *wait, cl_event *event)
+static cl_int copy_emulated(const struct image_copy *c, cl_event *event)
 {
+    const struct image_part *out = &c->out;
+    struct image_record *from_image = out->image, *to_image = c->in.image;
     cl_image_format from, to;
-    cl_int status = format_of(c->from, c->emulated_from, &from);
+    cl_int status = format_of(c->from, from_image, &from);
     if (status == CL_SUCCESS)
-        status = format_of(c->to, c->emulated_to, &to);
+        status = format_of(c->to, to_image, &to);
     if (status != CL_SUCCESS)
         return log_refuse("clEnqueueCopyImage", CL_INVALID_MEM_OBJECT, "source or destination is no image");
     if (from.image_channel_order != to.image_channel_order ||
         from.image_channel_data_type != to.image_channel_data_type)
         return log_refuse("clEnqueueCopyImage", CL_IMAGE_FORMAT_MISMATCH,
                           "source and destination differ in their format");
-    status = check_side(c->from, c->emulated_from, c->from_origin, c->region);
+    status = check_side(c->from, out);
     if (status == CL_SUCCESS)
-        status = check_side(c->to, c->emulated_to, c->to_origin, c->region);
+        status = check_side(c->to, &c->in);
     if (status != CL_SUCCESS)
         return status;
-    if (c->emulated_from && c->emulated_to && c->emulated_from->converter == c->emulated_to->converter) {
-        os_lock(&registry_lock);
-        const bool loose = c->emulated_from->loose;
-        os_unlock(&registry_lock);
-        loosen(c->emulated_to, loose);
-        return next.clEnqueueCopyImage(c->queue, c->from, c->to, c->from_origin, c->to_origin, c->region, wait_count,
-                                       wait, event);
-    }
-    return copy_by_buffer(c, cl_format_texel_bytes(from), wait_count, wait, event);
+    if (!from_image || !to_image || from_image->converter != to_image->converter)
+        return copy_by_buffer(c, event);
+    os_lock(&registry_lock);
+    to_image->loose = to_image->loose || from_image->loose;
+    os_unlock(&registry_lock);
+    return next.clEnqueueCopyImage(out->queue, c->from, c->to, out->origin, c->in.origin, out->region, out->wait_count,
+                                   out->wait, event);
 }
 
 static cl_int CL_API_CALL copy_image(cl_command_queue command_queue, cl_mem src_image, cl_mem dst_image,
                                      const size_t *src_origin, const size_t *dst_origin, const size_t *region,
                                      cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    const struct image_copy c = {command_queue,        src_image,  dst_image,  image_get(src_image),
-                                 image_get(dst_image), src_origin, dst_origin, region};
-    cl_int status;
-    if (c.emulated_from || c.emulated_to)
-        status = copy_emulated(&c, num_events_in_wait_list, event_wait_list, event);
-    else
-        status = next.clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
-                                         num_events_in_wait_list, event_wait_list, event);
-    record_release(c.emulated_from);
-    record_release(c.emulated_to);
+    struct image_record *from = image_get(src_image), *to = image_get(dst_image);
+    const struct image_copy c = {
+        src_image,
+        dst_image,
+        {from, src_origin, region, command_queue, num_events_in_wait_list, event_wait_list},
+        {to, dst_origin, region, command_queue, num_events_in_wait_list, event_wait_list},
+    };
+    const cl_int status = from || to
+                              ? copy_emulated(&c, event)
+                              : next.clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin,
+                                                        region, num_events_in_wait_list, event_wait_list, event);
+    record_release(from);
+    record_release(to);
     return status;
 }
 
-static cl_int copy_out(struct image_record *image, cl_command_queue queue, cl_mem to, const size_t *origin,
-                       const size_t *region, size_t offset, cl_uint wait_count, const cl_event *wait, cl_event *event)
+static cl_int copy_out(const struct image_part *p, cl_mem to, size_t offset, cl_event *event)
 {
-    cl_int status = check_region("clEnqueueCopyImageToBuffer", image, origin, region);
+    cl_int status = check_region("clEnqueueCopyImageToBuffer", p);
     cl_event first, packed, done;
-    cl_mem narrow = NULL;
-    if (status == CL_SUCCESS)
-        narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
+    cl_mem narrow = status == CL_SUCCESS ? image_narrow_buffer(p->image, p->region, &status) : NULL;
     if (!narrow)
         return status;
-    status = image_to_narrow(image, queue, origin, region, narrow, wait_count, wait, &first, &packed);
+    status = image_to_narrow(p, narrow, &first, &packed);
     if (status == CL_SUCCESS) {
-        status = next.clEnqueueCopyBuffer(queue, narrow, to, 0, offset, image_region_bytes(image, region), 1, &packed,
-                                          &done);
+        status = next.clEnqueueCopyBuffer(p->queue, narrow, to, 0, offset, image_region_bytes(p->image, p->region), 1,
+                                          &packed, &done);
         event_put(packed);
         if (status == CL_SUCCESS)
-            image_publish(queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, first, done, event);
+            image_publish(p->queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, first, done, event);
         else
             event_put(first);
     }
@@ -463,29 +451,26 @@ static cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue command_queue, c
     if (!image)
         return next.clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region, dst_offset,
                                                num_events_in_wait_list, event_wait_list, event);
-    const cl_int status = copy_out(image, command_queue, dst_buffer, src_origin, region, dst_offset,
-                                   num_events_in_wait_list, event_wait_list, event);
+    const struct image_part part = {image, src_origin, region, command_queue, num_events_in_wait_list, event_wait_list};
+    const cl_int status = copy_out(&part, dst_buffer, dst_offset, event);
     record_release(image);
     return status;
 }
 
-static cl_int copy_in(struct image_record *image, cl_command_queue queue, cl_mem from, size_t offset,
-                      const size_t *origin, const size_t *region, cl_uint wait_count, const cl_event *wait,
-                      cl_event *event)
+static cl_int copy_in(const struct image_part *p, cl_mem from, size_t offset, cl_event *event)
 {
-    cl_int status = check_region("clEnqueueCopyBufferToImage", image, origin, region);
+    cl_int status = check_region("clEnqueueCopyBufferToImage", p);
     cl_event first, done;
-    cl_mem narrow = NULL;
-    if (status == CL_SUCCESS)
-        narrow = image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), &status);
+    cl_mem narrow = status == CL_SUCCESS ? image_narrow_buffer(p->image, p->region, &status) : NULL;
     if (!narrow)
         return status;
-    status = next.clEnqueueCopyBuffer(queue, from, narrow, offset, 0, image_region_bytes(image, region), wait_count,
-                                      wait, &first);
+    status = next.clEnqueueCopyBuffer(p->queue, from, narrow, offset, 0, image_region_bytes(p->image, p->region),
+                                      p->wait_count, p->wait, &first);
     if (status == CL_SUCCESS) {
-        status = image_from_narrow(image, queue, origin, region, narrow, 1, &first, NULL, &done);
+        const struct image_part behind = image_part_behind(p, &first);
+        status = image_from_narrow(&behind, narrow, NULL, &done);
         if (status == CL_SUCCESS)
-            image_publish(queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, first, done, event);
+            image_publish(p->queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, first, done, event);
         else
             event_put(first);
     }
@@ -502,8 +487,8 @@ static cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue command_queue, c
     if (!image)
         return next.clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin, region,
                                                num_events_in_wait_list, event_wait_list, event);
-    const cl_int status = copy_in(image, command_queue, src_buffer, src_offset, dst_origin, region,
-                                  num_events_in_wait_list, event_wait_list, event);
+    const struct image_part part = {image, dst_origin, region, command_queue, num_events_in_wait_list, event_wait_list};
+    const cl_int status = copy_in(&part, src_buffer, src_offset, event);
     record_release(image);
     return status;
 }

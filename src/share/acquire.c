@@ -95,7 +95,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     if (!upload)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to follow the objects' bytes");
     begin_profile(c);
-    cl_int status = command_cl_take(c, c->queue->head.handle, c->wait_count, c->wait, writes);
+    cl_int status = command_cl_take(c, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, writes});
     if (status == CL_SUCCESS)
         status = end_acquire(c, writes, &end);
     if (status == CL_SUCCESS && below()->clRetainEvent(end) != CL_SUCCESS) {
@@ -184,7 +184,7 @@ static cl_int enqueue_reads(const struct command *c, cl_uint moving, struct even
 {
     cl_event all;
     if (moving)
-        return command_cl_give(c, moving, c->queue->head.handle, c->wait_count, c->wait, reads);
+        return command_cl_give(c, moving, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, reads});
     const cl_int status =
         log_next(c->call, "clEnqueueMarkerWithWaitList",
                  below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &all));

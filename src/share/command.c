@@ -241,26 +241,24 @@ bool command_d3d_give(const struct command *c)
     return true;
 }
 
-cl_int command_cl_take(const struct command *c, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                       struct event_list *done)
+cl_int command_cl_take(const struct command *c, const struct enqueueing *to)
 {
     struct handover run;
     cl_int status = CL_SUCCESS;
     for (cl_uint first = 0; first < c->count && status == CL_SUCCESS;) {
         first = next_run(c, first, c->count, &run);
-        status = transport_of(&run)->cl_take(&run, queue, wait_count, wait, done);
+        status = transport_of(&run)->cl_take(&run, to);
     }
     return log_next(c->call, "the write to an object", status);
 }
 
-cl_int command_cl_give(const struct command *c, cl_uint end, cl_command_queue queue, cl_uint wait_count,
-                       const cl_event *wait, struct event_list *done)
+cl_int command_cl_give(const struct command *c, cl_uint end, const struct enqueueing *to)
 {
     struct handover run;
     cl_int status = CL_SUCCESS;
     for (cl_uint first = 0; first < end && status == CL_SUCCESS;) {
         first = next_run(c, first, end, &run);
-        status = transport_of(&run)->cl_give(&run, queue, wait_count, wait, done);
+        status = transport_of(&run)->cl_give(&run, to);
     }
     return log_next(c->call, "the read of an object", status);
 }

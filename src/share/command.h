@@ -56,12 +56,9 @@ void command_finish(const struct command *command, bool restore, enum object_sta
 
 /* Direct3D gives all objects, or none. */
 bool command_d3d_give(const struct command *command);
-/* OpenCL takes the objects, or gives those in [first, end): `done` gets the events of what was enqueued, after a failure
- * too. */
-cl_int command_cl_take(const struct command *command, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                       struct event_list *done);
-cl_int command_cl_give(const struct command *command, cl_uint end, cl_command_queue queue, cl_uint wait_count,
-                       const cl_event *wait, struct event_list *done);
+/* OpenCL takes the objects, or gives the first `end`: the list gets the events of what was enqueued, after a failure too. */
+cl_int command_cl_take(const struct command *command, const struct enqueueing *to);
+cl_int command_cl_give(const struct command *command, cl_uint end, const struct enqueueing *to);
 /* Direct3D takes the first `end` objects. False if it fails for one of them. */
 bool command_d3d_take(const struct command *command, cl_uint end);
 /* The objects from `first` on are Direct3D's again, as it gave them. */

@@ -19,8 +19,9 @@ static void enqueue_moves(struct deferred *d)
     if (status == CL_SUCCESS)
         d->own = below()->clCreateCommandQueue(c->queue->context->head.handle, device, 0, &status);
     if (log_next(c->call, "clCreateCommandQueue", status) == CL_SUCCESS)
-        status = d->kind == DEFERRED_RELEASE ? command_cl_give(c, c->count, d->own, 0, NULL, &d->moves)
-                                             : command_cl_take(c, d->own, 0, NULL, &d->moves);
+        status = d->kind == DEFERRED_RELEASE
+                     ? command_cl_give(c, c->count, &(struct enqueueing){d->own, 0, NULL, &d->moves})
+                     : command_cl_take(c, &(struct enqueueing){d->own, 0, NULL, &d->moves});
     if (d->own)
         queue_push(d->own);
     if (status != CL_SUCCESS)

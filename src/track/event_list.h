@@ -16,6 +16,14 @@ struct event_list {
     cl_event inline_storage[EVENT_LIST_INLINE];
 };
 
+/* Where commands are enqueued, behind which events, and the list for their own. */
+struct enqueueing {
+    cl_command_queue queue;
+    cl_uint wait_count;
+    const cl_event *wait;
+    struct event_list *done;
+};
+
 void event_list_open(struct event_list *list);
 /* Makes room for `more` events. False: memory is short, and the list is as it was. */
 bool event_list_reserve(struct event_list *list, cl_uint more);

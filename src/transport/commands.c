@@ -2,29 +2,28 @@
 
 #include "track/tiers.h"
 
-cl_int commands_mark(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, struct event_list *done)
+cl_int commands_mark(const struct enqueueing *to)
 {
     cl_event event = NULL;
-    if (!event_list_reserve(done, 1))
+    if (!event_list_reserve(to->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = below()->clEnqueueMarkerWithWaitList(queue, wait_count, wait, &event);
-    event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    const cl_int status = below()->clEnqueueMarkerWithWaitList(to->queue, to->wait_count, to->wait, &event);
+    event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
 
-static cl_int migrate(cl_command_queue queue, cl_uint count, const cl_mem *memories, cl_uint wait_count,
-                      const cl_event *wait, struct event_list *done)
+static cl_int migrate(const struct enqueueing *to, cl_uint count, const cl_mem *memories)
 {
     cl_event event = NULL;
-    if (!event_list_reserve(done, 1))
+    if (!event_list_reserve(to->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = below()->clEnqueueMigrateMemObjects(queue, count, memories, 0, wait_count, wait, &event);
-    event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    const cl_int status =
+        below()->clEnqueueMigrateMemObjects(to->queue, count, memories, 0, to->wait_count, to->wait, &event);
+    event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
 
-cl_int commands_stand(cl_command_queue queue, cl_uint count, struct transfer *const *transfers, cl_uint wait_count,
-                      const cl_event *wait, struct event_list *done)
+cl_int commands_stand(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers)
 {
     enum { AT_ONCE = 64 };
     cl_mem memories[AT_ONCE];
@@ -33,7 +32,7 @@ cl_int commands_stand(cl_command_queue queue, cl_uint count, struct transfer *co
         const cl_uint place = i % AT_ONCE;
         memories[place] = transfers[i]->memory;
         if (place + 1 == AT_ONCE || i + 1 == count)
-            status = migrate(queue, place + 1, memories, wait_count, wait, done);
+            status = migrate(to, place + 1, memories);
     }
     return status;
 }
@@ -46,11 +45,9 @@ static bool in_order(cl_command_queue queue)
            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-cl_int commands_stand_by_marker(cl_command_queue queue, cl_uint count, struct transfer *const *transfers,
-                                cl_uint wait_count, const cl_event *wait, struct event_list *done)
+cl_int commands_stand_by_marker(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers)
 {
-    return wait_count || in_order(queue) ? commands_mark(queue, wait_count, wait, done)
-                                         : commands_stand(queue, count, transfers, wait_count, wait, done);
+    return to->wait_count || in_order(to->queue) ? commands_mark(to) : commands_stand(to, count, transfers);
 }
 
 bool commands_use(cl_mem memory, cl_uint references)

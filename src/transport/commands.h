@@ -9,19 +9,17 @@
 #include <stdbool.h>
 
 /* For objects that nothing has to be moved for: one marker behind the wait list, or behind the queue's commands if that is empty.
- * `done` gets its event. Not clEnqueueMigrateMemObjects: PoCL 3.1 orders it behind commands of other queues on the same objects,
+ * Not clEnqueueMigrateMemObjects: PoCL 3.1 orders it behind commands of other queues on the same objects,
  * and so behind those that wait for a deferred command. */
-cl_int commands_mark(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, struct event_list *done);
+cl_int commands_mark(const struct enqueueing *to);
 
 /* For objects that nothing has to be moved for, too: commands behind the wait list, and behind nothing else that is in an
- * out-of-order queue, where a marker would wait for all that is before it. `done` gets their events. */
-cl_int commands_stand(cl_command_queue queue, cl_uint count, struct transfer *const *transfers, cl_uint wait_count,
-                      const cl_event *wait, struct event_list *done);
+ * out-of-order queue, where a marker would wait for all that is before it. */
+cl_int commands_stand(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers);
 
 /* The same without a command on the objects, where a marker does: a driver may wait in a call with imported memory for all that comes
  * before. */
-cl_int commands_stand_by_marker(cl_command_queue queue, cl_uint count, struct transfer *const *transfers,
-                                cl_uint wait_count, const cl_event *wait, struct event_list *done);
+cl_int commands_stand_by_marker(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers);
 
 /* Whether somebody but the caller, who has so many references, uses a memory object. Commands of a driver that counts them are
  * references, and so are maps; but those that the application still has of an object which it has released are nobody's. */

@@ -75,116 +75,79 @@ static void destroy(struct transfer *transfer)
 
 /* ---- OpenCL's commands ---- */
 
-/* Memory on the host's side: the staging copy or our own rows. */
-struct host_rows {
-    char *data;
-    size_t row_pitch, slice_pitch;
-};
-
-static struct host_rows mapped_rows(const struct staged *staged)
-{
-    return (struct host_rows){staged->mapped.data, staged->mapped.row_pitch, staged->mapped.slice_pitch};
-}
-
-static struct host_rows own_rows(const struct staged *staged)
+static struct mapped_surface own_rows(const struct staged *staged)
 {
     const struct surface_desc *desc = &staged->base.surface.desc;
     const size_t row = staged_row_bytes(staged);
-    return (struct host_rows){staged->rows.bytes, row, desc->kind == SURFACE_IMAGE_3D ? row * desc->height : 0};
+    return (struct mapped_surface){staged->rows.bytes, row, desc->kind == SURFACE_IMAGE_3D ? row * desc->height : 0};
 }
 
-/* A command on its way: what all parts of it have in common. */
-struct cl_command {
-    bool take; /* from the host's rows into the memory object; else out of it */
-    cl_command_queue queue;
-    cl_uint wait_count;
-    const cl_event *wait;
-    struct event_list *done;
-};
-
-static cl_int move_buffer(const struct cl_command *c, struct staged *staged, const struct host_rows *rows)
+static cl_int move_buffer(struct staged *staged, bool take, const struct mapped_surface *rows,
+                          const struct enqueueing *to)
 {
+    cl_mem memory = staged->base.memory;
     const size_t size = staged->base.surface.desc.width;
     cl_event event = NULL;
-    if (!event_list_reserve(c->done, 1))
+    if (!event_list_reserve(to->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = c->take ? below()->clEnqueueWriteBuffer(c->queue, staged->base.memory, CL_FALSE, 0, size,
-                                                                  rows->data, c->wait_count, c->wait, &event)
-                                  : below()->clEnqueueReadBuffer(c->queue, staged->base.memory, CL_FALSE, 0, size,
-                                                                 rows->data, c->wait_count, c->wait, &event);
-    event_list_add(c->done, status == CL_SUCCESS ? event : NULL);
+    const cl_int status = take ? below()->clEnqueueWriteBuffer(to->queue, memory, CL_FALSE, 0, size, rows->data,
+                                                               to->wait_count, to->wait, &event)
+                               : below()->clEnqueueReadBuffer(to->queue, memory, CL_FALSE, 0, size, rows->data,
+                                                              to->wait_count, to->wait, &event);
+    event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
 
-/* Rows that the host has converted, or will, hold the texels of the driver's image. */
-static cl_int move_region(const struct cl_command *c, struct staged *staged, const struct host_rows *rows,
-                          const size_t *origin, const size_t *region)
-{
-    const struct image_rows host_side = {rows->data, rows->row_pitch, rows->slice_pitch};
-    return image_move(staged->base.memory, staged->converter != NULL, c->take, c->queue, origin, region, &host_side,
-                      c->wait_count, c->wait, c->done);
-}
-
-/* OpenCL wants the slice pitch of a 3D image to be whole rows, Direct3D promises no such thing: then slice by slice. */
-static cl_int move_slices(const struct cl_command *c, struct staged *staged, const struct host_rows *rows)
+/* From the host's rows into the memory object (`take`), or back. Rows that the host has converted, or will, hold the texels of the
+ * driver's image. OpenCL wants the slice pitch of a 3D image to be whole rows, Direct3D promises no such thing: then slice by slice. */
+static cl_int move(struct staged *staged, bool take, const struct mapped_surface *rows, const struct enqueueing *to)
 {
     const struct surface_desc *desc = &staged->base.surface.desc;
-    const size_t region[3] = {desc->width, desc->height, 1};
+    const bool slices = desc->kind == SURFACE_IMAGE_3D && rows->slice_pitch % rows->row_pitch;
+    const size_t region[3] = {desc->width, desc->height, slices ? 1 : desc->depth};
     cl_int status = CL_SUCCESS;
-    for (uint32_t z = 0; z < desc->depth && status == CL_SUCCESS; z++) {
+    statistics_bytes(&staged->base, staged_bytes(staged));
+    if (desc->kind == SURFACE_BUFFER)
+        return move_buffer(staged, take, rows, to);
+    for (size_t z = 0; z < desc->depth && status == CL_SUCCESS; z += region[2]) {
         const size_t origin[3] = {0, 0, z};
-        const struct host_rows slice = {rows->data + z * rows->slice_pitch, rows->row_pitch, 0};
-        status = move_region(c, staged, &slice, origin, region);
+        const struct mapped_surface part = {(char *)rows->data + z * rows->slice_pitch, rows->row_pitch,
+                                            slices ? 0 : rows->slice_pitch};
+        status = image_move(staged->base.memory, staged->converter != NULL, take, origin, region, &part, to);
     }
     return status;
 }
 
-static cl_int move(const struct cl_command *c, struct staged *staged, const struct host_rows *rows)
+static cl_int take(struct staged *staged, const struct enqueueing *to)
 {
-    const struct surface_desc *desc = &staged->base.surface.desc;
-    const size_t origin[3] = {0, 0, 0}, region[3] = {desc->width, desc->height, desc->depth};
-    statistics_bytes(&staged->base, staged_bytes(staged));
-    if (desc->kind == SURFACE_BUFFER)
-        return move_buffer(c, staged, rows);
-    if (desc->kind == SURFACE_IMAGE_3D && rows->slice_pitch % rows->row_pitch)
-        return move_slices(c, staged, rows);
-    return move_region(c, staged, rows, origin, region);
-}
-
-static cl_int take(const struct cl_command *c, struct staged *staged)
-{
-    const struct host_rows rows = staged->takes_rows ? own_rows(staged) : mapped_rows(staged);
-    const cl_int status = move(c, staged, &rows);
+    const struct mapped_surface rows = staged->takes_rows ? own_rows(staged) : staged->mapped;
+    const cl_int status = move(staged, true, &rows, to);
     if (status == CL_SUCCESS && staged->converter)
         image_overwritten(staged->base.memory);
     return status;
 }
 
-static cl_int give(const struct cl_command *c, struct staged *staged)
+static cl_int give(struct staged *staged, const struct enqueueing *to)
 {
     if (staged->gives_rows && !staged_need_rows(staged))
         return CL_OUT_OF_HOST_MEMORY;
-    const struct host_rows rows = staged->gives_rows ? own_rows(staged) : mapped_rows(staged);
-    return move(c, staged, &rows);
+    const struct mapped_surface rows = staged->gives_rows ? own_rows(staged) : staged->mapped;
+    return move(staged, false, &rows, to);
 }
 
-static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done)
+static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
-    const struct cl_command c = {true, queue, wait_count, wait, done};
     cl_int status = CL_SUCCESS;
     for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++)
-        status = take(&c, staged_of(handover->transfers[i]));
+        status = take(staged_of(handover->transfers[i]), to);
     return status;
 }
 
-static cl_int cl_give(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done)
+static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
-    const struct cl_command c = {false, queue, wait_count, wait, done};
     cl_int status = CL_SUCCESS;
     for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++)
-        status = give(&c, staged_of(handover->transfers[i]));
+        status = give(staged_of(handover->transfers[i]), to);
     return status;
 }
 

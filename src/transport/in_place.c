@@ -330,10 +330,9 @@ static bool d3d_give(const struct handover *handover)
 }
 
 /* Nothing moves: the commands stand for the bytes that are there. */
-static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done)
+static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
-    const cl_int status = commands_stand(queue, handover->count, handover->transfers, wait_count, wait, done);
+    const cl_int status = commands_stand(to, handover->count, handover->transfers);
     for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++)
         if (staged_of(handover->transfers[i])->converter)
             image_overwritten(handover->transfers[i]->memory);
@@ -343,11 +342,10 @@ static cl_int cl_take(const struct handover *handover, cl_command_queue queue, c
 /* ---- release ---- */
 
 /* What the device has written is there when all commands before are over. */
-static cl_int cl_give(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done)
+static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
     (void)handover;
-    return commands_mark(queue, wait_count, wait, done);
+    return commands_mark(to);
 }
 
 const struct transport in_place_transport = {

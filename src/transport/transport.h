@@ -85,12 +85,10 @@ struct transport {
     /* OpenCL takes them, by commands behind the wait list, at least one. `done` gets their events, also those of the commands
      * that were enqueued before one failed: until they are over no step may follow. The queue is the application's, or one
      * of ours while that is blocked with later commands on the objects in it. */
-    cl_int (*cl_take)(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done);
+    cl_int (*cl_take)(const struct handover *handover, const struct enqueueing *to);
 
     /* Release. OpenCL gives them, in the same way. */
-    cl_int (*cl_give)(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done);
+    cl_int (*cl_give)(const struct handover *handover, const struct enqueueing *to);
     /* Direct3D takes them when all of those commands are over. False if Direct3D fails; it has all objects even so. */
     bool (*d3d_take)(const struct handover *handover);
 

@@ -343,8 +343,7 @@ static cl_uint next_mapped(const struct handover *handover, cl_uint i)
     return i;
 }
 
-static cl_int take_mapped(const struct handover *handover, cl_command_queue queue, cl_uint wait_count,
-                          const cl_event *wait, struct event_list *done)
+static cl_int take_mapped(const struct handover *handover, const struct enqueueing *to)
 {
     cl_int status = CL_SUCCESS;
     for (cl_uint i = next_mapped(handover, 0); i < handover->count && status == CL_SUCCESS;
@@ -352,32 +351,28 @@ static cl_int take_mapped(const struct handover *handover, cl_command_queue queu
         cl_uint end = i + 1;
         while (end < handover->count && !vulkan_object(handover->transfers[end])->imported)
             end++;
-        status = commands_stand(queue, end - i, handover->transfers + i, wait_count, wait, done);
+        status = commands_stand(to, end - i, handover->transfers + i);
         i = end;
     }
     return status;
 }
 
-static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done)
+static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
     const bool apart = is_apart();
-    const cl_int status =
-        apart ? vulkan_external_acquire(handover) : vulkan_external(handover, true, queue, wait_count, wait, done);
+    const cl_int status = apart ? vulkan_external_acquire(handover) : vulkan_external(handover, true, to);
     if (status != CL_SUCCESS)
         return status;
-    return apart ? commands_stand_by_marker(queue, handover->count, handover->transfers, wait_count, wait, done)
-                 : take_mapped(handover, queue, wait_count, wait, done);
+    return apart ? commands_stand_by_marker(to, handover->count, handover->transfers) : take_mapped(handover, to);
 }
 
 /* What is not released here is when those commands are over. */
-static cl_int cl_give(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done)
+static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
     const bool apart = is_apart();
-    const cl_int status = apart ? CL_SUCCESS : vulkan_external(handover, false, queue, wait_count, wait, done);
+    const cl_int status = apart ? CL_SUCCESS : vulkan_external(handover, false, to);
     const bool any = apart || next_mapped(handover, 0) < handover->count;
-    return status == CL_SUCCESS && any ? commands_mark(queue, wait_count, wait, done) : status;
+    return status == CL_SUCCESS && any ? commands_mark(to) : status;
 }
 
 const struct transport vulkan_transport = {

@@ -292,24 +292,22 @@ void vulkan_forget_taken(struct vulkan_object *o)
     note_hands(o, false, NULL);
 }
 
-static cl_int enqueue(struct batch *batch, bool acquire, cl_command_queue queue, cl_uint wait_count,
-                      const cl_event *wait, struct event_list *done)
+static cl_int enqueue(struct batch *batch, bool acquire, const struct enqueueing *to)
 {
     const struct vulkan_context *c = batch->context;
     cl_event event = NULL;
-    if (!event_list_reserve(done, 1))
+    if (!event_list_reserve(to->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
     const cl_int status =
-        (acquire ? c->acquire : c->release)(queue, batch->count, batch->memories, wait_count, wait, &event);
+        (acquire ? c->acquire : c->release)(to->queue, batch->count, batch->memories, to->wait_count, to->wait, &event);
     for (cl_uint i = 0; i < batch->count && status == CL_SUCCESS; i++)
         note_hands(batch->objects[i], acquire, acquire ? event : NULL);
-    event_list_add(done, status == CL_SUCCESS ? event : NULL);
+    event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
     batch->count = 0;
     return vulkan_status(status);
 }
 
-cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command_queue queue, cl_uint wait_count,
-                       const cl_event *wait, struct event_list *done)
+cl_int vulkan_external(const struct handover *handover, bool acquire, const struct enqueueing *to)
 {
     struct batch batch = {.count = 0};
     cl_int status = CL_SUCCESS;
@@ -318,9 +316,9 @@ cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command
         if (o->imported)
             add(&batch, o);
         if (batch.count == OBJECTS_AT_ONCE)
-            status = enqueue(&batch, acquire, queue, wait_count, wait, done);
+            status = enqueue(&batch, acquire, to);
     }
-    return batch.count && status == CL_SUCCESS ? enqueue(&batch, acquire, queue, wait_count, wait, done) : status;
+    return batch.count && status == CL_SUCCESS ? enqueue(&batch, acquire, to) : status;
 }
 
 /* ---- in a queue of ours ---- */
@@ -335,7 +333,7 @@ static cl_int run_apart(struct batch *batch, bool acquire)
     if (!queue)
         return status;
     event_list_open(&done);
-    status = enqueue(batch, acquire, queue, 0, NULL, &done);
+    status = enqueue(batch, acquire, &(struct enqueueing){queue, 0, NULL, &done});
     if (status == CL_SUCCESS)
         status = below()->clFinish(queue);
     for (cl_uint i = 0; i < count && status == CL_SUCCESS; i++)

@@ -88,8 +88,7 @@ cl_int vulkan_import(struct vulkan_object *object, const struct transfer_request
 cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
                           const void *info, cl_int *status);
 /* Enqueues the acquire of imported objects, or their release. The driver may wait for all that comes before the command. */
-cl_int vulkan_external(const struct handover *handover, bool acquire, cl_command_queue queue, cl_uint wait_count,
-                       const cl_event *wait, struct event_list *done);
+cl_int vulkan_external(const struct handover *handover, bool acquire, const struct enqueueing *to);
 /* Acquires them in a queue of ours, and waits. */
 cl_int vulkan_external_acquire(const struct handover *handover);
 /* Has the driver release what it has acquired and not released, in the same way. What its commands failed for it has not. */

@@ -137,17 +137,15 @@ static bool d3d_take(const struct handover *handover)
     return taken;
 }
 
-static cl_int cl_take(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done)
+static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
-    return commands_stand(queue, handover->count, handover->transfers, wait_count, wait, done);
+    return commands_stand(to, handover->count, handover->transfers);
 }
 
-static cl_int cl_give(const struct handover *handover, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                      struct event_list *done)
+static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
     (void)handover;
-    return commands_mark(queue, wait_count, wait, done);
+    return commands_mark(to);
 }
 
 static void undo(const struct handover *handover)
