@@ -176,31 +176,23 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
 
 /* ---- installation ---- */
 
-static bool lacks(const cl_icd_dispatch *table, const char *name)
-{
-    for (size_t i = 0; i < next_slot_count; i++)
-        if (strcmp(next_slots[i].name, name) == 0)
-            return next_slot_get(table, &next_slots[i]) == next_slots[i].missing;
-    return false;
-}
-
 void newer_install(cl_icd_dispatch *table)
 {
-    if (lacks(table, "clGetPlatformIDs"))
+    if (next_is_missing(table, "clGetPlatformIDs"))
         return; /* there is no OpenCL at all */
-    if (lacks(table, "clCreateCommandQueueWithProperties"))
+    if (next_is_missing(table, "clCreateCommandQueueWithProperties"))
         table->clCreateCommandQueueWithProperties = create_queue;
     else
         table->clCreateCommandQueueWithProperties = check_queue;
     table->clCreateSamplerWithProperties =
-        lacks(table, "clCreateSamplerWithProperties") ? create_sampler : check_sampler;
-    if (lacks(table, "clCreateBufferWithProperties"))
+        next_is_missing(table, "clCreateSamplerWithProperties") ? create_sampler : check_sampler;
+    if (next_is_missing(table, "clCreateBufferWithProperties"))
         table->clCreateBufferWithProperties = create_buffer;
-    if (lacks(table, "clCreateImageWithProperties"))
+    if (next_is_missing(table, "clCreateImageWithProperties"))
         table->clCreateImageWithProperties = create_image;
-    if (lacks(table, "clCloneKernel"))
+    if (next_is_missing(table, "clCloneKernel"))
         clone_kernel_install(table);
-    if (lacks(table, "clSVMAlloc"))
+    if (next_is_missing(table, "clSVMAlloc"))
         table->clGetDeviceInfo = get_device_info;
-    timers_install(table, !lacks(table, "clGetHostTimer"));
+    timers_install(table, !next_is_missing(table, "clGetHostTimer"));
 }

@@ -37,12 +37,9 @@ static uint64_t as_number(next_function function)
 
 static uint64_t find(const char *name)
 {
-    for (size_t i = 0; i < next_slot_count; i++) {
-        const next_function function = next_slot_get(companion, &next_slots[i]);
-        if (strcmp(next_slots[i].name, name) == 0)
-            return function == next_slots[i].missing ? 0 : as_number(function);
-    }
-    return 0;
+    const struct next_slot *slot = next_slot_find(name);
+    const next_function function = slot ? next_slot_get(companion, slot) : NULL;
+    return slot && function != slot->missing ? as_number(function) : 0;
 }
 
 static uint64_t extend(cl_platform_id platform, const char *name)
@@ -65,13 +62,9 @@ static const struct {
     const char *name;
     size_t offset;
 } vulkan_functions[] = {
-#define F(name)                                   \
-    {                                             \
-#name, offsetof(struct vulkan_side, name) \
-    }
-    F(find_image), F(find_place), F(find_buffer), F(export),    F(close), F(hold),
-    F(give_back),  F(make_copy),  F(move),        F(drop_copy), F(pass),
-#undef F
+#define X(name) {#name, offsetof(struct vulkan_side, name)},
+    VULKAN_SIDE_FUNCTIONS(X)
+#undef X
 };
 
 static uint64_t vulkan(const char *name)

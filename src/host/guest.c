@@ -42,19 +42,11 @@ uint64_t guest_find(const char *name)
     return guest_ask(CHANNEL_FIND, 0, 1, arguments);
 }
 
-static bool is_missing(const char *name)
-{
-    for (size_t i = 0; i < next_slot_count; i++)
-        if (strcmp(next_slots[i].name, name) == 0)
-            return next_slot_get(&next, &next_slots[i]) == next_slots[i].missing;
-    return false;
-}
-
 static void fill_slots(void)
 {
     for (size_t i = 0; i < guest_function_count; i++) {
         const struct guest_function *f = &guest_functions[i];
-        if (!f->always && !is_missing(f->name))
+        if (!f->always && !next_is_missing(&next, f->name))
             continue;
         guest_addresses[i] = guest_find(f->name);
         if (guest_addresses[i])

@@ -92,6 +92,11 @@ struct vulkan_side {
     uint64_t (*pass)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 };
 
+/* The names of its functions, by which the channel gives them. */
+#define VULKAN_SIDE_FUNCTIONS(X) \
+    X(find_image)                \
+    X(find_place) X(find_buffer) X(export) X(close) X(hold) X(give_back) X(make_copy) X(move) X(drop_copy) X(pass)
+
 /* The functions of this library itself, or NULL where no Vulkan instance of this process has the layer. For native Linux: in a
  * Windows process the channel gives them (CHANNEL_VULKAN). */
 const struct vulkan_side *vulkan_side_here(void);

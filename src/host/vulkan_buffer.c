@@ -3,11 +3,6 @@
 
 #include <stdlib.h>
 
-static uint64_t number(VkBuffer buffer)
-{
-    return (uint64_t)(uintptr_t)buffer;
-}
-
 static bool is_followed(const struct vulkan_device *device, const VkBufferCreateInfo *info)
 {
     const VkBufferCreateFlags known = VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
@@ -23,16 +18,8 @@ struct plan {
 
 static bool plan_buffer(const struct vulkan_device *device, const VkBufferCreateInfo *wanted, struct plan *plan)
 {
-    const VkPhysicalDeviceExternalBufferInfo question = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, NULL,
-                                                         wanted->flags, wanted->usage,
-                                                         VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkExternalBufferProperties can = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
-    if (!device->marks_buffers || !is_followed(device, wanted) || wanted->pNext)
-        return false;
-    device->instance->buffer_properties(device->physical, &question, &can);
-    const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
-    if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) ||
-        (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT))
+    if (!device->marks_buffers || !is_followed(device, wanted) || wanted->pNext ||
+        !vulkan_exports_buffers(device, wanted->flags, wanted->usage))
         return false;
     plan->external = (VkExternalMemoryBufferCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,
                                                         VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -46,7 +33,7 @@ static void note(struct vulkan_device *device, const VkBufferCreateInfo *info, V
     struct vulkan_buffer_record *buffer = calloc(1, sizeof(*buffer));
     if (!buffer)
         return;
-    buffer->record = (struct vulkan_record){VULKAN_BUFFER, device, number(made), NULL};
+    buffer->record = (struct vulkan_record){VULKAN_BUFFER, device, VULKAN_NUMBER(made), NULL};
     buffer->size = info->size;
     os_lock(&vulkan_lock);
     vulkan_record_add_locked(&buffer->record);
@@ -73,7 +60,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_destroy_buffer(VkDevice handle, VkBuffer destr
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     os_lock(&vulkan_lock);
-    struct vulkan_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, number(destroyed), NULL);
+    struct vulkan_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, VULKAN_NUMBER(destroyed), NULL);
     if (buffer)
         vulkan_record_remove_locked(buffer);
     os_unlock(&vulkan_lock);
@@ -94,22 +81,13 @@ VKAPI_ATTR void VKAPI_CALL vulkan_future_buffer_needs(VkDevice handle, const VkD
 
 /* ---- where it lies ---- */
 
-static void note_place(const struct vulkan_device *device, VkBuffer handle, VkDeviceMemory place, VkDeviceSize offset)
-{
-    os_lock(&vulkan_lock);
-    struct vulkan_buffer_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, number(handle), NULL);
-    if (buffer)
-        buffer->where = vulkan_where_locked(device, place, offset);
-    os_unlock(&vulkan_lock);
-}
-
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer(VkDevice handle, VkBuffer buffer, VkDeviceMemory memory,
                                                   VkDeviceSize offset)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
     const VkResult result = device->calls.bind_buffer(handle, buffer, memory, offset);
     if (result == VK_SUCCESS)
-        note_place(device, buffer, memory, offset);
+        vulkan_note_place(VULKAN_BUFFER, device, VULKAN_NUMBER(buffer), memory, offset);
     return result;
 }
 
@@ -118,7 +96,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer2(VkDevice handle, uint32_t cou
     const struct vulkan_device *device = vulkan_device_of(handle);
     const VkResult result = device->calls.bind_buffer2(handle, count, infos);
     for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++)
-        note_place(device, infos[i].buffer, infos[i].memory, infos[i].memoryOffset);
+        vulkan_note_place(VULKAN_BUFFER, device, VULKAN_NUMBER(infos[i].buffer), infos[i].memory,
+                          infos[i].memoryOffset);
     return result;
 }
 
@@ -127,7 +106,7 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer2(VkDevice handle, uint32_t cou
 static VkDeviceAddress note_address(const struct vulkan_device *device, VkBuffer handle, VkDeviceAddress address)
 {
     os_lock(&vulkan_lock);
-    struct vulkan_buffer_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, number(handle), NULL);
+    struct vulkan_buffer_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, VULKAN_NUMBER(handle), NULL);
     if (buffer)
         buffer->address = address;
     os_unlock(&vulkan_lock);

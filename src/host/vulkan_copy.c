@@ -5,11 +5,6 @@
 
 #include <stdlib.h>
 
-static uint64_t number(VkImage image)
-{
-    return (uint64_t)(uintptr_t)image;
-}
-
 /* ---- what a copy is ---- */
 
 /* The format that a plane has, or the image itself if it has none. */
@@ -131,7 +126,7 @@ uint64_t vulkan_copy_make(uint64_t handle, uint64_t aspect, uint64_t level, uint
         destroy(device, copy);
         return vulkan_refuse(why, "no memory for a copy");
     }
-    if (!vulkan_describe_image(number(copy->image), made, why)) {
+    if (!vulkan_describe_image(VULKAN_NUMBER(copy->image), made, why)) {
         destroy(device, copy);
         return 0;
     }
@@ -305,8 +300,8 @@ static const struct vulkan_copy_record *find(uint64_t name)
     return copy;
 }
 
-/* The handle is VK_NULL_HANDLE if there is none. */
-static struct vulkan_queue find_queue(struct vulkan_device *device, uint32_t family)
+/* The handle is VK_NULL_HANDLE if there is none, and `why` says so. */
+static struct vulkan_queue find_queue(struct vulkan_device *device, uint32_t family, char *why)
 {
     struct vulkan_queue found = {0};
     os_lock(&vulkan_lock);
@@ -314,6 +309,8 @@ static struct vulkan_queue find_queue(struct vulkan_device *device, uint32_t fam
         if (family == VULKAN_ANY_FAMILY ? device->queues[i].draws : device->queues[i].family == family)
             found = device->queues[i];
     os_unlock(&vulkan_lock);
+    if (!found.handle)
+        vulkan_refuse(why, "the program has no queue of family %u", family);
     return found;
 }
 
@@ -342,8 +339,15 @@ static VkResult begin(struct vulkan_device *device, uint32_t family)
                                        : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
 
-static uint64_t answer(VkResult result, const char *what, char *why)
+/* Ends them, and the hold of copy_lock. */
+static uint64_t end(struct vulkan_device *device, VkQueue queue, VkResult result, bool wait, const char *what,
+                    char *why)
 {
+    if (result == VK_SUCCESS)
+        result = run(device, queue);
+    if (result == VK_SUCCESS && wait)
+        result = settle(device);
+    os_unlock(&device->copy_lock);
     return result == VK_SUCCESS ? 1 : vulkan_refuse(why, "%s on the GPU failed: VkResult %d", what, (int)result);
 }
 
@@ -355,9 +359,9 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
     if (!first)
         return vulkan_refuse(why, "no such copy");
     struct vulkan_device *device = first->record.device;
-    const struct vulkan_queue queue = find_queue(device, moves[0].family);
+    const struct vulkan_queue queue = find_queue(device, moves[0].family, why);
     if (!queue.handle)
-        return vulkan_refuse(why, "the program has no queue of family %u", moves[0].family);
+        return 0;
     for (uint64_t i = 0; i < count; i++)
         if (!fits_first(&moves[i], &moves[0], device, why))
             return 0;
@@ -365,12 +369,7 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
     VkResult result = begin(device, queue.family);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
         record(device, find(moves[i].copy), &moves[i], back != 0);
-    if (result == VK_SUCCESS)
-        result = run(device, queue.handle);
-    if (result == VK_SUCCESS)
-        result = settle(device);
-    os_unlock(&device->copy_lock);
-    return answer(result, "the copy", why);
+    return end(device, queue.handle, result, true, "the copy", why);
 }
 
 /* ---- passing ---- */
@@ -419,20 +418,15 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
     }
     if (!device)
         return 1;
-    const struct vulkan_queue queue = find_queue(device, moves[0].family);
+    const struct vulkan_queue queue = find_queue(device, moves[0].family, why);
     if (!queue.handle)
-        return vulkan_refuse(why, "the program has no queue of family %u", moves[0].family);
+        return 0;
     os_lock(&device->copy_lock);
     VkResult result = begin(device, queue.family);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
         if (vulkan_look_up_image(moves[i].copy, &image, why))
             record_pass(device, &image, (VkImageLayout)moves[i].layout, back != 0);
-    if (result == VK_SUCCESS)
-        result = run(device, queue.handle);
-    if (result == VK_SUCCESS && !back)
-        result = settle(device);
-    os_unlock(&device->copy_lock);
-    return answer(result, "the change of the image's owner", why);
+    return end(device, queue.handle, result, !back, "the change of the image's owner", why);
 }
 
 /* ---- the end ---- */

@@ -45,18 +45,21 @@ static bool has_fd_extension(const struct vulkan_instance *instance, VkPhysicalD
     return found;
 }
 
+bool vulkan_exports_buffers(const struct vulkan_device *device, VkBufferCreateFlags flags, VkBufferUsageFlags usage)
+{
+    const VkPhysicalDeviceExternalBufferInfo question = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, NULL,
+                                                         flags, usage, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalBufferProperties can = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
+    device->instance->buffer_properties(device->physical, &question, &can);
+    const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
+    return (features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) &&
+           !(features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
+}
+
 /* Whether memory that buffers share can be exported, and, for the types of memory, whether it is. Memory of the device that the
  * host sees too (a window in the GPU's memory) is for what the host writes, unless there is no other. */
 static bool exports_buffers(struct vulkan_device *device)
 {
-    const VkPhysicalDeviceExternalBufferInfo question = {
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, NULL, 0,
-        VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-            VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
-        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkExternalBufferProperties can = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
-    device->instance->buffer_properties(device->physical, &question, &can);
-    const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
     const VkMemoryPropertyFlags both = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
     uint32_t local = 0, hidden = 0;
     for (uint32_t i = 0; i < device->types.memoryTypeCount; i++) {
@@ -65,8 +68,9 @@ static bool exports_buffers(struct vulkan_device *device)
         hidden |= (flags == VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT ? 1u : 0u) << i;
     }
     device->chunk_types = hidden ? hidden : local;
-    return (features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) &&
-           !(features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
+    return vulkan_exports_buffers(device, 0,
+                                  VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
 }
 
 /* The way that CLD3D_VULKAN names, else the best for the kind of device. */
@@ -98,7 +102,8 @@ static const char *why_not(const struct vulkan_device *device, const VkPhysicalD
     return NULL;
 }
 
-void vulkan_device_look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
+/* Before the device is made: what there is to know about it, and in which way it can share. */
+static void look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
 {
     static const char *const ways[] = {"not shared", "shared by mapped memory", "shared by exported memory"};
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
@@ -229,7 +234,7 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice physical, c
     device->queue_lock = device->copy_lock = (os_mutex)OS_MUTEX_INIT;
     device->set_loader_data = data ? data->u.pfnSetDeviceLoaderData : NULL;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-    vulkan_device_look(device, info);
+    look(device, info);
     const PFN_vkCreateDevice create_next = (PFN_vkCreateDevice)get_instance(instance->handle, "vkCreateDevice");
     const VkResult result =
         create_next ? create(device, create_next, link, info, allocator, made) : VK_ERROR_INITIALIZATION_FAILED;

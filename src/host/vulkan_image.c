@@ -3,11 +3,6 @@
 
 #include <stdlib.h>
 
-static uint64_t number(VkImage image)
-{
-    return (uint64_t)(uintptr_t)image;
-}
-
 VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan,
                            const VkAllocationCallbacks *allocator, VkImage *made)
 {
@@ -18,7 +13,7 @@ VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_pla
         free(image);
         return result;
     }
-    image->record = (struct vulkan_record){VULKAN_IMAGE, device, number(*made), NULL};
+    image->record = (struct vulkan_record){VULKAN_IMAGE, device, VULKAN_NUMBER(*made), NULL};
     image->way = plan->way;
     image->planes = plan->planes;
     image->info = plan->info;
@@ -46,7 +41,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice handle, VkImage destroy
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     os_lock(&vulkan_lock);
-    struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, number(destroyed), NULL);
+    struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(destroyed), NULL);
     if (image)
         vulkan_record_remove_locked(&image->record);
     os_unlock(&vulkan_lock);
@@ -61,7 +56,8 @@ VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice handle, VkImage destroy
 static enum vulkan_way way_of(const struct vulkan_device *device, VkImage handle)
 {
     os_lock(&vulkan_lock);
-    const struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, number(handle), NULL);
+    const struct vulkan_image_record *image =
+        vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(handle), NULL);
     const enum vulkan_way way = image ? image->way : VULKAN_NONE;
     os_unlock(&vulkan_lock);
     return way;
@@ -145,22 +141,13 @@ VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice handle, const VkDeviceI
 
 /* ---- where it lies ---- */
 
-static void note_place(const struct vulkan_device *device, VkImage handle, VkDeviceMemory place, VkDeviceSize offset)
-{
-    os_lock(&vulkan_lock);
-    struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, number(handle), NULL);
-    if (image)
-        image->where = vulkan_where_locked(device, place, offset);
-    os_unlock(&vulkan_lock);
-}
-
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image(VkDevice handle, VkImage image, VkDeviceMemory memory,
                                                  VkDeviceSize offset)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
     const VkResult result = device->calls.bind_image(handle, image, memory, offset);
     if (result == VK_SUCCESS)
-        note_place(device, image, memory, offset);
+        vulkan_note_place(VULKAN_IMAGE, device, VULKAN_NUMBER(image), memory, offset);
     return result;
 }
 
@@ -169,6 +156,6 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image2(VkDevice handle, uint32_t coun
     const struct vulkan_device *device = vulkan_device_of(handle);
     const VkResult result = device->calls.bind_image2(handle, count, infos);
     for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++)
-        note_place(device, infos[i].image, infos[i].memory, infos[i].memoryOffset);
+        vulkan_note_place(VULKAN_IMAGE, device, VULKAN_NUMBER(infos[i].image), infos[i].memory, infos[i].memoryOffset);
     return result;
 }

@@ -176,16 +176,17 @@ void vulkan_device_remove(struct vulkan_device *device);
 /* A thread that has counted itself in `busy` is through. */
 void vulkan_device_quiet(struct vulkan_device *device);
 
-/* For vkCreateDevice, before it: what there is to know about the device, and in which way it can share. */
-void vulkan_device_look(struct vulkan_device *device, const VkDeviceCreateInfo *info);
-
 /* Whether the layer stands in a Vulkan instance of this process. */
 bool vulkan_layer_active(void);
 
+/* Whether buffers can lie in exportable memory that is not theirs alone. */
+bool vulkan_exports_buffers(const struct vulkan_device *device, VkBufferCreateFlags flags, VkBufferUsageFlags usage);
 /* The structure of a type in a chain, or NULL. */
 const void *vulkan_chained(const void *chain, VkStructureType type);
 
 /* ---- records ---- */
+
+#define VULKAN_NUMBER(handle) ((uint64_t)(uintptr_t)(handle))
 
 enum vulkan_kind { VULKAN_IMAGE, VULKAN_BUFFER, VULKAN_MEMORY, VULKAN_NAME, VULKAN_COPY };
 
@@ -203,20 +204,26 @@ struct vulkan_where {
     VkDeviceSize offset;
 };
 
+/* An image or a buffer; what is known of either begins with it. */
+struct vulkan_bound_record {
+    struct vulkan_record record;
+    struct vulkan_where where;
+};
+
 /* An image that may be shared. */
 struct vulkan_image_record {
     struct vulkan_record record;
+    struct vulkan_where where;
     enum vulkan_way way;
     unsigned planes;
     VkImageCreateInfo info; /* as it was made; without what its pointers point to */
-    struct vulkan_where where;
-    VkDeviceSize size; /* of what it needs; 0 as long as nobody has asked */
+    VkDeviceSize size;      /* of what it needs; 0 as long as nobody has asked */
 };
 
 struct vulkan_buffer_record {
     struct vulkan_record record;
-    VkDeviceSize size;
     struct vulkan_where where;
+    VkDeviceSize size;
     VkDeviceAddress address; /* 0 as long as nobody has asked */
 };
 
@@ -253,8 +260,9 @@ void vulkan_records_trim_locked(void);
 
 /* The memory with a name, or NULL. */
 struct vulkan_memory_record *vulkan_memory_locked(uint64_t name);
-/* What is bound to a memory of the device there; no memory if that is not followed. */
-struct vulkan_where vulkan_where_locked(const struct vulkan_device *device, VkDeviceMemory memory, VkDeviceSize offset);
+/* Notes that the image or buffer with that handle lies there; in no memory if that is not followed. Without the lock. */
+void vulkan_note_place(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle,
+                       VkDeviceMemory memory, VkDeviceSize offset);
 
 /* ---- memory (vulkan_memory.c) ---- */
 
@@ -267,9 +275,6 @@ void vulkan_memory_put(struct vulkan_memory_record *memory);
 bool vulkan_memory_abandon_locked(struct vulkan_memory_record *memory);
 
 /* ---- images (vulkan_plan.c) ---- */
-
-/* The planes of a format that OpenCL has (1 if it has no planes), or 0. */
-unsigned vulkan_format_planes(VkFormat format);
 
 /* How an image is going to be made. `info` is what to make it from; it points into the plan and into what the program gave. */
 struct vulkan_plan {

@@ -10,22 +10,22 @@
 /* Guards `base`, `shown` and `foreign_map`, and keeps mappings in turn. It is taken before vulkan_lock. */
 static os_mutex map_lock = OS_MUTEX_INIT;
 
-static uint64_t number(VkDeviceMemory memory)
-{
-    return (uint64_t)(uintptr_t)memory;
-}
-
 struct vulkan_memory_record *vulkan_memory_locked(uint64_t name)
 {
     struct vulkan_record *found = name ? vulkan_record_find_locked(VULKAN_NAME, NULL, name, NULL) : NULL;
     return found ? (void *)((char *)found - offsetof(struct vulkan_memory_record, name)) : NULL;
 }
 
-struct vulkan_where vulkan_where_locked(const struct vulkan_device *device, VkDeviceMemory memory, VkDeviceSize offset)
+void vulkan_note_place(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle, VkDeviceMemory place,
+                       VkDeviceSize offset)
 {
-    const struct vulkan_memory_record *found =
-        vulkan_record_find_locked(VULKAN_MEMORY, device, (uint64_t)(uintptr_t)memory, NULL);
-    return (struct vulkan_where){found ? found->name.handle : 0, offset};
+    os_lock(&vulkan_lock);
+    const struct vulkan_memory_record *memory =
+        vulkan_record_find_locked(VULKAN_MEMORY, device, VULKAN_NUMBER(place), NULL);
+    struct vulkan_bound_record *bound = vulkan_record_find_locked(kind, device, handle, NULL);
+    if (bound)
+        bound->where = (struct vulkan_where){memory ? memory->name.handle : 0, offset};
+    os_unlock(&vulkan_lock);
 }
 
 /* ---- who holds it ---- */
@@ -116,7 +116,7 @@ static bool exports(const struct vulkan_device *device, const VkMemoryAllocateIn
     if (dedicated && dedicated->image) {
         os_lock(&vulkan_lock);
         const struct vulkan_image_record *image =
-            vulkan_record_find_locked(VULKAN_IMAGE, device, (uint64_t)(uintptr_t)dedicated->image, NULL);
+            vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(dedicated->image), NULL);
         os_unlock(&vulkan_lock);
         return image != NULL;
     }
@@ -136,7 +136,7 @@ static void note(struct vulkan_memory_record *memory, struct vulkan_device *devi
     static uint64_t last_name; /* guarded by the lock */
     const VkMemoryDedicatedAllocateInfo *dedicated =
         vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
-    memory->record = (struct vulkan_record){VULKAN_MEMORY, device, number(handle), NULL};
+    memory->record = (struct vulkan_record){VULKAN_MEMORY, device, VULKAN_NUMBER(handle), NULL};
     memory->size = info->allocationSize;
     memory->dedicated = dedicated && (dedicated->image || dedicated->buffer);
     memory->owned = true;
@@ -179,7 +179,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_free(VkDevice handle, VkDeviceMemory freed, co
     struct vulkan_device *device = vulkan_device_of(handle);
     bool held = false;
     os_lock(&vulkan_lock);
-    struct vulkan_memory_record *memory = vulkan_record_find_locked(VULKAN_MEMORY, device, number(freed), NULL);
+    struct vulkan_memory_record *memory = vulkan_record_find_locked(VULKAN_MEMORY, device, VULKAN_NUMBER(freed), NULL);
     if (memory) {
         memory->owned = false;
         held = memory->holds != 0;
@@ -225,7 +225,7 @@ static struct vulkan_memory_record *mapped(const struct vulkan_device *device, V
     if (device->way != VULKAN_MAPPED)
         return NULL;
     os_lock(&vulkan_lock);
-    struct vulkan_memory_record *found = vulkan_record_find_locked(VULKAN_MEMORY, device, number(memory), NULL);
+    struct vulkan_memory_record *found = vulkan_record_find_locked(VULKAN_MEMORY, device, VULKAN_NUMBER(memory), NULL);
     os_unlock(&vulkan_lock);
     return found;
 }

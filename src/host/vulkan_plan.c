@@ -35,7 +35,8 @@ static size_t find_format(VkFormat format)
     return i;
 }
 
-unsigned vulkan_format_planes(VkFormat format)
+/* The planes of a format that OpenCL has (1 if it has no planes), or 0. */
+static unsigned planes_of(VkFormat format)
 {
     const size_t i = find_format(format);
     return i < sizeof(formats) / sizeof(formats[0]) ? formats[i].planes : 0;
@@ -128,8 +129,8 @@ static bool known_chain(const VkBaseInStructure *chain)
 static bool may_be_shared(const VkImageCreateInfo *info)
 {
     return (info->imageType == VK_IMAGE_TYPE_2D || info->imageType == VK_IMAGE_TYPE_3D) &&
-           info->samples == VK_SAMPLE_COUNT_1_BIT && vulkan_format_planes(info->format) &&
-           (info->flags & ~known_flags) == 0 && (info->usage & ~known_usage) == 0 && known_chain(info->pNext);
+           info->samples == VK_SAMPLE_COUNT_1_BIT && planes_of(info->format) && (info->flags & ~known_flags) == 0 &&
+           (info->usage & ~known_usage) == 0 && known_chain(info->pNext);
 }
 
 static uint64_t bytes_of(const VkImageCreateInfo *info)
@@ -169,7 +170,7 @@ static void plan_image(struct vulkan_device *device, const VkImageCreateInfo *wa
                                                            wanted->pNext, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
         plan->info.pNext = &plan->external;
     }
-    plan->planes = vulkan_format_planes(wanted->format);
+    plan->planes = planes_of(wanted->format);
     plan->way = device->way;
 }
 

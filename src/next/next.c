@@ -13,6 +13,20 @@ next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot
     return function;
 }
 
+const struct next_slot *next_slot_find(const char *name)
+{
+    for (size_t i = 0; i < next_slot_count; i++)
+        if (strcmp(next_slots[i].name, name) == 0)
+            return &next_slots[i];
+    return NULL;
+}
+
+bool next_is_missing(const cl_icd_dispatch *table, const char *name)
+{
+    const struct next_slot *slot = next_slot_find(name);
+    return slot && next_slot_get(table, slot) == slot->missing;
+}
+
 static void slot_set(cl_icd_dispatch *table, const struct next_slot *slot, next_function function)
 {
     if (!function)

@@ -10,6 +10,7 @@
 #include <d3d9.h>
 #endif
 #include <CL/cl_icd.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef void (*next_function)(void);
@@ -34,6 +35,9 @@ void next_load(next_function (*find)(const char *name, void *library), void *lib
 
 /* The function in a slot of a table. */
 next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot *slot);
+/* The slot of a name, or NULL; and whether a table has nothing but our answer there. */
+const struct next_slot *next_slot_find(const char *name);
+bool next_is_missing(const cl_icd_dispatch *table, const char *name);
 
 /* Says that the OpenCL below lacks a function, which came with OpenCL version or extension `since`, and returns
  * CL_INVALID_OPERATION. For the generated answers. */

@@ -22,15 +22,6 @@ static void *as_object(next_function function)
     return address;
 }
 
-/* Some drivers give functions of the core by name. */
-static next_function core_function(const char *name)
-{
-    for (size_t i = 0; i < next_slot_count; i++)
-        if (strcmp(next_slots[i].name, name) == 0)
-            return next_slot_get(tier_share(), &next_slots[i]);
-    return NULL;
-}
-
 /* What the OpenCL below gives by a name, as the program shall have it. Commands of extensions pass us by. */
 static void *from_below(cl_platform_id platform, const char *name, void *address)
 {
@@ -38,9 +29,9 @@ static void *from_below(cl_platform_id platform, const char *name, void *address
         return address;
     if (makes_queues(name))
         return as_object((next_function)tier_share()->clCreateCommandQueueWithProperties);
-    next_function ours = core_function(name);
-    if (!ours)
-        ours = pointer_setter(platform, name, address);
+    /* Some drivers give functions of the core by name. */
+    const struct next_slot *slot = next_slot_find(name);
+    const next_function ours = slot ? next_slot_get(tier_share(), slot) : pointer_setter(platform, name, address);
     if (ours)
         return as_object(ours);
     if (strncmp(name, "clEnqueue", 9) == 0 || strncmp(name, "clCommand", 9) == 0)
