@@ -143,7 +143,7 @@ def missing_body(f):
     if f.result == "cl_int":
         return [f"    return {lacks};"]
     if f.param("errcode_ret"):
-        return [f"    const cl_int status = {lacks};", "    if (errcode_ret)", "        *errcode_ret = status;",
+        return [f"    give_code(errcode_ret, {lacks});",
                 "    return NULL;"]
     return [f"    {lacks};", "    return NULL;"]
 
@@ -254,7 +254,7 @@ def guard_body(f):
                   "        status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */",
                   wrap(f"        mapped = below()->{f.name}(", arguments), "    }",
                   f"    guard_end(&guard, status, {event});",
-                  "    if (errcode_ret)", "        *errcode_ret = status;", "    return mapped;"]
+                  "    give_code(errcode_ret, status);", "    return mapped;"]
 
 
 def guard_file(functions):

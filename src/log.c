@@ -54,6 +54,22 @@ const char *setting_next_name(const char *list, const char **name, size_t *lengt
     return list + *length;
 }
 
+bool setting_name_is(const char *name, size_t length, const char *expected)
+{
+    return strlen(expected) == length && memcmp(name, expected, length) == 0;
+}
+
+bool setting_names(const char *list, const char *expected)
+{
+    const char *name;
+    size_t length;
+    bool found = false;
+    for (list = setting_next_name(list, &name, &length); length && !found;
+         list = setting_next_name(list, &name, &length))
+        found = setting_name_is(name, length, expected);
+    return found;
+}
+
 static const char *const level_names[] = {"none", "error", "warn", "info", "debug"};
 
 /* The names in the setting: the last one that is a level counts. */
@@ -65,9 +81,9 @@ static int read_level(bool *statistics)
     *statistics = false;
     for (list = setting_next_name(list, &name, &length); length; list = setting_next_name(list, &name, &length)) {
         for (int i = LOG_NONE; i <= LOG_DEBUG; i++)
-            if (strlen(level_names[i]) == length && memcmp(name, level_names[i], length) == 0)
+            if (setting_name_is(name, length, level_names[i]))
                 limit = i;
-        *statistics = *statistics || (length == strlen("stats") && memcmp(name, "stats", length) == 0);
+        *statistics = *statistics || setting_name_is(name, length, "stats");
     }
     return limit;
 }

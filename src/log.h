@@ -48,6 +48,9 @@ bool setting_on(enum setting setting);
 const char *setting_variable(enum setting setting);
 /* The next name of a value that is a list with commas: `*length` is 0 at its end. Returns what is behind the name. */
 const char *setting_next_name(const char *list, const char **name, size_t *length);
+/* Whether such a name is that one; whether one of a list is. */
+bool setting_name_is(const char *name, size_t length, const char *expected);
+bool setting_names(const char *list, const char *expected);
 
 bool log_wants(enum log_level level);
 void log_write(enum log_level level, const char *format, ...) LOG_FORMAT(2, 3);

@@ -13,8 +13,7 @@ cl_int blocking_end(const cl_event *done, cl_event own, cl_int status)
 void *blocking_mapped(const cl_event *done, cl_event own, void *mapped, cl_int status, cl_int *errcode_ret)
 {
     status = blocking_end(done, own, status);
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return status == CL_SUCCESS ? mapped : NULL;
 }
 

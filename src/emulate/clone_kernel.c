@@ -269,8 +269,7 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel source_kernel, cl_int *errco
             clone = NULL;
         }
     }
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return clone;
 }
 

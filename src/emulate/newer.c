@@ -25,8 +25,7 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
             status = log_refuse(call, CL_INVALID_VALUE, "unknown property 0x%llx", (unsigned long long)p[0]);
     if (status == CL_SUCCESS)
         return underlying.clCreateCommandQueue(context, device, bits, errcode_ret);
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return NULL;
 }
 
@@ -55,8 +54,7 @@ static cl_command_queue CL_API_CALL check_queue(cl_context context, cl_device_id
         queue = underlying.clCreateCommandQueueWithProperties(context, device, properties, &status);
     if (status == CL_INVALID_PROPERTY) /* which the specification does not have for queues, but rusticl 22.3 */
         status = log_refuse(call, CL_INVALID_VALUE, "the driver does not know one of the properties");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return queue;
 }
 
@@ -74,8 +72,7 @@ static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sample
         if (i == 3 || given[i]) {
             const cl_int status = log_refuse("clCreateSamplerWithProperties", CL_INVALID_VALUE,
                                              "property 0x%llx is unknown or there twice", (unsigned long long)p[0]);
-            if (errcode_ret)
-                *errcode_ret = status;
+            give_code(errcode_ret, status);
             return NULL;
         }
         given[i] = true;
@@ -101,8 +98,7 @@ static bool has_properties(const char *call, const cl_mem_properties *properties
         return false;
     const cl_int status =
         log_refuse(call, CL_INVALID_PROPERTY, "unknown property 0x%llx", (unsigned long long)properties[0]);
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return true;
 }
 

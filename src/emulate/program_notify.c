@@ -114,8 +114,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devic
         status = finish(notice, program, status, CL_LINK_PROGRAM_FAILURE);
     else
         free(notice); /* there is nothing to tell of */
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return program;
 }
 

@@ -26,8 +26,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(
 
 static cl_mem refuse(cl_int *errcode_ret, cl_int status)
 {
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return NULL;
 }
 

@@ -352,8 +352,7 @@ static bool emulated(cl_context context, cl_mem_flags flags, const cl_image_form
     cl_int status;
     if (!registry_hot() || !make_emulated(context, flags, format, desc, host, NULL, &status, made))
         return false;
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return true;
 }
 

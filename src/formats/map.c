@@ -167,8 +167,7 @@ static void *CL_API_CALL map_image(cl_command_queue command_queue, cl_mem handle
     if (pointer)
         report_pitches(&m, image_row_pitch, image_slice_pitch);
     record_release(image);
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return pointer;
 }
 

@@ -12,24 +12,7 @@
  * of 32 bits, which Wine lets end there: for them Wine's server looks. */
 bool handle_plausible(const void *handle, size_t slot);
 
-static inline bool handle_may_be_device(cl_device_id device)
-{
-    return handle_plausible(device, offsetof(cl_icd_dispatch, clGetDeviceInfo));
-}
-
-static inline bool handle_may_be_context(cl_context context)
-{
-    return handle_plausible(context, offsetof(cl_icd_dispatch, clGetContextInfo));
-}
-
-static inline bool handle_may_be_queue(cl_command_queue queue)
-{
-    return handle_plausible(queue, offsetof(cl_icd_dispatch, clGetCommandQueueInfo));
-}
-
-static inline bool handle_may_be_event(cl_event event)
-{
-    return handle_plausible(event, offsetof(cl_icd_dispatch, clGetEventInfo));
-}
+/* For a handle of the kind that a query asks. */
+#define handle_may_be(handle, query) handle_plausible(handle, offsetof(cl_icd_dispatch, query))
 
 #endif

@@ -39,6 +39,13 @@ next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot
 const struct next_slot *next_slot_find(const char *name);
 bool next_is_missing(const cl_icd_dispatch *table, const char *name);
 
+/* Gives a code to who asked for it: `errcode_ret` may be NULL. */
+static inline void give_code(cl_int *errcode_ret, cl_int code)
+{
+    if (errcode_ret)
+        *errcode_ret = code;
+}
+
 /* Says that the OpenCL below lacks a function, which came with OpenCL version or extension `since`, and returns
  * CL_INVALID_OPERATION. For the generated answers. */
 cl_int next_lacks(const char *function, const char *since);

@@ -55,9 +55,7 @@ static cl_context CL_API_CALL missing_clCreateContext(const cl_context_propertie
     (void)devices;
     (void)pfn_notify;
     (void)user_data;
-    const cl_int status = next_lacks("clCreateContext", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateContext", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -69,9 +67,7 @@ static cl_context CL_API_CALL missing_clCreateContextFromType(const cl_context_p
     (void)device_type;
     (void)pfn_notify;
     (void)user_data;
-    const cl_int status = next_lacks("clCreateContextFromType", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateContextFromType", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -104,9 +100,7 @@ static cl_command_queue CL_API_CALL missing_clCreateCommandQueue(cl_context cont
     (void)context;
     (void)device;
     (void)properties;
-    const cl_int status = next_lacks("clCreateCommandQueue", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateCommandQueue", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -150,9 +144,7 @@ static cl_mem CL_API_CALL missing_clCreateBuffer(cl_context context, cl_mem_flag
     (void)flags;
     (void)size;
     (void)host_ptr;
-    const cl_int status = next_lacks("clCreateBuffer", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateBuffer", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -167,9 +159,7 @@ static cl_mem CL_API_CALL missing_clCreateImage2D(cl_context context, cl_mem_fla
     (void)image_height;
     (void)image_row_pitch;
     (void)host_ptr;
-    const cl_int status = next_lacks("clCreateImage2D", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateImage2D", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -186,9 +176,7 @@ static cl_mem CL_API_CALL missing_clCreateImage3D(cl_context context, cl_mem_fla
     (void)image_row_pitch;
     (void)image_slice_pitch;
     (void)host_ptr;
-    const cl_int status = next_lacks("clCreateImage3D", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateImage3D", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -245,9 +233,7 @@ static cl_sampler CL_API_CALL missing_clCreateSampler(cl_context context, cl_boo
     (void)normalized_coords;
     (void)addressing_mode;
     (void)filter_mode;
-    const cl_int status = next_lacks("clCreateSampler", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateSampler", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -281,9 +267,7 @@ static cl_program CL_API_CALL missing_clCreateProgramWithSource(cl_context conte
     (void)count;
     (void)strings;
     (void)lengths;
-    const cl_int status = next_lacks("clCreateProgramWithSource", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateProgramWithSource", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -297,9 +281,7 @@ static cl_program CL_API_CALL missing_clCreateProgramWithBinary(cl_context conte
     (void)lengths;
     (void)binaries;
     (void)binary_status;
-    const cl_int status = next_lacks("clCreateProgramWithBinary", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateProgramWithBinary", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -360,9 +342,7 @@ static cl_kernel CL_API_CALL missing_clCreateKernel(cl_program program, const ch
 {
     (void)program;
     (void)kernel_name;
-    const cl_int status = next_lacks("clCreateKernel", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateKernel", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -620,9 +600,7 @@ static void *CL_API_CALL missing_clEnqueueMapBuffer(cl_command_queue command_que
     (void)num_events_in_wait_list;
     (void)event_wait_list;
     (void)event;
-    const cl_int status = next_lacks("clEnqueueMapBuffer", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clEnqueueMapBuffer", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -642,9 +620,7 @@ static void *CL_API_CALL missing_clEnqueueMapImage(cl_command_queue command_queu
     (void)num_events_in_wait_list;
     (void)event_wait_list;
     (void)event;
-    const cl_int status = next_lacks("clEnqueueMapImage", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clEnqueueMapImage", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -739,9 +715,7 @@ static cl_mem CL_API_CALL missing_clCreateFromGLBuffer(cl_context context, cl_me
     (void)context;
     (void)flags;
     (void)bufobj;
-    const cl_int status = next_lacks("clCreateFromGLBuffer", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateFromGLBuffer", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -753,9 +727,7 @@ static cl_mem CL_API_CALL missing_clCreateFromGLTexture2D(cl_context context, cl
     (void)target;
     (void)miplevel;
     (void)texture;
-    const cl_int status = next_lacks("clCreateFromGLTexture2D", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateFromGLTexture2D", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -767,9 +739,7 @@ static cl_mem CL_API_CALL missing_clCreateFromGLTexture3D(cl_context context, cl
     (void)target;
     (void)miplevel;
     (void)texture;
-    const cl_int status = next_lacks("clCreateFromGLTexture3D", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateFromGLTexture3D", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -779,9 +749,7 @@ static cl_mem CL_API_CALL missing_clCreateFromGLRenderbuffer(cl_context context,
     (void)context;
     (void)flags;
     (void)renderbuffer;
-    const cl_int status = next_lacks("clCreateFromGLRenderbuffer", "OpenCL 1.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateFromGLRenderbuffer", "OpenCL 1.0"));
     return NULL;
 }
 
@@ -857,9 +825,7 @@ static cl_mem CL_API_CALL missing_clCreateSubBuffer(cl_mem buffer, cl_mem_flags 
     (void)flags;
     (void)buffer_create_type;
     (void)buffer_create_info;
-    const cl_int status = next_lacks("clCreateSubBuffer", "OpenCL 1.1");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateSubBuffer", "OpenCL 1.1"));
     return NULL;
 }
 
@@ -875,9 +841,7 @@ static cl_int CL_API_CALL missing_clSetMemObjectDestructorCallback(cl_mem memobj
 static cl_event CL_API_CALL missing_clCreateUserEvent(cl_context context, cl_int * errcode_ret)
 {
     (void)context;
-    const cl_int status = next_lacks("clCreateUserEvent", "OpenCL 1.1");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateUserEvent", "OpenCL 1.1"));
     return NULL;
 }
 
@@ -981,9 +945,7 @@ static cl_event CL_API_CALL missing_clCreateEventFromGLsyncKHR(cl_context contex
 {
     (void)context;
     (void)sync;
-    const cl_int status = next_lacks("clCreateEventFromGLsyncKHR", "cl_khr_gl_event");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateEventFromGLsyncKHR", "cl_khr_gl_event"));
     return NULL;
 }
 
@@ -1019,9 +981,7 @@ static cl_mem CL_API_CALL missing_clCreateImage(cl_context context, cl_mem_flags
     (void)image_format;
     (void)image_desc;
     (void)host_ptr;
-    const cl_int status = next_lacks("clCreateImage", "OpenCL 1.2");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateImage", "OpenCL 1.2"));
     return NULL;
 }
 
@@ -1032,9 +992,7 @@ static cl_program CL_API_CALL missing_clCreateProgramWithBuiltInKernels(cl_conte
     (void)num_devices;
     (void)device_list;
     (void)kernel_names;
-    const cl_int status = next_lacks("clCreateProgramWithBuiltInKernels", "OpenCL 1.2");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateProgramWithBuiltInKernels", "OpenCL 1.2"));
     return NULL;
 }
 
@@ -1067,9 +1025,7 @@ static cl_program CL_API_CALL missing_clLinkProgram(cl_context context, cl_uint 
     (void)input_programs;
     (void)pfn_notify;
     (void)user_data;
-    const cl_int status = next_lacks("clLinkProgram", "OpenCL 1.2");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clLinkProgram", "OpenCL 1.2"));
     return NULL;
 }
 
@@ -1173,9 +1129,7 @@ static cl_mem CL_API_CALL missing_clCreateFromGLTexture(cl_context context, cl_m
     (void)target;
     (void)miplevel;
     (void)texture;
-    const cl_int status = next_lacks("clCreateFromGLTexture", "OpenCL 1.2");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateFromGLTexture", "OpenCL 1.2"));
     return NULL;
 }
 
@@ -1187,9 +1141,7 @@ static cl_mem CL_API_CALL missing_clCreateFromEGLImageKHR(cl_context context, CL
     (void)image;
     (void)flags;
     (void)properties;
-    const cl_int status = next_lacks("clCreateFromEGLImageKHR", "cl_khr_egl_image");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateFromEGLImageKHR", "cl_khr_egl_image"));
     return NULL;
 }
 
@@ -1223,9 +1175,7 @@ static cl_event CL_API_CALL missing_clCreateEventFromEGLSyncKHR(cl_context conte
     (void)context;
     (void)sync;
     (void)display;
-    const cl_int status = next_lacks("clCreateEventFromEGLSyncKHR", "cl_khr_egl_event");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateEventFromEGLSyncKHR", "cl_khr_egl_event"));
     return NULL;
 }
 
@@ -1235,9 +1185,7 @@ static cl_command_queue CL_API_CALL missing_clCreateCommandQueueWithProperties(c
     (void)context;
     (void)device;
     (void)properties;
-    const cl_int status = next_lacks("clCreateCommandQueueWithProperties", "OpenCL 2.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateCommandQueueWithProperties", "OpenCL 2.0"));
     return NULL;
 }
 
@@ -1249,9 +1197,7 @@ static cl_mem CL_API_CALL missing_clCreatePipe(cl_context context, cl_mem_flags 
     (void)pipe_packet_size;
     (void)pipe_max_packets;
     (void)properties;
-    const cl_int status = next_lacks("clCreatePipe", "OpenCL 2.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreatePipe", "OpenCL 2.0"));
     return NULL;
 }
 
@@ -1361,9 +1307,7 @@ static cl_sampler CL_API_CALL missing_clCreateSamplerWithProperties(cl_context c
 {
     (void)context;
     (void)sampler_properties;
-    const cl_int status = next_lacks("clCreateSamplerWithProperties", "OpenCL 2.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateSamplerWithProperties", "OpenCL 2.0"));
     return NULL;
 }
 
@@ -1403,9 +1347,7 @@ static cl_int CL_API_CALL missing_clGetKernelSubGroupInfoKHR(cl_kernel in_kernel
 static cl_kernel CL_API_CALL missing_clCloneKernel(cl_kernel source_kernel, cl_int *errcode_ret)
 {
     (void)source_kernel;
-    const cl_int status = next_lacks("clCloneKernel", "OpenCL 2.1");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCloneKernel", "OpenCL 2.1"));
     return NULL;
 }
 
@@ -1415,9 +1357,7 @@ static cl_program CL_API_CALL missing_clCreateProgramWithIL(cl_context context, 
     (void)context;
     (void)il;
     (void)length;
-    const cl_int status = next_lacks("clCreateProgramWithIL", "OpenCL 2.1");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateProgramWithIL", "OpenCL 2.1"));
     return NULL;
 }
 
@@ -1503,9 +1443,7 @@ static cl_mem CL_API_CALL missing_clCreateBufferWithProperties(cl_context contex
     (void)flags;
     (void)size;
     (void)host_ptr;
-    const cl_int status = next_lacks("clCreateBufferWithProperties", "OpenCL 3.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateBufferWithProperties", "OpenCL 3.0"));
     return NULL;
 }
 
@@ -1519,9 +1457,7 @@ static cl_mem CL_API_CALL missing_clCreateImageWithProperties(cl_context context
     (void)image_format;
     (void)image_desc;
     (void)host_ptr;
-    const cl_int status = next_lacks("clCreateImageWithProperties", "OpenCL 3.0");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, next_lacks("clCreateImageWithProperties", "OpenCL 3.0"));
     return NULL;
 }
 

@@ -32,13 +32,7 @@ static cl_int begin_blocker(struct command *c, unsigned order)
 static void publish(struct command *c, cl_event event)
 {
     command_blocker_end(c, CL_SUCCESS, event);
-    if (c->event) {
-        event_track(event, c->type, c->queue, c->first);
-        c->first = NULL;
-        *c->event = event;
-    } else {
-        event_put(event);
-    }
+    command_publish(c, event);
 }
 
 /* Direct3D or a wait list made the command fail: its event says so. Without an event the call does. */
@@ -320,32 +314,21 @@ static cl_int release_objects(struct command *c)
 
 /* ---- the two calls ---- */
 
-static bool queue_known(cl_command_queue handle)
-{
-    struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    record_release(queue);
-    return queue != NULL;
-}
-
 /* For a driver with sharing of its own: objects that cld3d has made in contexts of other drivers are none of its. */
 static cl_int pass_on(const struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects)
 {
-    for (cl_uint i = 0; objects && i < count; i++) {
-        struct object_record *object = registry_get(RECORD_OBJECT, objects[i]);
-        const bool ours = object != NULL;
-        record_release(object);
-        if (ours)
+    for (cl_uint i = 0; objects && i < count; i++)
+        if (registry_has(RECORD_OBJECT, objects[i]))
             return log_refuse(c->call, CL_INVALID_CONTEXT,
                               "object %u of the list, %p, belongs to another context than the queue", i,
                               (void *)objects[i]);
-    }
     return passthrough_enqueue(c->call, queue, count, objects, c->wait_count, c->wait, c->event);
 }
 
 static cl_int run(struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                   cl_int (*act)(struct command *))
 {
-    if (!queue_known(queue) && passthrough_queue(queue))
+    if (!registry_has(RECORD_QUEUE, queue) && passthrough_queue(queue))
         return pass_on(c, queue, count, objects);
     cl_int status = command_begin(c, queue, count, objects);
     if (status == CL_SUCCESS && c->count == 0)

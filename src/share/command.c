@@ -14,7 +14,7 @@ static cl_int find_queue(struct command *c, cl_command_queue handle)
     cl_context context = NULL;
     c->queue = registry_get(RECORD_QUEUE, handle);
     if (!c->queue &&
-        (!handle_may_be_queue(handle) ||
+        (!handle_may_be(handle, clGetCommandQueueInfo) ||
          below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS))
         return log_refuse(c->call, CL_INVALID_COMMAND_QUEUE, "%p is no command queue", (void *)handle);
     if (!c->queue || !context_serves(sharing(c->queue->context), c->api))
@@ -107,6 +107,17 @@ void command_blocker_end(struct command *c, cl_int status, cl_event event)
 {
     blocker_end(c->blocker, status, event);
     c->blocker = NULL;
+}
+
+void command_publish(struct command *c, cl_event event)
+{
+    if (c->event) {
+        event_track(event, c->type, c->queue, c->first);
+        c->first = NULL;
+        *c->event = event;
+    } else {
+        event_put(event);
+    }
 }
 
 void command_end(struct command *c)

@@ -67,6 +67,9 @@ void command_undo(const struct command *command, cl_uint first);
 /* Puts the objects in front that a release can't leave out, and tells how many they are. */
 cl_uint command_sort_written(struct command *command);
 
+/* The event that ends the command is the application's, or given back. */
+void command_publish(struct command *command, cl_event event);
+
 /* Makes what follows in an out-of-order queue come after all that is in it. */
 cl_int command_barrier(const struct command *command);
 

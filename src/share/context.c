@@ -142,7 +142,7 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
     if (*context && !(*context)->base.head.resting)
         return CL_SUCCESS;
     cl_uint refs;
-    if (!handle_may_be_context(handle) ||
+    if (!handle_may_be(handle, clGetContextInfo) ||
         below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS)
         return not_a_context(call, handle, context);
     return CL_SUCCESS;
@@ -323,7 +323,7 @@ static bool refused_property(const struct creation *c, const cl_context_properti
 
 static cl_int platform_of(const char *call, cl_device_id device, cl_platform_id *platform)
 {
-    const cl_int status = handle_may_be_device(device)
+    const cl_int status = handle_may_be(device, clGetDeviceInfo)
                               ? below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(*platform), platform, NULL)
                               : CL_INVALID_DEVICE;
     if (event_driver_short(status))
@@ -457,8 +457,7 @@ static cl_context create(const struct creation *c, const cl_context_properties *
     cl_int status = CL_SUCCESS;
     const bool ours = concerns_us(properties) && !passthrough_new_context(properties, c->device_count, c->devices);
     cl_context context = ours ? create_recorded(c, properties, &status) : create_below(c, properties, &status);
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return context;
 }
 

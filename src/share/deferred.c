@@ -83,16 +83,9 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
     blocker_end(blocker, status, end);
-    if (status != CL_SUCCESS)
-        return status;
-    if (c->event) {
-        event_track(end, c->type, c->queue, c->first);
-        c->first = NULL;
-        *c->event = end;
-    } else {
-        event_put(end);
-    }
-    return CL_SUCCESS;
+    if (status == CL_SUCCESS)
+        command_publish(c, end);
+    return status;
 }
 
 static bool add_event(struct event_list *list, cl_event event)

@@ -13,7 +13,7 @@ static bool strict(void)
 static bool is_elsewhere(cl_command_queue queue, const struct object_record *object)
 {
     cl_context context = NULL;
-    return handle_may_be_queue(queue) &&
+    return handle_may_be(queue, clGetCommandQueueInfo) &&
            below()->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS &&
            context != object->context->base.head.handle;
 }

@@ -165,8 +165,7 @@ static void *CL_API_CALL guarded_clEnqueueMapBuffer(cl_command_queue command_que
             num_events_in_wait_list, event_wait_list, guard_event(&guard, event), &status);
     }
     guard_end(&guard, status, event);
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return mapped;
 }
 
@@ -190,8 +189,7 @@ static void *CL_API_CALL guarded_clEnqueueMapImage(cl_command_queue command_queu
             &status);
     }
     guard_end(&guard, status, event);
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return mapped;
 }
 

@@ -254,8 +254,7 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, c
             : below()->clCreateSubBuffer(buffer, flags, buffer_create_type, buffer_create_info, &status);
     adopt(child, buffer);
     record_release(object);
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return child;
 }
 

@@ -185,13 +185,6 @@ static cl_int create_object(const struct creation *c, const struct surface_desc 
     return status;
 }
 
-static bool context_known(cl_context handle)
-{
-    struct sharing_context *context = registry_get(RECORD_CONTEXT, handle);
-    record_release(context);
-    return context != NULL;
-}
-
 cl_mem object_create(const struct object_request *asked, cl_context context, cl_int *errcode_ret)
 {
     struct creation c = {.asked = asked};
@@ -199,7 +192,7 @@ cl_mem object_create(const struct object_request *asked, cl_context context, cl_
     struct object_record *object = NULL;
     cl_mem memory = NULL;
     reap(REAP_AT_RELEASE, NULL);
-    if (!context_known(context) && passthrough_context(context))
+    if (!registry_has(RECORD_CONTEXT, context) && passthrough_context(context))
         return passthrough_create(asked, context, errcode_ret);
     cl_int status = check_context(&c, context);
     if (status == CL_SUCCESS)
@@ -217,7 +210,6 @@ cl_mem object_create(const struct object_request *asked, cl_context context, cl_
                   desc.format ? desc.format->name : "bytes", object->transfer->transport->name);
     }
     record_release(c.context);
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return memory;
 }

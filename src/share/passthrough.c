@@ -68,7 +68,7 @@ bool passthrough_context(cl_context context)
 {
     cl_device_id devices[64];
     size_t size = 0;
-    return handle_may_be_context(context) &&
+    return handle_may_be(context, clGetContextInfo) &&
            below()->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
            size >= sizeof(devices[0]) && passthrough_device(devices[0]);
 }
@@ -76,7 +76,7 @@ bool passthrough_context(cl_context context)
 bool passthrough_queue(cl_command_queue queue)
 {
     cl_device_id device = NULL;
-    return handle_may_be_queue(queue) &&
+    return handle_may_be(queue, clGetCommandQueueInfo) &&
            below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) == CL_SUCCESS &&
            passthrough_device(device);
 }
@@ -167,8 +167,7 @@ cl_mem passthrough_create(const struct object_request *request, cl_context conte
     const next_function function = driver_function(platform_of_device(devices[0]), request->call);
     if (function)
         return create(function, request, context, errcode_ret);
-    if (errcode_ret)
-        *errcode_ret = CL_INVALID_OPERATION;
+    give_code(errcode_ret, CL_INVALID_OPERATION);
     return NULL;
 }
 

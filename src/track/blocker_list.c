@@ -46,8 +46,7 @@ struct blocker *blocker_new(unsigned capacity)
 
 struct blocker *blocker_keep(struct blocker *blocker)
 {
-    if (blocker)
-        record_retain(blocker);
+    record_retain(blocker);
     return blocker;
 }
 
@@ -167,8 +166,7 @@ struct blocker *blocker_next_with_event(struct blocker *last)
     struct blocker *blocker = !last ? list : last->active ? last->after : NULL;
     while (blocker && !blocker->event)
         blocker = blocker->after;
-    if (blocker)
-        record_retain(blocker);
+    record_retain(blocker);
     os_unlock(&registry_lock);
     record_release(last);
     return blocker;

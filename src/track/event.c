@@ -14,8 +14,7 @@ static struct spares records = SPARES_INIT(struct event_record);
 static void destroy(struct record *record)
 {
     struct event_record *event = (struct event_record *)record;
-    if (event->first)
-        event_put(event->first);
+    event_put(event->first);
     record_release(event->kept);
     spare_give(&records, event);
 }
@@ -25,8 +24,7 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
 {
     struct event_record *record = spare_take(&records);
     if (record) {
-        if (kept)
-            record_retain(kept);
+        record_retain(kept);
         record->kept = kept;
         record->head = (struct record){.kind = RECORD_EVENT, .handle = event, .destroy = destroy};
         record->type = type;
@@ -40,8 +38,7 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
         spare_give(&records, record);
     }
     log_write(LOG_ERROR, "no memory to follow an event: it will show the driver's command type");
-    if (first)
-        event_put(first);
+    event_put(first);
 }
 
 void event_track(cl_event event, cl_command_type type, const struct queue_record *queue, cl_event first)
@@ -127,7 +124,7 @@ cl_int event_check_list(const char *call, cl_context context, cl_uint count, con
                           (const void *)events, count);
     for (cl_uint i = 0; i < count; i++) {
         cl_context of = NULL;
-        const cl_int asked = handle_may_be_event(events[i])
+        const cl_int asked = handle_may_be(events[i], clGetEventInfo)
                                  ? below()->clGetEventInfo(events[i], CL_EVENT_CONTEXT, sizeof(of), &of, NULL)
                                  : CL_INVALID_EVENT;
         if (event_driver_short(asked))

@@ -109,8 +109,7 @@ static cl_command_queue followed(const char *call, cl_context context, cl_comman
     if (status == CL_SUCCESS)
         return handle;
     below()->clReleaseCommandQueue(handle);
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return NULL;
 }
 
@@ -229,7 +228,7 @@ static cl_command_queue queue_of(cl_event event)
     struct event_record *ours = registry_get(RECORD_EVENT, event);
     if (ours)
         of = ours->queue;
-    else if (handle_may_be_event(event))
+    else if (handle_may_be(event, clGetEventInfo))
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL);
     record_release(ours);
     return of;
@@ -272,17 +271,10 @@ void queue_waits(cl_command_queue handle, cl_uint count, const cl_event *events)
 
 /* ---- user events ---- */
 
-static bool shares(cl_context context)
-{
-    struct context_record *record = registry_get(RECORD_CONTEXT, context);
-    record_release(record);
-    return record != NULL;
-}
-
 static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcode_ret)
 {
     cl_event event = below()->clCreateUserEvent(context, errcode_ret);
-    if (!event || !shares(context))
+    if (!event || !registry_has(RECORD_CONTEXT, context))
         return event;
     struct blocker *user = blocker_user_event(event);
     if (user) {
@@ -291,8 +283,7 @@ static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcod
     }
     below()->clReleaseEvent(event);
     const cl_int status = log_refuse("clCreateUserEvent", CL_OUT_OF_HOST_MEMORY, "no memory to follow a user event");
-    if (errcode_ret)
-        *errcode_ret = status;
+    give_code(errcode_ret, status);
     return NULL;
 }
 

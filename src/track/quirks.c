@@ -59,25 +59,10 @@ static bool later(struct version a, struct version b)
     return a.major != b.major ? a.major > b.major : a.minor > b.minor;
 }
 
-static bool is_name(const char *expected, const char *name, size_t length)
-{
-    return strlen(expected) == length && memcmp(expected, name, length) == 0;
-}
-
-static bool turned_off(const char *quirk)
-{
-    const char *list = setting_text(SETTING_NO_QUIRKS), *name;
-    size_t length;
-    bool found = false;
-    for (list = setting_next_name(list, &name, &length); length && !found;
-         list = setting_next_name(list, &name, &length))
-        found = is_name(quirk, name, length) || is_name("all", name, length);
-    return found;
-}
-
 unsigned quirks_of(cl_platform_id platform)
 {
     char name[256] = "";
+    const char *disabled = setting_text(SETTING_NO_QUIRKS);
     unsigned on = 0;
     const bool known =
         platform && below()->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) == CL_SUCCESS;
@@ -87,7 +72,7 @@ unsigned quirks_of(cl_platform_id platform)
                                        !(quirks[i].last.major && later(version, quirks[i].last)));
         if (!needed)
             continue;
-        const bool off = turned_off(quirks[i].name);
+        const bool off = setting_names(disabled, quirks[i].name) || setting_names(disabled, "all");
         on |= off ? 0 : 1u << i;
         log_write(LOG_DEBUG, "quirk %s is %s: %s", quirks[i].name, off ? "turned off" : "on", quirks[i].why);
     }

@@ -127,9 +127,17 @@ void *registry_get(enum record_kind kind, const void *handle)
     return record;
 }
 
+bool registry_has(enum record_kind kind, const void *handle)
+{
+    void *record = registry_get(kind, handle);
+    record_release(record);
+    return record != NULL;
+}
+
 void record_retain(void *record)
 {
-    atomic_fetch_add_explicit(&((struct record *)record)->references, 1, memory_order_relaxed);
+    if (record)
+        atomic_fetch_add_explicit(&((struct record *)record)->references, 1, memory_order_relaxed);
 }
 
 void record_release(void *record)

@@ -62,11 +62,14 @@ void *registry_get(enum record_kind kind, const void *handle);
 /* The same while the lock is held. */
 void *registry_get_locked(enum record_kind kind, const void *handle);
 
+/* Whether a handle has a record. */
+bool registry_has(enum record_kind kind, const void *handle);
+
 /* The record of a handle for use while the lock is held, and no longer: its destructor may be at work, so it can't be retained. */
 void *registry_find_locked(enum record_kind kind, const void *handle);
 
+/* Takes a hold, and gives one back; NULL is allowed in both. */
 void record_retain(void *record);
-/* Gives a hold back; NULL is allowed. */
 void record_release(void *record);
 
 /* The application's retain and release. `registry_app_release` returns true if that was its last reference; the record

@@ -21,22 +21,6 @@ struct transports {
 
 /* ---- which may be used ---- */
 
-static bool is_named(const struct transport *transport, const char *name, size_t length)
-{
-    return strlen(transport->name) == length && memcmp(transport->name, name, length) == 0;
-}
-
-static bool in_list(const struct transport *transport, const char *list)
-{
-    const char *name;
-    size_t length;
-    bool found = false;
-    for (list = setting_next_name(list, &name, &length); length && !found;
-         list = setting_next_name(list, &name, &length))
-        found = is_named(transport, name, length);
-    return found;
-}
-
 /* Says once which names of the setting are those of no transport, and tells whether any is one's. */
 static bool setting_names_any(const char *list)
 {
@@ -48,7 +32,7 @@ static bool setting_names_any(const char *list)
     for (list = setting_next_name(list, &name, &length); length; list = setting_next_name(list, &name, &length)) {
         bool known = false;
         for (unsigned i = 0; i < transport_list_count; i++)
-            known = known || is_named(transport_list[i], name, length);
+            known = known || setting_name_is(name, length, transport_list[i]->name);
         if (!known && !again)
             log_write(LOG_WARN, "%s: there is no transport '%.*s'", setting_variable(SETTING_TRANSPORT), (int)length,
                       name);
@@ -65,7 +49,7 @@ static unsigned choose_used(const struct transport **used)
     const bool all = !setting_names_any(list);
     unsigned count = 0;
     for (unsigned i = 0; i < transport_list_count; i++)
-        if (all ? !transport_list[i]->by_name : in_list(transport_list[i], list))
+        if (all ? !transport_list[i]->by_name : setting_names(list, transport_list[i]->name))
             used[count++] = transport_list[i];
     return count;
 }

@@ -281,8 +281,7 @@ static void add(struct batch *batch, struct vulkan_object *o)
 /* NULL for `event`: the command is over. */
 static void note_hands(struct vulkan_object *o, bool acquired, cl_event event)
 {
-    if (o->taken)
-        event_put(o->taken);
+    event_put(o->taken);
     o->acquired = acquired;
     o->taken = event && below()->clRetainEvent(event) == CL_SUCCESS ? event : NULL;
 }
