@@ -1,5 +1,5 @@
-/* A layer below cld3d that does what a driver may, for test_emulated and test_names: it has no memory, lets a launch wait for
- * another one, lacks formats, gives core functions by name, and functions that set pointers as arguments.
+/* A layer below cld3d that does what a driver may, for test_create, test_emulated and test_names: it has no memory, lets a launch wait for
+ * another one, lacks formats, takes rows for rows without gaps, gives core functions by name, and functions that set pointers as arguments.
  * Threads may be in all its functions at once. */
 #include "below.h"
 
@@ -130,15 +130,42 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
                                           size_t *size_ret)
 {
     static const void *unlisted[64];
+    static const char remote[] = "OpenCL 3.0 PoCL HSTR: cpu HSTR: pocl-remote: cpu";
     const cl_platform_id platform = (cl_platform_id)unlisted;
+    if (name == CL_DEVICE_VERSION && getenv(BELOW_NO_GAPS))
+        return answer(remote, sizeof(remote), room, to, size_ret);
     if (name != CL_DEVICE_PLATFORM || !getenv(BELOW_UNLISTED))
         return below->clGetDeviceInfo(device, name, room, to, size_ret);
     memcpy(unlisted, device, sizeof(unlisted[0]));
     return answer(&platform, sizeof(platform), room, to, size_ret);
 }
 
+/* The pitches that it passes on. */
+static size_t without_gaps(size_t pitch)
+{
+    return getenv(BELOW_NO_GAPS) ? 0 : pitch;
+}
+
+static cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
+                                     const size_t *region, size_t row, size_t slice, void *to, cl_uint wait_count,
+                                     const cl_event *wait, cl_event *event)
+{
+    return below->clEnqueueReadImage(queue, image, blocking, origin, region, without_gaps(row), without_gaps(slice), to,
+                                     wait_count, wait, event);
+}
+
+static cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
+                                      const size_t *region, size_t row, size_t slice, const void *from,
+                                      cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    return below->clEnqueueWriteImage(queue, image, blocking, origin, region, without_gaps(row), without_gaps(slice),
+                                      from, wait_count, wait, event);
+}
+
 static void replace(void)
 {
+    table.clEnqueueReadImage = read_image;
+    table.clEnqueueWriteImage = write_image;
     table.clGetDeviceInfo = get_device_info;
     table.clGetSupportedImageFormats = get_formats;
     table.clCreateBuffer = create_buffer;

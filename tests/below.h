@@ -19,4 +19,8 @@
 /* A variable: while it is set, devices tell a platform that is not listed. */
 #define BELOW_UNLISTED "CLD3D_TEST_BELOW_UNLISTED"
 
+/* A variable: while it is set, reads and writes of images take the host's rows for rows without gaps, as PoCL's remote driver does,
+ * and the device's version names that driver. */
+#define BELOW_NO_GAPS "CLD3D_TEST_BELOW_NO_GAPS"
+
 #endif

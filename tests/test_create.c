@@ -672,8 +672,8 @@ SHARING_CASE(formats_not_in_the_table, 0)
     rig_release(texture);
 }
 
-/* As a layer below may make a driver do, which wraps the platforms that it lists. */
-static void unlisted_platform(void)
+/* The first cases, over below.c, which does what the variable says. */
+static void each_kind_over(const char *variable)
 {
     char layers[1024];
     const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
@@ -682,9 +682,36 @@ static void unlisted_platform(void)
         return;
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
-    test_setenv(BELOW_UNLISTED, "1");
+    test_setenv(variable, "1");
     CHECK_INT(run_again("each kind of resource", "OPENCL_LAYERS", layers), 2);
-    test_setenv(BELOW_UNLISTED, NULL);
+    test_setenv(variable, NULL);
+}
+
+/* As a layer below may make a driver do, which wraps the platforms that it lists. */
+static void unlisted_platform(void)
+{
+    each_kind_over(BELOW_UNLISTED);
+}
+
+static bool is_pocl(void)
+{
+    cl_platform_id platform = NULL;
+    char name[64] = "";
+    clGetPlatformIDs(1, &platform, NULL);
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+    return strcmp(name, "Portable Computing Language") == 0;
+}
+
+/* What Direct3D maps has gaps between its rows. Of PoCL's devices alone: the workaround is PoCL's. */
+static void no_gaps(void)
+{
+    if (!is_pocl() || getenv("CLD3D_TRANSPORT")) {
+        SKIP("another driver, or another transport than the host's");
+        return;
+    }
+    test_setenv("CLD3D_TRANSPORT", "host");
+    each_kind_over(BELOW_NO_GAPS);
+    test_setenv("CLD3D_TRANSPORT", NULL);
 }
 
 static const struct tap_test tests[] = {
@@ -713,6 +740,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("formats beyond the table", formats_beyond),
     SHARING_TESTS("formats outside the table are refused", formats_not_in_the_table),
     {"a device may tell a platform that is not listed", unlisted_platform},
+    {"a remote device takes rows without gaps alone", no_gaps},
 };
 
 TAP_MAIN(tests)

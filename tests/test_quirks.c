@@ -23,18 +23,47 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
     return CL_SUCCESS;
 }
 
+/* Two devices of the platform, the second with this version. */
+static int devices_of_it[2];
+static const char *device_version = "OpenCL 3.0 PoCL HSTR: cpu";
+
+static cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, cl_uint room,
+                                         cl_device_id *devices, cl_uint *count)
+{
+    if (platform != (cl_platform_id)&platform_name || type != CL_DEVICE_TYPE_ALL || room < 2 || !device_version)
+        return CL_DEVICE_NOT_FOUND;
+    for (unsigned i = 0; i < 2; i++)
+        devices[i] = (cl_device_id)&devices_of_it[i];
+    *count = 2;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t size, void *value,
+                                          size_t *size_ret)
+{
+    const char *text = device == (cl_device_id)&devices_of_it[0] ? "OpenCL 3.0 PoCL HSTR: cpu" : device_version;
+    (void)size_ret;
+    if (name != CL_DEVICE_VERSION || size <= strlen(text))
+        return CL_INVALID_VALUE;
+    memcpy(value, text, strlen(text) + 1);
+    return CL_SUCCESS;
+}
+
 static unsigned quirks_in(const char *name, const char *version)
 {
     platform_name = name;
     platform_version = version;
     tier_formats_table.clGetPlatformInfo = get_platform_info;
+    tier_formats_table.clGetDeviceIDs = get_device_ids;
+    tier_formats_table.clGetDeviceInfo = get_device_info;
     return quirks_of((cl_platform_id)&platform_name);
 }
 
 /* PoCL's. */
 enum {
     UNSET = 1u << QUIRK_NVIDIA_UNSET,
-    ALL = ((1u << QUIRKS) - 1) & ~UNSET,
+    GAPS = 1u << QUIRK_POCL_GAPS,
+    ALL = ((1u << QUIRKS) - 1) & ~UNSET & ~GAPS,
     ENDS = 1u << QUIRK_POCL_ENDS,
     ORDER = 1u << QUIRK_POCL_ORDER
 };
@@ -67,13 +96,24 @@ static void by_driver(void)
     CHECK_INT(quirks_in("rusticl", "OpenCL 3.0 "), 0);
     CHECK_INT(quirks_in("Portable", "OpenCL 3.0 PoCL 3.1"), 0);
     /* What does not tell its name is taken for any of them. */
-    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | UNSET);
-    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | UNSET);
+    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | UNSET | GAPS);
+    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | UNSET | GAPS);
+}
+
+static void by_device(void)
+{
+    const char pocl[] = "Portable Computing Language", version[] = "OpenCL 3.0 PoCL 6.0  Linux, Release";
+    device_version = "OpenCL 3.0 PoCL HSTR: cpu HSTR: pocl-remote: cpu";
+    CHECK_INT(quirks_in(pocl, version), (ALL & ~ENDS) | GAPS);
+    CHECK_INT(quirks_in("rusticl", version), 0);
+    device_version = NULL;
+    CHECK_INT(quirks_in(pocl, version), ALL & ~ENDS);
 }
 
 static const struct tap_test tests[] = {
     {"all turned off", all_off}, /* before this process has read the setting */
     {"by driver, version and setting", by_driver},
+    {"by a device of the platform", by_device},
 };
 
 struct tap_case tap_case;

@@ -17,6 +17,7 @@ static const struct {
         int major, minor;
     } last;
     const char *why;
+    const char *device; /* in the version of a device of the platform; NULL: whatever its devices are */
 } quirks[QUIRKS] = {
     /* clang-format off */
     [QUIRK_POCL_EVENTS] = {"pocl-events", POCL, {0, 0},
@@ -34,6 +35,9 @@ static const struct {
     [QUIRK_POCL_TELLS] = {"pocl-tells", POCL, {0, 0},
                           "a callback for an event that has failed already comes as if it had ended well: events that are over are "
                           "asked (share/deferred.c)"},
+    [QUIRK_POCL_GAPS] = {"pocl-gaps", POCL, {0, 0},
+                         "the remote driver takes all rows of an image in the host's memory for rows without gaps: shared images go "
+                         "by such rows (transport/host.c)", "pocl-remote"},
     [QUIRK_NVIDIA_UNSET] = {"nvidia-unset", NVIDIA, {0, 0},
                             "the release of a context waits for ever for a user event that went without being set: one that blocks "
                             "nothing is set to an error as it goes (event.c)"},
@@ -59,6 +63,22 @@ static bool later(struct version a, struct version b)
     return a.major != b.major ? a.major > b.major : a.minor > b.minor;
 }
 
+static bool has_device(cl_platform_id platform, const char *part)
+{
+    cl_device_id devices[64];
+    cl_uint count = 0;
+    bool found = false;
+    if (below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 64, devices, &count) != CL_SUCCESS)
+        return false;
+    for (cl_uint i = 0; i < count && i < 64 && !found; i++) {
+        char version[512] = "";
+        found =
+            below()->clGetDeviceInfo(devices[i], CL_DEVICE_VERSION, sizeof(version) - 1, version, NULL) == CL_SUCCESS &&
+            strstr(version, part);
+    }
+    return found;
+}
+
 unsigned quirks_of(cl_platform_id platform)
 {
     char name[256] = "";
@@ -69,7 +89,8 @@ unsigned quirks_of(cl_platform_id platform)
     const struct version version = known ? version_of(platform) : (struct version){0};
     for (int i = 0; i < QUIRKS; i++) {
         const bool needed = !known || (strcmp(quirks[i].platform, name) == 0 &&
-                                       !(quirks[i].last.major && later(version, quirks[i].last)));
+                                       !(quirks[i].last.major && later(version, quirks[i].last)) &&
+                                       (!quirks[i].device || has_device(platform, quirks[i].device)));
         if (!needed)
             continue;
         const bool off = setting_names(disabled, quirks[i].name) || setting_names(disabled, "all");

@@ -2,6 +2,7 @@
 
 #include "d3d/formats.h"
 #include "formats/image.h"
+#include "track/track.h"
 #include "transport/pool.h"
 #include "transport/staged.h"
 #include "transport/statistics.h"
@@ -42,6 +43,15 @@ static cl_mem create_memory(const struct transfer_request *request, cl_int *stat
     return memory;
 }
 
+/* Whether the driver gets along with rows without gaps alone. */
+static bool needs_dense_rows(cl_context handle)
+{
+    struct context_record *context = registry_get(RECORD_CONTEXT, handle);
+    const bool needs = context && context_has(context, QUIRK_POCL_GAPS);
+    record_release(context);
+    return needs;
+}
+
 static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
 {
     const struct surface_desc *desc = &request->surface.desc;
@@ -60,7 +70,10 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
         return status;
     }
     staged->pool = request->state;
-    staged_plan(staged, desc->kind == SURFACE_BUFFER ? NULL : image_host_converter(staged->base.memory));
+    if (desc->kind == SURFACE_BUFFER)
+        staged_plan(staged, NULL, false);
+    else
+        staged_plan(staged, image_host_converter(staged->base.memory), needs_dense_rows(request->context));
     *made = &staged->base;
     return CL_SUCCESS;
 }

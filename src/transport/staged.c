@@ -14,10 +14,10 @@ bool staged_is_plane(const struct staged *staged)
 
 /* ---- rows ---- */
 
-void staged_plan(struct staged *staged, const struct converter *converter)
+void staged_plan(struct staged *staged, const struct converter *converter, bool dense)
 {
     staged->converter = converter;
-    staged->takes_rows = converter || staged->base.surface.api->staging->maps_briefly;
+    staged->takes_rows = converter || dense || staged->base.surface.api->staging->maps_briefly;
     staged->gives_rows = staged->takes_rows || staged_is_plane(staged);
 }
 

@@ -34,8 +34,9 @@ static inline struct staged *staged_of(struct transfer *transfer)
  * one is stored. */
 bool staged_is_plane(const struct staged *staged);
 
-/* Sets the converter, NULL if there is none, and what follows for the rows. Once, before anything is staged. */
-void staged_plan(struct staged *staged, const struct converter *converter);
+/* Sets the converter, NULL if there is none, and what follows for the rows. `dense`: OpenCL gets along with rows without gaps
+ * alone. Once, before anything is staged. */
+void staged_plan(struct staged *staged, const struct converter *converter, bool dense);
 
 /* The texels of `rows`: bytes of a row, and of all. */
 size_t staged_row_bytes(const struct staged *staged);

@@ -37,6 +37,28 @@ static cl_int CL_API_CALL platform_info(cl_platform_id platform, cl_platform_inf
     return CL_SUCCESS;
 }
 
+/* One device, which has all that workarounds are for. */
+static cl_int CL_API_CALL device_ids(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
+                                     cl_uint *count)
+{
+    (void)type;
+    devices[0] = (cl_device_id)platform;
+    *count = room > 0;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret)
+{
+    static const char remote[] = "OpenCL 3.0 PoCL HSTR: pocl-remote: cpu";
+    (void)device;
+    (void)name;
+    (void)size_ret;
+    if (room < sizeof(remote))
+        return CL_INVALID_VALUE;
+    memcpy(to, remote, sizeof(remote));
+    return CL_SUCCESS;
+}
+
 /* As the environment of a program that has just begun. */
 static void set(enum setting setting, const char *text)
 {
@@ -134,6 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static char text[LONGEST + 1];
     tier_formats_table.clGetPlatformInfo = platform_info;
+    tier_formats_table.clGetDeviceIDs = device_ids;
+    tier_formats_table.clGetDeviceInfo = device_info;
     snprintf(text, sizeof(text), "%.*s", (int)(size < LONGEST ? size : LONGEST), size ? (const char *)bytes : "");
     for (int setting = 0; setting < SETTING_COUNT; setting++) {
         set((enum setting)setting, setting == SETTING_LOG_FILE ? "/dev/null" : text);
