@@ -21,7 +21,7 @@ help:
 	@echo "make check         run all tests; the last line tells how many passed and failed"
 	@echo "make check-quick   run the tests that take less than two minutes together"
 	@echo "make check-dxvk    run the tests that use Direct3D over DXVK in place of Wine's own Direct3D"
-	@echo "make check-world   run the tests in another userland, in a folder (WORLD=trixie: Debian 13; WORLD=i386: 32 bits)"
+	@echo "make check-world   run the tests in another userland, in a folder (WORLD=trixie: Debian 13; i386: 32 bits; remote: PoCL's servers)"
 	@echo "make fuzz          run random sequences of calls beside a model of the specification for SECONDS (60), natively"
 	@echo "                   (SEED=number to repeat a run, OPENCL=pocl or rusticl for one alone)"
 	@echo "make fuzz-coverage  the same by libFuzzer, which looks for branches that no sequence has reached (SECONDS)"

@@ -81,6 +81,8 @@ RULES = [
     (r"make (check-quick|bench|bench OPENCL=pocl|bundle)|CLD3D_TEST_FAULTS_EVERY=1 .*", MINUTES),
     (r"make profile", Run(needs=("perf",), long="some minutes")),
     (r"scripts/check-commands.*", Not("is what runs the others")),
+    (r"scripts/pocl-remote( --help)?", Run(statuses=(0, 2), says="pocld")),
+    (r"scripts/pocl-remote run .*", Not("takes pocl-source, which Debian 13 has; make check-world WORLD=remote runs it there")),
     (r"scripts/check-world --help", Run(says="WORLD")),
     (r"scripts/mutations --applies", Run(says="fit the sources")),
     (r"scripts/mutations.*", HOUR),
