@@ -5,8 +5,6 @@
 #include "d3d/dxvk.h"
 #include "d3d/formats.h"
 
-#include <stdio.h>
-
 /* The buffers of a swap chain change places when it presents. */
 static bool of_swap_chain(void *resource)
 {
@@ -17,12 +15,6 @@ static bool of_swap_chain(void *resource)
     return known && (usage & DXGI_USAGE_BACK_BUFFER);
 }
 
-static bool refuse(char *why, size_t why_size, const char *reason)
-{
-    snprintf(why, why_size, "%s", reason);
-    return false;
-}
-
 bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, struct native_place *place, char *why,
                 size_t why_size)
 {
@@ -31,21 +23,21 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
     uint64_t size = 0;
     *place = (struct native_place){0};
     if (facts.usage != D3D11_USAGE_DEFAULT || facts.access || facts.levels == 0)
-        return refuse(why, why_size, "the CPU may map the resource, so that its contents may be elsewhere");
+        return native_refuse(why, why_size, "the CPU may map the resource, so that its contents may be elsewhere");
     if (desc->kind == SURFACE_BUFFER) {
         place->address = dxvk_buffer_address(surface->device, surface->resource, &size);
         return (place->address && size >= desc->width) ||
-               refuse(why, why_size, "Direct3D does not tell the address of its buffers");
+               native_refuse(why, why_size, "Direct3D does not tell the address of its buffers");
     }
     if (of_swap_chain(surface->resource))
-        return refuse(why, why_size, "the texture is a buffer of a swap chain");
+        return native_refuse(why, why_size, "the texture is a buffer of a swap chain");
     place->image = dxvk_image(surface->resource, &place->layout);
     place->level = desc->subresource % facts.levels;
     place->layer = desc->subresource / facts.levels;
     place->sampled_levels =
         facts.levels > 1 && !(facts.bind & (D3D11_BIND_RENDER_TARGET | D3D11_BIND_UNORDERED_ACCESS));
     if (!place->image || !dxvk_queue_family(surface->device, &place->family))
-        return refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
+        return native_refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
     return true;
 }
 

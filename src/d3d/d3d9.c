@@ -110,30 +110,25 @@ static bool cuts_pairs(const struct format_row *format, const D3DSURFACE_DESC *d
 static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t plane, struct surface_desc *desc,
                                              char *why, size_t why_size)
 {
-    if (d->Pool != D3DPOOL_DEFAULT) {
-        snprintf(why, why_size, "the surface is in pool %d; only those in D3DPOOL_DEFAULT can be shared", (int)d->Pool);
-        return DESCRIBE_OTHER_KIND;
-    }
-    if (d->MultiSampleType != D3DMULTISAMPLE_NONE) {
-        snprintf(why, why_size, "the surface is multisampled; share one with a single sample");
-        return DESCRIBE_MULTISAMPLED;
-    }
+    if (d->Pool != D3DPOOL_DEFAULT)
+        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size,
+                               "the surface is in pool %d; only those in D3DPOOL_DEFAULT can be shared", (int)d->Pool);
+    if (d->MultiSampleType != D3DMULTISAMPLE_NONE)
+        return describe_refuse(DESCRIBE_MULTISAMPLED, why, why_size,
+                               "the surface is multisampled; share one with a single sample");
     const struct format_row *first = format_from_d3d9(d->Format, 0);
-    if (!first) {
-        snprintf(why, why_size, "D3DFORMAT 0x%x is not in the tables of formats that can be shared",
-                 (unsigned)d->Format);
-        return DESCRIBE_BAD_FORMAT;
-    }
+    if (!first)
+        return describe_refuse(DESCRIBE_BAD_FORMAT, why, why_size,
+                               "D3DFORMAT 0x%x is not in the tables of formats that can be shared",
+                               (unsigned)d->Format);
     const struct format_row *format = format_from_d3d9(d->Format, plane);
-    if (!format) {
-        snprintf(why, why_size, "plane %u is out of range: %s has %u", plane, first->name, first->planes);
-        return DESCRIBE_BAD_SUBRESOURCE;
-    }
-    if (cuts_pairs(format, d)) {
-        snprintf(why, why_size, "the surface has %ux%u texels; %s needs even numbers", (unsigned)d->Width,
-                 (unsigned)d->Height, format->name);
-        return DESCRIBE_OTHER_KIND;
-    }
+    if (!format)
+        return describe_refuse(DESCRIBE_BAD_SUBRESOURCE, why, why_size, "plane %u is out of range: %s has %u", plane,
+                               first->name, first->planes);
+    if (cuts_pairs(format, d))
+        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size,
+                               "the surface has %ux%u texels; %s needs even numbers", (unsigned)d->Width,
+                               (unsigned)d->Height, format->name);
     *desc = (struct surface_desc){.kind = SURFACE_IMAGE_2D,
                                   .format = format,
                                   .depth = 1,
@@ -156,15 +151,11 @@ static enum describe_status describe(void *device, void *resource, enum surface_
                                      struct surface_desc *desc, char *why, size_t why_size)
 {
     (void)kind; /* a surface is a 2D image */
-    if (!com_identity(resource)) {
-        snprintf(why, why_size, "resource %p is no COM object", resource);
-        return DESCRIBE_NOT_AN_OBJECT;
-    }
+    if (!com_identity(resource))
+        return describe_refuse(DESCRIBE_NOT_AN_OBJECT, why, why_size, "resource %p is no COM object", resource);
     IDirect3DSurface9 *surface = query_same(resource, &IID_IDirect3DSurface9);
-    if (!surface) {
-        snprintf(why, why_size, "resource %p is no IDirect3DSurface9", resource);
-        return DESCRIBE_OTHER_KIND;
-    }
+    if (!surface)
+        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size, "resource %p is no IDirect3DSurface9", resource);
     D3DSURFACE_DESC d;
     enum describe_status status = DESCRIBE_OTHER_KIND;
     if (!of_device(surface, device)) {

@@ -5,14 +5,6 @@
 #include "d3d/dxvk.h"
 #include "d3d/formats.h"
 
-#include <stdio.h>
-
-static bool refuse(char *why, size_t why_size, const char *reason)
-{
-    snprintf(why, why_size, "%s", reason);
-    return false;
-}
-
 static bool is_in(IDirect3DSurface9 *surface, const GUID *kind)
 {
     void *container = NULL;
@@ -59,21 +51,21 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
     DWORD levels;
     *place = (struct native_place){0};
     if (FAILED(IDirect3DSurface9_GetDesc((IDirect3DSurface9 *)surface->resource, &d)))
-        return refuse(why, why_size, "the surface does not describe itself");
+        return native_refuse(why, why_size, "the surface does not describe itself");
     if (d.Usage & D3DUSAGE_DYNAMIC)
-        return refuse(why, why_size, "a dynamic texture's contents may be elsewhere");
+        return native_refuse(why, why_size, "a dynamic texture's contents may be elsewhere");
     if (d.Usage & D3DUSAGE_AUTOGENMIPMAP)
-        return refuse(why, why_size, "Direct3D makes the texture's other levels of what it sees written");
+        return native_refuse(why, why_size, "Direct3D makes the texture's other levels of what it sees written");
     if (format->planes > 1 || cl_order_packed_yuv(format->cl.image_channel_order))
-        return refuse(why, why_size, "Direct3D 9 keeps video surfaces in other formats");
+        return native_refuse(why, why_size, "Direct3D 9 keeps video surfaces in other formats");
     if (is_in(surface->resource, &IID_IDirect3DSwapChain9))
-        return refuse(why, why_size, "the surface is a buffer of a swap chain");
+        return native_refuse(why, why_size, "the surface is a buffer of a swap chain");
     if (!place_in_image(surface->resource, &place->level, &levels))
-        return refuse(why, why_size, "the surface is no level of a plain texture");
+        return native_refuse(why, why_size, "the surface is no level of a plain texture");
     place->sampled_levels = levels > 1 && !(d.Usage & D3DUSAGE_RENDERTARGET);
     place->image = dxvk_image(surface->resource, &place->layout);
     if (!place->image || !dxvk_queue_family(device, &place->family))
-        return refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
+        return native_refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
     return true;
 }
 
@@ -81,9 +73,9 @@ static bool find(const struct surface *surface, struct native_place *place, char
 {
     IDirect3DDevice9 *device = d3d9_enter(surface->resource);
     if (!device)
-        return refuse(why, why_size, "the surface tells no device");
+        return native_refuse(why, why_size, "the surface tells no device");
     const bool found = find_image(device, surface, place, why, why_size);
-    return d3d9_leave() ? found : refuse(why, why_size, "the device is lost");
+    return d3d9_leave() ? found : native_refuse(why, why_size, "the device is lost");
 }
 
 static bool find_again(const struct surface *surface, struct native_place *place)
@@ -97,10 +89,8 @@ static bool find_again(const struct surface *surface, struct native_place *place
 static bool settle(const struct surface *surface, const struct native_place *place)
 {
     IDirect3DDevice9 *device = d3d9_enter(surface->resource);
-    if (!device)
-        return false;
-    const bool done = dxvk_settle(device, surface->resource, place->level, place->layer);
-    return d3d9_leave() && done;
+    const bool done = device && dxvk_settle(device, surface->resource, place->level, place->layer);
+    return device && d3d9_leave() && done;
 }
 
 static int reached(void *query)
@@ -125,19 +115,15 @@ static bool finish_device(IDirect3DDevice9 *device)
 static bool finish(const struct surface *surface)
 {
     IDirect3DDevice9 *device = d3d9_enter(surface->resource);
-    if (!device)
-        return false;
-    const bool done = finish_device(device);
-    return d3d9_leave() && done;
+    const bool done = device && finish_device(device);
+    return device && d3d9_leave() && done;
 }
 
 static bool submit(const struct surface *surface)
 {
     IDirect3DDevice9 *device = d3d9_enter(surface->resource);
-    if (!device)
-        return false;
-    const bool done = dxvk_submit(device);
-    return d3d9_leave() && done;
+    const bool done = device && dxvk_submit(device);
+    return device && d3d9_leave() && done;
 }
 
 static bool alive(const struct surface *surface)

@@ -4,6 +4,7 @@
 #include "log.h"
 #include "os/os.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,15 @@ bool d3d_check(const char *call, HRESULT result)
     return false;
 }
 
+enum describe_status describe_refuse(enum describe_status status, char *why, size_t why_size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, why_size, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
 void *com_query(void *object, const GUID *iid)
 {
     void *found = NULL;
@@ -71,11 +81,10 @@ const void *com_identity(void *object)
 void dxgi_protect(void *device)
 {
     ID3D10Multithread *multithread = com_query(device, &IID_ID3D10Multithread);
-    if (!multithread) {
+    if (multithread)
+        ID3D10Multithread_SetMultithreadProtected(multithread, TRUE);
+    else
         log_write(LOG_DEBUG, "the Direct3D device has no ID3D10Multithread: it is not protected against other threads");
-        return;
-    }
-    ID3D10Multithread_SetMultithreadProtected(multithread, TRUE);
     com_release(multithread);
 }
 
@@ -175,24 +184,19 @@ bool dxgi_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adap
 enum describe_status dxgi_describe_child(const struct child_facts *child, void *device, void *resource, char *why,
                                          size_t why_size)
 {
-    if (!com_identity(resource)) {
-        snprintf(why, why_size, "resource %p is no COM object", resource);
-        return DESCRIBE_NOT_AN_OBJECT;
-    }
+    if (!com_identity(resource))
+        return describe_refuse(DESCRIBE_NOT_AN_OBJECT, why, why_size, "resource %p is no COM object", resource);
     /* The same address is asked for, not only the same object: what the caller will call is this interface. */
     void *typed = com_query(resource, child->kind);
     com_release(typed);
-    if (typed != resource) {
-        snprintf(why, why_size, "resource %p is no %s", resource, child->kind_name);
-        return DESCRIBE_OTHER_KIND;
-    }
+    if (typed != resource)
+        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size, "resource %p is no %s", resource, child->kind_name);
     void *owner = child->owner(resource);
     const bool same = owner && (owner == device || com_identity(owner) == com_identity(device));
     com_release(owner);
-    if (!same) {
-        snprintf(why, why_size, "the resource belongs to another Direct3D device than the context (%p)", device);
-        return DESCRIBE_OTHER_DEVICE;
-    }
+    if (!same)
+        return describe_refuse(DESCRIBE_OTHER_DEVICE, why, why_size,
+                               "the resource belongs to another Direct3D device than the context (%p)", device);
     return DESCRIBED;
 }
 
@@ -204,27 +208,25 @@ static uint32_t level_extent(uint32_t extent, uint32_t level)
 static enum describe_status describe_texture(const struct resource_facts *facts, enum surface_kind kind, uint32_t index,
                                              struct surface_desc *desc, char *why, size_t why_size)
 {
-    if (facts->samples > 1) {
-        snprintf(why, why_size, "the texture has %u samples per texel; resolve it to one with a single sample",
-                 facts->samples);
-        return DESCRIBE_MULTISAMPLED;
-    }
+    if (facts->samples > 1)
+        return describe_refuse(DESCRIBE_MULTISAMPLED, why, why_size,
+                               "the texture has %u samples per texel; resolve it to one with a single sample",
+                               facts->samples);
     const struct format_row *first = format_from_dxgi(facts->format, 0);
     const uint32_t planes = first ? first->planes : 1;
     /* A planar texture has one level; its index counts planes first (cl_intel_d3d11_nv12_media_sharing). */
     const uint64_t count = (uint64_t)facts->slices * (planes > 1 ? planes : facts->levels);
-    if (index >= count) {
-        snprintf(why, why_size, "subresource %u is out of range: the texture has %u (%u slices, %u %s)", index,
-                 (unsigned)count, facts->slices, planes > 1 ? planes : facts->levels,
-                 planes > 1 ? "planes: pass plane + planes * slice" : "levels: pass level + levels * slice");
-        return DESCRIBE_BAD_SUBRESOURCE;
-    }
+    if (index >= count)
+        return describe_refuse(DESCRIBE_BAD_SUBRESOURCE, why, why_size,
+                               "subresource %u is out of range: the texture has %u (%u slices, %u %s)", index,
+                               (unsigned)count, facts->slices, planes > 1 ? planes : facts->levels,
+                               planes > 1 ? "planes: pass plane + planes * slice"
+                                          : "levels: pass level + levels * slice");
     const struct format_row *format = format_from_dxgi(facts->format, planes > 1 ? index % planes : 0);
-    if (!format) {
-        snprintf(why, why_size, "DXGI format %u is not in the table of formats that can be shared",
-                 (unsigned)facts->format);
-        return DESCRIBE_BAD_FORMAT;
-    }
+    if (!format)
+        return describe_refuse(DESCRIBE_BAD_FORMAT, why, why_size,
+                               "DXGI format %u is not in the table of formats that can be shared",
+                               (unsigned)facts->format);
     const uint32_t level = planes > 1 ? 0 : index % facts->levels;
     *desc = (struct surface_desc){
         .kind = kind,
@@ -242,11 +244,10 @@ static enum describe_status describe_texture(const struct resource_facts *facts,
 enum describe_status dxgi_describe(const struct resource_facts *facts, enum surface_kind kind, uint32_t index,
                                    struct surface_desc *desc, char *why, size_t why_size)
 {
-    if (facts->usage == D3D11_USAGE_IMMUTABLE) {
-        snprintf(why, why_size, "the %s has usage IMMUTABLE; share one with usage DEFAULT",
-                 kind == SURFACE_BUFFER ? "buffer" : "texture");
-        return DESCRIBE_IMMUTABLE;
-    }
+    if (facts->usage == D3D11_USAGE_IMMUTABLE)
+        return describe_refuse(DESCRIBE_IMMUTABLE, why, why_size,
+                               "the %s has usage IMMUTABLE; share one with usage DEFAULT",
+                               kind == SURFACE_BUFFER ? "buffer" : "texture");
     if (kind != SURFACE_BUFFER)
         return describe_texture(facts, kind, index, desc, why, why_size);
     *desc = (struct surface_desc){

@@ -5,9 +5,14 @@
 #include "d3d/d3d.h"
 #include "d3d/d3d_types.h"
 #include "d3d/staging.h"
+#include "log.h"
 
 /* The one funnel for Direct3D's errors: says which call on which API failed and how. Returns whether it succeeded. */
 bool d3d_check(const char *call, HRESULT result);
+
+/* Says in words why a resource can't be shared, and returns `status`. */
+enum describe_status describe_refuse(enum describe_status status, char *why, size_t why_size, const char *format, ...)
+    LOG_FORMAT(4, 5);
 
 /* The interface `iid` of an address that an application gave, or NULL if there is no such object. One reference. */
 void *com_query(void *object, const GUID *iid);

@@ -5,6 +5,14 @@
 #include "os/os.h"
 #include "track/track.h"
 
+#include <stdio.h>
+
+bool native_refuse(char *why, size_t why_size, const char *reason)
+{
+    snprintf(why, why_size, "%s", reason);
+    return false;
+}
+
 /* ---- the interfaces: identifiers, and the order of the functions in their tables ---- */
 
 static const GUID surface_interface = {0x5546cf8c, 0x77e7, 0x4341, {0xb0, 0x5d, 0x8d, 0x4d, 0x50, 0x00, 0xe7, 0x7d}};
@@ -64,35 +72,24 @@ static const void *functions_of(void *object)
 
 /* ---- what is asked ---- */
 
-static uint64_t image_of_surface(void *surface, int32_t *layout)
+/* Of one of those interfaces, `nine` of the second. */
+static uint64_t image_of(void *object, bool nine, int32_t *layout)
 {
-    const struct surface_functions *functions = functions_of(surface);
+    const struct surface_functions *surface = functions_of(object);
+    const struct texture9_functions *texture = functions_of(object);
     uint64_t image = 0;
-    const HRESULT result = functions->get_vulkan_image_info(surface, &image, layout, NULL);
-    return SUCCEEDED(result) ? image : 0;
-}
-
-static uint64_t image_of_texture9(void *texture, int32_t *layout)
-{
-    const struct texture9_functions *functions = functions_of(texture);
-    uint64_t image = 0;
-    const HRESULT result = functions->get_vulkan_image_info(texture, &image, layout, NULL);
+    const HRESULT result = nine ? texture->get_vulkan_image_info(object, &image, layout, NULL)
+                                : surface->get_vulkan_image_info(object, &image, layout, NULL);
     return SUCCEEDED(result) ? image : 0;
 }
 
 uint64_t dxvk_image(void *resource, uint32_t *layout)
 {
-    uint64_t image = 0;
+    void *surface = com_query(resource, &surface_interface);
+    void *object = surface ? surface : com_query(resource, &texture9_interface);
     int32_t told = 0;
-    void *surface = com_query(resource, &surface_interface), *texture = NULL;
-    if (surface)
-        image = image_of_surface(surface, &told);
-    else
-        texture = com_query(resource, &texture9_interface);
-    if (texture)
-        image = image_of_texture9(texture, &told);
-    com_release(surface);
-    com_release(texture);
+    const uint64_t image = object ? image_of(object, !surface, &told) : 0;
+    com_release(object);
     *layout = (uint32_t)told;
     return image;
 }
@@ -152,8 +149,7 @@ bool dxvk_settle(void *device, void *resource, uint32_t level, uint32_t layer)
     int32_t layout = 0;
     void *interop = interop_of(device, &nine);
     void *surface = com_query(resource, nine ? &texture9_interface : &surface_interface);
-    const bool known =
-        interop && surface && (nine ? image_of_texture9(surface, &layout) : image_of_surface(surface, &layout));
+    const bool known = interop && surface && image_of(surface, nine, &layout);
     if (known) {
         const struct interop_functions *functions = functions_of(interop);
         const int32_t other = layout == GENERAL ? TRANSFER_SOURCE : GENERAL;

@@ -5,6 +5,9 @@
 
 #include "d3d/native.h"
 
+/* For native_ops.find: says why not, and returns false. */
+bool native_refuse(char *why, size_t why_size, const char *reason);
+
 /* The VkImage of a texture of Direct3D 10 or 11 (IDXGIVkInteropSurface), or of a surface or texture of Direct3D 9
  * (ID3D9VkInteropTexture). DXVK 2.6 has no image for resources that only the CPU maps, and must not be asked for theirs.
  * 0 if it is none of DXVK's. `layout` is the VkImageLayout that it has while DXVK does nothing with it. */

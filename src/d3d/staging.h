@@ -15,6 +15,11 @@ struct mapped_surface {
     size_t slice_pitch; /* bytes from slice to slice of a 3D image, else 0 */
 };
 
+static inline bool mapped_alike(const struct mapped_surface *a, const struct mapped_surface *b)
+{
+    return a->data == b->data && a->row_pitch == b->row_pitch && a->slice_pitch == b->slice_pitch;
+}
+
 struct staging_ops {
     /* Makes the staging copy, of the subresource's size, readable and writable by the CPU; and frees it. */
     bool (*stage)(struct surface *surface);

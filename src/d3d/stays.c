@@ -64,11 +64,6 @@ static void close_trial(const struct stays_trial *trial)
     com_release(trial->resource);
 }
 
-static bool same(const struct mapped_surface *a, const struct mapped_surface *b)
-{
-    return a->data == b->data && a->row_pitch == b->row_pitch && a->slice_pitch == b->slice_pitch;
-}
-
 /* One after the other, in the order of the round. Every other time they are released as if something had been written. */
 static bool map_all(struct stays_trial *trial, int round)
 {
@@ -80,7 +75,7 @@ static bool map_all(struct stays_trial *trial, int round)
             return false;
         if (round == 0)
             trial->places[copy] = mapped;
-        stay = stay && same(&mapped, &trial->places[copy]);
+        stay = stay && mapped_alike(&mapped, &trial->places[copy]);
         if (round % 2 == 0)
             d3d1x_unmap(trial->calls, &trial->copies[copy]);
         else if (!d3d1x_store(trial->calls, &trial->copies[copy]))

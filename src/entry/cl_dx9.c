@@ -44,13 +44,8 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context contex
     /* A bad structure has no resource; that is refused in its turn, after a bad context. */
     if (os_readable(surface_info, sizeof(info)))
         memcpy(&info, surface_info, sizeof(info));
-    const struct object_request request = {.api = api,
-                                           .call = call,
-                                           .flags = flags,
-                                           .kind = SURFACE_IMAGE_2D,
-                                           .resource = info.resource,
-                                           .index = plane,
-                                           .shared_handle = info.shared_handle};
+    const struct object_request request = {
+        api, call, flags, SURFACE_IMAGE_2D, info.resource, plane, info.shared_handle};
     return object_create(&request, context, errcode_ret);
 }
 
@@ -89,13 +84,8 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceINTEL(cl_context cont
                                                                  IDirect3DSurface9 *resource, HANDLE shared_handle,
                                                                  UINT plane, cl_int *errcode_ret)
 {
-    const struct object_request request = {.api = &d3d9_intel_api,
-                                           .call = d3d9_intel_api.call.create_2d,
-                                           .flags = flags,
-                                           .kind = SURFACE_IMAGE_2D,
-                                           .resource = resource,
-                                           .index = plane,
-                                           .shared_handle = shared_handle};
+    const struct object_request request = {
+        &d3d9_intel_api, d3d9_intel_api.call.create_2d, flags, SURFACE_IMAGE_2D, resource, plane, shared_handle};
     entry_open();
     return object_create(&request, context, errcode_ret);
 }

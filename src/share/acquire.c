@@ -4,7 +4,7 @@
  * OpenCL's part is an ordinary command behind the wait list. A release waits in the call until OpenCL is done, so that
  * Direct3D calls right after it see the result; only where that could wait for the caller itself, or in a thread that runs
  * OpenCL's commands, it is deferred (deferred.c). */
-#include "share/command.h"
+#include "share/deferred.h"
 
 #include "log.h"
 #include "share/passthrough.h"
@@ -119,7 +119,7 @@ static void undo_acquire(struct command *c, struct event_list *writes, struct de
     event_list_await(writes);
     command_undo(c, 0);
     command_finish(c, true, OBJECT_IDLE);
-    deferred_undo_drop(undo);
+    deferred_put(undo);
 }
 
 static cl_int acquire_now(struct command *c)
@@ -132,7 +132,7 @@ static cl_int acquire_now(struct command *c)
             command_finish(c, true, OBJECT_IDLE);
             return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the command");
         }
-        writes = deferred_undo_events(undo);
+        writes = &undo->before;
     }
     event_list_open(&local);
     const bool given = command_d3d_give(c);
@@ -142,7 +142,7 @@ static cl_int acquire_now(struct command *c)
     } else {
         command_set_owner(c, given);
         command_finish(c, true, OBJECT_IDLE);
-        deferred_undo_drop(undo);
+        deferred_put(undo);
     }
     event_list_close(&local);
     return given ? status : fail(c, CL_OUT_OF_RESOURCES);
@@ -165,7 +165,7 @@ static cl_int acquire_objects(struct command *c)
     if (status == CL_SUCCESS && !behind && !(c->blocker && deferred_writes_to(c)))
         return acquire_now(c);
     if (status == CL_SUCCESS)
-        status = deferred_acquire(c);
+        status = defer(c, DEFERRED_ACQUIRE);
     if (status != CL_SUCCESS)
         command_finish(c, true, OBJECT_IDLE);
     return status;
@@ -306,7 +306,7 @@ static cl_int release_objects(struct command *c)
     if (status == CL_SUCCESS && !behind && !callback_runs_commands() && queue_enter(c->queue))
         return release_now(c);
     if (status == CL_SUCCESS)
-        status = deferred_release(c);
+        status = defer(c, DEFERRED_RELEASE);
     if (status != CL_SUCCESS)
         command_finish(c, true, OBJECT_ACQUIRED);
     return status;

@@ -77,28 +77,4 @@ cl_int command_barrier(const struct command *command);
  * other one a few milliseconds to be through; `ours` are the references to its event that are cld3d's. */
 void command_let_end(cl_event event, cl_uint ours);
 
-/* ---- deferred commands (deferred.c) ---- */
-
-struct deferred;
-
-/* The queue is blocked, or an earlier command on one of the objects is deferred: the command runs when the user events are
- * set that it waits for. On success it is on its way, and has set the state that the objects show; else nothing has
- * happened. */
-cl_int deferred_release(struct command *command);
-cl_int deferred_acquire(struct command *command);
-
-/* Whether a deferred release is still to bring bytes to a surface of the command's objects: perhaps from another object, which
- * the application has given back or which stands beside this one. */
-bool deferred_writes_to(const struct command *command);
-
-/* For an acquire that fails after some of its commands were enqueued: they use the transports' memory, and may wait for a user
- * event that the caller sets later. Made before, since memory may be short then: NULL if it is. */
-struct deferred *deferred_undo_prepare(const struct command *command);
-/* Its list, for the events of those commands. */
-struct event_list *deferred_undo_events(struct deferred *undo);
-/* Undoes the acquire when those events are over; the objects are idle for the application. */
-void deferred_undo_begin(struct deferred *undo);
-/* It was not needed; NULL is allowed. */
-void deferred_undo_drop(struct deferred *undo);
-
 #endif

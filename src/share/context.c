@@ -129,23 +129,18 @@ bool context_serves(const struct sharing_context *context, const struct d3d_api 
     return false;
 }
 
-static cl_int not_a_context(const char *call, cl_context handle, struct sharing_context **context)
-{
-    record_release(*context);
-    *context = NULL;
-    return log_refuse(call, CL_INVALID_CONTEXT, "%p is no OpenCL context", (void *)handle);
-}
-
 cl_int context_get(const char *call, cl_context handle, struct sharing_context **context)
 {
     *context = registry_get(RECORD_CONTEXT, handle);
     if (*context && !(*context)->base.head.resting)
         return CL_SUCCESS;
     cl_uint refs;
-    if (!handle_may_be(handle, clGetContextInfo) ||
-        below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS)
-        return not_a_context(call, handle, context);
-    return CL_SUCCESS;
+    if (handle_may_be(handle, clGetContextInfo) &&
+        below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) == CL_SUCCESS)
+        return CL_SUCCESS;
+    record_release(*context);
+    *context = NULL;
+    return log_refuse(call, CL_INVALID_CONTEXT, "%p is no OpenCL context", (void *)handle);
 }
 
 /* ---- properties ---- */

@@ -22,7 +22,7 @@ static unsigned numbers; /* guarded likewise */
 void deferred_put(void *what)
 {
     struct deferred *d = what;
-    if (atomic_fetch_sub_explicit(&d->references, 1, memory_order_acq_rel) != 1)
+    if (!d || atomic_fetch_sub_explicit(&d->references, 1, memory_order_acq_rel) != 1)
         return;
     event_list_close(&d->before);
     event_list_close(&d->moves);
@@ -162,30 +162,20 @@ static cl_int enqueue(struct command *c, struct deferred *d)
     return status == CL_SUCCESS ? close_gate(c, d) : status;
 }
 
-static cl_int defer(struct command *c, enum deferred_kind kind, enum object_state state)
+cl_int defer(struct command *c, enum deferred_kind kind)
 {
     struct deferred *d = make(c, kind);
     if (!d)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     const cl_int status = enqueue(c, d);
     if (status != CL_SUCCESS) {
-        blockers_over(d->gate, true); /* it is in no queue */
+        blockers_set(d->gate, true, 0); /* it is in no queue */
         deferred_put(d);
         return status;
     }
     log_write(LOG_DEBUG, "%s: the queue waits for a user event; the objects change hands when that is set", c->call);
-    append(d, state);
+    append(d, kind == DEFERRED_ACQUIRE ? OBJECT_ACQUIRED : OBJECT_IDLE);
     return CL_SUCCESS;
-}
-
-cl_int deferred_release(struct command *c)
-{
-    return defer(c, DEFERRED_RELEASE, OBJECT_IDLE);
-}
-
-cl_int deferred_acquire(struct command *c)
-{
-    return defer(c, DEFERRED_ACQUIRE, OBJECT_ACQUIRED);
 }
 
 static bool same_surface(const struct object_record *a, const struct object_record *b)
@@ -223,18 +213,7 @@ struct deferred *deferred_undo_prepare(const struct command *c)
     return undo;
 }
 
-struct event_list *deferred_undo_events(struct deferred *undo)
-{
-    return &undo->before;
-}
-
 void deferred_undo_begin(struct deferred *undo)
 {
     append(undo, OBJECT_IDLE);
-}
-
-void deferred_undo_drop(struct deferred *undo)
-{
-    if (undo)
-        deferred_put(undo);
 }

@@ -48,8 +48,26 @@ struct deferred {
 /* In the order of their calls. Guarded by registry_lock. */
 extern struct deferred *deferred_list;
 
-/* Gives back a `struct deferred`. */
+/* Gives back a `struct deferred`; NULL is allowed. */
 void deferred_put(void *what);
+
+/* ---- deferred.c ---- */
+
+/* The queue is blocked, or an earlier command on one of the objects is deferred: the command, a release or an acquire, runs
+ * when the user events are set that it waits for. On success it is on its way, and has set the state that the objects show;
+ * else nothing has happened. */
+cl_int defer(struct command *command, enum deferred_kind kind);
+
+/* Whether a deferred release is still to bring bytes to a surface of the command's objects: perhaps from another object, which
+ * the application has given back or which stands beside this one. */
+bool deferred_writes_to(const struct command *command);
+
+/* For an acquire that fails after some of its commands were enqueued: they use the transports' memory, and may wait for a user
+ * event that the caller sets later. Their events go to `before`. Made before, since memory may be short then: NULL if it is. Put
+ * if it was not needed. */
+struct deferred *deferred_undo_prepare(const struct command *command);
+/* Undoes the acquire when those events are over; the objects are idle for the application. */
+void deferred_undo_begin(struct deferred *undo);
 
 /* ---- deferred_steps.c ---- */
 

@@ -282,8 +282,7 @@ static void help(void)
     } else {
         sleep_shortly();
     }
-    if (d)
-        deferred_put(d);
+    deferred_put(d);
 }
 
 /* Waits for what the caller's user event has set free, and for what comes before that. Commands of others are not waited for:

@@ -134,7 +134,7 @@ void deferred_finish(struct deferred *d)
     if (d->gate) {
         let_marker_end(d);
         gate_open(d->command.call, d->gate, d->done);
-        blockers_over(d->gate, !d->done);
+        blockers_set(d->gate, !d->done, 0);
     }
     os_lock(&registry_lock);
     struct deferred **place = &deferred_list;

@@ -53,12 +53,6 @@ cl_int device_sharing(cl_device_id device, bool *shares)
     return status;
 }
 
-bool device_supports_sharing(cl_device_id device)
-{
-    bool shares;
-    return device_sharing(device, &shares) == CL_SUCCESS && shares;
-}
-
 cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *status)
 {
     cl_uint all = 0;
@@ -105,9 +99,10 @@ cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t capacity,
     static const char call[] = "clGetDeviceInfo";
     struct d3d_adapter adapter;
     cl_bool valid = CL_FALSE;
+    bool shares;
     const cl_uint node = 1;
     if ((below()->clGetDeviceInfo(device, DEVICE_LUID_VALID, sizeof(valid), &valid, NULL) == CL_SUCCESS && valid) ||
-        !device_supports_sharing(device) || passthrough_device(device))
+        device_sharing(device, &shares) != CL_SUCCESS || !shares || passthrough_device(device))
         return below()->clGetDeviceInfo(device, name, capacity, to, size_ret);
     valid = find_adapter_of(device, &adapter);
     if (name == DEVICE_LUID_VALID)

@@ -152,8 +152,6 @@ cl_int platform_check(cl_platform_id platform);
 bool platform_valid(cl_platform_id platform);
 /* Whether a device may interoperate with Direct3D; not CL_SUCCESS: the driver does not say. Says nothing. */
 cl_int device_sharing(cl_device_id device, bool *shares);
-/* The same, where a device that does not say is left out. */
-bool device_supports_sharing(cl_device_id device);
 /* The platforms of the OpenCL below, for the caller to free. NULL if there are none, or on failure, which *status tells. */
 cl_platform_id *platform_list(cl_uint *count, cl_int *status);
 /* The devices of a platform that can share, in the platform's order, for the caller to free. NULL likewise. */

@@ -65,13 +65,11 @@ unsigned blockers_claim(cl_event event);
 /* A user event is about to be set to an error: what the commands that it blocks wait for besides ends first, where the driver needs
  * it (besides.h). */
 void blockers_fail(cl_event event);
-/* A user event is set; `failed`: to an error, with which commands may end that other events still block. */
-void blockers_over(cl_event event, bool failed);
-/* The same for one that the application sets, with the number of blockers_claim. */
+/* A user event is set; `failed`: to an error, with which commands may end that other events still block. `owner`: by the
+ * application, with the number of blockers_claim; else 0. */
 void blockers_set(cl_event event, bool failed, unsigned owner);
-/* The application's references to a pending user event: one that is given back without being set blocks what was enqueued
- * for ever, but its address may come again. Tells whether that has just happened to one that blocks nothing. */
-void blockers_retain(cl_event event);
+/* A pending user event that the application gives back without having set it blocks what was enqueued for ever, but its address
+ * may come again. Tells whether that has just happened to one that blocks nothing. */
 bool blockers_release(cl_event event);
 
 /* ---- for commands that are deferred until nothing blocks them ---- */

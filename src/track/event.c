@@ -214,7 +214,7 @@ static cl_int CL_API_CALL retain_event(cl_event event)
     const cl_int status = below()->clRetainEvent(event);
     if (status == CL_SUCCESS) {
         registry_app_retain(RECORD_EVENT, event);
-        blockers_retain(event);
+        registry_app_retain(RECORD_BLOCKER, event);
     }
     return status;
 }

@@ -92,11 +92,6 @@ void blockers_fail(cl_event event)
     free(found);
 }
 
-void blockers_retain(cl_event event)
-{
-    registry_app_retain(RECORD_BLOCKER, event);
-}
-
 static bool blocks_any_locked(struct blocker *user)
 {
     bool found = false;
@@ -151,11 +146,6 @@ static void watch_end(struct blocker *blocker)
     os_unlock(&registry_lock);
     if (needed)
         below()->clSetEventCallback(blocker->event, CL_COMPLETE, on_end, NULL);
-}
-
-void blockers_over(cl_event event, bool failed)
-{
-    blockers_set(event, failed, 0);
 }
 
 void blockers_set(cl_event event, bool failed, unsigned owner)

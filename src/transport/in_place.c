@@ -70,11 +70,6 @@ static void close_state(void *state)
 
 /* ---- the place of a staging copy ---- */
 
-static bool same_place(const struct mapped_surface *a, const struct mapped_surface *b)
-{
-    return a->data == b->data && a->row_pitch == b->row_pitch && a->slice_pitch == b->slice_pitch;
-}
-
 static void tell_place(const struct tried *found)
 {
     static const char *const kinds[] = {"buffers", "2D images", "3D images"};
@@ -307,7 +302,7 @@ static bool outlive_object(struct transfer *transfer)
 /* The object's memory may be another's now, and the driver has no other for the object. */
 static bool has_moved(struct in_place *t)
 {
-    if (!t->direct || same_place(&t->staged.mapped, &t->staged.place))
+    if (!t->direct || mapped_alike(&t->staged.mapped, &t->staged.place))
         return false;
     if (!atomic_exchange(&t->state->moves, true))
         log_write(LOG_ERROR,

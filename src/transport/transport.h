@@ -54,7 +54,7 @@ struct transport {
     bool leaves_out_unwritten;
 
     /* What the transport keeps for a context; the three are NULL if that is nothing. `open`: NULL if memory is short.
-     * `close`: the application has given the context back. From now on the state holds neither a Direct3D device nor an
+     * `close`, NULL if there is nothing to do: the application has given the context back. From now on the state holds neither a Direct3D device nor an
      * OpenCL object, which would hold the context; objects that there are still live and move. May be called again.
      * `free_state`: the last object is gone. */
     void *(*open)(cl_context context);

@@ -92,7 +92,7 @@ struct transports *transports_open(cl_context context)
 void transports_close(struct transports *transports)
 {
     for (unsigned i = 0; transports && i < transports->count; i++)
-        if (transports->opened[i].state)
+        if (transports->opened[i].state && transports->opened[i].transport->close)
             transports->opened[i].transport->close(transports->opened[i].state);
 }
 

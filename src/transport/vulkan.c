@@ -21,12 +21,6 @@ static void *open_context(cl_context context)
     return c;
 }
 
-/* It keeps nothing that holds a device or a context. */
-static void close_context(void *state)
-{
-    (void)state;
-}
-
 /* ---- creation ---- */
 
 static void drop_copy(struct vulkan_object *o)
@@ -46,7 +40,7 @@ static void destroy(struct transfer *transfer)
         o->side->give_back(o->at.image.memory.memory);
     vulkan_drop_beside(o);
     drop_copy(o);
-    vulkan_outliving_free(o->outliving);
+    free(o->outliving);
     free(o);
 }
 
@@ -360,7 +354,7 @@ static cl_int take_mapped(const struct handover *handover, const struct enqueuei
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
     const bool apart = is_apart();
-    const cl_int status = apart ? vulkan_external_acquire(handover) : vulkan_external(handover, true, to);
+    const cl_int status = apart ? vulkan_external_apart(handover, true) : vulkan_external(handover, true, to);
     if (status != CL_SUCCESS)
         return status;
     return apart ? commands_stand_by_marker(to, handover->count, handover->transfers) : take_mapped(handover, to);
@@ -379,7 +373,6 @@ const struct transport vulkan_transport = {
     .name = "vulkan",
     .title = "Vulkan (the resource's own memory)",
     .open = open_context,
-    .close = close_context,
     .free_state = free,
     .create = create,
     .create_part = vulkan_create_part,

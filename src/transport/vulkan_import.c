@@ -348,7 +348,7 @@ static bool is_acquired(const struct vulkan_object *o)
     return o->acquired && (!o->taken || event_status(o->taken) == CL_COMPLETE);
 }
 
-static cl_int all_apart(const struct handover *handover, bool acquire)
+cl_int vulkan_external_apart(const struct handover *handover, bool acquire)
 {
     struct batch batch = {.count = 0};
     cl_int status = CL_SUCCESS;
@@ -362,15 +362,10 @@ static cl_int all_apart(const struct handover *handover, bool acquire)
     return status == CL_SUCCESS ? run_apart(&batch, acquire) : status;
 }
 
-cl_int vulkan_external_acquire(const struct handover *handover)
-{
-    return all_apart(handover, true);
-}
-
 cl_int vulkan_external_release(const struct handover *handover)
 {
     const cl_int status =
-        log_next("external memory", "clEnqueueReleaseExternalMemObjectsKHR", all_apart(handover, false));
+        log_next("external memory", "clEnqueueReleaseExternalMemObjectsKHR", vulkan_external_apart(handover, false));
     for (cl_uint i = 0; i < handover->count; i++)
         vulkan_forget_taken(vulkan_object(handover->transfers[i]));
     return status;

@@ -89,9 +89,9 @@ cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, c
                           const void *info, cl_int *status);
 /* Enqueues the acquire of imported objects, or their release. The driver may wait for all that comes before the command. */
 cl_int vulkan_external(const struct handover *handover, bool acquire, const struct enqueueing *to);
-/* Acquires them in a queue of ours, and waits. */
-cl_int vulkan_external_acquire(const struct handover *handover);
-/* Has the driver release what it has acquired and not released, in the same way. What its commands failed for it has not. */
+/* Acquires them in a queue of ours, or releases what the driver has acquired and not released, and waits. */
+cl_int vulkan_external_apart(const struct handover *handover, bool acquire);
+/* Has the driver release that in the same way, and forget the rest: what its commands failed for it has not. */
 cl_int vulkan_external_release(const struct handover *handover);
 /* Gives back what is kept of an acquire; the driver hears nothing. */
 void vulkan_forget_taken(struct vulkan_object *object);
@@ -112,8 +112,7 @@ cl_int vulkan_over_mapped(struct vulkan_object *object, const struct transfer_re
 
 /* ---- vulkan_outlive.c: transport.outlive ---- */
 
-struct vulkan_outliving *vulkan_outliving_make(void);
-void vulkan_outliving_free(struct vulkan_outliving *one);
+struct vulkan_outliving *vulkan_outliving_make(void); /* to be freed */
 bool vulkan_outlive(struct transfer *transfer);
 
 #endif

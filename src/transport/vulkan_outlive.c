@@ -17,11 +17,6 @@ struct vulkan_outliving *vulkan_outliving_make(void)
     return calloc(1, sizeof(struct vulkan_outliving));
 }
 
-void vulkan_outliving_free(struct vulkan_outliving *one)
-{
-    free(one);
-}
-
 static void give_back(struct outliving *base)
 {
     struct vulkan_outliving *one = (struct vulkan_outliving *)base;
