@@ -149,7 +149,7 @@ static void begin(void)
     at_work.any_lost = false;
 }
 
-static bool end(void)
+bool d3d9_leave(void)
 {
     leave_device();
     return !at_work.any_lost;
@@ -281,13 +281,8 @@ IDirect3DDevice9 *d3d9_enter(void *surface)
     begin();
     IDirect3DDevice9 *device = enter_device(surface);
     if (!device)
-        end();
+        d3d9_leave();
     return device;
-}
-
-bool d3d9_leave(void)
-{
-    return end();
 }
 
 static bool store(struct surface *surface)
@@ -306,7 +301,7 @@ const struct staging_ops d3d9_staging = {
     .staging_serves_alike = staging_serves_alike,
     .maps_briefly = true,
     .begin = begin,
-    .end = end,
+    .end = d3d9_leave,
     .map = map,
     .unmap = unmap,
     .store = store,

@@ -274,12 +274,6 @@ void dxgi_unstage(struct surface *surface)
     surface->staging = NULL;
 }
 
-bool dxgi_staging_serves_alike(const struct surface *surface)
-{
-    (void)surface;
-    return true;
-}
-
 uint32_t dxgi_staging_width(const struct surface_desc *desc)
 {
     return desc->format ? desc->width << desc->format->shift_x : desc->width;

@@ -59,10 +59,8 @@ enum describe_status dxgi_describe(const struct resource_facts *facts, enum surf
 /* Whether the device is of a Direct3D whose staging copies are known to keep their memory. */
 bool dxgi_staging_stays(void *device);
 
-/* staging_ops.unstage and staging_serves_alike for both: the staging copy is one COM object, of which the description tells
- * all. */
+/* staging_ops.unstage for both: the staging copy is one COM object, of which the description tells all. */
 void dxgi_unstage(struct surface *surface);
-bool dxgi_staging_serves_alike(const struct surface *surface);
 
 /* Width and height of the staging copy: the whole texture level where the surface is one plane of it. */
 uint32_t dxgi_staging_width(const struct surface_desc *desc);

@@ -189,6 +189,11 @@ unsigned cl_type_bytes(cl_channel_type type)
     }
 }
 
+bool cl_format_equal(cl_image_format a, cl_image_format b)
+{
+    return a.image_channel_order == b.image_channel_order && a.image_channel_data_type == b.image_channel_data_type;
+}
+
 size_t cl_format_texel_bytes(cl_image_format format)
 {
     return (size_t)cl_order_channels(format.image_channel_order) * cl_type_bytes(format.image_channel_data_type);

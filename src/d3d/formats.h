@@ -37,6 +37,7 @@ const struct format_row *format_last_plane(const struct format_row *row);
 /* Where a plane begins, in bytes, in memory that has all planes, with so many rows of the first one. */
 size_t format_plane_begin(const struct format_row *row, size_t first_pitch, size_t first_rows);
 
+bool cl_format_equal(cl_image_format a, cl_image_format b);
 /* Bytes of one texel of an OpenCL image format; 0 for one that is unknown. */
 size_t cl_format_texel_bytes(cl_image_format format);
 /* Channels in memory of a channel order; 0 for one that is unknown. Packed YUV: luma and one half of the pair's chroma. */

@@ -24,7 +24,7 @@ struct staging_ops {
     /* Makes the staging copy, of the subresource's size, readable and writable by the CPU; and frees it. */
     bool (*stage)(struct surface *surface);
     void (*unstage)(struct surface *surface);
-    /* Whether the staging copy can serve any resource of the device with the same description. */
+    /* Whether the staging copy can serve any resource of the device with the same description. NULL: each does. */
     bool (*staging_serves_alike)(const struct surface *surface);
     /* Whether staging copies of the device and kind stay where they were mapped first for as long as they live, mapped or
      * not, so that memory objects can lie in them; and whether a thread that makes an object may map them. Makes resources

@@ -9,15 +9,10 @@
 
 static bool below_has_functions;
 
-static bool is_device(cl_device_id device)
-{
-    cl_device_type type;
-    return underlying.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL) == CL_SUCCESS;
-}
-
 static cl_int check(const char *call, cl_device_id device, bool places)
 {
-    if (!is_device(device))
+    cl_device_type type;
+    if (underlying.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL) != CL_SUCCESS)
         return log_refuse(call, CL_INVALID_DEVICE, "%p is no device", (void *)device);
     return places ? CL_SUCCESS : log_refuse(call, CL_INVALID_VALUE, "the place for a timestamp is NULL");
 }

@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool equal(cl_image_format a, cl_image_format b)
-{
-    return a.image_channel_order == b.image_channel_order && a.image_channel_data_type == b.image_channel_data_type;
-}
-
 /* ---- what the device has ---- */
 
 /* Formats that a driver lists, but whose kernels read and write wrong values. PoCL 3.1 takes the half floats of images
@@ -29,7 +24,8 @@ struct format_list {
     cl_uint count;
 };
 
-static cl_int list_native(const struct context_record *context, cl_mem_object_type type, struct format_list *list)
+/* A type that the driver does not know has no formats; where the driver is short of something that is not known. */
+static cl_int ask_native(const struct context_record *context, cl_mem_object_type type, struct format_list *list)
 {
     list->count = 0;
     const cl_int status = next.clGetSupportedImageFormats(context->head.handle, CL_MEM_READ_WRITE, type, 256,
@@ -38,13 +34,13 @@ static cl_int list_native(const struct context_record *context, cl_mem_object_ty
         list->count = 0;
     if (list->count > 256)
         list->count = 256;
-    return status;
+    return event_driver_short(status) ? status : CL_SUCCESS;
 }
 
 static bool has(const struct format_list *list, cl_image_format format)
 {
     for (cl_uint i = 0; i < list->count; i++)
-        if (equal(list->formats[i], format))
+        if (cl_format_equal(list->formats[i], format))
             return true;
     return false;
 }
@@ -62,7 +58,7 @@ static bool sharable(const struct context_record *context, cl_image_format forma
     if (cl_order_packed_yuv(format.image_channel_order) && (type != CL_MEM_OBJECT_IMAGE2D || !context->video))
         return false;
     for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++)
-        if (equal(shared_format(i), format))
+        if (cl_format_equal(shared_format(i), format))
             return true;
     return false;
 }
@@ -92,13 +88,6 @@ static bool choose(const struct context_record *context, const struct format_lis
 static bool may_emulate(const struct context_record *context, cl_mem_object_type type)
 {
     return context->interop && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER;
-}
-
-/* A type that the driver does not know has no formats; where the driver is short of something that is not known. */
-static cl_int ask_native(const struct context_record *context, cl_mem_object_type type, struct format_list *list)
-{
-    const cl_int status = list_native(context, type, list);
-    return status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY ? status : CL_SUCCESS;
 }
 
 bool storage_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
@@ -342,7 +331,7 @@ static struct converter *make(const struct context_record *context, cl_image_for
 static struct converter *find_locked(struct context_record *context, cl_image_format declared, cl_image_format stored)
 {
     struct converter *c = context->converters;
-    while (c && !(equal(c->declared, declared) && equal(c->stored, stored)))
+    while (c && !(cl_format_equal(c->declared, declared) && cl_format_equal(c->stored, stored)))
         c = c->after;
     return c;
 }

@@ -383,8 +383,7 @@ static cl_int copy_emulated(const struct image_copy *c, cl_event *event)
         status = format_of(c->to, to_image, &to);
     if (status != CL_SUCCESS)
         return log_refuse("clEnqueueCopyImage", CL_INVALID_MEM_OBJECT, "source or destination is no image");
-    if (from.image_channel_order != to.image_channel_order ||
-        from.image_channel_data_type != to.image_channel_data_type)
+    if (!cl_format_equal(from, to))
         return log_refuse("clEnqueueCopyImage", CL_IMAGE_FORMAT_MISMATCH,
                           "source and destination differ in their format");
     status = check_side(c->from, out);

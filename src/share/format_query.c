@@ -23,8 +23,7 @@ static cl_int list_images(cl_context context, cl_mem_flags flags, cl_mem_object_
 static bool listed(const cl_image_format *list, cl_uint count, cl_image_format format)
 {
     for (cl_uint i = 0; i < count; i++)
-        if (list[i].image_channel_order == format.image_channel_order &&
-            list[i].image_channel_data_type == format.image_channel_data_type)
+        if (cl_format_equal(list[i], format))
             return true;
     return false;
 }

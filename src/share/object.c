@@ -25,20 +25,16 @@ static bool awaits_upload(const struct object_record *object)
     return false;
 }
 
-static bool outlived(struct transfer *transfer)
-{
-    return transfer->transport->outlive && transfer->transport->outlive(transfer);
-}
-
 static void destroy_now(void *what)
 {
     struct object_record *object = what;
+    struct transfer *transfer = object->transfer;
     upload_put(object->pending);
-    if (object->head.resting && !(object->transfer && outlived(object->transfer)))
+    if (object->head.resting && !(transfer && transfer->transport->outlive && transfer->transport->outlive(transfer)))
         below()->clReleaseMemObject(object->head.handle);
-    if (object->transfer) {
-        const struct surface surface = object->transfer->surface;
-        object->transfer->transport->destroy(object->transfer);
+    if (transfer) {
+        const struct surface surface = transfer->surface;
+        transfer->transport->destroy(transfer);
         surface.api->ops->release(surface.resource);
     }
     record_release(object->parent);

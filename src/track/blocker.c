@@ -122,19 +122,14 @@ static bool name_locked(struct blocker *blocker, cl_event event, struct record *
     return true;
 }
 
-/* The conversion of images follows the events that it gives until the application releases them, and it never has this one. A
- * later event at the same address must not be taken for it. */
-static void forget_slot(const struct blocker *blocker)
-{
-    if (blocker->slot)
-        registry_forget(RECORD_EVENT, blocker->slot);
-}
-
 void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
 {
     if (!blocker)
         return;
-    forget_slot(blocker);
+    /* The conversion of images follows the events that it gives until the application releases them, and it never has this one.
+     * A later event at the same address must not be taken for it. */
+    if (blocker->slot)
+        registry_forget(RECORD_EVENT, blocker->slot);
     cl_event ours = event ? event : blocker->slot;
     struct record *stale = NULL;
     if (status != CL_SUCCESS || (event && below()->clRetainEvent(event) != CL_SUCCESS))

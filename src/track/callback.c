@@ -33,33 +33,32 @@ void callback_leave(struct callback_entry *entry)
     atomic_fetch_sub_explicit(&entry_count, 1, memory_order_relaxed);
 }
 
-bool callback_runs_here(void)
+/* Whether the thread is in a callback: in any, or in one that tells of the end of `event`. */
+static bool runs_here(bool any, cl_event event, cl_int *status)
 {
+    bool found = false;
     if (!atomic_load_explicit(&entry_count, memory_order_relaxed))
         return false;
     const uintptr_t thread = os_thread();
-    bool found = false;
-    os_lock(&registry_lock);
-    for (const struct callback_entry *entry = entries; entry; entry = entry->after)
-        found = found || entry->thread == thread;
-    os_unlock(&registry_lock);
-    return found;
-}
-
-bool callback_tells(cl_event event, cl_int *status)
-{
-    if (!atomic_load_explicit(&entry_count, memory_order_relaxed))
-        return false;
-    const uintptr_t thread = os_thread();
-    bool found = false;
     os_lock(&registry_lock);
     for (const struct callback_entry *entry = entries; entry && !found; entry = entry->after) {
-        found = entry->thread == thread && entry->event == event && entry->status <= CL_COMPLETE;
+        found = entry->thread == thread && (any || (entry->event == event && entry->status <= CL_COMPLETE));
         if (found)
             *status = entry->status;
     }
     os_unlock(&registry_lock);
     return found;
+}
+
+bool callback_runs_here(void)
+{
+    cl_int status;
+    return runs_here(true, NULL, &status);
+}
+
+bool callback_tells(cl_event event, cl_int *status)
+{
+    return runs_here(false, event, status);
 }
 
 bool callback_runs_commands(void)

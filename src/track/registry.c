@@ -158,10 +158,10 @@ void registry_app_retain(enum record_kind kind, const void *handle)
     os_unlock(&registry_lock);
 }
 
-bool registry_app_release(enum record_kind kind, const void *handle)
+void registry_app_release(enum record_kind kind, const void *handle)
 {
     if (!any_of(kind))
-        return false;
+        return;
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(kind, handle);
     const bool last = record && --record->app_refs == 0;
@@ -170,7 +170,6 @@ bool registry_app_release(enum record_kind kind, const void *handle)
     os_unlock(&registry_lock);
     if (last)
         record_release(record);
-    return last;
 }
 
 bool registry_app_rest(enum record_kind kind, const void *handle)

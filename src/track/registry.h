@@ -72,10 +72,10 @@ void *registry_find_locked(enum record_kind kind, const void *handle);
 void record_retain(void *record);
 void record_release(void *record);
 
-/* The application's retain and release. `registry_app_release` returns true if that was its last reference; the record
- * has left the registry then. Both do nothing for unknown handles. */
+/* The application's retain and release; with its last reference the record leaves the registry. Both do nothing for unknown
+ * handles. */
 void registry_app_retain(enum record_kind kind, const void *handle);
-bool registry_app_release(enum record_kind kind, const void *handle);
+void registry_app_release(enum record_kind kind, const void *handle);
 
 /* Like registry_app_release, but the record rests then. Its destructor calls registry_leave, except for contexts: those can
  * be found again without any hold, and their destructor frees only what the next hold can do without. */

@@ -309,12 +309,6 @@ static bool counts_commands(struct trial *t)
     return comes_to_rest(t) || refuse(t, "the driver does not tell when the last command that used an object is over");
 }
 
-static bool lacks_memory(cl_int status)
-{
-    return status == CL_OUT_OF_HOST_MEMORY || status == CL_OUT_OF_RESOURCES ||
-           status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
-}
-
 static struct host_memory try_device(cl_device_id device)
 {
     struct trial t = {.device = device};
@@ -325,7 +319,7 @@ static struct host_memory try_device(cl_device_id device)
     close_trial(&t);
     return (struct host_memory){
         .in_place = in_place,
-        .known = !lacks_memory(t.status),
+        .known = !event_driver_short(t.status) && t.status != CL_MEM_OBJECT_ALLOCATION_FAILURE,
         .alignment = t.alignment,
         .why = in_place ? "the device computes in the host's memory" : t.why,
     };

@@ -94,11 +94,13 @@ void staged_drop(struct staged *staged)
 {
     struct surface *surface = &staged->base.surface;
     struct pooled given = {*surface, staged->place, staged->rows};
-    if (surface->staging && !staged->failed && surface->api->staging->staging_serves_alike(surface)) {
+    const struct staging_ops *staging = surface->api->staging;
+    const bool serves = !staging->staging_serves_alike || (surface->staging && staging->staging_serves_alike(surface));
+    if (surface->staging && !staged->failed && serves) {
         pool_give(staged->pool, &given);
     } else {
         if (surface->staging)
-            surface->api->staging->unstage(surface);
+            staging->unstage(surface);
         aligned_memory_free(&staged->rows);
     }
     surface->staging = NULL;
