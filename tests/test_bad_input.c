@@ -158,6 +158,41 @@ SHARING_CASE(garbage_for_commands, 0)
     shared_close(&shared);
 }
 
+/* Drivers take handles of their own for what they are not: PoCL looks only whether they are its. */
+SHARING_CASE(handles_of_other_kinds, 0)
+{
+    struct shared shared, spare;
+    cl_int status;
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    if (!shared_resource(rig, KIND_BUFFER, 1, &spare)) {
+        shared_close(&shared);
+        return;
+    }
+    cl_event event = user_event(rig->context);
+    cl_sampler sampler = clCreateSampler(rig->context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    void *const handles[] = {rig->platform, rig->cl_device, shared.object, event, sampler, rig->context, rig->queue};
+    const size_t kinds = sizeof(handles) / sizeof(handles[0]);
+    for (size_t i = 0; i < kinds; i++) {
+        cl_command_queue queue = handles[i];
+        cl_context context = handles[i];
+        if (queue != rig->queue) {
+            status = rig->acquire(queue, 1, &shared.object, 0, NULL, NULL);
+            CHECK(status == CL_INVALID_COMMAND_QUEUE || status == CL_INVALID_CONTEXT);
+        }
+        if (context != rig->context) {
+            CHECK(rig->create_buffer(context, CL_MEM_READ_WRITE, spare.resource, &status) == NULL);
+            CHECK(status == CL_INVALID_CONTEXT || status == rig->api->invalid_resource);
+        }
+    }
+    CHECK(round_trip(rig, &shared, 1, 2));
+    CHECK_INT(clReleaseSampler(sampler), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    shared_close(&spare);
+    shared_close(&shared);
+}
+
 SHARING_CASE(garbage_for_names, RIG_NO_CONTEXT)
 {
     void *garbage[GARBAGE];
@@ -394,6 +429,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("garbage for the device of a context", garbage_for_contexts),
     SHARING_TESTS("garbage for resources and their contexts", garbage_for_resources),
     SHARING_TESTS("garbage for queues, objects and events", garbage_for_commands),
+    SHARING_TESTS("handles of other kinds for queues and contexts", handles_of_other_kinds),
     SHARING_TESTS("garbage for the platform of a function", garbage_for_names),
     SHARING_TESTS("objects that are gone", stale_objects),
     SHARING_TESTS("COM objects of other kinds", other_com_objects),

@@ -59,7 +59,7 @@ bool passthrough_platform(cl_platform_id platform)
 bool passthrough_device(cl_device_id device)
 {
     cl_platform_id platform = NULL;
-    return device &&
+    return handle_may_be(device, clGetDeviceInfo) &&
            below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS &&
            passthrough_platform(platform);
 }
