@@ -755,6 +755,32 @@ SHARING_CASE(profiling_of_a_release, RIG_PROFILING)
     slow_close(&work);
 }
 
+/* The acquire is over before what else its queue does. */
+SHARING_CASE(profiling_beside_work, RIG_PROFILING | RIG_OUT_OF_ORDER)
+{
+    struct shared shared;
+    struct slow_work work;
+    struct times times;
+    cl_ulong time = 0;
+    if (CHECK_INT(ordinary_time(rig->queue, &time), CL_SUCCESS) && time == 0) {
+        SKIP("the driver has no profiling times");
+        return;
+    }
+    if (!slow_open(rig, &work) || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event worked = slow_start(&work, rig->queue), acquired = NULL;
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &acquired), CL_SUCCESS);
+    CHECK(get_times(acquired, &times));
+    CHECK_INT(clWaitForEvents(1, &worked), CL_SUCCESS);
+    CHECK(get_times(acquired, &times));
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
 SHARING_CASE(no_profiling, 0)
 {
     struct shared shared;
@@ -803,6 +829,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("events: what comes later in a queue out of order", out_of_order_later),
     SHARING_TESTS("times: with profiling", profiling),
     SHARING_TESTS("times: of a release that waits", profiling_of_a_release),
+    SHARING_TESTS("times: beside other work of a queue out of order", profiling_beside_work),
     SHARING_TESTS("times: without profiling", no_profiling),
 };
 

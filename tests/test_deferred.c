@@ -362,20 +362,26 @@ SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
     }
 }
 
-/* Nor does one that is not deferred: the program may set the other one's user event when it has the objects. */
+/* Nor does one that is not deferred, behind a wait list that is over or without one: the program may set the other one's user
+ * event when it has the objects. */
 SHARING_CASE(past_a_held_command, RIG_OUT_OF_ORDER)
 {
     if (!goes_past_held(rig)) {
         SKIP("the driver lets no command go past a held one");
         return;
     }
-    for (int kind = 0; kind < KINDS; kind++) {
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    cl_event over = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(other, 0, NULL, &over), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &over), CL_SUCCESS);
+    for (int turn = 0; turn < 2 * KINDS; turn++) {
+        const bool listed = turn >= KINDS;
         struct shared shared;
         cl_event user = user_event(rig->context), held = NULL, acquired = NULL;
-        if (!shared_open(rig, (enum kind)kind, 3, &shared))
+        if (!shared_open(rig, (enum kind)(turn % KINDS), 3, &shared))
             continue;
         CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, &held), CL_SUCCESS);
-        CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
+        CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, listed, listed ? &over : NULL, &acquired), CL_SUCCESS);
         CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
         for (int i = 0; i < 5000 && rig_event_status(acquired) > CL_COMPLETE; i++)
             pause_ms(1);
@@ -389,6 +395,8 @@ SHARING_CASE(past_a_held_command, RIG_OUT_OF_ORDER)
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
         shared_close(&shared);
     }
+    CHECK_INT(clReleaseEvent(over), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
 }
 
 /* A barrier holds what comes later in the queue back, also behind a deferred acquire. PoCL 3.1 forgets such a barrier for another

@@ -11,7 +11,8 @@
 
 /* ---- events of the commands ---- */
 
-/* In a queue with profiling the command's time begins with a marker, so that Direct3D's part is inside. */
+/* In a queue with profiling the command's time begins with a marker, so that Direct3D's part is inside. In an out-of-order queue
+ * a marker would wait for more than an acquire does. */
 static void begin_profile(struct command *c)
 {
     if (!c->event || !queue_profiles(c->queue))
@@ -88,7 +89,8 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     struct upload *upload = upload_make();
     if (!upload)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to follow the objects' bytes");
-    begin_profile(c);
+    if (!queue_out_of_order(c->queue))
+        begin_profile(c);
     cl_int status = command_cl_take(c, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, writes});
     if (status == CL_SUCCESS)
         status = end_acquire(c, writes, &end);

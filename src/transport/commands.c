@@ -2,14 +2,21 @@
 
 #include "track/tiers.h"
 
-cl_int commands_mark(const struct enqueueing *to)
+typedef cl_int(CL_API_CALL *marking)(cl_command_queue, cl_uint, const cl_event *, cl_event *);
+
+static cl_int mark_by(marking enqueue, const struct enqueueing *to)
 {
     cl_event event = NULL;
     if (!event_list_reserve(to->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = below()->clEnqueueMarkerWithWaitList(to->queue, to->wait_count, to->wait, &event);
+    const cl_int status = enqueue(to->queue, to->wait_count, to->wait, &event);
     event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
     return status;
+}
+
+cl_int commands_mark(const struct enqueueing *to)
+{
+    return mark_by(below()->clEnqueueMarkerWithWaitList, to);
 }
 
 static cl_int migrate(const struct enqueueing *to, cl_uint count, const cl_mem *memories)
@@ -45,9 +52,13 @@ static bool in_order(cl_command_queue queue)
            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
+/* PoCL 3.1 takes a marker whose wait list is over for one without a list. What is enqueued behind an acquire comes after it, as
+ * after a barrier. */
 cl_int commands_stand_by_marker(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers)
 {
-    return to->wait_count || in_order(to->queue) ? commands_mark(to) : commands_stand(to, count, transfers);
+    if (in_order(to->queue))
+        return commands_mark(to);
+    return to->wait_count ? mark_by(below()->clEnqueueBarrierWithWaitList, to) : commands_stand(to, count, transfers);
 }
 
 bool commands_use(cl_mem memory, cl_uint references)
