@@ -33,13 +33,17 @@ static void after_call(const stack_t *stack)
     sigaltstack(stack, NULL);
 }
 
+/* All of a function: the call, with its result. */
+#define AROUND(type, call)               \
+    const stack_t stack = before_call(); \
+    const type result = call;            \
+    after_call(&stack);                  \
+    return result
+
 static cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type device_type, cl_uint num_entries,
                                          cl_device_id *devices, cl_uint *num_devices)
 {
-    const stack_t stack = before_call();
-    const cl_int status = next.clGetDeviceIDs(platform, device_type, num_entries, devices, num_devices);
-    after_call(&stack);
-    return status;
+    AROUND(cl_int, next.clGetDeviceIDs(platform, device_type, num_entries, devices, num_devices));
 }
 
 static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint num_devices,
@@ -47,32 +51,21 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
                                              void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t, void *),
                                              void *user_data, cl_int *errcode_ret)
 {
-    const stack_t stack = before_call();
-    const cl_context context =
-        next.clCreateContext(properties, num_devices, devices, pfn_notify, user_data, errcode_ret);
-    after_call(&stack);
-    return context;
+    AROUND(cl_context, next.clCreateContext(properties, num_devices, devices, pfn_notify, user_data, errcode_ret));
 }
 
 static cl_context CL_API_CALL create_context_from_type(
     const cl_context_properties *properties, cl_device_type device_type,
     void(CL_CALLBACK *pfn_notify)(const char *, const void *, size_t, void *), void *user_data, cl_int *errcode_ret)
 {
-    const stack_t stack = before_call();
-    const cl_context context =
-        next.clCreateContextFromType(properties, device_type, pfn_notify, user_data, errcode_ret);
-    after_call(&stack);
-    return context;
+    AROUND(cl_context, next.clCreateContextFromType(properties, device_type, pfn_notify, user_data, errcode_ret));
 }
 
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
                                         const char *options, void(CL_CALLBACK *pfn_notify)(cl_program, void *),
                                         void *user_data)
 {
-    const stack_t stack = before_call();
-    const cl_int status = next.clBuildProgram(program, num_devices, device_list, options, pfn_notify, user_data);
-    after_call(&stack);
-    return status;
+    AROUND(cl_int, next.clBuildProgram(program, num_devices, device_list, options, pfn_notify, user_data));
 }
 
 static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
@@ -80,11 +73,8 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
                                           const cl_program *input_headers, const char **header_include_names,
                                           void(CL_CALLBACK *pfn_notify)(cl_program, void *), void *user_data)
 {
-    const stack_t stack = before_call();
-    const cl_int status = next.clCompileProgram(program, num_devices, device_list, options, num_input_headers,
-                                                input_headers, header_include_names, pfn_notify, user_data);
-    after_call(&stack);
-    return status;
+    AROUND(cl_int, next.clCompileProgram(program, num_devices, device_list, options, num_input_headers, input_headers,
+                                         header_include_names, pfn_notify, user_data));
 }
 
 static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devices, const cl_device_id *device_list,
@@ -93,11 +83,8 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devic
                                            void(CL_CALLBACK *pfn_notify)(cl_program, void *), void *user_data,
                                            cl_int *errcode_ret)
 {
-    const stack_t stack = before_call();
-    const cl_program program = next.clLinkProgram(context, num_devices, device_list, options, num_input_programs,
-                                                  input_programs, pfn_notify, user_data, errcode_ret);
-    after_call(&stack);
-    return program;
+    AROUND(cl_program, next.clLinkProgram(context, num_devices, device_list, options, num_input_programs,
+                                          input_programs, pfn_notify, user_data, errcode_ret));
 }
 
 void signals_install(cl_icd_dispatch *table)

@@ -327,16 +327,17 @@ static cl_int pass_on(const struct command *c, cl_command_queue queue, cl_uint c
     return passthrough_enqueue(c->call, queue, count, objects, c->wait_count, c->wait, c->event);
 }
 
-static cl_int run(struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects,
-                  cl_int (*act)(struct command *))
+static cl_int run(struct command *c, const struct d3d_api *api, cl_command_queue queue, cl_uint count,
+                  const cl_mem *objects, cl_uint wait_count, const cl_event *wait, cl_int (*act)(struct command *))
 {
+    c->api = api;
+    c->wait_count = wait_count;
+    c->wait = wait;
     if (!registry_has(RECORD_QUEUE, queue) && passthrough_queue(queue))
         return pass_on(c, queue, count, objects);
     cl_int status = command_begin(c, queue, count, objects);
-    if (status == CL_SUCCESS && c->count == 0)
-        status = nothing_to_do(c);
-    else if (status == CL_SUCCESS)
-        status = act(c);
+    if (status == CL_SUCCESS)
+        status = c->count ? act(c) : nothing_to_do(c);
     command_end(c);
     return status;
 }
@@ -344,23 +345,13 @@ static cl_int run(struct command *c, cl_command_queue queue, cl_uint count, cons
 cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                      cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    struct command c = {.api = api,
-                        .call = api->call.acquire,
-                        .type = api->command_acquire,
-                        .wait_count = wait_count,
-                        .wait = wait,
-                        .event = event};
-    return run(&c, queue, count, objects, acquire_objects);
+    struct command c = {.call = api->call.acquire, .type = api->command_acquire, .event = event};
+    return run(&c, api, queue, count, objects, wait_count, wait, acquire_objects);
 }
 
 cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                      cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    struct command c = {.api = api,
-                        .call = api->call.release,
-                        .type = api->command_release,
-                        .wait_count = wait_count,
-                        .wait = wait,
-                        .event = event};
-    return run(&c, queue, count, objects, release_objects);
+    struct command c = {.call = api->call.release, .type = api->command_release, .event = event};
+    return run(&c, api, queue, count, objects, wait_count, wait, release_objects);
 }

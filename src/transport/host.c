@@ -1,5 +1,5 @@
-#include "transport/host.h"
-
+/* The transport through the host's memory: a staging copy, mapped from acquire to release. It can share every surface with
+ * every OpenCL, so it is the last in the list. */
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "track/track.h"

@@ -1,5 +1,6 @@
-#include "transport/in_place.h"
-
+/* The transport without a copy of OpenCL's own: objects are made over memory of the host in which the device computes, the
+ * mapped staging copy itself or, where that can't be, rows of ours beside it. For contexts all of whose devices do so
+ * (host_memory.h). */
 #include "d3d/formats.h"
 #include "d3d/staging.h"
 #include "formats/image.h"

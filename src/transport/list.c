@@ -1,10 +1,6 @@
 /* The transports of this library. A file of its own, which is linked with the entry points: tests build libraries with others. */
 #include "transport/transport.h"
 
-#include "transport/host.h"
-#include "transport/in_place.h"
-#include "transport/vulkan.h"
-
 const struct transport *const transport_list[] = {
     &vulkan_transport,
     &in_place_transport,

@@ -97,6 +97,8 @@ struct transport {
     void (*undo)(const struct handover *handover);
 };
 
+extern const struct transport vulkan_transport, in_place_transport, host_transport;
+
 /* All transports, in the order in which they are asked for a surface (list.c). The last one can share any. */
 extern const struct transport *const transport_list[];
 extern const unsigned transport_list_count;

@@ -1,5 +1,8 @@
-#include "transport/vulkan.h"
-
+/* The transport without a copy: OpenCL works in the Direct3D resource itself, where Direct3D stands on Vulkan (DXVK) and
+ * libcld3d.so is among Vulkan's layers. The memory of the image or buffer is imported into the OpenCL device that is the same
+ * GPU; or, where the Vulkan device and the OpenCL device are both the CPU, OpenCL's object is made over the memory as it is
+ * mapped. What can't be shared in its place (a level, a slice) has a texture of its own beside it, to and from which Direct3D
+ * copies on the GPU. */
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "log.h"

@@ -1,5 +1,5 @@
 /* The transports of the library under test: an import before the way through the host. */
-#include "transport/host.h"
+#include "transport/transport.h"
 
 extern const struct transport import_transport;
 
