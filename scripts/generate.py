@@ -311,10 +311,19 @@ def through_companion(f):
     return later or f.name in BROKEN_IN_WINE
 
 
+# Types of parameters that have 64 bits everywhere.
+WIDE = re.compile(r"(const )?(cl_(u?long|bitfield|properties|device_type|(mem|svm_mem|map|mem_migration)_flags))\b[^*\[]*")
+
+
+def is_wide(text):
+    return WIDE.fullmatch(text) is not None
+
+
 def companion_call(f, index):
     """The tier above keeps the callbacks of those that have one: what comes down is NULL."""
-    numbers = ", ".join("0" if CALLBACK in text else f"(uint64_t){name}" for text, name in f.params)
-    result = f"guest_call(guest_addresses[{index}], {len(f.params)}, arguments)"
+    numbers = ", ".join("0" if CALLBACK in text else name if is_wide(text) else f"(uintptr_t){name}" for text, name in f.params)
+    wide = sum(1 << i for i, (text, _) in enumerate(f.params) if is_wide(text))
+    result = f"guest_call(guest_addresses[{index}], {len(f.params)}, arguments, {hex(wide) if wide else 0})"
     unused = [f"    (void){name};" for text, name in f.params if CALLBACK in text]
     give = {"void": f"    {result};", "cl_int": f"    return (cl_int){result};"}
     return unused + [wrap("    const uint64_t arguments[] = {", numbers + "};"),

@@ -3,6 +3,8 @@
  * so. Without a companion (test_newer.c) this program has nothing to test. */
 #include "sharing.h"
 
+#include "../src/host/channel.h"
+
 #include <string.h>
 
 static cl_platform_id platform;
@@ -62,7 +64,7 @@ static void joined(void)
     const report_function ask =
         (report_function)(void (*)(void))GetProcAddress(GetModuleHandleA("OpenCL.dll"), "cld3d_report");
     if (CHECK(ask != NULL))
-        CHECK_STR(ask("companion"), "joined, version 1 of the channel");
+        CHECK_STR(ask("companion"), "joined, version " CHANNEL_VERSION_TEXT " of the channel");
 }
 
 static void strings(void)

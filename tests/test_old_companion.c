@@ -1,6 +1,8 @@
 /* A companion of another version is refused, with a line that says so, and everything is as without one. */
 #include "sharing.h"
 
+#include "../src/host/channel.h"
+
 #include <string.h>
 
 static const char *report(const char *topic)
@@ -14,7 +16,8 @@ static const char *report(const char *topic)
 
 static void is_refused(void)
 {
-    CHECK_STR(report("companion"), "refused: it speaks version 99 of the channel, this OpenCL.dll version 1");
+    CHECK_STR(report("companion"),
+              "refused: it speaks version 99 of the channel, this OpenCL.dll version " CHANNEL_VERSION_TEXT);
 }
 
 static void as_without(void)

@@ -2,7 +2,7 @@
 
 #include "emulate/emulate.h"
 #include "host/channel.h"
-#ifdef _WIN64
+#ifdef _WIN32
 #include "host/guest.h"
 #endif
 #include "log.h"
@@ -57,7 +57,7 @@ static const cl_icd_dispatch *pass_on(next_function other)
 /* A companion fills what is missing, and what then is missing is completed. */
 static void emulate_next(void)
 {
-#ifdef _WIN64
+#ifdef _WIN32
     guest_join();
 #endif
     emulate_install();
@@ -87,9 +87,7 @@ const cl_icd_dispatch *entry_open_now(void)
 }
 
 /* What scripts/cld3d-doctor looks for in files, since it loads none: which OpenCL.dll and which companion fit together. */
-#define TEXT_OF_VALUE(value) #value
-#define TEXT_OF(macro) TEXT_OF_VALUE(macro)
-static const char build[] = "cld3d build: version " CLD3D_VERSION ", channel " TEXT_OF(CHANNEL_VERSION);
+static const char build[] = "cld3d build: version " CLD3D_VERSION ", channel " CHANNEL_VERSION_TEXT;
 
 const char *CL_API_CALL cld3d_report(const char *topic)
 {
@@ -100,7 +98,7 @@ const char *CL_API_CALL cld3d_report(const char *topic)
         return build;
     if (topic && strcmp(topic, "next") == 0)
         return entry_next_report();
-#ifdef _WIN64
+#ifdef _WIN32
     if (topic && strcmp(topic, "companion") == 0)
         return guest_report();
 #endif

@@ -12,8 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A macro, since it is part of a text too (entry/entry.c). */
+/* Macros, since they are part of a text too (entry/entry.c). In 32 bits arguments go through otherwise, so a side of 32 bits and one
+ * of 64 refuse each other. */
+#if UINTPTR_MAX == UINT64_MAX
 #define CHANNEL_VERSION 1
+#else
+#define CHANNEL_VERSION 101
+#endif
+#define CHANNEL_TEXT(value) #value
+#define CHANNEL_TEXT_OF(macro) CHANNEL_TEXT(macro)
+#define CHANNEL_VERSION_TEXT CHANNEL_TEXT_OF(CHANNEL_VERSION)
 
 enum {
     CHANNEL_QUERY = 0x4c643364,
@@ -31,7 +39,8 @@ enum channel_action {
 };
 
 /* The guest owns it and all that it points to, for the time of the call. Integers in arguments are extended to 64 bits,
- * pointers and handles are as they are. */
+ * pointers and handles are as they are. But those of CHANNEL_CALL in 32 bits are words, as they lie on the stack: one for each
+ * argument, two for one of 64 bits. */
 struct channel_request {
     uint32_t version; /* CHANNEL_VERSION of the guest */
     uint32_t action;
@@ -43,17 +52,20 @@ struct channel_request {
 /* Structures go through as they are, so both compilers must lay them out alike. */
 _Static_assert(sizeof(struct channel_request) == 24 + 8 * CHANNEL_ARGUMENTS, "the request is the same on both sides");
 _Static_assert(offsetof(struct channel_request, arguments) == 16, "the request is the same on both sides");
-#if UINTPTR_MAX == UINT64_MAX
 _Static_assert(sizeof(cl_bool) == 4 && sizeof(cl_int) == 4, "integers are the same on both sides");
-_Static_assert(sizeof(size_t) == 8 && sizeof(cl_mem_flags) == 8, "integers are the same on both sides");
+_Static_assert(sizeof(size_t) == sizeof(void *) && sizeof(cl_mem_flags) == 8, "integers are the same on both sides");
 _Static_assert(sizeof(cl_queue_properties) == 8 && sizeof(cl_mem_properties) == 8,
                "properties are the same on both sides");
+_Static_assert(sizeof(cl_name_version) == 4 + CL_NAME_VERSION_MAX_NAME_SIZE,
+               "names with versions are the same on both sides");
 _Static_assert(sizeof(cl_image_format) == 8, "formats are the same on both sides");
+#if UINTPTR_MAX == UINT64_MAX
 _Static_assert(sizeof(cl_image_desc) == 72 && offsetof(cl_image_desc, mem_object) == 64,
                "descriptions of images are the same on both sides");
 _Static_assert(sizeof(cl_buffer_region) == 16, "regions are the same on both sides");
-_Static_assert(sizeof(cl_name_version) == 4 + CL_NAME_VERSION_MAX_NAME_SIZE,
-               "names with versions are the same on both sides");
+#else
+_Static_assert(sizeof(cl_image_desc) == 40 && offsetof(cl_image_desc, mem_object) == 36,
+               "descriptions of images are the same on both sides");
 #endif
 
 #endif

@@ -48,13 +48,24 @@ static uint64_t extend(cl_platform_id platform, const char *name)
                                           : next.clGetExtensionFunctionAddress(name));
 }
 
-/* On 64-bit machines every argument is passed as one of 64 bits, and a function looks at no more than it has. */
+#define FOUR(x) x, x, x, x
+#define FOUR_OF(words, i) words[i], words[(i) + 1], words[(i) + 2], words[(i) + 3]
+#define SIXTEEN_OF(words, i) \
+    FOUR_OF(words, i), FOUR_OF(words, (i) + 4), FOUR_OF(words, (i) + 8), FOUR_OF(words, (i) + 12)
+
+/* On 64-bit machines every argument is passed as one of 64 bits, in 32 bits all lie on the stack, which the caller clears. A
+ * function looks at no more than it has. */
 static uint64_t call(uint64_t address, const uint64_t *a)
 {
-    typedef uint64_t (*any)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-                            uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-    return ((any)(uintptr_t)address)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],
-                                     a[13], a[14], a[15]);
+#if UINTPTR_MAX == UINT64_MAX
+    typedef uint64_t (*any)(FOUR(FOUR(uint64_t)));
+    return ((any)(uintptr_t)address)(SIXTEEN_OF(a, 0));
+#else
+    typedef uint64_t (*any)(FOUR(FOUR(uint32_t)), FOUR(FOUR(uint32_t)));
+    uint32_t words[2 * CHANNEL_ARGUMENTS];
+    memcpy(words, a, sizeof(words));
+    return ((any)(uintptr_t)address)(SIXTEEN_OF(words, 0), SIXTEEN_OF(words, 16));
+#endif
 }
 
 /* What the guest calls the functions of the Vulkan layer. */

@@ -31,9 +31,19 @@ uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count,
     return status == CL_SUCCESS ? request.result : 0;
 }
 
-uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments)
+uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide)
 {
-    return guest_ask(CHANNEL_CALL, address, count, arguments);
+    uint32_t words[2 * CHANNEL_ARGUMENTS] = {0};
+    if (sizeof(void *) == sizeof(uint64_t))
+        return guest_ask(CHANNEL_CALL, address, count, arguments);
+    for (unsigned i = 0, word = 0; i < count; i++) {
+        words[word++] = (uint32_t)arguments[i];
+        if (wide >> i & 1)
+            words[word++] = (uint32_t)(arguments[i] >> 32);
+    }
+    uint64_t packed[CHANNEL_ARGUMENTS];
+    memcpy(packed, words, sizeof(packed));
+    return guest_ask(CHANNEL_CALL, address, CHANNEL_ARGUMENTS, packed);
 }
 
 uint64_t guest_find(const char *name)
@@ -89,6 +99,8 @@ void guest_join(void)
     log_write(LOG_INFO, "the companion answers: the host's OpenCL is there with all its functions");
     fill_slots();
     guest_svm_install(&next);
+#ifdef _WIN64
     guest_strings_install(&next);
     guest_extensions_install(&next);
+#endif
 }

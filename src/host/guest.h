@@ -20,8 +20,9 @@ const char *guest_report(void);
 /* One request; 0 if it fails, which it does not while a companion answers. */
 uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments);
 
-/* Calls a function of the host. Integers among the arguments are extended to 64 bits. */
-uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments);
+/* Calls a function of the host. Integers among the arguments are extended to 64 bits. Bit i of `wide`: argument i has 64 bits for
+ * the function too, where others have 32. */
+uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
 
 /* The address of a function of the host's OpenCL, or 0. */
 uint64_t guest_find(const char *name);
@@ -38,7 +39,8 @@ extern const struct guest_function guest_functions[];
 extern const size_t guest_function_count;
 extern uint64_t guest_addresses[];
 
-/* The parts of `next` that are more than a call of the host's function. */
+/* The parts of `next` that are more than a call of the host's function. In 32 bits extensions stay as Wine's opencl.dll has them: who
+ * is called has to clear the stack there, and the arguments of a function that is not known can't be counted. */
 void guest_strings_install(cl_icd_dispatch *table);
 void guest_svm_install(cl_icd_dispatch *table);
 void guest_extensions_install(cl_icd_dispatch *table);

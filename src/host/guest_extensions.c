@@ -22,7 +22,7 @@ static uint64_t bridged[BRIDGES];
                                            uint64_t m, uint64_t o, uint64_t p, uint64_t q)                         \
     {                                                                                                              \
         const uint64_t arguments[CHANNEL_ARGUMENTS] = {a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q};            \
-        return guest_call(bridged[0##n], CHANNEL_ARGUMENTS, arguments);                                            \
+        return guest_call(bridged[0##n], CHANNEL_ARGUMENTS, arguments, 0);                                         \
     }
 /* The numbers are octal: two digits make 64. */
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)

@@ -10,9 +10,10 @@ static cl_int CL_API_CALL host_clCompileProgram(cl_program program, cl_uint num_
     void *user_data)
 {
     (void)pfn_notify;
-    const uint64_t arguments[] = {(uint64_t)program, (uint64_t)num_devices, (uint64_t)device_list, (uint64_t)options,
-        (uint64_t)num_input_headers, (uint64_t)input_headers, (uint64_t)header_include_names, 0, (uint64_t)user_data};
-    return (cl_int)guest_call(guest_addresses[0], 9, arguments);
+    const uint64_t arguments[] = {(uintptr_t)program, (uintptr_t)num_devices, (uintptr_t)device_list,
+        (uintptr_t)options, (uintptr_t)num_input_headers, (uintptr_t)input_headers, (uintptr_t)header_include_names, 0,
+        (uintptr_t)user_data};
+    return (cl_int)guest_call(guest_addresses[0], 9, arguments, 0);
 }
 
 static cl_program CL_API_CALL host_clLinkProgram(cl_context context, cl_uint num_devices,
@@ -20,179 +21,180 @@ static cl_program CL_API_CALL host_clLinkProgram(cl_context context, cl_uint num
     void(CL_CALLBACK *pfn_notify)(cl_program program, void *user_data), void *user_data, cl_int *errcode_ret)
 {
     (void)pfn_notify;
-    const uint64_t arguments[] = {(uint64_t)context, (uint64_t)num_devices, (uint64_t)device_list, (uint64_t)options,
-        (uint64_t)num_input_programs, (uint64_t)input_programs, 0, (uint64_t)user_data, (uint64_t)errcode_ret};
-    return (cl_program)(uintptr_t)guest_call(guest_addresses[1], 9, arguments);
+    const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)num_devices, (uintptr_t)device_list,
+        (uintptr_t)options, (uintptr_t)num_input_programs, (uintptr_t)input_programs, 0, (uintptr_t)user_data,
+        (uintptr_t)errcode_ret};
+    return (cl_program)(uintptr_t)guest_call(guest_addresses[1], 9, arguments, 0);
 }
 
 static cl_command_queue CL_API_CALL host_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
     const cl_queue_properties * properties, cl_int * errcode_ret)
 {
-    const uint64_t arguments[] = {(uint64_t)context, (uint64_t)device, (uint64_t)properties, (uint64_t)errcode_ret};
-    return (cl_command_queue)(uintptr_t)guest_call(guest_addresses[2], 4, arguments);
+    const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)device, (uintptr_t)properties, (uintptr_t)errcode_ret};
+    return (cl_command_queue)(uintptr_t)guest_call(guest_addresses[2], 4, arguments, 0);
 }
 
 static cl_mem CL_API_CALL host_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint pipe_packet_size,
     cl_uint pipe_max_packets, const cl_pipe_properties * properties, cl_int * errcode_ret)
 {
-    const uint64_t arguments[] = {(uint64_t)context, (uint64_t)flags, (uint64_t)pipe_packet_size,
-        (uint64_t)pipe_max_packets, (uint64_t)properties, (uint64_t)errcode_ret};
-    return (cl_mem)(uintptr_t)guest_call(guest_addresses[3], 6, arguments);
+    const uint64_t arguments[] = {(uintptr_t)context, flags, (uintptr_t)pipe_packet_size, (uintptr_t)pipe_max_packets,
+        (uintptr_t)properties, (uintptr_t)errcode_ret};
+    return (cl_mem)(uintptr_t)guest_call(guest_addresses[3], 6, arguments, 0x2);
 }
 
 static cl_int CL_API_CALL host_clGetPipeInfo(cl_mem pipe, cl_pipe_info param_name, size_t param_value_size,
     void * param_value, size_t * param_value_size_ret)
 {
-    const uint64_t arguments[] = {(uint64_t)pipe, (uint64_t)param_name, (uint64_t)param_value_size,
-        (uint64_t)param_value, (uint64_t)param_value_size_ret};
-    return (cl_int)guest_call(guest_addresses[4], 5, arguments);
+    const uint64_t arguments[] = {(uintptr_t)pipe, (uintptr_t)param_name, (uintptr_t)param_value_size,
+        (uintptr_t)param_value, (uintptr_t)param_value_size_ret};
+    return (cl_int)guest_call(guest_addresses[4], 5, arguments, 0);
 }
 
 static void *CL_API_CALL host_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
     unsigned int alignment)
 {
-    const uint64_t arguments[] = {(uint64_t)context, (uint64_t)flags, (uint64_t)size, (uint64_t)alignment};
-    return (void *)(uintptr_t)guest_call(guest_addresses[5], 4, arguments);
+    const uint64_t arguments[] = {(uintptr_t)context, flags, (uintptr_t)size, (uintptr_t)alignment};
+    return (void *)(uintptr_t)guest_call(guest_addresses[5], 4, arguments, 0x2);
 }
 
 static void CL_API_CALL host_clSVMFree(cl_context context, void * svm_pointer)
 {
-    const uint64_t arguments[] = {(uint64_t)context, (uint64_t)svm_pointer};
-    guest_call(guest_addresses[6], 2, arguments);
+    const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)svm_pointer};
+    guest_call(guest_addresses[6], 2, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMMemcpy(cl_command_queue command_queue, cl_bool blocking_copy, void * dst_ptr,
     const void * src_ptr, size_t size, cl_uint num_events_in_wait_list, const cl_event * event_wait_list,
     cl_event * event)
 {
-    const uint64_t arguments[] = {(uint64_t)command_queue, (uint64_t)blocking_copy, (uint64_t)dst_ptr,
-        (uint64_t)src_ptr, (uint64_t)size, (uint64_t)num_events_in_wait_list, (uint64_t)event_wait_list,
-        (uint64_t)event};
-    return (cl_int)guest_call(guest_addresses[7], 8, arguments);
+    const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)blocking_copy, (uintptr_t)dst_ptr,
+        (uintptr_t)src_ptr, (uintptr_t)size, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list,
+        (uintptr_t)event};
+    return (cl_int)guest_call(guest_addresses[7], 8, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMMemFill(cl_command_queue command_queue, void * svm_ptr, const void * pattern,
     size_t pattern_size, size_t size, cl_uint num_events_in_wait_list, const cl_event * event_wait_list,
     cl_event * event)
 {
-    const uint64_t arguments[] = {(uint64_t)command_queue, (uint64_t)svm_ptr, (uint64_t)pattern, (uint64_t)pattern_size,
-        (uint64_t)size, (uint64_t)num_events_in_wait_list, (uint64_t)event_wait_list, (uint64_t)event};
-    return (cl_int)guest_call(guest_addresses[8], 8, arguments);
+    const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)svm_ptr, (uintptr_t)pattern,
+        (uintptr_t)pattern_size, (uintptr_t)size, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list,
+        (uintptr_t)event};
+    return (cl_int)guest_call(guest_addresses[8], 8, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMMap(cl_command_queue command_queue, cl_bool blocking_map,
     cl_map_flags map_flags, void * svm_ptr, size_t size, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    const uint64_t arguments[] = {(uint64_t)command_queue, (uint64_t)blocking_map, (uint64_t)map_flags,
-        (uint64_t)svm_ptr, (uint64_t)size, (uint64_t)num_events_in_wait_list, (uint64_t)event_wait_list,
-        (uint64_t)event};
-    return (cl_int)guest_call(guest_addresses[9], 8, arguments);
+    const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)blocking_map, map_flags, (uintptr_t)svm_ptr,
+        (uintptr_t)size, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list, (uintptr_t)event};
+    return (cl_int)guest_call(guest_addresses[9], 8, arguments, 0x4);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMUnmap(cl_command_queue command_queue, void * svm_ptr,
     cl_uint num_events_in_wait_list, const cl_event * event_wait_list, cl_event * event)
 {
-    const uint64_t arguments[] = {(uint64_t)command_queue, (uint64_t)svm_ptr, (uint64_t)num_events_in_wait_list,
-        (uint64_t)event_wait_list, (uint64_t)event};
-    return (cl_int)guest_call(guest_addresses[10], 5, arguments);
+    const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)svm_ptr, (uintptr_t)num_events_in_wait_list,
+        (uintptr_t)event_wait_list, (uintptr_t)event};
+    return (cl_int)guest_call(guest_addresses[10], 5, arguments, 0);
 }
 
 static cl_sampler CL_API_CALL host_clCreateSamplerWithProperties(cl_context context,
     const cl_sampler_properties * sampler_properties, cl_int * errcode_ret)
 {
-    const uint64_t arguments[] = {(uint64_t)context, (uint64_t)sampler_properties, (uint64_t)errcode_ret};
-    return (cl_sampler)(uintptr_t)guest_call(guest_addresses[11], 3, arguments);
+    const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)sampler_properties, (uintptr_t)errcode_ret};
+    return (cl_sampler)(uintptr_t)guest_call(guest_addresses[11], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index, const void * arg_value)
 {
-    const uint64_t arguments[] = {(uint64_t)kernel, (uint64_t)arg_index, (uint64_t)arg_value};
-    return (cl_int)guest_call(guest_addresses[12], 3, arguments);
+    const uint64_t arguments[] = {(uintptr_t)kernel, (uintptr_t)arg_index, (uintptr_t)arg_value};
+    return (cl_int)guest_call(guest_addresses[12], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name,
     size_t param_value_size, const void * param_value)
 {
-    const uint64_t arguments[] = {(uint64_t)kernel, (uint64_t)param_name, (uint64_t)param_value_size,
-        (uint64_t)param_value};
-    return (cl_int)guest_call(guest_addresses[13], 4, arguments);
+    const uint64_t arguments[] = {(uintptr_t)kernel, (uintptr_t)param_name, (uintptr_t)param_value_size,
+        (uintptr_t)param_value};
+    return (cl_int)guest_call(guest_addresses[13], 4, arguments, 0);
 }
 
 static cl_kernel CL_API_CALL host_clCloneKernel(cl_kernel source_kernel, cl_int *errcode_ret)
 {
-    const uint64_t arguments[] = {(uint64_t)source_kernel, (uint64_t)errcode_ret};
-    return (cl_kernel)(uintptr_t)guest_call(guest_addresses[14], 2, arguments);
+    const uint64_t arguments[] = {(uintptr_t)source_kernel, (uintptr_t)errcode_ret};
+    return (cl_kernel)(uintptr_t)guest_call(guest_addresses[14], 2, arguments, 0);
 }
 
 static cl_program CL_API_CALL host_clCreateProgramWithIL(cl_context context, const void *il, size_t length,
     cl_int *errcode_ret)
 {
-    const uint64_t arguments[] = {(uint64_t)context, (uint64_t)il, (uint64_t)length, (uint64_t)errcode_ret};
-    return (cl_program)(uintptr_t)guest_call(guest_addresses[15], 4, arguments);
+    const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)il, (uintptr_t)length, (uintptr_t)errcode_ret};
+    return (cl_program)(uintptr_t)guest_call(guest_addresses[15], 4, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMMigrateMem(cl_command_queue command_queue, cl_uint num_svm_pointers,
     const void **svm_pointers, const size_t *sizes, cl_mem_migration_flags flags, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    const uint64_t arguments[] = {(uint64_t)command_queue, (uint64_t)num_svm_pointers, (uint64_t)svm_pointers,
-        (uint64_t)sizes, (uint64_t)flags, (uint64_t)num_events_in_wait_list, (uint64_t)event_wait_list,
-        (uint64_t)event};
-    return (cl_int)guest_call(guest_addresses[16], 8, arguments);
+    const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)num_svm_pointers, (uintptr_t)svm_pointers,
+        (uintptr_t)sizes, flags, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list, (uintptr_t)event};
+    return (cl_int)guest_call(guest_addresses[16], 8, arguments, 0x10);
 }
 
 static cl_int CL_API_CALL host_clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *device_timestamp,
     cl_ulong *host_timestamp)
 {
-    const uint64_t arguments[] = {(uint64_t)device, (uint64_t)device_timestamp, (uint64_t)host_timestamp};
-    return (cl_int)guest_call(guest_addresses[17], 3, arguments);
+    const uint64_t arguments[] = {(uintptr_t)device, (uintptr_t)device_timestamp, (uintptr_t)host_timestamp};
+    return (cl_int)guest_call(guest_addresses[17], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clGetHostTimer(cl_device_id device, cl_ulong *host_timestamp)
 {
-    const uint64_t arguments[] = {(uint64_t)device, (uint64_t)host_timestamp};
-    return (cl_int)guest_call(guest_addresses[18], 2, arguments);
+    const uint64_t arguments[] = {(uintptr_t)device, (uintptr_t)host_timestamp};
+    return (cl_int)guest_call(guest_addresses[18], 2, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device,
     cl_kernel_sub_group_info param_name, size_t input_value_size, const void *input_value, size_t param_value_size,
     void *param_value, size_t *param_value_size_ret)
 {
-    const uint64_t arguments[] = {(uint64_t)kernel, (uint64_t)device, (uint64_t)param_name, (uint64_t)input_value_size,
-        (uint64_t)input_value, (uint64_t)param_value_size, (uint64_t)param_value, (uint64_t)param_value_size_ret};
-    return (cl_int)guest_call(guest_addresses[19], 8, arguments);
+    const uint64_t arguments[] = {(uintptr_t)kernel, (uintptr_t)device, (uintptr_t)param_name,
+        (uintptr_t)input_value_size, (uintptr_t)input_value, (uintptr_t)param_value_size, (uintptr_t)param_value,
+        (uintptr_t)param_value_size_ret};
+    return (cl_int)guest_call(guest_addresses[19], 8, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id device,
     cl_command_queue command_queue)
 {
-    const uint64_t arguments[] = {(uint64_t)context, (uint64_t)device, (uint64_t)command_queue};
-    return (cl_int)guest_call(guest_addresses[20], 3, arguments);
+    const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)device, (uintptr_t)command_queue};
+    return (cl_int)guest_call(guest_addresses[20], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetProgramSpecializationConstant(cl_program program, cl_uint spec_id, size_t spec_size,
     const void *spec_value)
 {
-    const uint64_t arguments[] = {(uint64_t)program, (uint64_t)spec_id, (uint64_t)spec_size, (uint64_t)spec_value};
-    return (cl_int)guest_call(guest_addresses[21], 4, arguments);
+    const uint64_t arguments[] = {(uintptr_t)program, (uintptr_t)spec_id, (uintptr_t)spec_size, (uintptr_t)spec_value};
+    return (cl_int)guest_call(guest_addresses[21], 4, arguments, 0);
 }
 
 static cl_mem CL_API_CALL host_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
     cl_mem_flags flags, size_t size, void *host_ptr, cl_int *errcode_ret)
 {
-    const uint64_t arguments[] = {(uint64_t)context, (uint64_t)properties, (uint64_t)flags, (uint64_t)size,
-        (uint64_t)host_ptr, (uint64_t)errcode_ret};
-    return (cl_mem)(uintptr_t)guest_call(guest_addresses[22], 6, arguments);
+    const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)properties, flags, (uintptr_t)size,
+        (uintptr_t)host_ptr, (uintptr_t)errcode_ret};
+    return (cl_mem)(uintptr_t)guest_call(guest_addresses[22], 6, arguments, 0x4);
 }
 
 static cl_mem CL_API_CALL host_clCreateImageWithProperties(cl_context context, const cl_mem_properties *properties,
     cl_mem_flags flags, const cl_image_format *image_format, const cl_image_desc *image_desc, void *host_ptr,
     cl_int *errcode_ret)
 {
-    const uint64_t arguments[] = {(uint64_t)context, (uint64_t)properties, (uint64_t)flags, (uint64_t)image_format,
-        (uint64_t)image_desc, (uint64_t)host_ptr, (uint64_t)errcode_ret};
-    return (cl_mem)(uintptr_t)guest_call(guest_addresses[23], 7, arguments);
+    const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)properties, flags, (uintptr_t)image_format,
+        (uintptr_t)image_desc, (uintptr_t)host_ptr, (uintptr_t)errcode_ret};
+    return (cl_mem)(uintptr_t)guest_call(guest_addresses[23], 7, arguments, 0x4);
 }
 
 const struct guest_function guest_functions[] = {
