@@ -62,8 +62,8 @@ static unsigned quirks_in(const char *name, const char *version)
 /* PoCL's. */
 enum {
     UNSET = 1u << QUIRK_NVIDIA_UNSET,
-    GAPS = 1u << QUIRK_POCL_GAPS,
-    ALL = ((1u << QUIRKS) - 1) & ~UNSET & ~GAPS,
+    REMOTE = 1u << QUIRK_POCL_GAPS | 1u << QUIRK_POCL_GONE,
+    ALL = ((1u << QUIRKS) - 1) & ~UNSET & ~REMOTE,
     ENDS = 1u << QUIRK_POCL_ENDS,
     ORDER = 1u << QUIRK_POCL_ORDER
 };
@@ -96,15 +96,15 @@ static void by_driver(void)
     CHECK_INT(quirks_in("rusticl", "OpenCL 3.0 "), 0);
     CHECK_INT(quirks_in("Portable", "OpenCL 3.0 PoCL 3.1"), 0);
     /* What does not tell its name is taken for any of them. */
-    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | UNSET | GAPS);
-    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | UNSET | GAPS);
+    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | UNSET | REMOTE);
+    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | UNSET | REMOTE);
 }
 
 static void by_device(void)
 {
     const char pocl[] = "Portable Computing Language", version[] = "OpenCL 3.0 PoCL 6.0  Linux, Release";
     device_version = "OpenCL 3.0 PoCL HSTR: cpu HSTR: pocl-remote: cpu";
-    CHECK_INT(quirks_in(pocl, version), (ALL & ~ENDS) | GAPS);
+    CHECK_INT(quirks_in(pocl, version), (ALL & ~ENDS) | REMOTE);
     CHECK_INT(quirks_in("rusticl", version), 0);
     device_version = NULL;
     CHECK_INT(quirks_in(pocl, version), ALL & ~ENDS);

@@ -219,6 +219,8 @@ static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list
     const bool done = event_list_await(reads);
     if (status != CL_SUCCESS || (done && !acquire_failed(c)))
         return status;
+    if (atomic_load(&c->queue->context->lost))
+        return log_refuse(c->call, CL_OUT_OF_RESOURCES, "the device has gone: Direct3D gets nothing");
     log_write(LOG_WARN, "%s: a command that it waits for has failed: Direct3D gets nothing", c->call);
     return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
@@ -339,7 +341,8 @@ static cl_int run(struct command *c, const struct d3d_api *api, cl_command_queue
     if (status == CL_SUCCESS)
         status = c->count ? act(c) : nothing_to_do(c);
     command_end(c);
-    return status;
+    /* The extensions have no such code; a driver gives it whose device is another machine's. */
+    return status == CL_DEVICE_NOT_AVAILABLE ? CL_OUT_OF_RESOURCES : status;
 }
 
 cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,

@@ -431,6 +431,8 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
         context->base.quirks = find_quirks(handle);
         if (context_has(&context->base, QUIRK_POCL_EVENTS))
             event_keep_begin();
+        if (context_has(&context->base, QUIRK_POCL_GONE))
+            event_devices_go();
         context->transports = transports_open(handle);
         if (context->transports && follow_end(c->call, handle) && registry_add(&context->base.head)) {
             if (context->interop_count)

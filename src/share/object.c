@@ -21,7 +21,7 @@ static bool awaits_upload(const struct object_record *object)
     if (event_blocked(upload->event) || callback_runs_here())
         return true;
     queue_flush_for(upload->event);
-    below()->clWaitForEvents(1, &upload->event);
+    event_await(upload->event);
     return false;
 }
 

@@ -98,6 +98,70 @@ void sleep_shortly(void)
     os_unlock(&mutex);
 }
 
+/* ---- devices that go ---- */
+
+static atomic_bool devices_go;
+
+void event_devices_go(void)
+{
+    atomic_store(&devices_go, true);
+}
+
+/* The context of the event, retained, if a wait in the driver for it may never return. */
+static struct context_record *may_never_end(cl_event event)
+{
+    cl_context handle = NULL;
+    if (!atomic_load_explicit(&devices_go, memory_order_relaxed) ||
+        below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(cl_context), &handle, NULL) != CL_SUCCESS)
+        return NULL;
+    struct context_record *context = registry_get(RECORD_CONTEXT, handle);
+    if (context && context_has(context, QUIRK_POCL_GONE))
+        return context;
+    record_release(context);
+    return NULL;
+}
+
+static cl_command_queue queue_of(cl_event event)
+{
+    cl_command_queue queue = NULL;
+    below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(cl_command_queue), &queue, NULL);
+    return queue;
+}
+
+/* PoCL's remote driver answers no question about a device that is gone. */
+static bool device_is_gone(cl_command_queue queue)
+{
+    cl_device_id device;
+    cl_bool available = CL_TRUE;
+    if (!queue ||
+        below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL) != CL_SUCCESS)
+        return false;
+    const cl_int asked = below()->clGetDeviceInfo(device, CL_DEVICE_AVAILABLE, sizeof(available), &available, NULL);
+    return asked == CL_DEVICE_NOT_AVAILABLE || (asked == CL_SUCCESS && !available);
+}
+
+/* A command that has begun before its device went is lost, also where the device comes back with another server; where it comes
+ * back with the same one the command ends. */
+static bool await_remote(cl_event event, struct context_record *context)
+{
+    enum { MOST_GONE = 5000 }; /* milliseconds at least */
+    const cl_command_queue queue = queue_of(event);
+    bool gone = false;
+    cl_int status = CL_QUEUED;
+    if (queue)
+        below()->clFlush(queue);
+    for (unsigned waited = atomic_load(&context->lost) ? MOST_GONE : 0; waited <= MOST_GONE; waited += gone) {
+        if (ask_status(event, &status) && status <= CL_COMPLETE)
+            return status == CL_COMPLETE;
+        gone = gone || device_is_gone(queue);
+        sleep_shortly();
+    }
+    atomic_store(&context->lost, true);
+    log_write(LOG_WARN, "the device of queue %p has gone with commands in it: nobody waits for them any longer",
+              (void *)queue);
+    return false;
+}
+
 bool event_await(cl_event event)
 {
     enum { MOST_SILENT = 1000 }; /* milliseconds at least: then the driver is taken for dead */
@@ -105,6 +169,12 @@ bool event_await(cl_event event)
     cl_int status;
     if (callback_tells(event, &status))
         return status == CL_COMPLETE;
+    struct context_record *context = may_never_end(event);
+    if (context) {
+        const bool done = await_remote(event, context);
+        record_release(context);
+        return done;
+    }
     while (silent < MOST_SILENT) {
         const bool failed = below()->clWaitForEvents(1, &event) != CL_SUCCESS;
         const bool answered = ask_status(event, &status);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define POCL "Portable Computing Language"
+#define REMOTE "pocl-remote"
 #define NVIDIA "NVIDIA CUDA"
 
 /* `last` is the last version that is known to need it; {0, 0}: no version is known that does not. */
@@ -38,6 +39,8 @@ static const struct {
     [QUIRK_POCL_GAPS] = {"pocl-gaps", POCL, {0, 0},
                          "the remote driver takes all rows of an image in the host's memory for rows without gaps: shared images go "
                          "by such rows (transport/host.c)", "pocl-remote"},
+    [QUIRK_POCL_GONE] = {"pocl-gone", POCL, {0, 0},
+                         "a wait for commands of a remote device that goes never returns: they are asked, and given up (event.c)", REMOTE},
     [QUIRK_NVIDIA_UNSET] = {"nvidia-unset", NVIDIA, {0, 0},
                             "the release of a context waits for ever for a user event that went without being set: one that blocks "
                             "nothing is set to an error as it goes (event.c)"},

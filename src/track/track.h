@@ -21,9 +21,10 @@
 /* A context with properties that the driver need not know of. Made and destroyed by share/context.c. */
 struct context_record {
     struct record head;
-    bool interop;                 /* with Direct3D */
-    bool video;                   /* with Direct3D 9, whose video formats are images there */
-    unsigned quirks;              /* that are on in it, a bit for each (quirks.h) */
+    bool interop;     /* with Direct3D */
+    bool video;       /* with Direct3D 9, whose video formats are images there */
+    unsigned quirks;  /* that are on in it, a bit for each (quirks.h) */
+    atomic_bool lost; /* commands of a device that went were given up: what they use is the driver's for good */
     struct converter *converters; /* of formats/storage.c; guarded by registry_lock */
 };
 
@@ -125,8 +126,11 @@ bool event_driver_short(cl_int status);
 /* The driver's execution status, or its error about the event, which is negative too. CL_QUEUED where the driver is short of
  * something: such a query tells nothing of the command. */
 cl_int event_status(cl_event event);
-/* Waits until the event is over, even where the driver's own wait fails. False: the event failed. */
+/* Waits until the event is over, even where the driver's own wait fails. False: the event failed, or its device went and did not
+ * come back (QUIRK_POCL_GONE). */
 bool event_await(cl_event event);
+/* A context with QUIRK_POCL_GONE was made: from now on devices may go. */
+void event_devices_go(void);
 /* CL_INVALID_EVENT_WAIT_LIST or CL_INVALID_CONTEXT for a list that breaks the rules. */
 cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events);
 /* Whether an event of the list has failed. */

@@ -43,13 +43,14 @@ static cl_mem create_memory(const struct transfer_request *request, cl_int *stat
     return memory;
 }
 
-/* Whether the driver gets along with rows without gaps alone. */
-static bool needs_dense_rows(cl_context handle)
+/* The context, retained, if its driver gets along with rows without gaps alone. */
+static struct context_record *needs_dense_rows(cl_context handle)
 {
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
-    const bool needs = context && context_has(context, QUIRK_POCL_GAPS);
+    if (context && context_has(context, QUIRK_POCL_GAPS))
+        return context;
     record_release(context);
-    return needs;
+    return NULL;
 }
 
 static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
@@ -70,10 +71,8 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
         return status;
     }
     staged->pool = request->state;
-    if (desc->kind == SURFACE_BUFFER)
-        staged_plan(staged, NULL, false);
-    else
-        staged_plan(staged, image_host_converter(staged->base.memory), needs_dense_rows(request->context));
+    staged_plan(staged, desc->kind == SURFACE_BUFFER ? NULL : image_host_converter(staged->base.memory),
+                needs_dense_rows(request->context));
     *made = &staged->base;
     return CL_SUCCESS;
 }
@@ -83,6 +82,7 @@ static void destroy(struct transfer *transfer)
     struct staged *staged = staged_of(transfer);
     staged_unmap(staged);
     staged_drop(staged);
+    record_release(staged->dense);
     free(staged);
 }
 

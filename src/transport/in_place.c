@@ -207,7 +207,7 @@ static cl_int plan(struct staged *staged, const struct transfer_request *request
         status = CL_IMAGE_FORMAT_NOT_SUPPORTED;
     if (status != CL_SUCCESS)
         snprintf(why, TRANSPORT_WHY, "the device converts texels of %s", desc->format->name);
-    staged_plan(staged, converter, false);
+    staged_plan(staged, converter, NULL);
     return status;
 }
 

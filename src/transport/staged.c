@@ -14,9 +14,10 @@ bool staged_is_plane(const struct staged *staged)
 
 /* ---- rows ---- */
 
-void staged_plan(struct staged *staged, const struct converter *converter, bool dense)
+void staged_plan(struct staged *staged, const struct converter *converter, struct context_record *dense)
 {
     staged->converter = converter;
+    staged->dense = dense;
     staged->takes_rows = converter || dense || staged->base.surface.api->staging->maps_briefly;
     staged->gives_rows = staged->takes_rows || staged_is_plane(staged);
 }
@@ -92,6 +93,8 @@ bool staged_need_rows(struct staged *staged)
 
 void staged_drop(struct staged *staged)
 {
+    if (staged->dense && atomic_load(&staged->dense->lost))
+        staged->rows = (struct aligned_memory){NULL, NULL}; /* a command that was given up may still come to its end */
     struct surface *surface = &staged->base.surface;
     struct pooled given = {*surface, staged->place, staged->rows};
     const struct staging_ops *staging = surface->api->staging;

@@ -22,7 +22,10 @@ struct staged {
     struct mapped_surface place; /* where the staging copy of the pool was mapped before; `data` NULL: not known */
     struct aligned_memory rows;  /* the driver's texels in rows without gaps; none until they are needed */
     bool takes_rows;             /* what Direct3D gives is copied from what is mapped to `rows` */
-    bool gives_rows;             /* what goes back to Direct3D is in `rows` and not in what is mapped */
+    struct context_record
+        *dense;      /* retained: OpenCL gets along with rows without gaps alone, and keeps those of commands that
+                                     were given up in this context. Else NULL */
+    bool gives_rows; /* what goes back to Direct3D is in `rows` and not in what is mapped */
 };
 
 static inline struct staged *staged_of(struct transfer *transfer)
@@ -34,9 +37,8 @@ static inline struct staged *staged_of(struct transfer *transfer)
  * one is stored. */
 bool staged_is_plane(const struct staged *staged);
 
-/* Sets the converter, NULL if there is none, and what follows for the rows. `dense`: OpenCL gets along with rows without gaps
- * alone. Once, before anything is staged. */
-void staged_plan(struct staged *staged, const struct converter *converter, bool dense);
+/* Sets the converter, NULL if there is none, and what follows for the rows. `dense`: as the member, and taken over. Once, before anything is staged. */
+void staged_plan(struct staged *staged, const struct converter *converter, struct context_record *dense);
 
 /* The texels of `rows`: bytes of a row, and of all. */
 size_t staged_row_bytes(const struct staged *staged);
