@@ -458,6 +458,12 @@ void model_lost(struct model *m, int shared)
         m->memories[m->shared[shared].d3d].unknown = true;
 }
 
+void model_doubted(struct model *m, int shared)
+{
+    model_lost(m, shared);
+    m->shared[shared].owner |= MAY_BE_ACQUIRED;
+}
+
 static bool is_moving(const struct model *m, int shared)
 {
     for (int i = 0; i < m->node_count; i++)

@@ -146,6 +146,8 @@ bool model_held(const struct model *m, int queue);
 unsigned model_owner(const struct model *m, int shared);
 /* A release of an object has failed in the call itself: the object is Direct3D's, with whatever bytes. */
 void model_lost(struct model *m, int shared);
+/* The same where it may be OpenCL's still. */
+void model_doubted(struct model *m, int shared);
 /* A call has told. */
 void model_learn(struct model *m, int shared, unsigned owner);
 /* Whether acquires or releases of a Direct3D memory are pending. */

@@ -19,6 +19,13 @@ static cl_int status_of(const struct call *call)
     return status;
 }
 
+/* The driver has refused a command of OpenCL's: the call may tell that in any case, and change nothing. */
+static bool by_opencl(void)
+{
+    static const char beginning[] = "external ";
+    return strncmp(fake_d3d_any_struck(), beginning, sizeof(beginning) - 1) == 0;
+}
+
 bool fault_failed(struct call *call, cl_int code, bool release)
 {
     struct run *run = call->run;
@@ -28,10 +35,12 @@ bool fault_failed(struct call *call, cl_int code, bool release)
     if (code != CL_OUT_OF_RESOURCES && !by_event)
         return false;
     say(run, "    fails, by %s", fake_d3d_any_struck());
-    if (code != CL_SUCCESS && call->place)
+    if (code != CL_SUCCESS && call->place && !by_opencl())
         fuzz_fail("a fault is not in the event", "the call with an event gives %d", code);
     for (unsigned i = 0; i < call->shared_count; i++) {
-        if (release)
+        if (release && by_opencl())
+            model_doubted(&run->model, call->shared[i]->shared);
+        else if (release)
             model_lost(&run->model, call->shared[i]->shared);
         else
             model_learn(&run->model, call->shared[i]->shared, MAY_BE_IDLE);
