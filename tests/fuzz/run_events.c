@@ -132,6 +132,24 @@ void run_wait_event(struct run *run, const struct op *op)
     run_compare_reads(run);
 }
 
+/* The times of an acquire or release that is over: all of them or none, one after the other. */
+static void check_times(const struct run *run, unsigned slot)
+{
+    static const cl_profiling_info names[] = {CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_START,
+                                              CL_PROFILING_COMMAND_SUBMIT, CL_PROFILING_COMMAND_QUEUED};
+    cl_event event = run->slots[slot].event;
+    cl_ulong later, time;
+    if (clGetEventProfilingInfo(event, names[0], sizeof(later), &later, NULL) != CL_SUCCESS)
+        return;
+    for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++, later = time) {
+        expect("clGetEventProfilingInfo", clGetEventProfilingInfo(event, names[i], sizeof(time), &time, NULL),
+               CL_SUCCESS, CL_SUCCESS);
+        if (time > later)
+            fuzz_fail("times are in the wrong order", "time 0x%x of n%d is later than the next one", names[i],
+                      run->slots[slot].node);
+    }
+}
+
 void run_query_event(struct run *run, const struct op *op)
 {
     cl_int status = 1;
@@ -146,6 +164,8 @@ void run_query_event(struct run *run, const struct op *op)
     if (node->fate == PENDING && !node->doomed && status <= CL_COMPLETE)
         fuzz_fail("an event is over too early", "n%d has status %d, but waits for a user event", run->slots[slot].node,
                   status);
+    if (status == CL_COMPLETE && (node->kind == NODE_ACQUIRE || node->kind == NODE_RELEASE))
+        check_times(run, slot);
 }
 
 void drop_slot(struct run *run, unsigned slot)
