@@ -362,6 +362,38 @@ SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
     }
 }
 
+/* What is enqueued behind an acquire comes after it, also another acquire whose own wait list is over. */
+SHARING_CASE(behind_an_acquire, RIG_OUT_OF_ORDER)
+{
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    cl_event over = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(other, 0, NULL, &over), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &over), CL_SUCCESS);
+    for (int turn = 0; turn < 2 * KINDS; turn++) {
+        const bool listed = turn >= KINDS;
+        struct shared first, second;
+        cl_event user = user_event(rig->context), behind = NULL;
+        if (!shared_open(rig, (enum kind)(turn % KINDS), 3, &first) ||
+            !shared_open(rig, (enum kind)(turn % KINDS), 4, &second))
+            break;
+        CHECK_INT(rig->acquire(rig->queue, 1, &first.object, 1, &user, NULL), CL_SUCCESS);
+        CHECK_INT(rig->acquire(rig->queue, 1, &second.object, listed, listed ? &over : NULL, &behind), CL_SUCCESS);
+        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+        pause_ms(20);
+        CHECK(rig_event_status(behind) > CL_COMPLETE);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &behind), CL_SUCCESS);
+        check_after(rig, &first, true, 3);
+        check_after(rig, &second, true, 4);
+        CHECK_INT(clReleaseEvent(behind), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        shared_close(&first);
+        shared_close(&second);
+    }
+    CHECK_INT(clReleaseEvent(over), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+}
+
 /* Nor does one that is not deferred, behind a wait list that is over or without one: the program may set the other one's user
  * event when it has the objects. */
 SHARING_CASE(past_a_held_command, RIG_OUT_OF_ORDER)
@@ -555,6 +587,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("an object made again behind the release", made_again),
     SHARING_TESTS("beside a held command", beside_a_held_command),
     SHARING_TESTS("an acquire beside a held command, out of order", past_a_held_command),
+    SHARING_TESTS("an acquire behind another one, out of order", behind_an_acquire),
     SHARING_TESTS("behind a barrier", behind_a_barrier),
     SHARING_TESTS("a user event is set in the device's critical section", critical_section),
     SHARING_TESTS("two threads set the two user events of a release", two_setters),

@@ -2,21 +2,14 @@
 
 #include "track/tiers.h"
 
-typedef cl_int(CL_API_CALL *marking)(cl_command_queue, cl_uint, const cl_event *, cl_event *);
-
-static cl_int mark_by(marking enqueue, const struct enqueueing *to)
+cl_int commands_mark(const struct enqueueing *to)
 {
     cl_event event = NULL;
     if (!event_list_reserve(to->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = enqueue(to->queue, to->wait_count, to->wait, &event);
+    const cl_int status = below()->clEnqueueMarkerWithWaitList(to->queue, to->wait_count, to->wait, &event);
     event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
     return status;
-}
-
-cl_int commands_mark(const struct enqueueing *to)
-{
-    return mark_by(below()->clEnqueueMarkerWithWaitList, to);
 }
 
 static cl_int migrate(const struct enqueueing *to, cl_uint count, const cl_mem *memories)
@@ -52,13 +45,30 @@ static bool in_order(cl_command_queue queue)
            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-/* PoCL 3.1 takes a marker whose wait list is over for one without a list. What is enqueued behind an acquire comes after it, as
- * after a barrier. */
-cl_int commands_stand_by_marker(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers)
+/* Behind the wait list and earlier barriers alone. In PoCL 3.1 a marker whose wait list is over comes after all that is in the queue,
+ * and commands behind a barrier that has a list go past earlier barriers. */
+static cl_int fill_byte(const struct enqueueing *to)
 {
-    if (in_order(to->queue))
-        return commands_mark(to);
-    return to->wait_count ? mark_by(below()->clEnqueueBarrierWithWaitList, to) : commands_stand(to, count, transfers);
+    static const cl_uchar zero;
+    cl_context context = NULL;
+    cl_event event = NULL;
+    cl_int status = below()->clGetCommandQueueInfo(to->queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    if (!event_list_reserve(to->done, 1))
+        return CL_OUT_OF_HOST_MEMORY;
+    cl_mem byte =
+        status == CL_SUCCESS ? below()->clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(zero), NULL, &status) : NULL;
+    if (!byte)
+        return status;
+    status = below()->clEnqueueFillBuffer(to->queue, byte, &zero, sizeof(zero), 0, sizeof(zero), to->wait_count,
+                                          to->wait, &event);
+    below()->clReleaseMemObject(byte);
+    event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
+    return status;
+}
+
+cl_int commands_stand_apart(const struct enqueueing *to)
+{
+    return in_order(to->queue) ? commands_mark(to) : fill_byte(to);
 }
 
 bool commands_use(cl_mem memory, cl_uint references)

@@ -17,9 +17,8 @@ cl_int commands_mark(const struct enqueueing *to);
  * out-of-order queue, where a marker would wait for all that is before it. */
 cl_int commands_stand(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers);
 
-/* The same for an acquire, without a command on the objects where a marker or a barrier does: a driver may wait in a call with
- * imported memory for all that comes before. */
-cl_int commands_stand_by_marker(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers);
+/* The same without a command on the objects: a driver may wait in a call with imported memory for all that comes before. */
+cl_int commands_stand_apart(const struct enqueueing *to);
 
 /* Whether somebody but the caller, who has so many references, uses a memory object. Commands of a driver that counts them are
  * references, and so are maps; but those that the application still has of an object which it has released are nobody's. */

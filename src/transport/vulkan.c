@@ -360,7 +360,7 @@ static cl_int cl_take(const struct handover *handover, const struct enqueueing *
     const cl_int status = apart ? vulkan_external_apart(handover, true) : vulkan_external(handover, true, to);
     if (status != CL_SUCCESS)
         return status;
-    return apart ? commands_stand_by_marker(to, handover->count, handover->transfers) : take_mapped(handover, to);
+    return apart ? commands_stand_apart(to) : take_mapped(handover, to);
 }
 
 /* What is not released here is when those commands are over. */
