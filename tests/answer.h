@@ -5,7 +5,7 @@
 #include <CL/cl.h>
 #include <string.h>
 
-static inline cl_int answer(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret)
+static inline cl_int give_answer(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret)
 {
     if (to && capacity < size)
         return CL_INVALID_VALUE;

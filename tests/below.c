@@ -133,11 +133,11 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     static const char remote[] = "OpenCL 3.0 PoCL HSTR: cpu HSTR: pocl-remote: cpu";
     const cl_platform_id platform = (cl_platform_id)unlisted;
     if (name == CL_DEVICE_VERSION && getenv(BELOW_NO_GAPS))
-        return answer(remote, sizeof(remote), room, to, size_ret);
+        return give_answer(remote, sizeof(remote), room, to, size_ret);
     if (name != CL_DEVICE_PLATFORM || !getenv(BELOW_UNLISTED))
         return below->clGetDeviceInfo(device, name, room, to, size_ret);
     memcpy(unlisted, device, sizeof(unlisted[0]));
-    return answer(&platform, sizeof(platform), room, to, size_ret);
+    return give_answer(&platform, sizeof(platform), room, to, size_ret);
 }
 
 /* The pitches that it passes on. */

@@ -52,12 +52,12 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     const cl_device_type type = strncmp(look.name, "CPU", 3) == 0 ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
     const cl_bool known = look.luid != 0, images = strncmp(look.name, "Blind", 5) != 0;
     switch (name) {
-    case CL_DEVICE_TYPE: return answer(&type, sizeof(type), room, to, size_ret);
-    case CL_DEVICE_VENDOR_ID: return answer(&look.vendor, sizeof(look.vendor), room, to, size_ret);
-    case CL_DEVICE_NAME: return answer(look.name, strlen(look.name) + 1, room, to, size_ret);
-    case CL_DEVICE_IMAGE_SUPPORT: return answer(&images, sizeof(images), room, to, size_ret);
-    case DEVICE_LUID_VALID: return answer(&known, sizeof(known), room, to, size_ret);
-    case DEVICE_LUID: return answer(&look.luid, sizeof(look.luid), room, to, size_ret);
+    case CL_DEVICE_TYPE: return give_answer(&type, sizeof(type), room, to, size_ret);
+    case CL_DEVICE_VENDOR_ID: return give_answer(&look.vendor, sizeof(look.vendor), room, to, size_ret);
+    case CL_DEVICE_NAME: return give_answer(look.name, strlen(look.name) + 1, room, to, size_ret);
+    case CL_DEVICE_IMAGE_SUPPORT: return give_answer(&images, sizeof(images), room, to, size_ret);
+    case DEVICE_LUID_VALID: return give_answer(&known, sizeof(known), room, to, size_ret);
+    case DEVICE_LUID: return give_answer(&look.luid, sizeof(look.luid), room, to, size_ret);
     default: return below->clGetDeviceInfo(device, name, room, to, size_ret);
     }
 }

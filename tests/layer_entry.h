@@ -16,7 +16,7 @@ static void replace(void);
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
 {
     const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    return name == CL_LAYER_API_VERSION ? answer(&version, sizeof(version), room, to, size_ret) : CL_INVALID_VALUE;
+    return name == CL_LAYER_API_VERSION ? give_answer(&version, sizeof(version), room, to, size_ret) : CL_INVALID_VALUE;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,

@@ -184,7 +184,7 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
 {
     static const char text[] = "NVIDIA CUDA";
     if (name == CL_PLATFORM_NAME && getenv("CLD3D_TEST_NAMED_NVIDIA"))
-        return answer(text, sizeof(text), room, to, size_ret);
+        return give_answer(text, sizeof(text), room, to, size_ret);
     return below->clGetPlatformInfo(platform, name, room, to, size_ret);
 }
 

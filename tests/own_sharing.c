@@ -127,7 +127,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     const cl_int status =
         below->clGetDeviceInfo(device, name, sizeof(text) - sizeof(own), text + sizeof(own) - 1, NULL);
     memcpy(text, own, sizeof(own) - 1);
-    return status == CL_SUCCESS ? answer(text, strlen(text) + 1, room, to, size_ret) : status;
+    return status == CL_SUCCESS ? give_answer(text, strlen(text) + 1, room, to, size_ret) : status;
 }
 
 /* Takes the property of the extension, which the real driver below does not know. */

@@ -85,7 +85,7 @@ static cl_int CL_API_CALL platform_info(cl_platform_id platform, cl_platform_inf
                                         size_t *size_ret)
 {
     (void)platform;
-    return name == CL_PLATFORM_EXTENSIONS ? answer("cl_khr_icd", 11, room, to, size_ret) : CL_INVALID_VALUE;
+    return name == CL_PLATFORM_EXTENSIONS ? give_answer("cl_khr_icd", 11, room, to, size_ret) : CL_INVALID_VALUE;
 }
 
 static cl_int CL_API_CALL get_devices(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
@@ -104,8 +104,8 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, 
     const cl_bool yes = CL_TRUE;
     (void)device;
     if (name == CL_DEVICE_IMAGE_SUPPORT)
-        return answer(&yes, sizeof(yes), room, to, size_ret);
-    return name == CL_DEVICE_EXTENSIONS ? answer("", 1, room, to, size_ret) : CL_INVALID_VALUE;
+        return give_answer(&yes, sizeof(yes), room, to, size_ret);
+    return name == CL_DEVICE_EXTENSIONS ? give_answer("", 1, room, to, size_ret) : CL_INVALID_VALUE;
 }
 
 static const cl_icd_dispatch target = {

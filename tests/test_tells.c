@@ -1,6 +1,7 @@
 /* What platforms and devices tell of themselves, over drivers that are played: which have Direct3D sharing of their own, what their
  * extension strings become, and that a driver's failure is told as it is (share/passthrough.c, strings.c, device.c, match.c). */
 #include "share/share.h"
+#include "answer.h"
 #include "tap.h"
 
 #include "share/extensions.h"
@@ -33,7 +34,11 @@ static struct {
     cl_int code;
 } world;
 
-static char platform_marks[PLATFORMS], device_marks[PLATFORMS * DEVICES], context_mark;
+static char platform_marks[PLATFORMS], context_mark;
+/* A handle begins with a pointer to its driver's functions. */
+static struct {
+    const cl_icd_dispatch *functions;
+} device_marks[PLATFORMS * DEVICES];
 
 static cl_platform_id platform(unsigned p)
 {
@@ -42,6 +47,7 @@ static cl_platform_id platform(unsigned p)
 
 static cl_device_id device(unsigned p, unsigned d)
 {
+    device_marks[p * DEVICES + d].functions = &tier_formats_table;
     return (cl_device_id)&device_marks[p * DEVICES + d];
 }
 
@@ -59,17 +65,6 @@ static void fail(const char *call, unsigned nth, cl_int code)
     world.failing = call;
     world.nth = nth;
     world.code = code;
-}
-
-static cl_int give(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret)
-{
-    if (to && capacity < size)
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, value, size);
-    if (size_ret)
-        *size_ret = size;
-    return CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL get_platform_ids(cl_uint capacity, cl_platform_id *platforms, cl_uint *count)
@@ -100,15 +95,19 @@ static cl_int CL_API_CALL get_device_ids(cl_platform_id id, cl_device_type type,
     return status != CL_SUCCESS ? status : world.device_counts[p] ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
 }
 
+static unsigned device_number(cl_device_id id)
+{
+    return (unsigned)(((char *)id - (char *)device_marks) / sizeof(device_marks[0]));
+}
+
 static const struct device *facts(cl_device_id id)
 {
-    const unsigned number = (unsigned)((char *)id - device_marks);
-    return &world.devices[number / DEVICES][number % DEVICES];
+    return &world.devices[device_number(id) / DEVICES][device_number(id) % DEVICES];
 }
 
 static cl_int give_versions(size_t capacity, void *to, size_t *size_ret)
 {
-    return give(world.versions, world.version_count * sizeof(world.versions[0]), capacity, to, size_ret);
+    return give_answer(world.versions, world.version_count * sizeof(world.versions[0]), capacity, to, size_ret);
 }
 
 static cl_int CL_API_CALL get_device_info(cl_device_id id, cl_device_info name, size_t capacity, void *to,
@@ -116,21 +115,21 @@ static cl_int CL_API_CALL get_device_info(cl_device_id id, cl_device_info name, 
 {
     const struct device *d = facts(id);
     const cl_bool images = d->images, has_luid = d->luid != NULL;
-    const cl_platform_id of = platform((unsigned)((char *)id - device_marks) / DEVICES);
+    const cl_platform_id of = platform(device_number(id) / DEVICES);
     const cl_int status = failure(device_info);
     if (status != CL_SUCCESS)
         return status;
     switch (name) {
-    case CL_DEVICE_IMAGE_SUPPORT: return give(&images, sizeof(images), capacity, to, size_ret);
-    case CL_DEVICE_PLATFORM: return give(&of, sizeof(of), capacity, to, size_ret);
-    case CL_DEVICE_TYPE: return give(&d->type, sizeof(d->type), capacity, to, size_ret);
-    case CL_DEVICE_VENDOR_ID: return give(&d->vendor, sizeof(d->vendor), capacity, to, size_ret);
-    case CL_DEVICE_NAME: return give(d->name, strlen(d->name) + 1, capacity, to, size_ret);
-    case CL_DEVICE_EXTENSIONS: return give(d->extensions, strlen(d->extensions) + 1, capacity, to, size_ret);
+    case CL_DEVICE_IMAGE_SUPPORT: return give_answer(&images, sizeof(images), capacity, to, size_ret);
+    case CL_DEVICE_PLATFORM: return give_answer(&of, sizeof(of), capacity, to, size_ret);
+    case CL_DEVICE_TYPE: return give_answer(&d->type, sizeof(d->type), capacity, to, size_ret);
+    case CL_DEVICE_VENDOR_ID: return give_answer(&d->vendor, sizeof(d->vendor), capacity, to, size_ret);
+    case CL_DEVICE_NAME: return give_answer(d->name, strlen(d->name) + 1, capacity, to, size_ret);
+    case CL_DEVICE_EXTENSIONS: return give_answer(d->extensions, strlen(d->extensions) + 1, capacity, to, size_ret);
     case CL_DEVICE_EXTENSIONS_WITH_VERSION: return give_versions(capacity, to, size_ret);
-    case CL_DEVICE_UUID_KHR: return d->uuid ? give(d->uuid, 16, capacity, to, size_ret) : CL_INVALID_VALUE;
-    case DEVICE_LUID_VALID: return give(&has_luid, sizeof(has_luid), capacity, to, size_ret);
-    case DEVICE_LUID: return d->luid ? give(d->luid, 8, capacity, to, size_ret) : CL_INVALID_VALUE;
+    case CL_DEVICE_UUID_KHR: return d->uuid ? give_answer(d->uuid, 16, capacity, to, size_ret) : CL_INVALID_VALUE;
+    case DEVICE_LUID_VALID: return give_answer(&has_luid, sizeof(has_luid), capacity, to, size_ret);
+    case DEVICE_LUID: return d->luid ? give_answer(d->luid, 8, capacity, to, size_ret) : CL_INVALID_VALUE;
     default: return CL_INVALID_VALUE;
     }
 }
@@ -144,7 +143,8 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id id, cl_platform_info 
         return status;
     if (name == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
         return give_versions(capacity, to, size_ret);
-    return name == CL_PLATFORM_EXTENSIONS ? give(text, strlen(text) + 1, capacity, to, size_ret) : CL_INVALID_VALUE;
+    return name == CL_PLATFORM_EXTENSIONS ? give_answer(text, strlen(text) + 1, capacity, to, size_ret)
+                                          : CL_INVALID_VALUE;
 }
 
 static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info name, size_t capacity, void *to,
@@ -153,7 +153,7 @@ static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info n
     const cl_device_id devices[] = {device(0, 0), device(0, 1)};
     const cl_int status = failure(context_info);
     (void)context, (void)name;
-    return status == CL_SUCCESS ? give(devices, sizeof(devices), capacity, to, size_ret) : status;
+    return status == CL_SUCCESS ? give_answer(devices, sizeof(devices), capacity, to, size_ret) : status;
 }
 
 static cl_icd_dispatch table;

@@ -46,80 +46,11 @@ static void STDMETHODCALLTYPE context_Unmap(ID3D11DeviceContext *iface, ID3D11Re
     fake_leave(&call);
 }
 
-static void STDMETHODCALLTYPE context_CopyResource(ID3D11DeviceContext *iface, ID3D11Resource *target,
-                                                   ID3D11Resource *source)
-{
-    const char *method = fake_method_name(FAKE_ID3D11DeviceContext_CopyResource);
-    struct fake_device *device = device_of(iface);
-    struct fake_resource *to, *from;
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_ID3D11DeviceContext_CopyResource, FAKE_ONE_THREAD);
-
-    if (SUCCEEDED(hr)) {
-        to = fake_resource_check(device, target, method);
-        from = fake_resource_check(device, source, method);
-        if (to && from)
-            fake_copy_resource(device, to->store, from->store, method);
-    }
-    fake_leave(&call);
-}
-
-static void STDMETHODCALLTYPE context_CopySubresourceRegion(ID3D11DeviceContext *iface, ID3D11Resource *target,
-                                                            UINT target_subresource, UINT x, UINT y, UINT z,
-                                                            ID3D11Resource *source, UINT source_subresource,
-                                                            const D3D11_BOX *box)
-{
-    const char *method = fake_method_name(FAKE_ID3D11DeviceContext_CopySubresourceRegion);
-    struct fake_device *device = device_of(iface);
-    struct fake_resource *to, *from;
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_ID3D11DeviceContext_CopySubresourceRegion, FAKE_ONE_THREAD);
-
-    if (SUCCEEDED(hr)) {
-        to = fake_resource_check(device, target, method);
-        from = fake_resource_check(device, source, method);
-        if (to && from) {
-            struct fake_copy copy = {.target = to->store,
-                                     .source = from->store,
-                                     .target_subresource = target_subresource,
-                                     .source_subresource = source_subresource,
-                                     .x = x,
-                                     .y = y,
-                                     .z = z};
-
-            fake_copy_region(device, &copy, (const struct fake_box *)box, method);
-        }
-    }
-    fake_leave(&call);
-}
-
-static void STDMETHODCALLTYPE context_UpdateSubresource(ID3D11DeviceContext *iface, ID3D11Resource *target,
-                                                        UINT subresource, const D3D11_BOX *box, const void *data,
-                                                        UINT pitch, UINT slice)
-{
-    const char *method = fake_method_name(FAKE_ID3D11DeviceContext_UpdateSubresource);
-    struct fake_device *device = device_of(iface);
-    struct fake_resource *to;
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_ID3D11DeviceContext_UpdateSubresource, FAKE_ONE_THREAD);
-
-    if (SUCCEEDED(hr)) {
-        to = fake_resource_check(device, target, method);
-        if (to)
-            fake_update(device, to->store, subresource, (const struct fake_box *)box, data, pitch, slice, method);
-    }
-    fake_leave(&call);
-}
-
-static void STDMETHODCALLTYPE context_Flush(ID3D11DeviceContext *iface)
-{
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, device_of(iface), FAKE_ID3D11DeviceContext_Flush, FAKE_ONE_THREAD);
-
-    if (SUCCEEDED(hr))
-        fake_queue_submit(call.device);
-    fake_leave(&call);
-}
+#define NAME(before, after) before##11##after
+#define WORKER ID3D11DeviceContext
+#define WORK(name) FAKE_ID3D11DeviceContext_##name
+#define WORKER_DEVICE(iface) device_of(iface)
+#include "work1x.inc"
 
 /* The query of an interface pointer that a program passes, if it is one of this device. */
 static struct fake_query *query_check(struct fake_device *device, ID3D11Asynchronous *iface, const char *method)
@@ -187,10 +118,10 @@ static const ID3D11DeviceContextVtbl context_vtbl = {
     FAKE_STUBS_ID3D11DeviceContext,
     .Map = context_Map,
     .Unmap = context_Unmap,
-    .CopyResource = context_CopyResource,
-    .CopySubresourceRegion = context_CopySubresourceRegion,
-    .UpdateSubresource = context_UpdateSubresource,
-    .Flush = context_Flush,
+    .CopyResource = work_CopyResource,
+    .CopySubresourceRegion = work_CopySubresourceRegion,
+    .UpdateSubresource = work_UpdateSubresource,
+    .Flush = work_Flush,
     .Begin = context_Begin,
     .End = context_End,
     .GetData = context_GetData,
@@ -205,12 +136,7 @@ static const struct fake_iid context_ifaces[] = {
     {NULL, 0},
 };
 
-static const struct fake_class context_class = {
-    "ID3D11DeviceContext",
-    context_ifaces,
-    NULL,
-    false,
-};
+static const struct fake_class context_class = {"ID3D11DeviceContext", context_ifaces, NULL, false};
 
 void fake_context11_init(struct fake_context11 *context, struct fake_device11 *device)
 {

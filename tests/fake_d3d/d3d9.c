@@ -170,18 +170,8 @@ static void d3d9_destroy(struct fake_object *object)
     free(object);
 }
 
-static const struct fake_class d3d9_class = {
-    "IDirect3D9",
-    d3d9_ifaces,
-    d3d9_destroy,
-    false,
-};
-static const struct fake_class d3d9ex_class = {
-    "IDirect3D9Ex",
-    d3d9ex_ifaces,
-    d3d9_destroy,
-    false,
-};
+static const struct fake_class d3d9_class = {"IDirect3D9", d3d9_ifaces, d3d9_destroy, false};
+static const struct fake_class d3d9ex_class = {"IDirect3D9Ex", d3d9ex_ifaces, d3d9_destroy, false};
 
 static struct fake_d3d9 *d3d9_create(bool extended)
 {

@@ -1,5 +1,5 @@
-/* ID3D10Device, D3D10CreateDevice and D3D10CreateDevice1. In the order of device11.c; what is the
- * context's there comes last. */
+/* ID3D10Device, D3D10CreateDevice and D3D10CreateDevice1. The device does
+ * what is the context's in Direct3D 11. */
 #include "device10.h"
 
 #include <stdlib.h>
@@ -16,80 +16,10 @@
 #define NO_RESOURCE E_INVALIDARG
 #include "device1x.inc"
 
-/* ---- Work ---- */
-
-static void STDMETHODCALLTYPE device_CopyResource(ID3D10Device1 *iface, ID3D10Resource *target, ID3D10Resource *source)
-{
-    const char *method = fake_method_name(FAKE_ID3D10Device1_CopyResource);
-    struct fake_device *device = &device_of(iface)->base;
-    struct fake_resource *to, *from;
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_ID3D10Device1_CopyResource, FAKE_ONE_THREAD);
-
-    if (SUCCEEDED(hr)) {
-        to = fake_resource_check(device, target, method);
-        from = fake_resource_check(device, source, method);
-        if (to && from)
-            fake_copy_resource(device, to->store, from->store, method);
-    }
-    fake_leave(&call);
-}
-
-static void STDMETHODCALLTYPE device_CopySubresourceRegion(ID3D10Device1 *iface, ID3D10Resource *target,
-                                                           UINT target_subresource, UINT x, UINT y, UINT z,
-                                                           ID3D10Resource *source, UINT source_subresource,
-                                                           const D3D10_BOX *box)
-{
-    const char *method = fake_method_name(FAKE_ID3D10Device1_CopySubresourceRegion);
-    struct fake_device *device = &device_of(iface)->base;
-    struct fake_resource *to, *from;
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_ID3D10Device1_CopySubresourceRegion, FAKE_ONE_THREAD);
-
-    if (SUCCEEDED(hr)) {
-        to = fake_resource_check(device, target, method);
-        from = fake_resource_check(device, source, method);
-        if (to && from) {
-            struct fake_copy copy = {.target = to->store,
-                                     .source = from->store,
-                                     .target_subresource = target_subresource,
-                                     .source_subresource = source_subresource,
-                                     .x = x,
-                                     .y = y,
-                                     .z = z};
-
-            fake_copy_region(device, &copy, (const struct fake_box *)box, method);
-        }
-    }
-    fake_leave(&call);
-}
-
-static void STDMETHODCALLTYPE device_UpdateSubresource(ID3D10Device1 *iface, ID3D10Resource *target, UINT subresource,
-                                                       const D3D10_BOX *box, const void *data, UINT pitch, UINT slice)
-{
-    const char *method = fake_method_name(FAKE_ID3D10Device1_UpdateSubresource);
-    struct fake_device *device = &device_of(iface)->base;
-    struct fake_resource *to;
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_ID3D10Device1_UpdateSubresource, FAKE_ONE_THREAD);
-
-    if (SUCCEEDED(hr)) {
-        to = fake_resource_check(device, target, method);
-        if (to)
-            fake_update(device, to->store, subresource, (const struct fake_box *)box, data, pitch, slice, method);
-    }
-    fake_leave(&call);
-}
-
-static void STDMETHODCALLTYPE device_Flush(ID3D10Device1 *iface)
-{
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, &device_of(iface)->base, FAKE_ID3D10Device1_Flush, FAKE_ONE_THREAD);
-
-    if (SUCCEEDED(hr))
-        fake_queue_submit(call.device);
-    fake_leave(&call);
-}
+#define WORKER DEVICE
+#define WORK(name) METHOD(name)
+#define WORKER_DEVICE(iface) (&device_of(iface)->base)
+#include "work1x.inc"
 
 static const ID3D10Device1Vtbl device_vtbl = {
     FAKE_STUBS_ID3D10Device1,
@@ -104,10 +34,10 @@ static const ID3D10Device1Vtbl device_vtbl = {
     .GetFeatureLevel = device_GetFeatureLevel,
     .GetCreationFlags = device_GetCreationFlags,
     .GetDeviceRemovedReason = device_GetDeviceRemovedReason,
-    .CopyResource = device_CopyResource,
-    .CopySubresourceRegion = device_CopySubresourceRegion,
-    .UpdateSubresource = device_UpdateSubresource,
-    .Flush = device_Flush,
+    .CopyResource = work_CopyResource,
+    .CopySubresourceRegion = work_CopySubresourceRegion,
+    .UpdateSubresource = work_UpdateSubresource,
+    .Flush = work_Flush,
 };
 
 #define DEVICE_IFACES                                                                                                 \
@@ -136,18 +66,8 @@ static void device_destroy(struct fake_object *object)
     free(object);
 }
 
-static const struct fake_class device_class = {
-    "ID3D10Device",
-    device_ifaces,
-    device_destroy,
-    true,
-};
-static const struct fake_class device1_class = {
-    "ID3D10Device1",
-    device1_ifaces,
-    device_destroy,
-    true,
-};
+static const struct fake_class device_class = {"ID3D10Device", device_ifaces, device_destroy, true};
+static const struct fake_class device1_class = {"ID3D10Device1", device1_ifaces, device_destroy, true};
 
 /* Unlike its successor it protects itself against threads unless it is told not to. */
 static HRESULT device_create(const struct fake_class *class, IDXGIAdapter *adapter_iface, UINT flags,

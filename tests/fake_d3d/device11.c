@@ -59,12 +59,7 @@ static void device_destroy(struct fake_object *object)
     free(object);
 }
 
-static const struct fake_class device_class = {
-    "ID3D11Device",
-    device_ifaces,
-    device_destroy,
-    true,
-};
+static const struct fake_class device_class = {"ID3D11Device", device_ifaces, device_destroy, true};
 
 /* The first level asked for that the fake has; without a list, the highest before 11.1. */
 static D3D_FEATURE_LEVEL choose_level(const D3D_FEATURE_LEVEL *levels, UINT count)

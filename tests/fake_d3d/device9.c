@@ -214,18 +214,8 @@ static void device_destroy(struct fake_object *object)
     free(device);
 }
 
-static const struct fake_class device_class = {
-    "IDirect3DDevice9",
-    device_ifaces,
-    device_destroy,
-    true,
-};
-static const struct fake_class device9ex_class = {
-    "IDirect3DDevice9Ex",
-    device9ex_ifaces,
-    device_destroy,
-    true,
-};
+static const struct fake_class device_class = {"IDirect3DDevice9", device_ifaces, device_destroy, true};
+static const struct fake_class device9ex_class = {"IDirect3DDevice9Ex", device9ex_ifaces, device_destroy, true};
 
 HRESULT fake_device9_create(struct fake_d3d9 *d3d9, UINT adapter, D3DDEVTYPE type, HWND window, DWORD flags,
                             struct fake_device9 **out)

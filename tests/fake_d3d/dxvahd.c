@@ -49,12 +49,7 @@ static void dxvahd_destroy(struct fake_object *object)
     free(object);
 }
 
-static const struct fake_class dxvahd_class = {
-    "IDXVAHD_Device",
-    dxvahd_ifaces,
-    dxvahd_destroy,
-    false,
-};
+static const struct fake_class dxvahd_class = {"IDXVAHD_Device", dxvahd_ifaces, dxvahd_destroy, false};
 
 HRESULT WINAPI DXVAHD_CreateDevice(IDirect3DDevice9Ex *iface, const DXVAHD_CONTENT_DESC *content,
                                    DXVAHD_DEVICE_USAGE usage, void *plugin, IDXVAHD_Device **out)

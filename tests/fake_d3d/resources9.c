@@ -278,12 +278,7 @@ static const struct fake_iid query_ifaces[] = {
     {NULL, 0},
 };
 
-static const struct fake_class query_class = {
-    "IDirect3DQuery9",
-    query_ifaces,
-    fake_query_destroy,
-    false,
-};
+static const struct fake_class query_class = {"IDirect3DQuery9", query_ifaces, fake_query_destroy, false};
 
 HRESULT STDMETHODCALLTYPE fake_device9_CreateQuery(IDirect3DDevice9Ex *iface, D3DQUERYTYPE type, IDirect3DQuery9 **out)
 {

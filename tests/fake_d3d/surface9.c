@@ -211,12 +211,7 @@ static void surface_destroy(struct fake_object *object)
     free(surface);
 }
 
-static const struct fake_class surface_class = {
-    "IDirect3DSurface9",
-    surface_ifaces,
-    surface_destroy,
-    false,
-};
+static const struct fake_class surface_class = {"IDirect3DSurface9", surface_ifaces, surface_destroy, false};
 
 static void surface_init(struct fake_surface9 *surface, const struct fake_traits9 *traits, struct fake_store *store)
 {
@@ -352,12 +347,7 @@ static void texture_destroy(struct fake_object *object)
     free(texture);
 }
 
-static const struct fake_class texture_class = {
-    "IDirect3DTexture9",
-    texture_ifaces,
-    texture_destroy,
-    false,
-};
+static const struct fake_class texture_class = {"IDirect3DTexture9", texture_ifaces, texture_destroy, false};
 
 /* The levels share the texture's references, so one of them keeps the whole texture alive. */
 struct fake_texture9 *fake_texture9_create(struct fake_device9 *device, const struct fake_traits9 *traits,

@@ -161,9 +161,9 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, siz
 {
     struct doomed d;
     if (name == CL_EVENT_COMMAND_TYPE && find(event, &d))
-        return answer(&d.type, sizeof(d.type), room, to, size_ret);
+        return give_answer(&d.type, sizeof(d.type), room, to, size_ret);
     if (name == CL_EVENT_COMMAND_QUEUE && find(event, &d))
-        return answer(&d.queue, sizeof(d.queue), room, to, size_ret);
+        return give_answer(&d.queue, sizeof(d.queue), room, to, size_ret);
     return above->clGetEventInfo(event, name, room, to, size_ret);
 }
 

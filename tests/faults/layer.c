@@ -2,9 +2,8 @@
 #define _GNU_SOURCE /* dladdr1 */
 #include "layer.h"
 
-#include "answer.h"
+#include "layer_entry.h"
 
-#include <CL/cl_layer.h>
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include <time.h>
 
 const cl_icd_dispatch *fault_below;
-static cl_icd_dispatch table;
 
 /* ---- what is armed and counted ---- */
 
@@ -190,21 +188,9 @@ void fault_enqueue_end(struct fault_enqueue *e, cl_int status, const cl_event *e
 
 /* ---- the layer ---- */
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *to, size_t *size_ret)
+static void replace(void)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    return name == CL_LAYER_API_VERSION ? answer(&version, sizeof(version), room, to, size_ret) : CL_INVALID_VALUE;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret,
-                                            const cl_icd_dispatch **table_ret)
-{
-    (void)entries;
-    fault_below = target;
-    table = *target;
+    fault_below = below;
     fault_install(&table);
     events_install(&table);
-    *entries_ret = sizeof(table) / sizeof(void *);
-    *table_ret = &table;
-    return CL_SUCCESS;
 }
