@@ -98,6 +98,17 @@ static cl_event see(cl_command_queue queue, cl_mem buffer, cl_uint *seen)
     return event;
 }
 
+/* The application has let go of the buffer; a command that waits still uses it, and so the application's memory. */
+static void ends_when_set(cl_event gate, cl_event event)
+{
+    pause_ms(100);
+    CHECK_INT(atomic_load(&journal.count), 0);
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+}
+
 static void memory_ends(void)
 {
     static int first, second;
@@ -124,14 +135,8 @@ static void memory_ends(void)
     CHECK_INT(clFlush(base.queue), CL_SUCCESS);
     pause_ms(50);
     CHECK_INT(atomic_load(&journal.count), 0);
-    /* A command still uses it, and so the application's memory. */
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-    pause_ms(100);
-    CHECK_INT(atomic_load(&journal.count), 0);
-    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    ends_when_set(gate, event);
     if (wait_until(&journal.count, 2)) {
         CHECK(journal.entries[0].data == &second && journal.entries[1].data == &first);
         CHECK(journal.entries[0].object == buffer);
@@ -297,12 +302,7 @@ static void memory_ends_after_queue(void)
     CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
     CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-    pause_ms(100);
-    CHECK_INT(atomic_load(&journal.count), 0);
-    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    ends_when_set(gate, event);
     wait_until(&journal.count, 1);
     CHECK_INT(seen, 0x12345678);
     close_base(&base);

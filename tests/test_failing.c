@@ -206,17 +206,23 @@ SHARING_CASE(releases, 0)
 
 /* ---- the order of a queue ---- */
 
+static bool open_both(const struct rig *rig, struct slow_work *work, struct shared *shared)
+{
+    if (!slow_open(rig, work))
+        return false;
+    if (shared_open(rig, KIND_BUFFER, 1, shared))
+        return true;
+    slow_close(work);
+    return false;
+}
+
 /* What was enqueued before a command that has failed still comes before what is enqueued after it. */
 SHARING_CASE(order_is_kept, 0)
 {
     struct slow_work work;
     struct shared shared;
-    if (!slow_open(rig, &work))
+    if (!open_both(rig, &work, &shared))
         return;
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared)) {
-        slow_close(&work);
-        return;
-    }
     cl_event begins = user_event(rig->context), fails = user_event(rig->context), released = NULL;
     cl_event first = marker(rig->queue, 1, &begins), slow, last;
     unsigned char bytes[SHARED_BYTES];
@@ -250,12 +256,8 @@ static void own_order_is_kept(const struct rig *rig, bool acquires)
     cl_event read = NULL;
     struct slow_work work;
     struct shared shared;
-    if (!slow_open(rig, &work))
+    if (!open_both(rig, &work, &shared))
         return;
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared)) {
-        slow_close(&work);
-        return;
-    }
     CHECK_INT(clEnqueueWriteBuffer(rig->queue, work.buffer, CL_TRUE, 0, sizeof(none), &none, 0, NULL, NULL),
               CL_SUCCESS);
     cl_event fails = user_event(rig->context), slow = slow_start(&work, rig->queue),

@@ -44,6 +44,15 @@ static unsigned lines_with(const char *text)
 
 /* ---- which devices ---- */
 
+/* Four frames through each object of a kind. */
+static void frames_of_all(const struct rig *rig, struct shared *all)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        for (unsigned i = 0; i < 4; i++)
+            CHECK(round_trip(rig, &all[kind], i ? 10 * i + (unsigned)kind : 1 + (unsigned)kind,
+                             10 * (i + 1) + (unsigned)kind));
+}
+
 SHARING_CASE(chosen, 0)
 {
     struct shared all[KINDS];
@@ -414,10 +423,7 @@ SHARING_CASE(volumes, 0)
     fake_d3d_moves_volumes(true);
     if (!shared_open_all(rig, 1, all))
         return;
-    for (int kind = 0; kind < KINDS; kind++)
-        for (unsigned i = 0; i < 4; i++)
-            CHECK(round_trip(rig, &all[kind], i ? 10 * i + (unsigned)kind : 1 + (unsigned)kind,
-                             10 * (i + 1) + (unsigned)kind));
+    frames_of_all(rig, all);
     shared_close_all(all);
     CHECK(logged("OpenCL works in rows beside the staging copies of 3D images"));
     fake_d3d_moves_volumes(false);
@@ -430,10 +436,7 @@ SHARING_CASE(moving, 0)
     fake_d3d_stays(false);
     if (!shared_open_all(rig, 1, all))
         return;
-    for (int kind = 0; kind < KINDS; kind++)
-        for (unsigned i = 0; i < 4; i++)
-            CHECK(round_trip(rig, &all[kind], i ? 10 * i + (unsigned)kind : 1 + (unsigned)kind,
-                             10 * (i + 1) + (unsigned)kind));
+    frames_of_all(rig, all);
     shared_close_all(all);
 }
 

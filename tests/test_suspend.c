@@ -135,16 +135,22 @@ static void suspend(HANDLE thread, const atomic_uint *counter)
 
 /* ---- cases ---- */
 
+static bool open_with_signals(void)
+{
+    if (!open_opencl())
+        return false;
+    if (!signals_are_lost())
+        return true;
+    SKIP("PoCL's compiler takes Wine's signals, and there is no companion to keep them");
+    return false;
+}
+
 static void suspends(void)
 {
     static atomic_uint counter;
     cl_int numbers[4] = {6, 3, 0, 0};
-    if (!open_opencl())
+    if (!open_with_signals())
         return;
-    if (signals_are_lost()) {
-        SKIP("PoCL's compiler takes Wine's signals, and there is no companion to keep them");
-        return;
-    }
     HANDLE done = watched();
     HANDLE thread = start_counting(&counter);
     for (int i = 0; i < TIMES; i++)
@@ -161,12 +167,8 @@ static void ends_together(void)
 {
     static atomic_uint counters[THREADS];
     HANDLE threads[THREADS];
-    if (!open_opencl())
+    if (!open_with_signals())
         return;
-    if (signals_are_lost()) {
-        SKIP("PoCL's compiler takes Wine's signals, and there is no companion to keep them");
-        return;
-    }
     HANDLE done = watched();
     for (int time = 0; time < 4; time++) {
         for (int i = 0; i < THREADS; i++)

@@ -513,19 +513,23 @@ void dx9_fill(struct dx9_surface *s, unsigned seed)
     free(bytes);
 }
 
+static void expect_planes(const char *side, struct dx9_surface *s, unsigned char *found, const unsigned char *expected)
+{
+    if (s->x_lost)
+        copy_x(s->bytes, found, expected);
+    for (UINT p = 0; p < s->format->plane_count; p++) {
+        const size_t at = dx9_offset(s, p);
+        const int before = dx9_failures();
+        CHECK_MEM(found + at, expected + at, dx9_plane_bytes(s, p));
+        dx9_remark(before, "in %s, plane %u", side, p);
+    }
+}
+
 void dx9_expect_bytes(struct dx9_surface *s, const unsigned char *expected)
 {
     unsigned char *found = calloc(1, s->bytes);
-    if (dx9_read(s, found)) {
-        if (s->x_lost)
-            copy_x(s->bytes, found, expected);
-        for (UINT p = 0; p < s->format->plane_count; p++) {
-            const size_t at = dx9_offset(s, p);
-            const int before = dx9_failures();
-            CHECK_MEM(found + at, expected + at, dx9_plane_bytes(s, p));
-            dx9_remark(before, "in Direct3D, plane %u", p);
-        }
-    }
+    if (dx9_read(s, found))
+        expect_planes("Direct3D", s, found, expected);
     free(found);
 }
 
@@ -587,14 +591,7 @@ void dx9_cl_expect(struct dx9_surface *s, unsigned seed)
     unsigned char *expected = dx9_pattern(s, seed), *found = calloc(1, s->bytes);
     for (UINT p = 0; p < s->format->plane_count; p++)
         dx9_cl_read(s, p, found);
-    if (s->x_lost)
-        copy_x(s->bytes, found, expected);
-    for (UINT p = 0; p < s->format->plane_count; p++) {
-        const size_t at = dx9_offset(s, p);
-        const int before = dx9_failures();
-        CHECK_MEM(found + at, expected + at, dx9_plane_bytes(s, p));
-        dx9_remark(before, "in OpenCL, plane %u", p);
-    }
+    expect_planes("OpenCL", s, found, expected);
     free(found);
     free(expected);
 }

@@ -40,31 +40,12 @@ static const ID3D10Device1Vtbl device_vtbl = {
     .Flush = work_Flush,
 };
 
-#define DEVICE_IFACES                                                                                                 \
-    {&IID_IUnknown, offsetof(struct fake_device10, face)}, {&IID_ID3D10Device, offsetof(struct fake_device10, face)}, \
-        {&IID_IDXGIObject, offsetof(struct fake_device10, dxgi)},                                                     \
-        {&IID_IDXGIDevice, offsetof(struct fake_device10, dxgi)},                                                     \
-        {&IID_IDXGIDevice1, offsetof(struct fake_device10, dxgi)},                                                    \
-        {&fake_iid_stays, offsetof(struct fake_device10, dxgi)},                                                      \
-        {&fake_iid_interop_queue, offsetof(struct fake_device10, interop_queue)},                                     \
-    {                                                                                                                 \
-        &IID_ID3D10Multithread, offsetof(struct fake_device10, multithread)                                           \
-    }
-
 static const struct fake_iid device_ifaces[] = {DEVICE_IFACES, {NULL, 0}};
 static const struct fake_iid device1_ifaces[] = {
     DEVICE_IFACES,
-    {&IID_ID3D10Device1, offsetof(struct fake_device10, face)},
+    {&IID_ID3D10Device1, FACE(face)},
     {NULL, 0},
 };
-
-#undef DEVICE_IFACES
-
-static void device_destroy(struct fake_object *object)
-{
-    fake_device_finish((struct fake_device *)object);
-    free(object);
-}
 
 static const struct fake_class device_class = {"ID3D10Device", device_ifaces, device_destroy, true};
 static const struct fake_class device1_class = {"ID3D10Device1", device1_ifaces, device_destroy, true};

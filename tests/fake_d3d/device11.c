@@ -40,24 +40,7 @@ static const ID3D11DeviceVtbl device_vtbl = {
     .GetImmediateContext = device_GetImmediateContext,
 };
 
-static const struct fake_iid device_ifaces[] = {
-    {&IID_IUnknown, offsetof(struct fake_device11, face)},
-    {&IID_ID3D11Device, offsetof(struct fake_device11, face)},
-    {&IID_IDXGIObject, offsetof(struct fake_device11, dxgi)},
-    {&IID_IDXGIDevice, offsetof(struct fake_device11, dxgi)},
-    {&IID_IDXGIDevice1, offsetof(struct fake_device11, dxgi)},
-    {&fake_iid_stays, offsetof(struct fake_device11, dxgi)},
-    {&fake_iid_interop_device, offsetof(struct fake_device11, interop)},
-    {&fake_iid_interop_queue, offsetof(struct fake_device11, interop_queue)},
-    {&IID_ID3D10Multithread, offsetof(struct fake_device11, multithread)},
-    {NULL, 0},
-};
-
-static void device_destroy(struct fake_object *object)
-{
-    fake_device_finish((struct fake_device *)object);
-    free(object);
-}
+static const struct fake_iid device_ifaces[] = {DEVICE_IFACES, {&fake_iid_interop_device, FACE(interop)}, {NULL, 0}};
 
 static const struct fake_class device_class = {"ID3D11Device", device_ifaces, device_destroy, true};
 

@@ -14,18 +14,23 @@ struct rig11 rig11_create(UINT flags)
     return rig;
 }
 
-void rig11_destroy(struct rig11 *rig)
+void selftest_end(void)
 {
-    CHECK_INT(ID3D11Device_AddRef(rig->device), 3);
-    CHECK_INT(ID3D11Device_Release(rig->device), 2);
-    CHECK_INT(ID3D11DeviceContext_Release(rig->context), 0);
-    CHECK_INT(ID3D11Device_Release(rig->device), 0);
     if (!CHECK_INT(fake_d3d_live(), 0))
         fake_d3d_list_live(stdout, "# left over: ");
     if (!CHECK_INT(fake_d3d_violations(), 0))
         printf("# %s\n", fake_d3d_last_violation());
     CHECK_INT(fake_d3d_stub_calls(), 0);
     fake_d3d_reset();
+}
+
+void rig11_destroy(struct rig11 *rig)
+{
+    CHECK_INT(ID3D11Device_AddRef(rig->device), 3);
+    CHECK_INT(ID3D11Device_Release(rig->device), 2);
+    CHECK_INT(ID3D11DeviceContext_Release(rig->context), 0);
+    CHECK_INT(ID3D11Device_Release(rig->device), 0);
+    selftest_end();
 }
 
 ID3D11Texture2D *texture11(struct rig11 *rig, DXGI_FORMAT format, UINT width, UINT height, D3D11_USAGE usage, UINT cpu)

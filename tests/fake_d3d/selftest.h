@@ -19,6 +19,8 @@ struct rig11 {
 struct rig11 rig11_create(UINT flags);
 /* Releases both and checks that nothing is left and that no violation is unaccounted for. */
 void rig11_destroy(struct rig11 *rig);
+/* All objects are gone, and nothing was done that Direct3D forbids. */
+void selftest_end(void);
 
 /* NULL where the device refuses. */
 ID3D11Texture2D *texture11(struct rig11 *rig, DXGI_FORMAT format, UINT width, UINT height, D3D11_USAGE usage, UINT cpu);

@@ -22,12 +22,7 @@ static ID3D10Device *device10_create(UINT flags)
 static void device10_destroy(ID3D10Device *device)
 {
     CHECK_INT(ID3D10Device_Release(device), 0);
-    if (!CHECK_INT(fake_d3d_live(), 0))
-        fake_d3d_list_live(stdout, "# left over: ");
-    if (!CHECK_INT(fake_d3d_violations(), 0))
-        printf("# %s\n", fake_d3d_last_violation());
-    CHECK_INT(fake_d3d_stub_calls(), 0);
-    fake_d3d_reset();
+    selftest_end();
 }
 
 static ID3D10Texture2D *texture10(ID3D10Device *device, DXGI_FORMAT format, UINT width, UINT height, D3D10_USAGE usage,

@@ -35,12 +35,7 @@ static void rig9_destroy(struct rig9 *rig)
 {
     CHECK_INT(IDirect3DDevice9_Release(rig->device), 0);
     CHECK_INT(IDirect3D9_Release(rig->d3d9), 0);
-    if (!CHECK_INT(fake_d3d_live(), 0))
-        fake_d3d_list_live(stdout, "# left over: ");
-    if (!CHECK_INT(fake_d3d_violations(), 0))
-        printf("# %s\n", fake_d3d_last_violation());
-    CHECK_INT(fake_d3d_stub_calls(), 0);
-    fake_d3d_reset();
+    selftest_end();
 }
 
 /* NULL where the device refuses. */
