@@ -99,9 +99,9 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
     return address;
 }
 
-static bool is_left_out(cl_image_format format)
+static bool is_left_out(cl_image_format format, bool everywhere)
 {
-    return format.image_channel_data_type == CL_UNORM_INT8 ||
+    return (format.image_channel_data_type == CL_UNORM_INT8 && !everywhere) ||
            (format.image_channel_order != CL_RGBA && format.image_channel_order != CL_BGRA);
 }
 
@@ -110,11 +110,13 @@ static cl_int CL_API_CALL get_formats(cl_context context, cl_mem_flags flags, cl
 {
     cl_image_format all[256];
     cl_uint found = 0, kept = 0;
-    if (type != CL_MEM_OBJECT_IMAGE3D || !getenv(BELOW_FEW_FORMATS))
+    const char *few = getenv(BELOW_FEW_FORMATS);
+    const bool everywhere = few && strcmp(few, "all") == 0;
+    if (!few || (type != CL_MEM_OBJECT_IMAGE3D && !everywhere))
         return below->clGetSupportedImageFormats(context, flags, type, room, formats, count);
     const cl_int status = below->clGetSupportedImageFormats(context, flags, type, 256, all, &found);
     for (cl_uint i = 0; i < found && i < 256; i++) {
-        if (is_left_out(all[i]))
+        if (is_left_out(all[i], everywhere))
             continue;
         if (formats && kept < room)
             formats[kept] = all[i];
