@@ -18,12 +18,7 @@ enum { WIDTH = 66, HEIGHT = 50 };
 /* Uses the seeds from `seed` to `seed` + 2, and leaves the last one in Direct3D. */
 static void round_trip_from(struct dx9_surface *s, unsigned seed)
 {
-    dx9_fill(s, seed);
-    dx9_acquire(s);
-    dx9_cl_expect(s, seed);
-    dx9_cl_fill(s, seed + 1);
-    dx9_release(s);
-    dx9_expect(s, seed + 1);
+    dx9_frame(s, seed);
     /* What OpenCL finds now can't be what it had. */
     dx9_fill(s, seed + 2);
     dx9_acquire(s);

@@ -273,12 +273,7 @@ static void frame_of_new_objects(struct dx9_surface *s, unsigned seed)
 {
     if (!dx9_share(s, CL_MEM_READ_WRITE))
         return;
-    dx9_fill(s, seed);
-    dx9_acquire(s);
-    dx9_cl_expect(s, seed);
-    dx9_cl_fill(s, seed + 1);
-    dx9_release(s);
-    dx9_expect(s, seed + 1);
+    dx9_frame(s, seed);
     for (UINT plane = 0; plane < s->format->plane_count; plane++) {
         CHECK_INT(clReleaseMemObject(s->planes[plane]), CL_SUCCESS);
         s->planes[plane] = NULL;

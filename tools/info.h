@@ -277,6 +277,9 @@ void print_json_failure(const char *text);
 /* Of the report, for both kinds of it (info_print.c). */
 void system_name(char *text, size_t size);
 const char *device_type_name(cl_device_type type);
+extern const struct setting_row {
+    const char *standard, *meaning;
+} setting_rows[]; /* by enum setting */
 void settings_unknown(void (*call)(void *context, const char *name), void *context);
 
 /* ---- what is wrong, and what to do (info_findings.c) ---- */

@@ -100,21 +100,14 @@ static void put_unknown_setting(void *context, const char *name)
 
 static void put_settings(struct json *json)
 {
-    static const struct {
-        const char *standard, *meaning;
-    } rows[] = {
-#define X(constant, variable, value, meaning) {value, meaning},
-        SETTINGS(X)
-#undef X
-    };
     json_bool(json, "settings_ignored", os_is_elevated());
     json_array(json, "settings");
     for (unsigned i = 0; i < SETTING_COUNT; i++) {
         json_object(json, NULL);
         json_text(json, "name", setting_variable(i));
         json_text(json, "value", setting_text(i));
-        json_text(json, "default", rows[i].standard);
-        json_text(json, "meaning", rows[i].meaning);
+        json_text(json, "default", setting_rows[i].standard);
+        json_text(json, "meaning", setting_rows[i].meaning);
         json_end(json);
     }
     json_end(json);

@@ -77,6 +77,12 @@ static bool is_setting(const char *name, size_t length)
     return false;
 }
 
+const struct setting_row setting_rows[] = {
+#define X(constant, variable, value, meaning) {value, meaning},
+    SETTINGS(X)
+#undef X
+};
+
 void settings_unknown(void (*call)(void *context, const char *name), void *context)
 {
     char *all = GetEnvironmentStringsA();
@@ -101,21 +107,14 @@ static void print_unknown_setting(void *context, const char *name)
 
 static void print_settings(void)
 {
-    static const struct {
-        const char *standard, *meaning;
-    } rows[] = {
-#define X(constant, variable, value, meaning) {value, meaning},
-        SETTINGS(X)
-#undef X
-    };
     print_heading("Settings");
     if (os_is_elevated())
         print_text("  None has an effect here: this process has more rights than its user's others.");
     for (unsigned i = 0; i < SETTING_COUNT; i++) {
         const char *value = setting_text(i);
-        const bool changed = strcmp(value, rows[i].standard) != 0;
+        const bool changed = strcmp(value, setting_rows[i].standard) != 0;
         print_field(setting_variable(i), "%s%s; %s", value[0] ? value : "not set", changed ? " (set by you)" : "",
-                    rows[i].meaning);
+                    setting_rows[i].meaning);
     }
     settings_unknown(print_unknown_setting, NULL);
 }

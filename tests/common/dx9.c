@@ -513,6 +513,16 @@ void dx9_fill(struct dx9_surface *s, unsigned seed)
     free(bytes);
 }
 
+void dx9_frame(struct dx9_surface *s, unsigned seed)
+{
+    dx9_fill(s, seed);
+    dx9_acquire(s);
+    dx9_cl_expect(s, seed);
+    dx9_cl_fill(s, seed + 1);
+    dx9_release(s);
+    dx9_expect(s, seed + 1);
+}
+
 static void expect_planes(const char *side, struct dx9_surface *s, unsigned char *found, const unsigned char *expected)
 {
     if (s->x_lost)

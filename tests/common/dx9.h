@@ -189,6 +189,9 @@ void dx9_wait(cl_command_queue queue);
 /* Says that the case goes without a format; scripts/support reads it. */
 void dx9_left_out(const struct dx9_format *format, const char *why);
 
+/* Direct3D writes `seed`, OpenCL finds it and writes the next one, which Direct3D finds. */
+void dx9_frame(struct dx9_surface *s, unsigned seed);
+
 /* How many checks of the case have failed; and says, if some did since `before`, what they were about. */
 int dx9_failures(void);
 void dx9_remark(int before, const char *text, ...)

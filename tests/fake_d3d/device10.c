@@ -23,17 +23,7 @@
 
 static const ID3D10Device1Vtbl device_vtbl = {
     FAKE_STUBS_ID3D10Device1,
-    .CreateBuffer = device_CreateBuffer,
-    .CreateTexture1D = device_CreateTexture1D,
-    .CreateTexture2D = device_CreateTexture2D,
-    .CreateTexture3D = device_CreateTexture3D,
-    .CreateQuery = device_CreateQuery,
-    .OpenSharedResource = device_OpenSharedResource,
-    .CheckFormatSupport = device_CheckFormatSupport,
-    .CheckMultisampleQualityLevels = device_CheckMultisampleQualityLevels,
-    .GetFeatureLevel = device_GetFeatureLevel,
-    .GetCreationFlags = device_GetCreationFlags,
-    .GetDeviceRemovedReason = device_GetDeviceRemovedReason,
+    DEVICE_METHODS,
     .CopyResource = work_CopyResource,
     .CopySubresourceRegion = work_CopySubresourceRegion,
     .UpdateSubresource = work_UpdateSubresource,

@@ -26,17 +26,7 @@ static void STDMETHODCALLTYPE device_GetImmediateContext(ID3D11Device *iface, ID
 
 static const ID3D11DeviceVtbl device_vtbl = {
     FAKE_STUBS_ID3D11Device,
-    .CreateBuffer = device_CreateBuffer,
-    .CreateTexture1D = device_CreateTexture1D,
-    .CreateTexture2D = device_CreateTexture2D,
-    .CreateTexture3D = device_CreateTexture3D,
-    .CreateQuery = device_CreateQuery,
-    .OpenSharedResource = device_OpenSharedResource,
-    .CheckFormatSupport = device_CheckFormatSupport,
-    .CheckMultisampleQualityLevels = device_CheckMultisampleQualityLevels,
-    .GetFeatureLevel = device_GetFeatureLevel,
-    .GetCreationFlags = device_GetCreationFlags,
-    .GetDeviceRemovedReason = device_GetDeviceRemovedReason,
+    DEVICE_METHODS,
     .GetImmediateContext = device_GetImmediateContext,
 };
 
