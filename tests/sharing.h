@@ -374,7 +374,7 @@ static inline bool marker_ends_well(cl_command_queue queue)
 }
 
 /* Whether queues go on behind a command that has failed, which is the driver's to say. Those of rusticl 25.0 do not, and those of
- * NVIDIA's driver do now and then. */
+ * NVIDIA's driver do now and then; that one may refuse the command itself, with the status of the event that it waits for. */
 static inline bool queues_go_on(const struct rig *rig)
 {
     enum { TIMES = 16 };
@@ -384,10 +384,12 @@ static inline bool queues_go_on(const struct rig *rig)
         cl_command_queue queue = make_queue(rig, context, 0);
         cl_event failed = user_event(context), behind = NULL;
         CHECK_INT(clSetUserEventStatus(failed, -5), CL_SUCCESS);
-        CHECK_INT(clEnqueueMarkerWithWaitList(queue, 1, &failed, &behind), CL_SUCCESS);
-        clWaitForEvents(1, &behind);
-        go_on = marker_ends_well(queue);
-        CHECK_INT(clReleaseEvent(behind), CL_SUCCESS);
+        go_on = clEnqueueMarkerWithWaitList(queue, 1, &failed, &behind) == CL_SUCCESS;
+        if (go_on) {
+            clWaitForEvents(1, &behind);
+            go_on = marker_ends_well(queue);
+            CHECK_INT(clReleaseEvent(behind), CL_SUCCESS);
+        }
         CHECK_INT(clReleaseEvent(failed), CL_SUCCESS);
         CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
     }
