@@ -686,14 +686,20 @@ static cl_int ordinary_time(cl_command_queue queue, cl_ulong *time)
     return status;
 }
 
+static bool has_times(const struct rig *rig)
+{
+    cl_ulong time = 0;
+    if (!CHECK_INT(ordinary_time(rig->queue, &time), CL_SUCCESS) || time != 0)
+        return true;
+    SKIP("the driver has no profiling times");
+    return false;
+}
+
 SHARING_CASE(profiling, RIG_PROFILING)
 {
     struct shared all[KINDS];
-    cl_ulong time = 0;
-    if (CHECK_INT(ordinary_time(rig->queue, &time), CL_SUCCESS) && time == 0) {
-        SKIP("the driver has no profiling times");
+    if (!has_times(rig))
         return;
-    }
     unsigned char bytes[SHARED_BYTES] = {0};
     if (!shared_open_all(rig, 1, all))
         return;
@@ -732,11 +738,8 @@ SHARING_CASE(profiling_of_a_release, RIG_PROFILING)
 {
     struct slow_work work;
     struct shared shared;
-    cl_ulong time = 0;
-    if (CHECK_INT(ordinary_time(rig->queue, &time), CL_SUCCESS) && time == 0) {
-        SKIP("the driver has no profiling times");
+    if (!has_times(rig))
         return;
-    }
     if (!slow_open(rig, &work) || !shared_open(rig, KIND_2D, 1, &shared))
         return;
     cl_event released = NULL;
@@ -761,11 +764,8 @@ SHARING_CASE(profiling_beside_work, RIG_PROFILING | RIG_OUT_OF_ORDER)
     struct shared shared;
     struct slow_work work;
     struct times times;
-    cl_ulong time = 0;
-    if (CHECK_INT(ordinary_time(rig->queue, &time), CL_SUCCESS) && time == 0) {
-        SKIP("the driver has no profiling times");
+    if (!has_times(rig))
         return;
-    }
     if (!slow_open(rig, &work) || !shared_open(rig, KIND_2D, 1, &shared))
         return;
     cl_event worked = slow_start(&work, rig->queue), acquired = NULL;

@@ -362,13 +362,21 @@ SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
     }
 }
 
+/* Of a command in a queue of its own. */
+static cl_event complete_event(const struct rig *rig)
+{
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    cl_event event = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    return event;
+}
+
 /* What is enqueued behind an acquire comes after it, also another acquire whose own wait list is over. */
 SHARING_CASE(behind_an_acquire, RIG_OUT_OF_ORDER)
 {
-    cl_command_queue other = make_queue(rig, rig->context, 0);
-    cl_event over = NULL;
-    CHECK_INT(clEnqueueMarkerWithWaitList(other, 0, NULL, &over), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &over), CL_SUCCESS);
+    cl_event over = complete_event(rig);
     for (int turn = 0; turn < 2 * KINDS; turn++) {
         const bool listed = turn >= KINDS;
         struct shared first, second;
@@ -391,7 +399,6 @@ SHARING_CASE(behind_an_acquire, RIG_OUT_OF_ORDER)
         shared_close(&second);
     }
     CHECK_INT(clReleaseEvent(over), CL_SUCCESS);
-    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
 }
 
 /* Nor does one that is not deferred, behind a wait list that is over or without one: the program may set the other one's user
@@ -402,10 +409,7 @@ SHARING_CASE(past_a_held_command, RIG_OUT_OF_ORDER)
         SKIP("the driver lets no command go past a held one");
         return;
     }
-    cl_command_queue other = make_queue(rig, rig->context, 0);
-    cl_event over = NULL;
-    CHECK_INT(clEnqueueMarkerWithWaitList(other, 0, NULL, &over), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &over), CL_SUCCESS);
+    cl_event over = complete_event(rig);
     for (int turn = 0; turn < 2 * KINDS; turn++) {
         const bool listed = turn >= KINDS;
         struct shared shared;
@@ -428,7 +432,6 @@ SHARING_CASE(past_a_held_command, RIG_OUT_OF_ORDER)
         shared_close(&shared);
     }
     CHECK_INT(clReleaseEvent(over), CL_SUCCESS);
-    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
 }
 
 /* A barrier holds what comes later in the queue back, also behind a deferred acquire. PoCL 3.1 forgets such a barrier for another

@@ -38,7 +38,7 @@ static const struct {
                           "asked (share/deferred.c)"},
     [QUIRK_POCL_GAPS] = {"pocl-gaps", POCL, {0, 0},
                          "the remote driver takes all rows of an image in the host's memory for rows without gaps: shared images go "
-                         "by such rows (transport/host.c)", "pocl-remote"},
+                         "by such rows (transport/host.c)", REMOTE},
     [QUIRK_POCL_GONE] = {"pocl-gone", POCL, {0, 0},
                          "a wait for commands of a remote device that goes never returns: they are asked, and given up (event.c)", REMOTE},
     [QUIRK_NVIDIA_UNSET] = {"nvidia-unset", NVIDIA, {0, 0},
