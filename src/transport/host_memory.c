@@ -139,11 +139,24 @@ static bool build(struct trial *t)
     return passed(t, status);
 }
 
+/* Whether everything that was enqueued is over. A driver that fails once is asked in another way. */
+static bool is_over(const struct trial *t)
+{
+    cl_event marker = NULL;
+    if (!t->queue || next.clFinish(t->queue) == CL_SUCCESS)
+        return true;
+    const bool over = next.clEnqueueMarkerWithWaitList(t->queue, 0, NULL, &marker) == CL_SUCCESS &&
+                      next.clWaitForEvents(1, &marker) == CL_SUCCESS;
+    if (marker)
+        next.clReleaseEvent(marker);
+    return over;
+}
+
 /* What was enqueued may still use the memory, above all when a later command has failed. Where its end can't be awaited it keeps the
  * memory. */
 static void close_trial(struct trial *t)
 {
-    const bool over = !t->queue || next.clFinish(t->queue) == CL_SUCCESS;
+    const bool over = is_over(t);
     if (t->kernel)
         next.clReleaseKernel(t->kernel);
     if (t->program)
