@@ -429,6 +429,29 @@ SHARING_CASE(volumes, 0)
     fake_d3d_moves_volumes(false);
 }
 
+/* OpenCL can't have the rows of 3D textures as they stay. Their staging copies go to the next objects, and none is lost. */
+SHARING_CASE(odd_slices, 0)
+{
+    struct shared first, second;
+    if (!in_place() || over_copies()) {
+        SKIP("the device does not compute in the host's memory");
+        return;
+    }
+    fake_d3d_stays(true);
+    fake_d3d_odd_slices(true);
+    for (unsigned frame = 1; frame < 4; frame++) {
+        if (!shared_open(rig, KIND_3D, 2 * frame, &first))
+            return;
+        if (shared_open(rig, KIND_3D, 20 * frame, &second)) {
+            CHECK(round_trip(rig, &first, 2 * frame, 2 * frame + 1));
+            CHECK(round_trip(rig, &second, 20 * frame, 20 * frame + 1));
+            shared_close(&second);
+        }
+        shared_close(&first);
+    }
+    CHECK(logged("in rows beside the staging copy"));
+}
+
 /* A Direct3D that is not known to leave maps in their place moves them as it likes. */
 SHARING_CASE(moving, 0)
 {
@@ -564,6 +587,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("a buffer is aligned for kernels", aligned),
     SHARING_TESTS("memory that has moved against all knowledge", moved),
     SHARING_TESTS("3D textures whose memory moves", volumes),
+    SHARING_TESTS("3D textures whose slices OpenCL can't have", odd_slices),
     SHARING_TESTS("memory that moves with each map", moving),
     SHARING_TESTS("an object that is released while a command waits", in_use),
     SHARING_TESTS("objects made in a callback", made_in_a_callback),

@@ -62,6 +62,8 @@ static void copy_rows(struct staged *staged, bool to_mapped)
 bool staged_take_pooled(struct staged *staged)
 {
     struct pooled wanted = {.surface = staged->base.surface};
+    if (wanted.surface.staging)
+        return true;
     if (!pool_take(staged->pool, &wanted))
         return false;
     staged->base.surface.staging = wanted.surface.staging;
@@ -78,7 +80,7 @@ bool staged_take_pooled(struct staged *staged)
 bool staged_need_copy(struct staged *staged)
 {
     struct surface *surface = &staged->base.surface;
-    return surface->staging || staged_take_pooled(staged) || surface->api->staging->stage(surface);
+    return staged_take_pooled(staged) || surface->api->staging->stage(surface);
 }
 
 /* Whole pages: a device that works in them may have more to do with parts. */

@@ -44,7 +44,7 @@ void staged_plan(struct staged *staged, const struct converter *converter, struc
 size_t staged_row_bytes(const struct staged *staged);
 size_t staged_bytes(const struct staged *staged);
 
-/* The staging copy with `place` and `rows`: from the pool, if it has one; or made, without rows. */
+/* The staging copy with `place` and `rows`, unless there is one: from the pool, if it has one; or made, without rows. */
 bool staged_take_pooled(struct staged *staged);
 bool staged_need_copy(struct staged *staged);
 /* The rows alone. */

@@ -35,7 +35,7 @@ static _Thread_local bool own_calls;
 static atomic_uint delay, slow_calls, moves;
 static atomic_int stays;
 enum { STAYS_UNKNOWN, STAYS, MOVES };
-static atomic_bool held, tight_pitch, odd_planes, moves_volumes;
+static atomic_bool held, tight_pitch, odd_planes, moves_volumes, odd_slices;
 static atomic_bool check_single_threaded = true;
 
 /* Guards the text of the last violation. */
@@ -332,6 +332,16 @@ bool fake_knob_moves_volumes(void)
     return atomic_load_explicit(&moves_volumes, memory_order_relaxed);
 }
 
+void fake_d3d_odd_slices(bool on)
+{
+    atomic_store(&odd_slices, on);
+}
+
+bool fake_knob_odd_slices(void)
+{
+    return atomic_load_explicit(&odd_slices, memory_order_relaxed);
+}
+
 void fake_d3d_move(void)
 {
     atomic_fetch_add(&moves, 1);
@@ -397,6 +407,7 @@ void fake_d3d_reset(void)
     fake_d3d_tight_pitch(false);
     fake_d3d_odd_planes(false);
     fake_d3d_moves_volumes(false);
+    fake_d3d_odd_slices(false);
     atomic_store(&stays, STAYS_UNKNOWN);
     fake_d3d_check_single_threaded(true);
     fake_d3d_set_adapters(0, NULL);

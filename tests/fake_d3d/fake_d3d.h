@@ -133,6 +133,8 @@ void fake_d3d_stays(bool on);
 void fake_d3d_move(void);
 /* Whether 3D textures are an exception from that, as with Wine's Direct3D. Default false. */
 void fake_d3d_moves_volumes(bool on);
+/* Whether the slices of those that stay are no whole number of rows apart. Default false. */
+void fake_d3d_odd_slices(bool on);
 
 /* What CheckFormatSupport answers for a DXGI format and what can be made of it
  * (D3D11_FORMAT_SUPPORT_*; Direct3D 10 has the same bits). FAKE_D3D_SUPPORT_DEFAULT undoes it. */

@@ -123,6 +123,7 @@ bool fake_knob_tight_pitch(void);
 bool fake_knob_odd_planes(void);
 bool fake_knob_stays(void);
 bool fake_knob_moves_volumes(void);
+bool fake_knob_odd_slices(void);
 unsigned fake_knob_moves(void); /* how often things have moved */
 /* False if the test has not set one. */
 bool fake_knob_format_support(DXGI_FORMAT format, UINT *support);
