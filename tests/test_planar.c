@@ -397,6 +397,28 @@ POOL_CASE(out_of_range)
     pool_close(&other);
 }
 
+/* Direct3D demands even sizes. Wine makes others too. */
+PLANAR_CASE(odd_sizes)
+{
+    static const UINT odd[][2] = {{WIDTH + 1, HEIGHT}, {WIDTH, HEIGHT + 1}, {WIDTH + 1, HEIGHT + 1}, {1, 1}};
+    unsigned tried = 0;
+#ifndef _WIN32
+    fake_d3d_odd_planes(true);
+#endif
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        const struct rig_desc desc = {.format = tested_format, .width = odd[i][0], .height = odd[i][1]};
+        void *texture = rig_make(rig, rig->device, &desc, NULL);
+        if (!texture)
+            continue;
+        for (UINT plane = 0; plane < PLANE_COUNT; plane++)
+            refused(rig, rig->context, CL_MEM_READ_WRITE, KIND_2D, texture, plane, rig->api->invalid_resource);
+        rig_release(texture);
+        tried++;
+    }
+    if (!tried)
+        SKIP("Direct3D makes no such texture");
+}
+
 POOL_CASE(duplicates)
 {
     for (UINT subresource = 0; subresource < SLICE_COUNT * PLANE_COUNT; subresource++)
@@ -855,6 +877,7 @@ static const struct tap_test tests[] = {
     PLANAR_TESTS("every plane of every slice is an object with the right answers", answers),
     PLANAR_TESTS("single textures, bound and shared ones, each access", variants),
     PLANAR_TESTS("subresources behind the last plane are refused", out_of_range),
+    PLANAR_TESTS("odd sizes are refused", odd_sizes),
     PLANAR_TESTS("a second object of a plane is refused", duplicates),
     PLANAR_TESTS("each plane is acquired by itself", states),
     PLANAR_TESTS("every plane of every slice there and back", whole_pool),

@@ -205,6 +205,13 @@ static uint32_t level_extent(uint32_t extent, uint32_t level)
     return extent >> level ? extent >> level : 1;
 }
 
+/* Direct3D demands even sizes. Wine makes others too, in which the planes do not fit together. */
+static bool cuts_chroma(const struct format_row *format, const struct resource_facts *facts)
+{
+    const struct format_row *last = format_last_plane(format);
+    return facts->width % (1u << last->shift_x) || facts->height % (1u << last->shift_y);
+}
+
 static enum describe_status describe_texture(const struct resource_facts *facts, enum surface_kind kind, uint32_t index,
                                              struct surface_desc *desc, char *why, size_t why_size)
 {
@@ -227,6 +234,10 @@ static enum describe_status describe_texture(const struct resource_facts *facts,
         return describe_refuse(DESCRIBE_BAD_FORMAT, why, why_size,
                                "DXGI format %u is not in the table of formats that can be shared",
                                (unsigned)facts->format);
+    if (cuts_chroma(format, facts))
+        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size,
+                               "the texture has %ux%u texels; %s needs even numbers", facts->width, facts->height,
+                               format->name);
     const uint32_t level = planes > 1 ? 0 : index % facts->levels;
     *desc = (struct surface_desc){
         .kind = kind,

@@ -69,7 +69,8 @@ static bool format_allows(const struct fake_desc *desc)
 
     if (!(support & kinds[desc->kind]))
         return false;
-    if (desc->width % format->block_width || desc->height % format->block_height)
+    if ((format->layout == FAKE_PACKED || !fake_knob_odd_planes()) &&
+        (desc->width % format->block_width || desc->height % format->block_height))
         return false;
     if (format->layout != FAKE_PACKED && desc->mips != 1)
         return false;

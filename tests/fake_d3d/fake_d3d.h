@@ -122,7 +122,7 @@ void fake_d3d_check_single_threaded(bool on);
 /* Mapped pitches as narrow as the rows, and the same each time. Default false. */
 void fake_d3d_tight_pitch(bool on);
 
-/* Direct3D 9 makes planar surfaces of odd sizes too, as Wine does. */
+/* Planar surfaces and textures are made in odd sizes too, as by Wine. */
 void fake_d3d_odd_planes(bool on);
 
 /* Whether a subresource is mapped at the same address with the same pitches each time, as by the Direct3Ds that leave
