@@ -99,7 +99,7 @@ struct d3d_api {
     const struct native_ops *native;   /* for those that share it where Direct3D stands on Vulkan (native.h) */
     enum d3d_family family;            /* APIs of one family have their functions, errors and tokens in common */
     cl_uint adapter_type;              /* of Khronos's DX9; else 0 */
-    bool exclusive;                    /* no API of another family beside it in a context */
+    bool exclusive;                    /* no OpenGL beside it in a context */
     bool no_duplicates;                /* one object per subresource and context */
     cl_int no_interop;                 /* the code for a context that was not made for the API */
 

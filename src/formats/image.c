@@ -138,7 +138,7 @@ cl_int image_from_narrow(const struct image_part *p, cl_mem narrow, cl_event *fi
 void image_publish(cl_command_queue queue, cl_command_type type, cl_event first, cl_event done, cl_event *event)
 {
     struct queue_record *record = event ? registry_get(RECORD_QUEUE, queue) : NULL;
-    if (event && record) {
+    if (record) {
         event_track(done, type, record, first);
         first = NULL;
     }

@@ -10,7 +10,7 @@
 bool texels_convertible(const struct converter *c)
 {
     const cl_channel_order order = c->declared.image_channel_order;
-    return (order == CL_R || order == CL_RG) && c->stored.image_channel_order == CL_RGBA &&
+    return (order == CL_R || order == CL_RG) &&
            c->declared.image_channel_data_type == c->stored.image_channel_data_type;
 }
 

@@ -45,20 +45,12 @@ static void destroy(struct record *record)
     os_lock(&registry_lock);
     const bool unused = atomic_load_explicit(&record->references, memory_order_relaxed) == 0;
     struct converter *converters = unused ? context->base.converters : NULL;
-    struct claim *claims = unused ? context->claims : NULL;
-    if (unused) {
+    if (unused)
         context->base.converters = NULL;
-        context->claims = NULL;
-    }
     os_unlock(&registry_lock);
     if (unused)
         transports_tell(context->transports);
     converters_destroy(converters);
-    while (claims) {
-        struct claim *claim = claims;
-        claims = claim->after;
-        free(claim);
-    }
 }
 
 static void destroy_all(struct sharing_context *context)
@@ -186,7 +178,7 @@ static cl_int add_interop(const char *call, struct sharing_context *context, con
         return log_refuse(call, api->invalid_device, "%p is no %s device", object, api->name);
     /* Media adapters may stand side by side, Direct3D 10 or 11 only alone. */
     const struct d3d_api *before = context->interop_count ? context->interop[0].api : api;
-    if (before->family != api->family && (api->exclusive || exclusive(context))) {
+    if (before->family != api->family) {
         api->ops->release(device);
         return log_refuse(call, CL_INVALID_OPERATION,
                           "interop with %s and with %s was asked for; make a context for each", before->name,

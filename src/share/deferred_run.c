@@ -4,6 +4,7 @@
 #include "emulate/delivery.h"
 #include "emulate/emulate.h"
 
+#include <limits.h>
 #include <stdint.h>
 
 static bool share_objects(const struct deferred *a, const struct deferred *b)
@@ -233,7 +234,7 @@ unsigned deferred_claim_locked(unsigned owner)
 {
     static unsigned owners;
     if (!owner)
-        owner = owners += owners + 1 ? 1 : 2; /* never 0 */
+        owner = owners = owners % UINT_MAX + 1; /* never 0 */
     for (struct deferred *d = deferred_list; d; d = d->after) {
         d->depends = depends_locked(d);
         blocker_mark_locked(d->gate_blocker, d->depends);

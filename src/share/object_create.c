@@ -37,10 +37,9 @@ void object_give_up_claim(struct sharing_context *context, struct claim *claim)
         return;
     os_lock(&registry_lock);
     struct claim **place = &context->claims;
-    while (*place && *place != claim)
+    while (*place != claim)
         place = &(*place)->after;
-    if (*place)
-        *place = claim->after;
+    *place = claim->after;
     os_unlock(&registry_lock);
     free(claim);
 }

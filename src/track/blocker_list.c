@@ -22,8 +22,6 @@ void blocker_stop_pending_locked(struct blocker *user)
 static void destroy(struct record *record)
 {
     struct blocker *blocker = (struct blocker *)record;
-    for (unsigned i = 0; i < blocker->count; i++)
-        record_release(blocker->waits[i]);
     if (blocker->queue)
         event_put(blocker->event);
     else
@@ -97,7 +95,6 @@ static void put_removed(void *what)
     struct blocker *removed = what;
     for (unsigned i = 0; i < removed->count; i++)
         record_release(removed->waits[i]);
-    removed->count = 0;
     record_release(removed);
 }
 
@@ -180,8 +177,7 @@ void blockers_each_with_event(void (*visit)(struct blocker *))
 
 struct blocker *blocker_find_active_locked(cl_event event)
 {
-    struct blocker *blocker = event ? registry_find_locked(RECORD_BLOCKER, event) : NULL;
-    return blocker && blocker->active ? blocker : NULL;
+    return registry_find_locked(RECORD_BLOCKER, event); /* what is over is not in the registry */
 }
 
 struct blocker *blocker_list_locked(void)

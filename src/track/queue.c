@@ -264,8 +264,7 @@ void queue_waits(cl_command_queue handle, cl_uint count, const cl_event *events)
         return;
     struct queue_record *queue = count && events ? registry_get(RECORD_QUEUE, handle) : NULL;
     for (cl_uint i = 0; queue && i < count; i++)
-        if (events[i])
-            wait_for(queue, events[i]);
+        wait_for(queue, events[i]);
     record_release(queue);
 }
 

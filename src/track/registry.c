@@ -26,10 +26,9 @@ static size_t bucket_of(enum record_kind kind, const void *handle, size_t count)
     return (size_t)(x >> 32) & (count - 1);
 }
 
+/* For handles of which there may be a record, or has been: then there are buckets. */
 static struct record **place_locked(enum record_kind kind, const void *handle)
 {
-    if (!bucket_count)
-        return NULL;
     struct record **place = &buckets[bucket_of(kind, handle, bucket_count)];
     while (*place && ((*place)->kind != kind || (*place)->handle != handle))
         place = &(*place)->chain;
@@ -59,7 +58,7 @@ static bool grow_locked(void)
 struct record *registry_remove_locked(enum record_kind kind, const void *handle)
 {
     struct record **place = place_locked(kind, handle);
-    struct record *record = place ? *place : NULL;
+    struct record *record = *place;
     if (record) {
         *place = record->chain;
         atomic_fetch_sub_explicit(&registry_records, 1, memory_order_relaxed);
@@ -96,8 +95,7 @@ bool registry_add(struct record *record)
 
 void *registry_find_locked(enum record_kind kind, const void *handle)
 {
-    struct record **place = any_of(kind) ? place_locked(kind, handle) : NULL;
-    return place ? *place : NULL;
+    return any_of(kind) ? *place_locked(kind, handle) : NULL;
 }
 
 /* Nobody but the destructor has a record without references, except a context that rests. */
@@ -174,8 +172,6 @@ void registry_app_release(enum record_kind kind, const void *handle)
 
 bool registry_app_rest(enum record_kind kind, const void *handle)
 {
-    if (!any_of(kind))
-        return false;
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(kind, handle);
     const bool last = record && !record->resting && --record->app_refs == 0;
@@ -205,8 +201,7 @@ bool registry_revive(enum record_kind kind, const void *handle)
 void registry_leave(struct record *record)
 {
     os_lock(&registry_lock);
-    struct record **place = record->resting ? place_locked(record->kind, record->handle) : NULL;
-    if (place && *place == record)
+    if (record->resting && registry_find_locked(record->kind, record->handle) == record)
         registry_remove_locked(record->kind, record->handle);
     os_unlock(&registry_lock);
 }

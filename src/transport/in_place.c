@@ -17,21 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TRIED_MOST = 12 }; /* devices of the context, with kinds */
-
 /* What a context keeps. */
 struct state {
     struct staging_pool pool; /* the first member: staged.c knows it alone */
-    cl_context context;
-    atomic_bool moves; /* a staging copy has not stayed in its place: no later object lies in one */
-    os_mutex lock;     /* guards what follows */
-    struct tried {
-        const struct d3d_api *api;
-        const void *device; /* the context's, which lives as long */
-        enum surface_kind kind;
-        bool stays;
-    } tried[TRIED_MOST];
-    unsigned tried_count;
+    atomic_bool moves;        /* a staging copy has not stayed in its place: no later object lies in one */
+    /* Of the context's device, by kind. It has one: no other API stands beside one whose staging copies are asked about. */
+    _Atomic enum place { NOT_TRIED, STAYS, MOVES } places[SURFACE_IMAGE_3D + 1];
 };
 
 /* The memory of an object that commands still use. */
@@ -56,11 +47,11 @@ static struct in_place *in_place(struct transfer *transfer)
 
 static void *open_state(cl_context context)
 {
+    (void)context;
     struct state *state = calloc(1, sizeof(*state));
     if (!state)
         return NULL;
-    state->pool.lock = state->lock = (os_mutex)OS_MUTEX_INIT;
-    state->context = context;
+    state->pool.lock = (os_mutex)OS_MUTEX_INIT;
     return state;
 }
 
@@ -71,42 +62,19 @@ static void close_state(void *state)
 
 /* ---- the place of a staging copy ---- */
 
-static void tell_place(const struct tried *found)
-{
-    static const char *const kinds[] = {"buffers", "2D images", "3D images"};
-    log_write(LOG_INFO, "%s: OpenCL works in %s of %s", found->api->name,
-              found->stays ? "the staging copies" : "rows beside the staging copies", kinds[found->kind]);
-}
-
-static const struct tried *find_tried_locked(const struct state *state, const struct surface *surface)
-{
-    for (unsigned i = 0; i < state->tried_count; i++) {
-        const struct tried *one = &state->tried[i];
-        if (one->api == surface->api && one->device == surface->device && one->kind == surface->desc.kind)
-            return one;
-    }
-    return NULL;
-}
-
-/* Whether staging copies of the surface's device and kind stay in their place. Found out once. */
+/* Whether staging copies of the surface's kind stay in their place. Found out once, but by each of the threads that ask first. */
 static bool stays(struct state *state, const struct surface *surface)
 {
-    os_lock(&state->lock);
-    const struct tried *known = find_tried_locked(state, surface);
-    const bool stays_there = known && known->stays;
-    os_unlock(&state->lock);
-    if (known)
-        return stays_there;
-    const struct tried found = {surface->api, surface->device, surface->desc.kind,
-                                surface->api->staging->stays(surface->device, surface->desc.kind)};
-    os_lock(&state->lock);
-    const bool fresh = !find_tried_locked(state, surface);
-    if (fresh && state->tried_count < TRIED_MOST)
-        state->tried[state->tried_count++] = found;
-    os_unlock(&state->lock);
-    if (fresh)
-        tell_place(&found);
-    return found.stays;
+    static const char *const kinds[] = {"buffers", "2D images", "3D images"};
+    const enum surface_kind kind = surface->desc.kind;
+    enum place place = atomic_load(&state->places[kind]);
+    if (place != NOT_TRIED)
+        return place == STAYS;
+    place = surface->api->staging->stays(surface->device, kind) ? STAYS : MOVES;
+    atomic_store(&state->places[kind], place);
+    log_write(LOG_INFO, "%s: OpenCL works in %s of %s", surface->api->name,
+              place == STAYS ? "the staging copies" : "rows beside the staging copies", kinds[kind]);
+    return place == STAYS;
 }
 
 /* Whether an object may lie in its staging copy at all. Without the check that objects are acquired, commands could come to

@@ -3,13 +3,12 @@
 static bool same_shape(const struct surface_desc *a, const struct surface_desc *b)
 {
     return a->kind == b->kind && a->format == b->format && a->width == b->width && a->height == b->height &&
-           a->depth == b->depth && a->staging_kind == b->staging_kind && a->whole_level == b->whole_level;
+           a->depth == b->depth && a->staging_kind == b->staging_kind;
 }
 
 static bool serves(const struct pooled *kept, const struct surface *surface)
 {
-    return kept->surface.api == surface->api && kept->surface.device == surface->device &&
-           same_shape(&kept->surface.desc, &surface->desc);
+    return kept->surface.device == surface->device && same_shape(&kept->surface.desc, &surface->desc);
 }
 
 /* Takes one out, in whose place the later ones move up. */
