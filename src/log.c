@@ -182,6 +182,8 @@ const char *cl_error_name(cl_int code)
         {-1008, "CL_D3D11_RESOURCE_ALREADY_ACQUIRED_KHR"}, {-1009, "CL_D3D11_RESOURCE_NOT_ACQUIRED_KHR"},
         {-1010, "CL_INVALID_DX9_MEDIA_ADAPTER_KHR"}, {-1011, "CL_INVALID_DX9_MEDIA_SURFACE_KHR"},
         {-1012, "CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR"}, {-1013, "CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR"},
+        /* Of an extension that is not in all headers. */
+        {-1138, "CL_INVALID_COMMAND_BUFFER_KHR"},
         /* clang-format on */
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -1,4 +1,4 @@
-/* A layer below cld3d that does what a driver may, for test_create, test_emulated and test_names: it has no memory, lets a launch wait for
+/* A layer below cld3d that does what a driver may, for test_create, test_emulated, test_names and test_written: it has no memory, lets a launch wait for
  * another one, lacks formats, takes rows for rows without gaps, gives core functions by name, and functions that set pointers as arguments.
  * Threads may be in all its functions at once. */
 #include "below.h"
@@ -90,6 +90,8 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
     void *address = NULL;
     if (strcmp(name, "clSetKernelArgMemPointerINTEL") == 0 || strcmp(name, "clSetKernelArgSVMPointerARM") == 0)
         memcpy(&address, &pointer, sizeof(address));
+    else if (strcmp(name, "clEnqueueStrangeEXT") == 0)
+        memcpy(&address, &pointer, sizeof(address)); /* to be asked for, not to be called */
     else if (strcmp(name, "clSetKernelArgDevicePointerEXT") == 0)
         memcpy(&address, &number, sizeof(address));
     else if (strcmp(name, "clEnqueueReadBuffer") == 0)

@@ -378,21 +378,45 @@ static void all_back_by_setting(void)
     CHECK_INT(run_again(": all comes back", "CLD3D_COPY_BACK", "1"), 2);
 }
 
-/* The last case: from then on, in this process, every release brings all back. */
-static void commands_of_extensions(void)
+/* How many ways back nothing is, once a program has asked for a function by its name. */
+static void ask_for(const char *function, unsigned ways)
 {
     struct rig rig;
     struct shared shared;
     if (!rig_open(&rig, &rig_d3d11, 0))
         return;
-    if (!clGetExtensionFunctionAddressForPlatform(rig.platform, "clCommandNDRangeKernelKHR")) {
-        SKIP("the OpenCL below has no command of an extension");
+    if (!clGetExtensionFunctionAddressForPlatform(rig.platform, function)) {
+        SKIP("the OpenCL below has no such function");
     } else if (shared_open(&rig, KIND_BUFFER, 1, &shared)) {
         CHECK_INT(acquire_one(&rig, shared.object), CL_SUCCESS);
-        CHECK_WAYS(&rig, shared.object, 1);
+        CHECK_WAYS(&rig, shared.object, ways);
         shared_close(&shared);
     }
     rig_close(&rig);
+}
+
+/* What they write to is known when they are recorded. */
+static void command_buffers(void)
+{
+    ask_for("clCommandNDRangeKernelKHR", 0);
+}
+
+/* The last case: from then on, in this process, every release brings all back. */
+static void unknown_commands(void)
+{
+    ask_for("clEnqueueStrangeEXT", 1);
+}
+
+static void unknown_commands_again(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
+    if (!before || !layer || strstr(before, layer)) {
+        SKIP("there is no layer below that has such commands");
+        return;
+    }
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    CHECK_INT(run_again("commands that nobody knows", "OPENCL_LAYERS", layers), 1);
 }
 
 static const struct tap_test tests[] = {
@@ -410,7 +434,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("all comes back", all_back),
     {"nothing is left out where nothing is checked", all_back_unchecked},
     {"nothing is left out if the setting says so", all_back_by_setting},
-    {"commands of extensions", commands_of_extensions},
+    {"commands of command buffers", command_buffers},
+    {"over a layer that has commands of its own", unknown_commands_again},
+    {"commands that nobody knows", unknown_commands},
 };
 
 TAP_MAIN(tests)

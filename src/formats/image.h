@@ -100,6 +100,13 @@ cl_mem image_narrow_buffer(const struct image_record *image, const size_t *regio
  * taken over, whether the application wants an event or not. */
 void image_publish(cl_command_queue queue, cl_command_type type, cl_event first, cl_event done, cl_event *event);
 
+/* How a kernel may use the image that its argument names. */
+void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes);
+/* Before the driver gets kernels that read or write an image: an emulated one is made ready for them as for a kernel that is enqueued
+ * (launch.c), behind the wait list. Other images need nothing. */
+cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
+                            cl_uint wait_count, const cl_event *wait);
+
 /* The parts of the tier. */
 void image_install(cl_icd_dispatch *table);
 void transfer_install(cl_icd_dispatch *table);

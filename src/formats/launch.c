@@ -8,13 +8,14 @@
 #include "log.h"
 #include "track/kernel.h"
 
-static cl_kernel_arg_access_qualifier access_of(cl_kernel kernel, cl_uint index)
+void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes)
 {
     cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_READ_WRITE;
     if (next.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access, NULL) !=
         CL_SUCCESS)
-        return CL_KERNEL_ARG_ACCESS_READ_WRITE; /* the program was built without this knowledge */
-    return access == CL_KERNEL_ARG_ACCESS_NONE ? CL_KERNEL_ARG_ACCESS_READ_WRITE : access;
+        access = CL_KERNEL_ARG_ACCESS_READ_WRITE; /* the program was built without this knowledge */
+    *reads = access != CL_KERNEL_ARG_ACCESS_WRITE_ONLY;
+    *writes = access != CL_KERNEL_ARG_ACCESS_READ_ONLY;
 }
 
 static cl_int tidy(struct image_record *image, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
@@ -40,8 +41,9 @@ static cl_int tidy(struct image_record *image, cl_command_queue queue, cl_uint w
 enum { ARGUMENTS = 128 };
 
 struct arguments {
-    struct image_record *images[ARGUMENTS]; /* retained */
-    cl_uint indexes[ARGUMENTS], count;
+    struct image_record *images[ARGUMENTS];   /* retained */
+    bool reads[ARGUMENTS], writes[ARGUMENTS]; /* what the kernel may do with each */
+    cl_uint count;
     cl_event tidied[ARGUMENTS];
     cl_uint tidied_count;
 };
@@ -56,13 +58,11 @@ static bool set_loose(struct image_record *image, bool loose)
 }
 
 /* Tidies what the kernel reads and notes what it writes. */
-static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_kernel kernel, cl_uint wait_count,
-                      const cl_event *wait)
+static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_uint wait_count, const cl_event *wait)
 {
     cl_int status = CL_SUCCESS;
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++) {
-        const cl_kernel_arg_access_qualifier access = access_of(kernel, a->indexes[i]);
-        if (access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY || !set_loose(a->images[i], false))
+        if (!a->reads[i] || !set_loose(a->images[i], false))
             continue;
         status = tidy(a->images[i], queue, wait_count, wait, &a->tidied[a->tidied_count]);
         if (status == CL_SUCCESS)
@@ -71,19 +71,17 @@ static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_kernel ker
             set_loose(a->images[i], true); /* the next launch tries again */
     }
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
-        if (access_of(kernel, a->indexes[i]) != CL_KERNEL_ARG_ACCESS_READ_ONLY)
+        if (a->writes[i])
             set_loose(a->images[i], true);
     return status;
 }
 
-static cl_int collect(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
-                      cl_uint wait_count, const cl_event *wait)
+/* Takes the holds of the images over. */
+static cl_int make_ready(struct arguments *a, const char *call, cl_command_queue queue, cl_uint wait_count,
+                         const cl_event *wait)
 {
     a->tidied_count = 0;
-    a->count = kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, a->indexes, ARGUMENTS);
-    if (a->count == 0)
-        return CL_SUCCESS;
-    cl_int status = prepare(a, queue, kernel, wait_count, wait);
+    cl_int status = prepare(a, queue, wait_count, wait);
     if (a->tidied_count) {
         /* In every kind of queue the kernel comes after the tidying; if this one is refused, a later one does. */
         cl_event passed = NULL;
@@ -97,6 +95,27 @@ static cl_int collect(struct arguments *a, const char *call, cl_command_queue qu
     for (cl_uint i = 0; i < a->count; i++)
         record_release(a->images[i]);
     return log_next(call, "the conversion of an image argument", status);
+}
+
+static cl_int collect(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
+                      cl_uint wait_count, const cl_event *wait)
+{
+    cl_uint indexes[ARGUMENTS];
+    a->count = kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, indexes, ARGUMENTS);
+    for (cl_uint i = 0; i < a->count; i++)
+        image_kernel_access(kernel, indexes[i], &a->reads[i], &a->writes[i]);
+    return a->count ? make_ready(a, call, queue, wait_count, wait) : CL_SUCCESS;
+}
+
+cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
+                            cl_uint wait_count, const cl_event *wait)
+{
+    struct arguments arguments;
+    arguments.images[0] = image_get(image);
+    arguments.reads[0] = reads;
+    arguments.writes[0] = writes;
+    arguments.count = 1;
+    return arguments.images[0] ? make_ready(&arguments, call, queue, wait_count, wait) : CL_SUCCESS;
 }
 
 /* PoCL 3.1 crashes on a kernel that is NULL. */

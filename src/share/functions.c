@@ -2,6 +2,7 @@
 #include "share/share.h"
 
 #include "log.h"
+#include "share/command_buffer.h"
 #include "track/kernel.h"
 
 #include <string.h>
@@ -22,7 +23,17 @@ static void *as_object(next_function function)
     return address;
 }
 
-/* What the OpenCL below gives by a name, as the program shall have it. Commands of extensions pass us by. */
+/* Commands of extensions that are not ours pass us by. */
+static bool may_write_unseen(const char *name)
+{
+    static const char *const beginnings[] = {"clEnqueue", "clCommand", "clUpdate"};
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return strcmp(name, "clCommandBarrierWithWaitListKHR") != 0;
+    return false;
+}
+
+/* What the OpenCL below gives by a name, as the program shall have it. */
 static void *from_below(cl_platform_id platform, const char *name, void *address)
 {
     if (!address || !name)
@@ -31,10 +42,12 @@ static void *from_below(cl_platform_id platform, const char *name, void *address
         return as_object((next_function)tier_share()->clCreateCommandQueueWithProperties);
     /* Some drivers give functions of the core by name. */
     const struct next_slot *slot = next_slot_find(name);
-    const next_function ours = slot ? next_slot_get(tier_share(), slot) : pointer_setter(platform, name, address);
+    next_function ours = slot ? next_slot_get(tier_share(), slot) : pointer_setter(platform, name, address);
+    if (!ours)
+        ours = command_buffer_function(platform, name, address);
     if (ours)
         return as_object(ours);
-    if (strncmp(name, "clEnqueue", 9) == 0 || strncmp(name, "clCommand", 9) == 0)
+    if (may_write_unseen(name))
         writes_hidden(name);
     return address;
 }

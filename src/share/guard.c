@@ -80,7 +80,7 @@ cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, 
 
 /* Only what a kernel can't write is not written: memory of the kind that is read-only, images that its argument names as
  * such, constant memory. A pointer to const proves nothing. */
-static bool may_write(cl_kernel kernel, cl_uint index, const struct object_record *object)
+bool guard_may_write(cl_kernel kernel, cl_uint index, const struct object_record *object)
 {
     cl_kernel_arg_access_qualifier access;
     cl_kernel_arg_address_qualifier address;
@@ -105,7 +105,7 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
                                              sizeof(objects) / sizeof(objects[0]));
         for (cl_uint i = 0; i < count; i++) {
             if (status == CL_SUCCESS)
-                status = check(guard, objects[i], may_write(kernel, indexes[i], objects[i]));
+                status = check(guard, objects[i], guard_may_write(kernel, indexes[i], objects[i]));
             else
                 record_release(objects[i]);
         }

@@ -29,6 +29,9 @@ cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, 
 /* The same for the memory objects that a kernel's arguments name: it may change what it is not known to only read. */
 cl_int guard_kernel(struct guard *guard, cl_kernel kernel);
 
+/* Whether a kernel may change the shared object that its argument names. */
+bool guard_may_write(cl_kernel kernel, cl_uint index, const struct object_record *object);
+
 /* Where the driver is to put the command's event. */
 static inline cl_event *guard_event(const struct guard *guard, cl_event *event)
 {

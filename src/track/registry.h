@@ -27,6 +27,7 @@ enum record_kind {
     RECORD_KERNEL,
     RECORD_EVENT,
     RECORD_BLOCKER,
+    RECORD_COMMAND_BUFFER,
     RECORD_KINDS
 };
 

@@ -1,0 +1,462 @@
+#include "share/command_buffer.h"
+
+#include "formats/image.h"
+#include "log.h"
+#include "next/handle.h"
+#include "share/guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRIVERS = 16 };
+
+const char *const command_buffer_names[COMMAND_BUFFER_FUNCTIONS] = {
+    [BUFFER_CREATE] = "clCreateCommandBufferKHR",
+    [BUFFER_RETAIN] = "clRetainCommandBufferKHR",
+    [BUFFER_RELEASE] = "clReleaseCommandBufferKHR",
+    [BUFFER_ENQUEUE] = "clEnqueueCommandBufferKHR",
+    [BUFFER_REMAP] = "clRemapCommandBufferKHR",
+    [RECORD_COPY_BUFFER] = "clCommandCopyBufferKHR",
+    [RECORD_COPY_BUFFER_RECT] = "clCommandCopyBufferRectKHR",
+    [RECORD_COPY_BUFFER_TO_IMAGE] = "clCommandCopyBufferToImageKHR",
+    [RECORD_COPY_IMAGE] = "clCommandCopyImageKHR",
+    [RECORD_COPY_IMAGE_TO_BUFFER] = "clCommandCopyImageToBufferKHR",
+    [RECORD_FILL_BUFFER] = "clCommandFillBufferKHR",
+    [RECORD_FILL_IMAGE] = "clCommandFillImageKHR",
+    [RECORD_ND_RANGE_KERNEL] = "clCommandNDRangeKernelKHR",
+};
+
+typedef command_buffer_handle(CL_API_CALL *create_fn)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
+typedef cl_int(CL_API_CALL *count_fn)(command_buffer_handle);
+typedef command_buffer_handle(CL_API_CALL *remap_fn)(command_buffer_handle, cl_bool, cl_uint, const cl_command_queue *,
+                                                     cl_uint, void *const *, void **, cl_int *);
+typedef cl_int(CL_API_CALL *enqueue_fn)(cl_uint, cl_command_queue *, command_buffer_handle, cl_uint, const cl_event *,
+                                        cl_event *);
+
+/* Guarded by registry_lock; an entry is constant. */
+static struct command_buffer_driver drivers[DRIVERS];
+static unsigned driver_count;
+
+/* ---- records ---- */
+
+static void destroy(struct record *record)
+{
+    free(((struct command_buffer *)record)->uses);
+    free(record);
+}
+
+struct command_buffer *command_buffer_get(const char *call, command_buffer_handle handle, cl_int *status)
+{
+    struct command_buffer *buffer = registry_get(RECORD_COMMAND_BUFFER, handle);
+    *status = buffer ? CL_SUCCESS : log_refuse(call, INVALID_COMMAND_BUFFER, "%p is no command buffer", (void *)handle);
+    return buffer;
+}
+
+/* False: memory is short, and the list is as it was. */
+static bool grow_locked(struct command_buffer *buffer, cl_uint capacity)
+{
+    struct object_use *grown = realloc(buffer->uses, capacity * sizeof(*grown));
+    if (!grown)
+        return false;
+    buffer->uses = grown;
+    buffer->capacity = capacity;
+    return true;
+}
+
+bool command_buffer_reserve(struct command_buffer *buffer, cl_uint count)
+{
+    os_lock(&registry_lock);
+    const cl_uint needed = buffer->count + count, doubled = 2 * buffer->capacity;
+    const bool enough = needed <= buffer->capacity || grow_locked(buffer, needed > doubled ? needed : doubled);
+    os_unlock(&registry_lock);
+    return enough;
+}
+
+static struct object_use *find_locked(const struct command_buffer *buffer, cl_mem object)
+{
+    for (cl_uint i = 0; i < buffer->count; i++)
+        if (buffer->uses[i].object == object)
+            return &buffer->uses[i];
+    return NULL;
+}
+
+void command_buffer_use(struct command_buffer *buffer, cl_mem object, unsigned how)
+{
+    os_lock(&registry_lock);
+    struct object_use *use = find_locked(buffer, object);
+    if (use)
+        use->how |= how;
+    else if (buffer->count < buffer->capacity)
+        buffer->uses[buffer->count++] = (struct object_use){object, how};
+    os_unlock(&registry_lock);
+}
+
+unsigned command_buffer_uses(struct command_buffer *buffer, cl_mem object)
+{
+    os_lock(&registry_lock);
+    const struct object_use *use = find_locked(buffer, object);
+    const unsigned how = use ? use->how : 0;
+    os_unlock(&registry_lock);
+    return how;
+}
+
+static bool copy_uses(struct command_buffer *to, struct command_buffer *from)
+{
+    os_lock(&registry_lock);
+    const cl_uint count = from->count;
+    to->uses = count ? malloc(count * sizeof(*to->uses)) : NULL;
+    if (to->uses) {
+        memcpy(to->uses, from->uses, count * sizeof(*to->uses));
+        to->count = to->capacity = count;
+    }
+    os_unlock(&registry_lock);
+    return to->count == count;
+}
+
+/* `from`: its commands are in the new one too, or NULL. */
+static bool follow(const struct command_buffer_driver *driver, cl_command_queue queue, command_buffer_handle handle,
+                   struct command_buffer *from)
+{
+    struct command_buffer *buffer = calloc(1, sizeof(*buffer));
+    if (!buffer)
+        return false;
+    buffer->head = (struct record){.kind = RECORD_COMMAND_BUFFER, .handle = handle, .destroy = destroy};
+    buffer->driver = driver;
+    buffer->queue = queue;
+    if ((!from || copy_uses(buffer, from)) && registry_add(&buffer->head))
+        return true;
+    destroy(&buffer->head);
+    return false;
+}
+
+/* ---- drivers ---- */
+
+/* The version of the extension in a list of extensions. */
+static bool version_in(const cl_name_version *list, size_t count, cl_version *version)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i].name, "cl_khr_command_buffer") == 0) {
+            *version = list[i].version;
+            return true;
+        }
+    return false;
+}
+
+static bool version_of_device(cl_device_id device, cl_version *version)
+{
+    const cl_device_info name = CL_DEVICE_EXTENSIONS_WITH_VERSION;
+    size_t size = 0;
+    if (below()->clGetDeviceInfo(device, name, 0, NULL, &size) != CL_SUCCESS || !size)
+        return false;
+    cl_name_version *list = calloc(1, size);
+    const bool found = list && below()->clGetDeviceInfo(device, name, size, list, NULL) == CL_SUCCESS &&
+                       version_in(list, size / sizeof(*list), version);
+    free(list);
+    return found;
+}
+
+/* All devices of a platform share its functions: the first one that tells is right for all. */
+static bool version_of(cl_platform_id platform, cl_version *version)
+{
+    cl_device_id devices[64];
+    cl_uint count = 0;
+    if (below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 64, devices, &count) != CL_SUCCESS)
+        return false;
+    for (cl_uint i = 0; i < count && i < 64; i++)
+        if (version_of_device(devices[i], version))
+            return true;
+    return false;
+}
+
+static const struct command_buffer_driver *find_driver(cl_platform_id platform)
+{
+    const struct command_buffer_driver *found = NULL;
+    os_lock(&registry_lock);
+    for (unsigned i = 0; i < driver_count && !found; i++)
+        found = drivers[i].platform == platform ? &drivers[i] : NULL;
+    os_unlock(&registry_lock);
+    return found;
+}
+
+static const struct command_buffer_driver *add_driver(cl_platform_id platform)
+{
+    struct command_buffer_driver driver = {.platform = platform};
+    cl_version version = 0;
+    if (!version_of(platform, &version)) {
+        log_write(LOG_INFO,
+                  "the driver does not tell the version of cl_khr_command_buffer: commands of command buffers are not "
+                  "followed, nor checked for objects that are not acquired");
+        return NULL;
+    }
+    driver.properties = version >= CL_MAKE_VERSION(0, 9, 5);
+    for (int i = 0; i < COMMAND_BUFFER_FUNCTIONS; i++)
+        driver.functions[i] = below()->clGetExtensionFunctionAddressForPlatform(platform, command_buffer_names[i]);
+    os_lock(&registry_lock);
+    unsigned i = 0;
+    while (i < driver_count && drivers[i].platform != platform)
+        i++;
+    if (i == driver_count && i < DRIVERS)
+        drivers[driver_count++] = driver;
+    os_unlock(&registry_lock);
+    return i < DRIVERS ? &drivers[i] : NULL;
+}
+
+/* The platform that has the function at `address`; NULL: none. */
+static cl_platform_id platform_with(const char *name, const void *address)
+{
+    cl_uint count = 0;
+    cl_int status;
+    cl_platform_id *platforms = platform_list(&count, &status), found = NULL;
+    for (cl_uint i = 0; i < count && !found; i++)
+        if (below()->clGetExtensionFunctionAddressForPlatform(platforms[i], name) == address)
+            found = platforms[i];
+    free(platforms);
+    return found;
+}
+
+/* The driver of the queue; where there is only one it is that one, whatever the queue is. */
+static const struct command_buffer_driver *driver_of(cl_command_queue queue)
+{
+    cl_device_id device = NULL;
+    cl_platform_id platform = NULL;
+    os_lock(&registry_lock);
+    const bool single = driver_count == 1;
+    os_unlock(&registry_lock);
+    if (!single && below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) == CL_SUCCESS)
+        below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    return single ? &drivers[0] : find_driver(platform);
+}
+
+/* ---- lifetimes ---- */
+
+/* The first queue tells whose function it is. */
+static cl_int check_queues(const char *call, cl_uint count, const cl_command_queue *queues)
+{
+    if (!count || !queues)
+        return log_refuse(call, CL_INVALID_VALUE, "there are no queues (%u at %p)", count, (const void *)queues);
+    for (cl_uint i = 0; i < count; i++)
+        if (!handle_may_be(queues[i], clGetCommandQueueInfo))
+            return log_refuse(call, CL_INVALID_COMMAND_QUEUE, "queue %u, %p, is no queue", i, (void *)queues[i]);
+    return CL_SUCCESS;
+}
+
+static cl_int count_reference(enum command_buffer_function function, const struct command_buffer_driver *driver,
+                              command_buffer_handle handle)
+{
+    count_fn count;
+    memcpy(&count, &driver->functions[function], sizeof(count));
+    return count ? count(handle)
+                 : log_refuse(command_buffer_names[function], CL_INVALID_OPERATION, "the driver has no such function");
+}
+
+/* What the driver has made, if it has. */
+static command_buffer_handle followed(enum command_buffer_function function, const struct command_buffer_driver *driver,
+                                      cl_command_queue queue, command_buffer_handle handle, struct command_buffer *from,
+                                      cl_int *status)
+{
+    if (!handle || follow(driver, queue, handle, from))
+        return handle;
+    count_reference(BUFFER_RELEASE, driver, handle);
+    *status = log_refuse(command_buffer_names[function], CL_OUT_OF_HOST_MEMORY, "no memory to follow it");
+    return NULL;
+}
+
+static command_buffer_handle make(cl_uint count, const cl_command_queue *queues, const cl_ulong *properties,
+                                  cl_int *status)
+{
+    const struct command_buffer_driver *driver = driver_of(queues[0]);
+    create_fn create = NULL;
+    if (driver)
+        memcpy(&create, &driver->functions[BUFFER_CREATE], sizeof(create));
+    if (!create) {
+        *status = log_refuse(command_buffer_names[BUFFER_CREATE], CL_INVALID_COMMAND_QUEUE,
+                             "queue %p is of a platform without this extension", (void *)queues[0]);
+        return NULL;
+    }
+    return followed(BUFFER_CREATE, driver, queues[0], create(count, queues, properties, status), NULL, status);
+}
+
+static command_buffer_handle CL_API_CALL create_buffer(cl_uint num_queues, const cl_command_queue *queues,
+                                                       const cl_ulong *properties, cl_int *errcode_ret)
+{
+    command_buffer_handle handle = NULL;
+    cl_int status = check_queues(command_buffer_names[BUFFER_CREATE], num_queues, queues);
+    if (status == CL_SUCCESS)
+        handle = make(num_queues, queues, properties, &status);
+    give_code(errcode_ret, status);
+    return handle;
+}
+
+static command_buffer_handle CL_API_CALL remap_buffer(command_buffer_handle handle, cl_bool automatic,
+                                                      cl_uint num_queues, const cl_command_queue *queues,
+                                                      cl_uint num_handles, void *const *handles, void **handles_ret,
+                                                      cl_int *errcode_ret)
+{
+    const char *call = command_buffer_names[BUFFER_REMAP];
+    command_buffer_handle made = NULL;
+    remap_fn remap;
+    cl_int status;
+    struct command_buffer *buffer = command_buffer_get(call, handle, &status);
+    if (buffer)
+        status = check_queues(call, num_queues, queues);
+    if (status == CL_SUCCESS) {
+        memcpy(&remap, &buffer->driver->functions[BUFFER_REMAP], sizeof(remap));
+        if (remap)
+            made = followed(BUFFER_REMAP, buffer->driver, queues[0],
+                            remap(handle, automatic, num_queues, queues, num_handles, handles, handles_ret, &status),
+                            buffer, &status);
+        else
+            status = log_refuse(call, CL_INVALID_OPERATION, "the driver has no such function");
+    }
+    record_release(buffer);
+    give_code(errcode_ret, status);
+    return made;
+}
+
+static cl_int CL_API_CALL retain_buffer(command_buffer_handle handle)
+{
+    cl_int status;
+    struct command_buffer *buffer = command_buffer_get(command_buffer_names[BUFFER_RETAIN], handle, &status);
+    if (buffer)
+        status = count_reference(BUFFER_RETAIN, buffer->driver, handle);
+    if (status == CL_SUCCESS)
+        registry_app_retain(RECORD_COMMAND_BUFFER, handle);
+    record_release(buffer);
+    return status;
+}
+
+static cl_int CL_API_CALL release_buffer(command_buffer_handle handle)
+{
+    cl_int status;
+    struct command_buffer *buffer = command_buffer_get(command_buffer_names[BUFFER_RELEASE], handle, &status);
+    if (buffer) {
+        registry_app_release(RECORD_COMMAND_BUFFER, handle);
+        status = count_reference(BUFFER_RELEASE, buffer->driver, handle);
+    }
+    record_release(buffer);
+    return status;
+}
+
+/* ---- enqueue ---- */
+
+/* What the commands use, for one enqueue. */
+struct snapshot {
+    struct object_use *uses;
+    cl_mem *objects;
+    cl_uint count;
+    unsigned writes; /* as guard_objects takes it */
+};
+
+static bool take_snapshot(struct command_buffer *buffer, struct snapshot *snapshot)
+{
+    *snapshot = (struct snapshot){NULL, NULL, 0, 0};
+    os_lock(&registry_lock);
+    const cl_uint count = buffer->count;
+    if (count) {
+        snapshot->uses = malloc(count * sizeof(*snapshot->uses));
+        snapshot->objects = malloc(count * sizeof(cl_mem));
+    }
+    if (snapshot->uses && snapshot->objects) {
+        memcpy(snapshot->uses, buffer->uses, count * sizeof(*snapshot->uses));
+        snapshot->count = count;
+    }
+    os_unlock(&registry_lock);
+    for (cl_uint i = 0; i < snapshot->count; i++) {
+        snapshot->objects[i] = snapshot->uses[i].object;
+        if (i < 32 && snapshot->uses[i].how & USE_CHANGES)
+            snapshot->writes |= 1u << i;
+    }
+    return snapshot->count == count;
+}
+
+static void drop_snapshot(struct snapshot *snapshot)
+{
+    free(snapshot->uses);
+    free(snapshot->objects);
+}
+
+/* Each emulated image is made ready for the kernels, as for one that is enqueued alone. */
+static cl_int prepare_images(const struct guard *guard, const struct snapshot *snapshot)
+{
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = 0; i < snapshot->count && status == CL_SUCCESS; i++) {
+        const struct object_use *use = &snapshot->uses[i];
+        status = image_before_kernels(guard->call, guard->queue, use->object, (use->how & USE_READS_IMAGE) != 0,
+                                      (use->how & USE_WRITES_IMAGE) != 0, guard->wait_count, guard->wait);
+    }
+    return status;
+}
+
+static cl_int enqueue_followed(struct command_buffer *buffer, cl_uint num_queues, cl_command_queue *queues,
+                               struct guard *guard, cl_event *event)
+{
+    enqueue_fn enqueue;
+    struct snapshot snapshot;
+    memcpy(&enqueue, &buffer->driver->functions[BUFFER_ENQUEUE], sizeof(enqueue));
+    if (!enqueue)
+        return log_refuse(guard->call, CL_INVALID_OPERATION, "the driver has no such function");
+    cl_int status = take_snapshot(buffer, &snapshot)
+                        ? guard_objects(guard, snapshot.count, snapshot.objects, snapshot.writes)
+                        : log_refuse(guard->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of objects");
+    if (status == CL_SUCCESS) {
+        status = prepare_images(guard, &snapshot);
+        if (status == CL_SUCCESS)
+            status = enqueue(num_queues, queues, buffer->head.handle, guard->wait_count, guard->wait,
+                             guard_event(guard, event));
+        guard_end(guard, status, event);
+    }
+    drop_snapshot(&snapshot);
+    return status;
+}
+
+static cl_int CL_API_CALL enqueue_buffer(cl_uint num_queues, cl_command_queue *queues, command_buffer_handle handle,
+                                         cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
+                                         cl_event *event)
+{
+    const char *call = command_buffer_names[BUFFER_ENQUEUE];
+    cl_int status;
+    struct command_buffer *buffer = command_buffer_get(call, handle, &status);
+    if (!buffer)
+        return status;
+    struct guard guard = {num_queues && queues ? queues[0] : buffer->queue,
+                          call,
+                          ORDER_ALONE,
+                          num_events_in_wait_list,
+                          event_wait_list,
+                          event != NULL,
+                          NULL};
+    status = enqueue_followed(buffer, num_queues, queues, &guard, event);
+    record_release(buffer);
+    return status;
+}
+
+/* ---- by name ---- */
+
+static next_function ours(enum command_buffer_function function, bool properties)
+{
+    switch (function) {
+    case BUFFER_CREATE: return (next_function)create_buffer;
+    case BUFFER_RETAIN: return (next_function)retain_buffer;
+    case BUFFER_RELEASE: return (next_function)release_buffer;
+    case BUFFER_ENQUEUE: return (next_function)enqueue_buffer;
+    case BUFFER_REMAP: return (next_function)remap_buffer;
+    default: return command_record_function(function, properties);
+    }
+}
+
+next_function command_buffer_function(cl_platform_id platform, const char *name, const void *address)
+{
+    int function = 0;
+    while (function < COMMAND_BUFFER_FUNCTIONS && strcmp(command_buffer_names[function], name) != 0)
+        function++;
+    if (function == COMMAND_BUFFER_FUNCTIONS)
+        return NULL;
+    if (!platform)
+        platform = platform_with(name, address);
+    if (!platform)
+        return NULL;
+    const struct command_buffer_driver *driver = find_driver(platform);
+    if (!driver)
+        driver = add_driver(platform);
+    return driver ? ours((enum command_buffer_function)function, driver->properties) : NULL;
+}

@@ -1,0 +1,124 @@
+/* A layer below cld3d that turns command buffers of version 0.9.0 into those of version 0.9.5, in which each command takes
+ * properties behind the queue, and that can be remapped. It refuses commands without the properties of newer_buffers.h. */
+#include "newer_buffers.h"
+
+#include "layer_entry.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The driver's functions, as of the last program that asked for them. */
+static void *copy_buffer, *copy_buffer_rect, *copy_buffer_to_image, *copy_image, *copy_image_to_buffer, *fill_buffer,
+    *fill_image, *kernel, *create;
+
+static bool is_newer(const cl_ulong *properties)
+{
+    return properties && properties[0] == NEWER_PROPERTY && properties[1] == 7 && properties[2] == 0;
+}
+
+#define PLACE cl_uint sync_count, const cl_uint *syncs, cl_uint *sync, void **command
+#define UNPACK(...) __VA_ARGS__
+
+#define WITHOUT_PROPERTIES(name, parameters, ...)                                                            \
+    static cl_int CL_API_CALL newer_##name(void *buffer, cl_command_queue queue, const cl_ulong *properties, \
+                                           UNPACK parameters, PLACE)                                         \
+    {                                                                                                        \
+        cl_int(CL_API_CALL *function)(void *, cl_command_queue, UNPACK parameters, PLACE);                   \
+        memcpy(&function, &name, sizeof(function));                                                          \
+        return is_newer(properties) ? function(buffer, queue, __VA_ARGS__, sync_count, syncs, sync, command) \
+                                    : CL_INVALID_PROPERTY;                                                   \
+    }
+
+WITHOUT_PROPERTIES(copy_buffer, (cl_mem a, cl_mem b, size_t c, size_t d, size_t e), a, b, c, d, e)
+WITHOUT_PROPERTIES(copy_buffer_rect,
+                   (cl_mem a, cl_mem b, const size_t *c, const size_t *d, const size_t *e, size_t f, size_t g, size_t h,
+                    size_t i),
+                   a, b, c, d, e, f, g, h, i)
+WITHOUT_PROPERTIES(copy_buffer_to_image, (cl_mem a, cl_mem b, size_t c, const size_t *d, const size_t *e), a, b, c, d,
+                   e)
+WITHOUT_PROPERTIES(copy_image, (cl_mem a, cl_mem b, const size_t *c, const size_t *d, const size_t *e), a, b, c, d, e)
+WITHOUT_PROPERTIES(copy_image_to_buffer, (cl_mem a, cl_mem b, const size_t *c, const size_t *d, size_t e), a, b, c, d,
+                   e)
+WITHOUT_PROPERTIES(fill_buffer, (cl_mem a, const void *b, size_t c, size_t d, size_t e), a, b, c, d, e)
+WITHOUT_PROPERTIES(fill_image, (cl_mem a, const void *b, const size_t *c, const size_t *d), a, b, c, d)
+
+/* This one has always taken properties, of which the driver knows none of these. */
+static cl_int CL_API_CALL newer_kernel(void *buffer, cl_command_queue queue, const cl_ulong *properties, cl_kernel a,
+                                       cl_uint b, const size_t *c, const size_t *d, const size_t *e, PLACE)
+{
+    cl_int(CL_API_CALL * function)(void *, cl_command_queue, const cl_ulong *, cl_kernel, cl_uint, const size_t *,
+                                   const size_t *, const size_t *, PLACE);
+    memcpy(&function, &kernel, sizeof(function));
+    return is_newer(properties) ? function(buffer, queue, NULL, a, b, c, d, e, sync_count, syncs, sync, command)
+                                : CL_INVALID_PROPERTY;
+}
+
+/* Commands can't be read: the other command buffer has none. */
+static void *CL_API_CALL remap(void *buffer, cl_bool automatic, cl_uint queue_count, const cl_command_queue *queues,
+                               cl_uint count, void *const *commands, void **commands_ret, cl_int *status)
+{
+    void *(CL_API_CALL * function)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
+    memcpy(&function, &create, sizeof(function));
+    *status = buffer && automatic && !count && !commands && !commands_ret ? CL_SUCCESS : CL_INVALID_VALUE;
+    return *status == CL_SUCCESS ? function(queue_count, queues, NULL, status) : NULL;
+}
+
+typedef void (*next_function)(void);
+
+static const struct {
+    const char *name;
+    void **drivers;
+    next_function ours;
+} functions[] = {
+    {"clCommandCopyBufferKHR", &copy_buffer, (next_function)newer_copy_buffer},
+    {"clCommandCopyBufferRectKHR", &copy_buffer_rect, (next_function)newer_copy_buffer_rect},
+    {"clCommandCopyBufferToImageKHR", &copy_buffer_to_image, (next_function)newer_copy_buffer_to_image},
+    {"clCommandCopyImageKHR", &copy_image, (next_function)newer_copy_image},
+    {"clCommandCopyImageToBufferKHR", &copy_image_to_buffer, (next_function)newer_copy_image_to_buffer},
+    {"clCommandFillBufferKHR", &fill_buffer, (next_function)newer_fill_buffer},
+    {"clCommandFillImageKHR", &fill_image, (next_function)newer_fill_image},
+    {"clCommandNDRangeKernelKHR", &kernel, (next_function)newer_kernel},
+};
+
+static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
+{
+    if (strcmp(name, "clRemapCommandBufferKHR") == 0) {
+        void *(CL_API_CALL *const ours)(void *, cl_bool, cl_uint, const cl_command_queue *, cl_uint, void *const *,
+                                        void **, cl_int *) = remap;
+        void *address;
+        create = below->clGetExtensionFunctionAddressForPlatform(platform, "clCreateCommandBufferKHR");
+        memcpy(&address, &ours, sizeof(address));
+        return address;
+    }
+    void *address = below->clGetExtensionFunctionAddressForPlatform(platform, name);
+    for (size_t i = 0; address && i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (strcmp(functions[i].name, name) == 0) {
+            *functions[i].drivers = address;
+            memcpy(&address, &functions[i].ours, sizeof(address));
+            break;
+        }
+    return address;
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
+                                          size_t *size_ret)
+{
+    size_t size = 0;
+    const cl_int status = below->clGetDeviceInfo(device, name, room, to, &size);
+    if (size_ret)
+        *size_ret = size;
+    if (name != CL_DEVICE_EXTENSIONS_WITH_VERSION || status != CL_SUCCESS || !to)
+        return status;
+    cl_name_version *list = to;
+    for (size_t i = 0; i < size / sizeof(*list); i++)
+        if (strcmp(list[i].name, "cl_khr_command_buffer") == 0)
+            list[i].version = CL_MAKE_VERSION(0, 9, 5);
+    return status;
+}
+
+static void replace(void)
+{
+    table.clGetExtensionFunctionAddressForPlatform = get_address;
+    table.clGetDeviceInfo = get_device_info;
+}

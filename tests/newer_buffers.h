@@ -1,0 +1,15 @@
+/* What a driver of version 0.9.5 of cl_khr_command_buffer takes with each command (newer_buffers.c): these properties. */
+#ifndef CLD3D_TESTS_NEWER_BUFFERS_H
+#define CLD3D_TESTS_NEWER_BUFFERS_H
+
+#include <CL/cl.h>
+
+#define NEWER_PROPERTY 0x7E70
+
+static inline const cl_ulong *newer_properties(void)
+{
+    static const cl_ulong list[] = {NEWER_PROPERTY, 7, 0};
+    return list;
+}
+
+#endif

@@ -1,0 +1,675 @@
+/* Command buffers (cl_khr_command_buffer) over shared objects and emulated images: recorded commands follow the rules of those that
+ * are enqueued. They are recorded at any time, and checked when they are enqueued.
+ *
+ * The functions changed with version 0.9.5 of the extension. The cases run over the driver's own; once more in a process of its own
+ * over a layer that turns an older driver into a newer one (newer_buffers.c). */
+#include "newer_buffers.h"
+#include "sharing.h"
+
+enum { INVALID_COMMAND_BUFFER = -1138, COMMAND_COMMAND_BUFFER = 0x12A8, SIMULTANEOUS_FLAG = 1 };
+
+/* Capabilities of the device. */
+enum { SIMULTANEOUS_USE = 4, OUT_OF_ORDER = 8 };
+
+/* ---- the extension's functions ---- */
+
+typedef void *command_buffer;
+typedef void (*function)(void);
+
+enum call {
+    CREATE,
+    FINALIZE,
+    RETAIN,
+    RELEASE,
+    ENQUEUE,
+    COPY_BUFFER,
+    COPY_BUFFER_RECT,
+    COPY_BUFFER_TO_IMAGE,
+    COPY_IMAGE,
+    COPY_IMAGE_TO_BUFFER,
+    FILL_BUFFER,
+    FILL_IMAGE,
+    KERNEL,
+    CALLS
+};
+
+static const char *const names[CALLS] = {
+    "clCreateCommandBufferKHR",      "clFinalizeCommandBufferKHR",    "clRetainCommandBufferKHR",
+    "clReleaseCommandBufferKHR",     "clEnqueueCommandBufferKHR",     "clCommandCopyBufferKHR",
+    "clCommandCopyBufferRectKHR",    "clCommandCopyBufferToImageKHR", "clCommandCopyImageKHR",
+    "clCommandCopyImageToBufferKHR", "clCommandFillBufferKHR",        "clCommandFillImageKHR",
+    "clCommandNDRangeKernelKHR",
+};
+
+static function functions[CALLS];
+static bool newer; /* each command takes properties */
+
+typedef command_buffer(CL_API_CALL *create_fn)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
+typedef command_buffer(CL_API_CALL *remap_fn)(command_buffer, cl_bool, cl_uint, const cl_command_queue *, cl_uint,
+                                              void *const *, void **, cl_int *);
+typedef cl_int(CL_API_CALL *count_fn)(command_buffer);
+typedef cl_int(CL_API_CALL *enqueue_fn)(cl_uint, cl_command_queue *, command_buffer, cl_uint, const cl_event *,
+                                        cl_event *);
+
+/* Records a command: its number, its parameters' types and its arguments. */
+#define PLACE cl_uint, const cl_uint *, cl_uint *, void **
+#define NOWHERE 0, NULL, NULL, NULL
+#define UNPACK(...) __VA_ARGS__
+#define RECORD(number, buffer, types, ...)                                                                             \
+    (newer ? ((cl_int(CL_API_CALL *)(command_buffer, cl_command_queue, const cl_ulong *, UNPACK types,                 \
+                                     PLACE))functions[number])(buffer, NULL, newer_properties(), __VA_ARGS__, NOWHERE) \
+           : ((cl_int(CL_API_CALL *)(command_buffer, cl_command_queue, UNPACK types, PLACE))functions[number])(        \
+                 buffer, NULL, __VA_ARGS__, NOWHERE))
+
+static cl_version version_of(cl_device_id device)
+{
+    static cl_name_version list[256];
+    size_t size = 0;
+    if (clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(list), list, &size) != CL_SUCCESS)
+        return 0;
+    for (size_t i = 0; i < size / sizeof(list[0]); i++)
+        if (strcmp(list[i].name, "cl_khr_command_buffer") == 0)
+            return list[i].version;
+    return 0;
+}
+
+static bool can(const struct rig *rig, cl_ulong capability)
+{
+    cl_ulong all = 0;
+    return clGetDeviceInfo(rig->cl_device, 0x12A9 /* CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR */, sizeof(all), &all,
+                           NULL) == CL_SUCCESS &&
+           (all & capability) != 0;
+}
+
+/* False and the case skipped: the driver lacks the extension. */
+static bool has_buffers(const struct rig *rig)
+{
+    const cl_version version = version_of(rig->cl_device);
+    if (!version || !can(rig, SIMULTANEOUS_USE)) {
+        SKIP("the driver has no command buffers of the kind");
+        return false;
+    }
+    newer = version >= CL_MAKE_VERSION(0, 9, 5);
+    for (int i = 0; i < CALLS; i++) {
+        void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, names[i]);
+        memcpy(&functions[i], &address, sizeof(address));
+        if (!CHECK(address != NULL))
+            return false;
+    }
+    return true;
+}
+
+/* It may be enqueued again at any time: when drivers take it for over is theirs to say. */
+static command_buffer make_buffer(const struct rig *rig)
+{
+    const cl_ulong properties[] = {0x1293 /* CL_COMMAND_BUFFER_FLAGS_KHR */, SIMULTANEOUS_FLAG, 0};
+    cl_int status = 1;
+    command_buffer buffer = ((create_fn)functions[CREATE])(1, &rig->queue, properties, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return buffer;
+}
+
+static cl_int count(enum call which, command_buffer buffer)
+{
+    return ((count_fn)functions[which])(buffer);
+}
+
+static cl_int enqueue(command_buffer buffer, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    return ((enqueue_fn)functions[ENQUEUE])(0, NULL, buffer, wait_count, wait, event);
+}
+
+static void finish_and_drop(const struct rig *rig, command_buffer buffer)
+{
+    queue_wait(rig->queue);
+    CHECK_INT(count(RELEASE, buffer), CL_SUCCESS);
+}
+
+/* ---- commands ---- */
+
+/* Records a command between the whole of `object`, or of the plain object beside it, of a kind, and a plain object. */
+typedef cl_int (*recorder)(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind);
+
+static cl_int buffer_from(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    (void)kind;
+    return RECORD(COPY_BUFFER, buffer, (cl_mem, cl_mem, size_t, size_t, size_t), object, plain, 0, 0, SHARED_BYTES);
+}
+
+static cl_int buffer_to(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    return buffer_from(buffer, plain, object, kind);
+}
+
+static cl_int rect_from(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    static const size_t region[3] = {SHARED_BYTES / 4, 4, 1};
+    (void)kind;
+    return RECORD(COPY_BUFFER_RECT, buffer,
+                  (cl_mem, cl_mem, const size_t *, const size_t *, const size_t *, size_t, size_t, size_t, size_t),
+                  object, plain, no_origin(), no_origin(), region, region[0], 0, region[0], 0);
+}
+
+static cl_int rect_to(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    return rect_from(buffer, plain, object, kind);
+}
+
+static cl_int image_to_buffer(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    return RECORD(COPY_IMAGE_TO_BUFFER, buffer, (cl_mem, cl_mem, const size_t *, const size_t *, size_t), object, plain,
+                  no_origin(), kind_region(kind), 0);
+}
+
+static cl_int image_of_buffer(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    return RECORD(COPY_BUFFER_TO_IMAGE, buffer, (cl_mem, cl_mem, size_t, const size_t *, const size_t *), plain, object,
+                  0, no_origin(), kind_region(kind));
+}
+
+static cl_int fill_buffer(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    static const cl_uchar pattern[4] = {7, 7, 7, 7};
+    (void)plain;
+    (void)kind;
+    return RECORD(FILL_BUFFER, buffer, (cl_mem, const void *, size_t, size_t, size_t), object, pattern, 4, 0,
+                  SHARED_BYTES);
+}
+
+static cl_int fill_image(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    static const cl_uint color[4] = {7, 7, 7, 7};
+    (void)plain;
+    return RECORD(FILL_IMAGE, buffer, (cl_mem, const void *, const size_t *, const size_t *), object, color,
+                  no_origin(), kind_region(kind));
+}
+
+static cl_int image_to_image(command_buffer buffer, cl_mem from, cl_mem to, enum kind kind)
+{
+    return RECORD(COPY_IMAGE, buffer, (cl_mem, cl_mem, const size_t *, const size_t *, const size_t *), from, to,
+                  no_origin(), no_origin(), kind_region(kind));
+}
+
+static cl_int launch(command_buffer buffer, cl_kernel kernel, size_t width, size_t height)
+{
+    const size_t size[2] = {width, height};
+    typedef cl_int(CL_API_CALL * kernel_fn)(command_buffer, cl_command_queue, const cl_ulong *, cl_kernel, cl_uint,
+                                            const size_t *, const size_t *, const size_t *, PLACE);
+    return ((kernel_fn)functions[KERNEL])(buffer, NULL, newer ? newer_properties() : NULL, kernel, 2, NULL, size, NULL,
+                                          NOWHERE);
+}
+
+enum effect { READS, COPIES_IN, FILLS };
+
+static const struct {
+    const char *name;
+    recorder record;
+    bool of_images;
+    enum effect effect;
+} recorders[] = {
+    {"clCommandCopyBufferKHR, source", buffer_from, false, READS},
+    {"clCommandCopyBufferKHR, destination", buffer_to, false, COPIES_IN},
+    {"clCommandCopyBufferRectKHR, source", rect_from, false, READS},
+    {"clCommandCopyBufferRectKHR, destination", rect_to, false, COPIES_IN},
+    {"clCommandFillBufferKHR", fill_buffer, false, FILLS},
+    {"clCommandCopyImageToBufferKHR", image_to_buffer, true, READS},
+    {"clCommandCopyBufferToImageKHR", image_of_buffer, true, COPIES_IN},
+    {"clCommandFillImageKHR", fill_image, true, FILLS},
+};
+enum { RECORDERS = sizeof(recorders) / sizeof(recorders[0]) };
+
+/* ---- what is acquired ---- */
+
+static cl_mem plain_buffer(const struct rig *rig, unsigned seed)
+{
+    unsigned char bytes[SHARED_BYTES];
+    cl_int status = 1;
+    rig_pattern(bytes, sizeof(bytes), seed);
+    cl_mem buffer =
+        clCreateBuffer(rig->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(bytes), bytes, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return buffer;
+}
+
+static bool plain_has(const struct rig *rig, cl_mem buffer, unsigned seed)
+{
+    unsigned char bytes[SHARED_BYTES], expected[SHARED_BYTES];
+    rig_pattern(expected, sizeof(expected), seed);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, buffer, CL_TRUE, 0, sizeof(bytes), bytes, 0, NULL, NULL), CL_SUCCESS);
+    return CHECK_MEM(bytes, expected, sizeof(bytes));
+}
+
+static bool d3d_is_filled(const struct rig *rig, const struct shared *shared)
+{
+    unsigned char bytes[SHARED_BYTES], expected[SHARED_BYTES];
+    memset(expected, 7, sizeof(expected));
+    rig_read(rig, shared->resource, &shared->desc, 0, bytes);
+    return CHECK_MEM(bytes, expected, sizeof(bytes));
+}
+
+enum { THERE = 1, BESIDE = 51 }; /* the patterns of the object and of the plain buffer */
+
+/* After its release. */
+static bool effect_is_right(const struct rig *rig, const struct shared *shared, cl_mem plain, enum effect effect)
+{
+    switch (effect) {
+    case READS: return plain_has(rig, plain, THERE);
+    case COPIES_IN: return d3d_has(rig, shared, BESIDE);
+    default: return d3d_is_filled(rig, shared);
+    }
+}
+
+static void run_refused(const struct rig *rig, command_buffer buffer)
+{
+    cl_event event = NULL;
+    CHECK_INT(enqueue(buffer, 0, NULL, NULL), rig->api->not_acquired);
+    CHECK_INT(enqueue(buffer, 0, NULL, &event), rig->api->not_acquired);
+    CHECK(event == NULL);
+}
+
+/* An event is that of a command buffer, and every second one is wanted. */
+static void run_well(command_buffer buffer, bool wants)
+{
+    cl_event event = NULL;
+    if (!CHECK_INT(enqueue(buffer, 0, NULL, wants ? &event : NULL), CL_SUCCESS) || !wants)
+        return;
+    CHECK_INT(rig_event_type(event), COMMAND_COMMAND_BUFFER);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+}
+
+static bool one_command(const struct rig *rig, enum kind kind, int i)
+{
+    struct shared shared;
+    if (!shared_open(rig, kind, THERE, &shared))
+        return false;
+    cl_mem plain = plain_buffer(rig, BESIDE);
+    command_buffer buffer = make_buffer(rig);
+    bool held = CHECK_INT(recorders[i].record(buffer, shared.object, plain, kind), CL_SUCCESS) &&
+                CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    run_refused(rig, buffer);
+    held = CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS) && held;
+    run_well(buffer, i & 1);
+    held = CHECK_INT(release_one(rig, shared.object), CL_SUCCESS) && held;
+    run_refused(rig, buffer);
+    held = effect_is_right(rig, &shared, plain, recorders[i].effect) && held;
+    if (i & 1) /* either may go first */
+        shared_close(&shared);
+    finish_and_drop(rig, buffer);
+    CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
+    shared_close(&shared);
+    return held;
+}
+
+SHARING_CASE(acquired_when_enqueued, 0)
+{
+    if (!has_buffers(rig))
+        return;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int i = 0; i < RECORDERS; i++)
+            if (recorders[i].of_images == (kind != KIND_BUFFER) && !one_command(rig, (enum kind)kind, i))
+                printf("# %s, kind %d\n", recorders[i].name, kind);
+}
+
+static const char double_source[] = "kernel void twice(global const uint *from, global uint *to)\n"
+                                    "{\n"
+                                    "    const size_t i = get_global_id(0);\n"
+                                    "    to[i] = 2 * from[i];\n"
+                                    "}\n";
+
+static bool d3d_is_doubled(const struct rig *rig, const struct shared *from, const struct shared *to)
+{
+    cl_uint values[SHARED_BYTES / 4], found[SHARED_BYTES / 4];
+    rig_read(rig, from->resource, &from->desc, 0, values);
+    rig_read(rig, to->resource, &to->desc, 0, found);
+    for (size_t i = 0; i < SHARED_BYTES / 4; i++)
+        values[i] *= 2;
+    return CHECK_MEM(found, values, sizeof(values));
+}
+
+/* Both objects of a kernel have to be acquired. */
+SHARING_CASE(kernels, 0)
+{
+    struct shared from, to;
+    if (!has_buffers(rig) || !shared_open(rig, KIND_BUFFER, 3, &from) || !shared_open(rig, KIND_BUFFER, 4, &to))
+        return;
+    cl_kernel kernel = rig_kernel(rig, double_source, "twice");
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &from.object), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), &to.object), CL_SUCCESS);
+    command_buffer buffer = make_buffer(rig);
+    CHECK_INT(launch(buffer, kernel, SHARED_BYTES / 4, 1), CL_SUCCESS);
+    CHECK_INT(launch(buffer, NULL, 1, 1), CL_INVALID_KERNEL);
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    run_refused(rig, buffer);
+    CHECK_INT(acquire_one(rig, from.object), CL_SUCCESS);
+    run_refused(rig, buffer);
+    CHECK_INT(acquire_one(rig, to.object), CL_SUCCESS);
+    run_well(buffer, true);
+    CHECK_INT(release_one(rig, from.object), CL_SUCCESS);
+    run_refused(rig, buffer);
+    CHECK_INT(release_one(rig, to.object), CL_SUCCESS);
+    CHECK(d3d_is_doubled(rig, &from, &to));
+    finish_and_drop(rig, buffer);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    shared_close(&from);
+    shared_close(&to);
+}
+
+/* What another command buffer has of the commands of a first one is checked as well. */
+SHARING_CASE(remapped, 0)
+{
+    struct shared shared;
+    cl_int status = 1;
+    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clRemapCommandBufferKHR");
+    remap_fn remap;
+    memcpy(&remap, &address, sizeof(remap));
+    if (!has_buffers(rig))
+        return;
+    if (!newer || !remap) {
+        SKIP("the driver can't remap command buffers");
+        return;
+    }
+    if (!shared_open(rig, KIND_BUFFER, THERE, &shared))
+        return;
+    command_buffer first = make_buffer(rig);
+    CHECK_INT(fill_buffer(first, shared.object, NULL, KIND_BUFFER), CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, first), CL_SUCCESS);
+    command_buffer buffer = remap(first, CL_TRUE, 1, &rig->queue, 0, NULL, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK(remap(NULL, CL_TRUE, 1, &rig->queue, 0, NULL, NULL, &status) == NULL);
+    CHECK_INT(status, INVALID_COMMAND_BUFFER);
+    CHECK(remap(first, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL) == NULL);
+    CHECK_INT(count(RELEASE, first), CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    run_refused(rig, buffer);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    run_well(buffer, true);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    finish_and_drop(rig, buffer);
+    shared_close(&shared);
+}
+
+/* ---- what is held ---- */
+
+/* A release behind a command buffer that a user event blocks returns, and is there when the event is set. `named`: by the command
+ * buffer's event, in another queue; else behind it in the queue, and nobody wants the event. */
+static void release_behind(struct rig *rig, bool named)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, THERE, &shared))
+        return;
+    cl_mem plain = plain_buffer(rig, BESIDE);
+    command_buffer buffer = make_buffer(rig);
+    cl_command_queue other = make_queue(rig, rig->context, 0), queue = named ? other : rig->queue;
+    CHECK_INT(image_of_buffer(buffer, shared.object, plain, KIND_2D), CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    queue_wait(rig->queue);
+    cl_event user = user_event(rig->context), run = NULL;
+    CHECK_INT(enqueue(buffer, 1, &user, named ? &run : NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(queue, 1, &shared.object, named, named ? &run : NULL, NULL), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, THERE));
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, BESIDE));
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    if (run)
+        CHECK_INT(clReleaseEvent(run), CL_SUCCESS);
+    finish_and_drop(rig, buffer);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+SHARING_CASE(held_in_its_queue, 0)
+{
+    if (has_buffers(rig))
+        release_behind(rig, false);
+}
+
+SHARING_CASE(held_by_its_event, 0)
+{
+    if (has_buffers(rig))
+        release_behind(rig, true);
+}
+
+/* Without a user event the bytes are there when the release returns. */
+SHARING_CASE(not_held, RIG_OUT_OF_ORDER)
+{
+    struct shared shared;
+    if (!has_buffers(rig))
+        return;
+    if (!can(rig, OUT_OF_ORDER)) {
+        SKIP("the driver has command buffers in order alone");
+        return;
+    }
+    if (!shared_open(rig, KIND_2D, THERE, &shared))
+        return;
+    cl_event run = NULL, user = user_event(rig->context);
+    command_buffer buffer = make_buffer(rig);
+    CHECK_INT(fill_image(buffer, shared.object, NULL, KIND_2D), CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(enqueue(buffer, 0, NULL, &run), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &run, NULL), CL_SUCCESS);
+    CHECK(d3d_is_filled(rig, &shared));
+    CHECK_INT(clReleaseEvent(run), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    finish_and_drop(rig, buffer);
+    shared_close(&shared);
+}
+
+/* ---- emulated images ---- */
+
+enum { WIDTH = 8, HEIGHT = 4, TEXELS = WIDTH * HEIGHT };
+
+static const cl_image_format rare = {CL_RG, CL_UNORM_INT8};
+
+/* False and the case skipped: the device has the format itself. */
+static bool is_emulated(const struct rig *rig)
+{
+    cl_image_format has[256];
+    cl_uint formats = 0;
+    bool found = false;
+    cl_context context = plain_context(rig);
+    CHECK_INT(clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 256, has, &formats),
+              CL_SUCCESS);
+    for (cl_uint i = 0; i < formats && i < 256; i++)
+        found = found || memcmp(&has[i], &rare, sizeof(rare)) == 0;
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    if (found)
+        SKIP("the device has the format itself");
+    return !found;
+}
+
+static cl_mem make_image(const struct rig *rig)
+{
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT};
+    cl_int status = 1;
+    cl_mem image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &rare, &desc, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return image;
+}
+
+/* No such command is recorded, and what else is recorded runs. */
+SHARING_CASE(refused_images, 0)
+{
+    if (!has_buffers(rig) || !is_emulated(rig))
+        return;
+    cl_mem images[2] = {make_image(rig), make_image(rig)}, plain = plain_buffer(rig, 1), to = plain_buffer(rig, 2);
+    command_buffer buffer = make_buffer(rig);
+    CHECK_INT(image_to_buffer(buffer, images[0], plain, KIND_2D), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    CHECK_INT(image_of_buffer(buffer, images[0], plain, KIND_2D), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    CHECK_INT(image_to_image(buffer, images[0], images[1], KIND_2D), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    CHECK_INT(fill_image(buffer, images[0], NULL, KIND_2D), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    CHECK_INT(buffer_from(buffer, plain, to, KIND_BUFFER), CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseMemObject(images[i]), CL_SUCCESS);
+    run_well(buffer, true);
+    CHECK(plain_has(rig, to, 1));
+    finish_and_drop(rig, buffer);
+    CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(to), CL_SUCCESS);
+}
+
+static const char leave_source[] = "kernel void leave(write_only image2d_t to)\n"
+                                   "{\n"
+                                   "    write_imagef(to, (int2)(get_global_id(0), get_global_id(1)),\n"
+                                   "                 (float4)(1.0f, 0.0f, 0.6f, 0.8f));\n"
+                                   "}\n";
+static const char look_source[] =
+    "constant sampler_t at = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "kernel void look(read_only image2d_t from, global float4 *to)\n"
+    "{\n"
+    "    const int2 p = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    to[p.y * get_global_size(0) + p.x] = read_imagef(from, at, p);\n"
+    "}\n";
+
+/* What a kernel saw is what the format can hold. */
+static void expect_tidy(const struct rig *rig, cl_mem seen)
+{
+    static const cl_float tidy[4] = {1, 0, 0, 1};
+    cl_float texels[TEXELS][4];
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, seen, CL_TRUE, 0, sizeof(texels), texels, 0, NULL, NULL), CL_SUCCESS);
+    for (int i = 0; i < TEXELS; i++)
+        CHECK_MEM(texels[i], tidy, sizeof(tidy));
+    memset(texels, 0, sizeof(texels));
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, seen, CL_TRUE, 0, sizeof(texels), texels, 0, NULL, NULL), CL_SUCCESS);
+}
+
+static command_buffer recorded(const struct rig *rig, cl_kernel kernel)
+{
+    command_buffer buffer = make_buffer(rig);
+    CHECK_INT(launch(buffer, kernel, WIDTH, HEIGHT), CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    return buffer;
+}
+
+static void launch_alone(const struct rig *rig, cl_kernel kernel)
+{
+    static const size_t size[2] = {WIDTH, HEIGHT};
+    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 2, NULL, size, NULL, 0, NULL, NULL), CL_SUCCESS);
+}
+
+/* One kernel leaves more in the image than its format holds, another reads it: each recorded, or alone. */
+static void leave_and_look(const struct rig *rig, cl_kernel leave, cl_kernel look, cl_mem seen)
+{
+    command_buffer leaving = recorded(rig, leave), looking = recorded(rig, look);
+    for (int i = 0; i < 4; i++) {
+        if (i & 1)
+            run_well(leaving, true);
+        else
+            launch_alone(rig, leave);
+        if (i & 2)
+            run_well(looking, true);
+        else
+            launch_alone(rig, look);
+        expect_tidy(rig, seen);
+    }
+    finish_and_drop(rig, leaving);
+    finish_and_drop(rig, looking);
+}
+
+/* In one command buffer nothing could tidy it between the two; the other way round nothing has to. */
+static void look_and_leave(const struct rig *rig, cl_kernel leave, cl_kernel look, cl_mem seen)
+{
+    command_buffer refused = make_buffer(rig), both = make_buffer(rig);
+    CHECK_INT(launch(refused, leave, WIDTH, HEIGHT), CL_SUCCESS);
+    CHECK_INT(launch(refused, look, WIDTH, HEIGHT), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    CHECK_INT(launch(both, look, WIDTH, HEIGHT), CL_SUCCESS);
+    CHECK_INT(launch(both, leave, WIDTH, HEIGHT), CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, both), CL_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        run_well(both, true);
+        expect_tidy(rig, seen);
+    }
+    finish_and_drop(rig, refused);
+    finish_and_drop(rig, both);
+}
+
+SHARING_CASE(image_kernels, 0)
+{
+    if (!has_buffers(rig) || !is_emulated(rig))
+        return;
+    cl_mem image = make_image(rig), seen = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, TEXELS * 16, NULL, NULL);
+    cl_kernel leave = rig_kernel(rig, leave_source, "leave"), look = rig_kernel(rig, look_source, "look");
+    CHECK_INT(clSetKernelArg(leave, 0, sizeof(image), &image), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(look, 0, sizeof(image), &image), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(look, 1, sizeof(seen), &seen), CL_SUCCESS);
+    leave_and_look(rig, leave, look, seen);
+    look_and_leave(rig, leave, look, seen);
+    CHECK_INT(clReleaseKernel(leave), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(look), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(seen), CL_SUCCESS);
+}
+
+/* ---- handles ---- */
+
+static void no_buffer(command_buffer buffer, cl_mem plain)
+{
+    cl_event event = NULL;
+    CHECK_INT(enqueue(buffer, 0, NULL, &event), INVALID_COMMAND_BUFFER);
+    CHECK_INT(fill_buffer(buffer, plain, NULL, KIND_BUFFER), INVALID_COMMAND_BUFFER);
+    CHECK_INT(launch(buffer, NULL, 1, 1), INVALID_COMMAND_BUFFER);
+    CHECK_INT(count(RETAIN, buffer), INVALID_COMMAND_BUFFER);
+    CHECK_INT(count(RELEASE, buffer), INVALID_COMMAND_BUFFER);
+    CHECK(event == NULL);
+}
+
+SHARING_CASE(handles, 0)
+{
+    const cl_command_queue none[1] = {NULL};
+    cl_mem plain = plain_buffer(rig, 1);
+    cl_int status = CL_SUCCESS;
+    if (has_buffers(rig)) {
+        CHECK(((create_fn)functions[CREATE])(0, NULL, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_VALUE);
+        CHECK(((create_fn)functions[CREATE])(2, NULL, NULL, NULL) == NULL);
+        CHECK(((create_fn)functions[CREATE])(1, none, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_COMMAND_QUEUE);
+        command_buffer buffer = make_buffer(rig);
+        CHECK_INT(count(RETAIN, buffer), CL_SUCCESS);
+        CHECK_INT(count(RELEASE, buffer), CL_SUCCESS);
+        CHECK_INT(fill_buffer(buffer, plain, NULL, KIND_BUFFER), CL_SUCCESS);
+        CHECK(enqueue(buffer, 0, NULL, NULL) < 0); /* still open */
+        CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+        run_well(buffer, true);
+        finish_and_drop(rig, buffer);
+        no_buffer(buffer, plain);
+        no_buffer(NULL, plain);
+    }
+    CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
+}
+
+/* ---- a driver of a later version ---- */
+
+static void again(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_NEWER_BUFFERS");
+    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
+        return;
+    if (strstr(before, layer)) {
+        SKIP("runs the other cases");
+        return;
+    }
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    run_again("Direct3D ", "OPENCL_LAYERS", layers);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("what a command buffer uses has to be acquired when it is enqueued", acquired_when_enqueued),
+    SHARING_TESTS("what the kernels of a command buffer use has to be acquired", kernels),
+    SHARING_TESTS("what a remapped command buffer uses has to be acquired", remapped),
+    SHARING_TESTS("a release behind a command buffer that is held", held_in_its_queue),
+    SHARING_TESTS("a release that waits for a command buffer that is held", held_by_its_event),
+    SHARING_TESTS("a release that waits for a command buffer that nothing holds", not_held),
+    SHARING_TESTS("emulated images are neither copied nor filled in command buffers", refused_images),
+    SHARING_TESTS("kernels of command buffers read emulated images right", image_kernels),
+    SHARING_TESTS("handles of command buffers", handles),
+    {"over a driver of a later version", again},
+};
+
+TAP_MAIN(tests)
