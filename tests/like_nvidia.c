@@ -8,7 +8,9 @@
  *  - a marker behind a failed command of its queue is complete (with the driver now and then), though later barriers fail;
  *  - a marker behind events ends at the time 0;
  *  - a context does not go after a user event that went without being set: the driver waits for ever, and this fails;
- *  - there are no host timers, and no sampler without properties. */
+ *  - there are no host timers, and no sampler without properties.
+ *
+ * While CLD3D_TEST_NO_BARRIERS is set it is short of something for each barrier. */
 #include "layer_entry.h"
 
 #include <CL/cl_gl.h>
@@ -167,16 +169,36 @@ static cl_int CL_API_CALL set_user_event(cl_event event, cl_int status)
     return set;
 }
 
-static cl_int CL_API_CALL release_context(cl_context context)
+static int has_unset(cl_context context)
 {
-    cl_uint references = 0;
-    int waits = 0;
-    below->clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(references), &references, NULL);
+    int found = 0;
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < MOST; i++)
-        waits = waits || (references == 1 && unset[i].handle && unset[i].context == context);
+        found = found || (unset[i].handle && unset[i].context == context);
     pthread_mutex_unlock(&lock);
-    return waits ? CL_OUT_OF_RESOURCES : below->clReleaseContext(context);
+    return found;
+}
+
+/* Counted here, since a driver's own count may have its events in it. */
+static cl_context count_context(cl_context context)
+{
+    if (context)
+        count((cl_mem)context, 1, 1);
+    return context;
+}
+
+static cl_int CL_API_CALL retain_context(cl_context context)
+{
+    const cl_int status = below->clRetainContext(context);
+    if (status == CL_SUCCESS)
+        count((cl_mem)context, 1, 0);
+    return status;
+}
+
+static cl_int CL_API_CALL release_context(cl_context context)
+{
+    const int last = context && count((cl_mem)context, -1, 0) == 0;
+    return last && has_unset(context) ? CL_OUT_OF_RESOURCES : below->clReleaseContext(context);
 }
 
 static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t room, void *to,
@@ -203,7 +225,7 @@ static cl_context create_with_opengl(const cl_context_properties *properties, cl
                                      const cl_device_id *devices, cl_int *status)
 {
     if (named(properties, CL_CONTEXT_INTEROP_USER_SYNC))
-        return below->clCreateContext(NULL, device_count, devices, NULL, NULL, status);
+        return count_context(below->clCreateContext(NULL, device_count, devices, NULL, NULL, status));
     *status = CL_INVALID_GL_SHAREGROUP_REFERENCE_KHR;
     return NULL;
 }
@@ -216,7 +238,7 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
     if (named(properties, CL_GL_CONTEXT_KHR))
         return create_with_opengl(properties, device_count, devices, status);
     if (!named(properties, UNKNOWN_PROPERTY))
-        return below->clCreateContext(properties, device_count, devices, notify, data, status);
+        return count_context(below->clCreateContext(properties, device_count, devices, notify, data, status));
     *status = CL_INVALID_VALUE;
     return NULL;
 }
@@ -230,7 +252,7 @@ static cl_context CL_API_CALL create_context_from_type(const cl_context_properti
                         : named(properties, UNKNOWN_PROPERTY)   ? CL_INVALID_VALUE
                                                                 : CL_SUCCESS;
     if (code == CL_SUCCESS)
-        return below->clCreateContextFromType(properties, type, notify, data, status);
+        return count_context(below->clCreateContextFromType(properties, type, notify, data, status));
     *status = code;
     return NULL;
 }
@@ -331,6 +353,12 @@ static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sample
     return NULL;
 }
 
+static cl_int CL_API_CALL barrier(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    return getenv("CLD3D_TEST_NO_BARRIERS") ? CL_OUT_OF_RESOURCES
+                                            : below->clEnqueueBarrierWithWaitList(queue, wait_count, wait, event);
+}
+
 /* ---- the layer ---- */
 
 static void replace(void)
@@ -344,11 +372,13 @@ static void replace(void)
     table.clGetContextInfo = get_context_info;
     table.clCreateUserEvent = create_user_event;
     table.clSetUserEventStatus = set_user_event;
+    table.clRetainContext = retain_context;
     table.clReleaseContext = release_context;
     table.clGetPlatformInfo = get_platform_info;
     table.clCreateContext = create_context;
     table.clCreateContextFromType = create_context_from_type;
     table.clEnqueueMarkerWithWaitList = marker;
+    table.clEnqueueBarrierWithWaitList = barrier;
     table.clWaitForEvents = wait_for;
     table.clGetEventInfo = get_event_info;
     table.clGetEventProfilingInfo = get_profile;

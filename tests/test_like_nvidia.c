@@ -29,7 +29,7 @@ static void again(void)
     test_setenv("CLD3D_NO_QUIRKS", "pocl-order"); /* which asks other events than the markers */
     CHECK_INT(run_again("like NVIDIA:", "OPENCL_LAYERS", layers), 14);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1"); /* for the workarounds that go by the name */
-    CHECK_INT(run_again("named NVIDIA:", "OPENCL_LAYERS", layers), 2);
+    CHECK_INT(run_again("named NVIDIA:", "OPENCL_LAYERS", layers), 4);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
     test_setenv("CLD3D_NO_QUIRKS", NULL);
@@ -197,6 +197,30 @@ SHARING_CASE(unset_user_events, 0)
     second_close(&second);
 }
 
+/* A deferred release has a user event of its own, which no command waits for where the driver refuses the rest. */
+SHARING_CASE(refused_deferral, 0)
+{
+    struct rig second;
+    struct shared shared;
+    if (!over_layer() || !second_open(rig, &second))
+        return;
+    if (shared_open(&second, KIND_2D, 1, &shared)) {
+        cl_event user = user_event(second.context), behind = NULL;
+        CHECK_INT(acquire_one(&second, shared.object), CL_SUCCESS);
+        CHECK_INT(clEnqueueMarkerWithWaitList(second.queue, 1, &user, &behind), CL_SUCCESS);
+        test_setenv("CLD3D_TEST_NO_BARRIERS", "1");
+        CHECK_INT(release_one(&second, shared.object), CL_OUT_OF_RESOURCES);
+        test_setenv("CLD3D_TEST_NO_BARRIERS", NULL);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &behind), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(behind), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        CHECK_INT(release_one(&second, shared.object), CL_SUCCESS);
+        shared_close(&shared);
+    }
+    second_close(&second);
+}
+
 static const struct tap_test tests[] = {
     {"over a driver that answers as NVIDIA's does", again},
     SHARING_TESTS("like NVIDIA: an unknown property", unknown_property),
@@ -207,6 +231,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("like NVIDIA: a chain behind an event that fails", failed_chain),
     SHARING_TESTS("like NVIDIA: an acquire ends after it began", times),
     SHARING_TESTS("named NVIDIA: user events that are never set", unset_user_events),
+    SHARING_TESTS("named NVIDIA: a release that can't be deferred", refused_deferral),
 };
 
 TAP_MAIN(tests)

@@ -170,6 +170,7 @@ cl_int defer(struct command *c, enum deferred_kind kind)
     const cl_int status = enqueue(c, d);
     if (status != CL_SUCCESS) {
         blockers_set(d->gate, true, 0); /* it is in no queue */
+        event_set_unset(d->gate);
         deferred_put(d);
         return status;
     }

@@ -289,11 +289,11 @@ static cl_int CL_API_CALL retain_event(cl_event event)
     return status;
 }
 
-/* A user event that nobody can set any more. */
-static void set_unset(cl_event event)
+void event_set_unset(cl_event event)
 {
     cl_context handle = NULL;
-    below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(handle), &handle, NULL);
+    if (event)
+        below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(handle), &handle, NULL);
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
     if (context && context_has(context, QUIRK_NVIDIA_UNSET))
         below()->clSetUserEventStatus(event, CL_INVALID_OPERATION);
@@ -304,7 +304,7 @@ static cl_int CL_API_CALL release_event(cl_event event)
 {
     registry_app_release(RECORD_EVENT, event);
     if (blockers_release(event))
-        set_unset(event);
+        event_set_unset(event);
     reap(REAP_AT_RELEASE, NULL);
     return event_keep(event) ? CL_SUCCESS : below()->clReleaseEvent(event);
 }

@@ -280,6 +280,7 @@ static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcod
         blocker_put(user);
         return event;
     }
+    event_set_unset(event);
     below()->clReleaseEvent(event);
     const cl_int status = log_refuse("clCreateUserEvent", CL_OUT_OF_HOST_MEMORY, "no memory to follow a user event");
     give_code(errcode_ret, status);

@@ -121,6 +121,9 @@ void event_track(cl_event event, cl_command_type type, const struct queue_record
 /* Makes the event of a command that has failed already with the negative status `failure`. */
 cl_int event_make_failed(const char *call, cl_command_type type, struct queue_record *queue, cl_int failure,
                          cl_event *event);
+/* A user event goes that nobody has set, and for which nothing waits: it is set to an error where the driver needs it
+ * (QUIRK_NVIDIA_UNSET). NULL is allowed. */
+void event_set_unset(cl_event event);
 /* Whether a driver's code says that it could not answer, whatever it was asked. */
 bool event_driver_short(cl_int status);
 /* The driver's execution status, or its error about the event, which is negative too. CL_QUEUED where the driver is short of
