@@ -105,11 +105,26 @@ static void narrow_rg(void)
     each(CL_RG, narrows);
 }
 
+/* In 32 bits an image may have more bytes than there are: none of fewer may be made for it. */
+static void region_bytes(void)
+{
+    static const size_t half = SIZE_MAX / 2 + 1;
+    static const size_t regions[][3] = {
+        {half, 2, 1}, {half / 2, 2, 2}, {4, half / 4, 3}, {SIZE_MAX, 1, 2}, {1, 2, half}};
+    for (size_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++)
+        CHECK(cl_region_bytes(regions[i], 1) == SIZE_MAX);
+    CHECK(cl_region_bytes((const size_t[]){half / 8, 1, 1}, 16) == SIZE_MAX);
+    CHECK(cl_region_bytes((const size_t[]){half / 16, 1, 1}, 16) == half);
+    CHECK(cl_region_bytes((const size_t[]){7, 5, 3}, 4) == 420);
+    CHECK(cl_region_bytes((const size_t[]){7, 0, SIZE_MAX}, 4) == 0);
+}
+
 static const struct tap_test tests[] = {
     {"R into RGBA", widen_r},
     {"RG into RGBA", widen_rg},
     {"RGBA into R", narrow_r},
     {"RGBA into RG", narrow_rg},
+    {"bytes that a size_t can't hold", region_bytes},
 };
 
 TAP_MAIN(tests)

@@ -198,3 +198,14 @@ size_t cl_format_texel_bytes(cl_image_format format)
 {
     return (size_t)cl_order_channels(format.image_channel_order) * cl_type_bytes(format.image_channel_data_type);
 }
+
+size_t cl_region_bytes(const size_t *region, size_t texel_bytes)
+{
+    size_t bytes = texel_bytes;
+    for (int i = 0; i < 3; i++) {
+        if (region[i] && bytes > SIZE_MAX / region[i])
+            return SIZE_MAX;
+        bytes *= region[i];
+    }
+    return bytes;
+}

@@ -40,6 +40,8 @@ size_t format_plane_begin(const struct format_row *row, size_t first_pitch, size
 bool cl_format_equal(cl_image_format a, cl_image_format b);
 /* Bytes of one texel of an OpenCL image format; 0 for one that is unknown. */
 size_t cl_format_texel_bytes(cl_image_format format);
+/* Bytes of a region of texels without gaps; SIZE_MAX, which nobody has, where a size_t can't hold them (in 32 bits). */
+size_t cl_region_bytes(const size_t *region, size_t texel_bytes);
 /* Channels in memory of a channel order; 0 for one that is unknown. Packed YUV: luma and one half of the pair's chroma. */
 unsigned cl_order_channels(cl_channel_order order);
 /* Whether texels come in pairs that have their chroma in common (cl_intel_packed_yuv). */

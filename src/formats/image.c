@@ -48,7 +48,7 @@ static void destroy(struct record *record)
 
 size_t image_region_bytes(const struct image_record *image, const size_t *region)
 {
-    return region[0] * region[1] * region[2] * image->converter->narrow_texel;
+    return cl_region_bytes(region, image->converter->narrow_texel);
 }
 
 /* Packed YUV: two texels have their chroma in common, and only both together can be moved. */
@@ -109,7 +109,7 @@ cl_int image_to_narrow(const struct image_part *p, cl_mem narrow, cl_event *firs
     const size_t texels = texels_of(p->region);
     cl_int status;
     cl_event copied = NULL;
-    cl_mem wide = image_buffer(p->image, CL_MEM_READ_WRITE, texels * c->wide_texel, &status);
+    cl_mem wide = image_buffer(p->image, CL_MEM_READ_WRITE, cl_region_bytes(p->region, c->wide_texel), &status);
     if (!wide)
         return status;
     status = next.clEnqueueCopyImageToBuffer(p->queue, p->image->head.handle, wide, p->origin, p->region, 0,
@@ -125,7 +125,7 @@ cl_int image_from_narrow(const struct image_part *p, cl_mem narrow, cl_event *fi
     const size_t texels = texels_of(p->region);
     cl_int status;
     cl_event converted = NULL;
-    cl_mem wide = image_buffer(p->image, CL_MEM_READ_WRITE, texels * c->wide_texel, &status);
+    cl_mem wide = image_buffer(p->image, CL_MEM_READ_WRITE, cl_region_bytes(p->region, c->wide_texel), &status);
     if (!wide)
         return status;
     status = converter_enqueue(c, true, p->queue, narrow, wide, texels, p->wait_count, p->wait, &converted);

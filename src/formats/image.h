@@ -58,7 +58,7 @@ cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_
 /* All of an image has been written in its declared format: no kernel's leavings are in it any longer. */
 void image_overwritten(cl_mem image);
 
-/* Bytes of a region in the declared format, tightly packed. */
+/* Bytes of a region in the declared format, tightly packed; SIZE_MAX where a size_t can't hold them. */
 size_t image_region_bytes(const struct image_record *image, const size_t *region);
 /* Whether origin and region lie inside an image of that size; either may be NULL. */
 bool image_region_inside(const size_t *extent, const size_t *origin, const size_t *region);

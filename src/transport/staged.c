@@ -33,7 +33,8 @@ size_t staged_row_bytes(const struct staged *staged)
 size_t staged_bytes(const struct staged *staged)
 {
     const struct surface_desc *desc = &staged->base.surface.desc;
-    return staged_row_bytes(staged) * desc->height * desc->depth;
+    const size_t rows[3] = {1, desc->height, desc->depth};
+    return cl_region_bytes(rows, staged_row_bytes(staged));
 }
 
 /* Copies all texels between `rows` and what is mapped, and converts where that is to be done. */

@@ -40,7 +40,7 @@ bool staged_is_plane(const struct staged *staged);
 /* Sets the converter, NULL if there is none, and what follows for the rows. `dense`: as the member, and taken over. Once, before anything is staged. */
 void staged_plan(struct staged *staged, const struct converter *converter, struct context_record *dense);
 
-/* The texels of `rows`: bytes of a row, and of all. */
+/* The texels of `rows`: bytes of a row, and of all (SIZE_MAX where a size_t can't hold them). */
 size_t staged_row_bytes(const struct staged *staged);
 size_t staged_bytes(const struct staged *staged);
 
