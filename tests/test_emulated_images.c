@@ -124,10 +124,22 @@ static void is_number(cl_mem image, cl_image_info name, size_t expected)
     CHECK_INT(value, expected);
 }
 
-/* What an image tells of itself; `stride` as it is in memory that is `host`, or NULL. */
-static void tells(const struct shape *shape, cl_mem image, struct pitches stride, const void *host)
+/* What an image tells of itself, made with `flags`; `stride` as it is in memory that is `host`, or NULL. */
+static void tells(const struct shape *shape, cl_mem image, cl_mem_flags flags, struct pitches stride, const void *host)
 {
     void *told = &told;
+    cl_image_format declared = {0, 0};
+    cl_mem_flags given = 0;
+    cl_mem_object_type type = 0;
+    size_t size = 0;
+    CHECK_INT(clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof(declared), &declared, NULL), CL_SUCCESS);
+    CHECK_MEM(&declared, &format, sizeof(format));
+    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_FLAGS, sizeof(given), &given, NULL), CL_SUCCESS);
+    CHECK_INT(given, CL_MEM_READ_WRITE | flags);
+    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(size), &size, NULL), CL_SUCCESS);
+    CHECK_INT(size, bytes_of(shape));
+    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
+    CHECK_INT(type, shape->type);
     is_number(image, CL_IMAGE_ELEMENT_SIZE, TEXEL);
     if (!is_lines(shape))
         is_number(image, CL_IMAGE_ROW_PITCH, stride.row);
@@ -148,7 +160,7 @@ static void copied_at_creation(const struct rig *rig, const struct shape *shape,
         return;
     memset(memory, 0, sizeof(memory));
     image_is(rig, shape, image, expected);
-    tells(shape, image, tight, NULL);
+    tells(shape, image, CL_MEM_COPY_HOST_PTR, tight, NULL);
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
@@ -200,7 +212,7 @@ static void used_as_memory(const struct rig *rig, const struct shape *shape, str
     if (!image)
         return;
     image_is(rig, shape, image, expected);
-    tells(shape, image, stride, memory);
+    tells(shape, image, CL_MEM_USE_HOST_PTR, stride, memory);
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
         map_part(rig, shape, image, stride, memory, flags[i], expected);
     /* What OpenCL writes is there in the next map. */
@@ -264,6 +276,30 @@ static void in_parts(const struct rig *rig, const struct shape *shape, struct pi
 SHARING_CASE(reads_and_writes, 0)
 {
     each_shape(rig, in_parts);
+}
+
+/* Slices of the program's memory may begin in the middle of a row's length. */
+SHARING_CASE(slices_apart, 0)
+{
+    enum { APART = 75, FURTHER = 81 }; /* a slice has 70 bytes */
+    const struct shape *shape = &shapes[DEEP];
+    const struct pitches row = {7 * TEXEL, APART}, other = {7 * TEXEL, FURTHER};
+    unsigned char memory[MOST], found[MOST], expected[MOST], image_bytes[MOST] = {0};
+    cl_mem image = make_image(rig, shape, CL_MEM_COPY_HOST_PTR, (struct pitches){0, 0}, image_bytes);
+    rig_pattern(memory, sizeof(memory), 5);
+    move_region(shape, memory, row, image_bytes, no_origin(), shape->extent, true);
+    CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, APART, memory, 0, NULL,
+                                  NULL),
+              CL_SUCCESS);
+    image_is(rig, shape, image, image_bytes);
+    memset(expected, 0xC5, sizeof(expected));
+    memset(found, 0xC5, sizeof(found));
+    move_region(shape, expected, other, image_bytes, no_origin(), shape->extent, false);
+    CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, FURTHER, found, 0, NULL,
+                                 NULL),
+              CL_SUCCESS);
+    CHECK_MEM(found, expected, sizeof(found));
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
 /* ---- copies ---- */
@@ -366,6 +402,41 @@ SHARING_CASE(fills, 0)
     }
 }
 
+/* Writes to the first texel more than two channels of 8 bits can hold. */
+static void leave_more(const struct rig *rig, cl_mem image)
+{
+    static const char source[] = "kernel void leave(write_only image2d_t to)\n"
+                                 "{ write_imageui(to, (int2)(0, 0), (uint4)(1, 2, 3, 4)); }\n";
+    cl_kernel kernel = rig_kernel(rig, source, "leave");
+    const size_t one = 1;
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(image), &image), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+/* What a kernel leaves in an image beyond its format is not seen in a copy of it either, nor in an image of which another part is
+ * copied to. */
+SHARING_CASE(copies_of_more, 0)
+{
+    static const cl_uint expected[4] = {1, 2, 0, 1};
+    const size_t whole[3] = {8, 4, 1}, right[3] = {4, 0, 0}, part[3] = {4, 4, 1};
+    cl_mem from = flat_image(rig, format, NULL), to = flat_image(rig, format, NULL);
+    cl_uint seen[4] = {0};
+    leave_more(rig, from);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, no_origin(), no_origin(), whole, 0, NULL, NULL), CL_SUCCESS);
+    look(rig, to, true, seen);
+    CHECK_MEM(seen, expected, sizeof(seen));
+    leave_more(rig, to);
+    look(rig, from, true, seen);
+    CHECK_MEM(seen, expected, sizeof(seen));
+    CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, right, right, part, 0, NULL, NULL), CL_SUCCESS);
+    memset(seen, 0, sizeof(seen));
+    look(rig, to, true, seen);
+    CHECK_MEM(seen, expected, sizeof(seen));
+    CHECK_INT(clReleaseMemObject(from), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(to), CL_SUCCESS);
+}
+
 /* PoCL 3.1 takes half floats of one channel for whole numbers. */
 SHARING_CASE(half_floats, 0)
 {
@@ -404,6 +475,7 @@ SHARING_CASE(creations_refused, 0)
         {DEEP, CL_MEM_USE_HOST_PTR, true, {20, 110}, CL_INVALID_IMAGE_DESCRIPTOR},
         {LINES, CL_MEM_USE_HOST_PTR, true, {0, 12}, CL_INVALID_IMAGE_DESCRIPTOR},
         {LINES, CL_MEM_USE_HOST_PTR, true, {20, 16}, CL_INVALID_IMAGE_DESCRIPTOR},
+        {LINES, CL_MEM_USE_HOST_PTR, true, {0, 15}, CL_INVALID_IMAGE_DESCRIPTOR},
     };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         const int before = atomic_load(&tap_case.failures);
@@ -419,6 +491,17 @@ SHARING_CASE(creations_refused, 0)
             printf("# flags 0x%lx, pitches %zu and %zu\n", (unsigned long)all[i].flags, all[i].pitches.row,
                    all[i].pitches.slice);
     }
+}
+
+/* What is missing is the driver's to refuse. */
+SHARING_CASE(nothing_given, 0)
+{
+    const cl_image_desc flat = desc_of(&shapes[FLAT]);
+    cl_int status = 1;
+    CHECK(clCreateImage(rig->context, 0, NULL, &flat, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    CHECK(clCreateImage(rig->context, 0, &format, NULL, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_IMAGE_DESCRIPTOR);
 }
 
 /* Sizes are the driver's to refuse. */
@@ -601,6 +684,42 @@ SHARING_CASE(other_functions, 0)
     CHECK_INT(status, CL_INVALID_HOST_PTR);
 }
 
+/* What the device has is made by the driver. */
+static void as_the_driver_has_it(cl_mem image, cl_int status)
+{
+    CHECK_INT(status, CL_SUCCESS);
+    is_number(image, CL_IMAGE_ELEMENT_SIZE, 4);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+SHARING_CASE(other_functions_native, 0)
+{
+    const cl_image_format has = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc flat = desc_of(&shapes[FLAT]);
+    cl_int status = 1;
+    cl_mem image = clCreateImage2D(rig->context, 0, &has, 7, 5, 0, NULL, &status);
+    as_the_driver_has_it(image, status);
+    image = clCreateImage3D(rig->context, 0, &has, 7, 5, 3, 0, 0, NULL, &status);
+    as_the_driver_has_it(image, status);
+    image = clCreateImageWithProperties(rig->context, NULL, 0, &has, &flat, NULL, &status);
+    as_the_driver_has_it(image, status);
+}
+
+/* A list that has less room than the driver's formats need has the first ones, and the number is that of all. */
+SHARING_CASE(short_list, 0)
+{
+    cl_image_format all[256], some[3] = {{0, 0}, {0, 0}, {0x77, 0x77}};
+    cl_uint count = 0, again = 0;
+    CHECK_INT(clGetSupportedImageFormats(rig->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 256, all, &count),
+              CL_SUCCESS);
+    CHECK(count > 2 && count <= 256);
+    CHECK_INT(clGetSupportedImageFormats(rig->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 2, some, &again),
+              CL_SUCCESS);
+    CHECK_INT(again, count);
+    CHECK_MEM(some, all, 2 * sizeof(some[0]));
+    CHECK_INT(some[2].image_channel_order, 0x77);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("images of each type begin with a copy of the program's memory", copies_memory),
     SHARING_TESTS("images of each type over the program's memory, mapped in part", uses_memory),
@@ -609,12 +728,17 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("a copy to another place", copies),
     SHARING_TESTS("a fill leaves what the format holds", fills),
     SHARING_TESTS("kernels read half floats of one channel", half_floats),
+    SHARING_TESTS("slices of the program's memory that are no whole rows apart", slices_apart),
+    SHARING_TESTS("what a kernel leaves beyond the format stays out of copies", copies_of_more),
     SHARING_TESTS("refused: what an image is made of", creations_refused),
+    SHARING_TESTS("refused: no format, no description", nothing_given),
     SHARING_TESTS("refused: sizes", sizes_refused),
     SHARING_TESTS("refused: regions and pitches", regions_refused),
     SHARING_TESTS("refused: maps", maps_refused),
     SHARING_TESTS("refused: copies", copies_refused),
     SHARING_TESTS("images by the other functions", other_functions),
+    SHARING_TESTS("images by the other functions, in a format of the device", other_functions_native),
+    SHARING_TESTS("formats: a list without room for all", short_list),
 };
 
 TAP_MAIN(tests)
