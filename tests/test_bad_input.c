@@ -100,6 +100,34 @@ SHARING_CASE(garbage_for_contexts, RIG_NO_CONTEXT)
     }
 }
 
+/* Beside a device of Direct3D and one of OpenCL that are right. */
+SHARING_CASE(garbage_in_context_lists, RIG_NO_CONTEXT)
+{
+    void *garbage[GARBAGE];
+    const ULONG refs = rig_refs(rig->device);
+    fill_garbage(garbage);
+    for (int i = -1; i < GARBAGE; i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        void *bad = i < 0 ? NULL : garbage[i];
+        cl_context_properties list[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
+                                        rig->api->context_device, (cl_context_properties)rig->device, 0};
+        const cl_device_id devices[2] = {rig->cl_device, bad};
+        cl_int status = 1;
+        CHECK(clCreateContext(list, 1, &devices[1], NULL, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_DEVICE);
+        CHECK(clCreateContext(list, 2, devices, NULL, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_DEVICE);
+        list[1] = (cl_context_properties)bad;
+        for (int by_type = 0; by_type < 2 && bad; by_type++) {
+            CHECK((by_type ? clCreateContextFromType(list, CL_DEVICE_TYPE_ALL, NULL, NULL, &status)
+                           : clCreateContext(list, 1, &rig->cl_device, NULL, NULL, &status)) == NULL);
+            CHECK_INT(status, CL_INVALID_PLATFORM);
+        }
+        CHECK_INT(rig_refs(rig->device), refs);
+        report_garbage(failures, i);
+    }
+}
+
 SHARING_CASE(garbage_for_resources, 0)
 {
     void *garbage[GARBAGE];
@@ -363,6 +391,7 @@ static void null_others(const struct rig *rig)
     CHECK_INT(clGetEventProfilingInfo(NULL, CL_PROFILING_COMMAND_START, 0, NULL, &size), CL_INVALID_EVENT);
     CHECK_INT(clSetUserEventStatus(NULL, CL_COMPLETE), CL_INVALID_EVENT);
     CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &null_event, NULL), CL_INVALID_EVENT_WAIT_LIST);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, NULL, NULL), CL_INVALID_EVENT_WAIT_LIST);
     CHECK_INT(clEnqueueMarkerWithWaitList(NULL, 0, NULL, NULL), CL_INVALID_COMMAND_QUEUE);
     CHECK_INT(clRetainCommandQueue(NULL), CL_INVALID_COMMAND_QUEUE);
     CHECK_INT(clReleaseCommandQueue(NULL), CL_INVALID_COMMAND_QUEUE);
@@ -384,8 +413,12 @@ SHARING_CASE(null_handles, 0)
     null_memory(rig);
     null_others(rig);
     cl_event user = user_event(rig->context);
+    cl_command_queue other =
+        make_queue(rig, rig->context, 0); /* what queues wait for is followed where there are several */
     null_memory(rig);
     null_others(rig);
+    CHECK_INT(clSetEventCallback(user, CL_COMPLETE, NULL, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
     CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     shared_close(&shared);
@@ -419,7 +452,7 @@ static void garbage_beside_holes(void)
     if (!CHECK(before != NULL) || !CHECK(layer != NULL))
         return;
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
-    CHECK_INT(run_again(" garbage for ", "OPENCL_LAYERS", layers), 10);
+    CHECK_INT(run_again(" garbage for ", "OPENCL_LAYERS", layers), 12);
 }
 #endif
 
@@ -429,6 +462,7 @@ static const struct tap_test tests[] = {
 #endif
     SHARING_TESTS("garbage for devices, adapters and platforms", garbage_for_devices),
     SHARING_TESTS("garbage for the device of a context", garbage_for_contexts),
+    SHARING_TESTS("garbage for the platform of a context and its devices of OpenCL", garbage_in_context_lists),
     SHARING_TESTS("garbage for resources and their contexts", garbage_for_resources),
     SHARING_TESTS("garbage for queues, objects and events", garbage_for_commands),
     SHARING_TESTS("handles of other kinds for queues and contexts", handles_of_other_kinds),

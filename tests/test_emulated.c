@@ -85,7 +85,7 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), 6);
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), 12);
     test_setenv("CLD3D_TEST_BELOW_EMULATED", NULL);
 }
 
@@ -150,6 +150,149 @@ SHARING_CASE(no_memory, 0)
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(seen), CL_SUCCESS);
+}
+
+/* ---- each command without memory ---- */
+
+enum { IMAGE_BYTES = 2 * TEXELS };
+
+static cl_mem image_of(const struct rig *rig, cl_mem_flags flags, void *bytes, cl_int *status)
+{
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT};
+    return clCreateImage(rig->context, flags, &format, &desc, bytes, status);
+}
+
+/* A command that converts all of an image, to or from `bytes` in the end. */
+static cl_int convert(const struct rig *rig, int which, cl_mem image, cl_mem buffer, unsigned char *bytes)
+{
+    static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    cl_int status = 1;
+    cl_mem made;
+    switch (which) {
+    case 0: return clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL);
+    case 1: return clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL);
+    case 2:
+        status = clEnqueueCopyImageToBuffer(rig->queue, image, buffer, no_origin(), region, 0, 0, NULL, NULL);
+        if (status == CL_SUCCESS)
+            CHECK_INT(clEnqueueReadBuffer(rig->queue, buffer, CL_TRUE, 0, IMAGE_BYTES, bytes, 0, NULL, NULL),
+                      CL_SUCCESS);
+        return status;
+    case 3:
+        CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_TRUE, 0, IMAGE_BYTES, bytes, 0, NULL, NULL), CL_SUCCESS);
+        return clEnqueueCopyBufferToImage(rig->queue, buffer, image, 0, no_origin(), region, 0, NULL, NULL);
+    default:
+        made = image_of(rig, CL_MEM_COPY_HOST_PTR, bytes, &status);
+        order(rig, BELOW_FAIL_BUFFER, 0);
+        CHECK_INT(made != NULL, status == CL_SUCCESS);
+        if (made) {
+            CHECK_INT(convert(rig, 2, made, buffer, bytes), CL_SUCCESS);
+            CHECK_INT(clReleaseMemObject(made), CL_SUCCESS);
+        }
+        return status;
+    }
+}
+
+/* One that fails changes neither the image nor the program's memory; the next one does what it should. */
+SHARING_CASE(no_memory_for_commands, 0)
+{
+    enum { COMMANDS = 5, MOST_BUFFERS = 3 };
+    static const char *const names[COMMANDS] = {"a read", "a write", "a copy out", "a copy in", "a creation"};
+    static const bool writes[COMMANDS] = {false, true, false, true, false};
+    unsigned char image_bytes[IMAGE_BYTES], bytes[IMAGE_BYTES], before[IMAGE_BYTES];
+    if (!over_layer())
+        return;
+    cl_mem image = make_image(rig), buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, IMAGE_BYTES, NULL, NULL);
+    for (int which = 0; which < COMMANDS && emulated(rig, image); which++)
+        for (cl_uint nth = 1, failed = 1; failed && nth <= MOST_BUFFERS; nth++) {
+            const int failures = atomic_load(&tap_case.failures);
+            rig_pattern(image_bytes, sizeof(image_bytes), nth);
+            rig_pattern(bytes, sizeof(bytes), 10 + nth);
+            memcpy(before, bytes, sizeof(before));
+            CHECK_INT(convert(rig, 1, image, buffer, image_bytes), CL_SUCCESS);
+            order(rig, BELOW_FAIL_BUFFER, nth);
+            const cl_int status = convert(rig, which, image, buffer, bytes);
+            order(rig, BELOW_FAIL_BUFFER, 0);
+            failed = status != CL_SUCCESS;
+            CHECK(failed || nth > 1);
+            if (failed) {
+                CHECK_INT(status, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+                CHECK_MEM(bytes, before, sizeof(bytes));
+                CHECK_INT(convert(rig, 0, image, buffer, bytes), CL_SUCCESS);
+                CHECK_MEM(bytes, image_bytes, sizeof(bytes));
+                memcpy(bytes, before, sizeof(bytes));
+                CHECK_INT(convert(rig, which, image, buffer, bytes), CL_SUCCESS);
+            }
+            memcpy(before, writes[which] || which == 4 ? before : image_bytes, sizeof(before));
+            CHECK_MEM(bytes, before, sizeof(bytes));
+            if (writes[which]) {
+                CHECK_INT(convert(rig, 0, image, buffer, bytes), CL_SUCCESS);
+                CHECK_MEM(bytes, before, sizeof(bytes));
+            }
+            if (atomic_load(&tap_case.failures) != failures)
+                printf("# %s, buffer %u\n", names[which], nth);
+        }
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+}
+
+static void *map_all(const struct rig *rig, cl_mem image, cl_int code)
+{
+    static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    size_t pitch;
+    cl_int status = 1;
+    void *mapped = clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, no_origin(), region,
+                                     &pitch, NULL, 0, NULL, NULL, &status);
+    CHECK_INT(status, code);
+    CHECK_INT(mapped != NULL, code == CL_SUCCESS);
+    return mapped;
+}
+
+/* A map that is refused, and an unmap whose nth buffer can't be had: the image stays mapped, and the next unmap, behind a wait list,
+ * brings what the program has written. */
+static void map_without_memory(const struct rig *rig, cl_mem image, cl_uint nth)
+{
+    unsigned char expected[IMAGE_BYTES], found[IMAGE_BYTES];
+    cl_event wait = NULL;
+    cl_uint count = 4711;
+    for (cl_uint of_map = 1; of_map <= 2; of_map++) {
+        order(rig, BELOW_FAIL_BUFFER, of_map);
+        map_all(rig, image, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    }
+    order(rig, BELOW_FAIL_BUFFER, 0);
+    void *mapped = map_all(rig, image, CL_SUCCESS);
+    if (!mapped)
+        return;
+    rig_pattern(expected, sizeof(expected), 20 + nth);
+    memcpy(mapped, expected, sizeof(expected));
+    order(rig, BELOW_FAIL_BUFFER, nth);
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    order(rig, BELOW_FAIL_BUFFER, 0);
+    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_MAP_COUNT, sizeof(count), &count, NULL), CL_SUCCESS);
+    CHECK_INT(count, 1);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &wait), CL_SUCCESS);
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 1, &wait, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(wait), CL_SUCCESS);
+    CHECK_INT(convert(rig, 0, image, NULL, found), CL_SUCCESS);
+    CHECK_MEM(found, expected, sizeof(found));
+    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_MAP_COUNT, sizeof(count), &count, NULL), CL_SUCCESS);
+    CHECK_INT(count, 0);
+}
+
+SHARING_CASE(no_memory_for_maps, 0)
+{
+    unsigned char host[IMAGE_BYTES] = {0};
+    cl_int status = 1;
+    if (!over_layer())
+        return;
+    cl_mem image = make_image(rig), over = image_of(rig, CL_MEM_USE_HOST_PTR, host, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    if (emulated(rig, image)) {
+        map_without_memory(rig, image, 1); /* the one that converts */
+        map_without_memory(rig, over, 1);  /* the one for the texels from the program's memory */
+        map_without_memory(rig, over, 2);
+    }
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(over), CL_SUCCESS);
 }
 
 /* ---- two at once ---- */
@@ -227,24 +370,99 @@ static void copy_part(const struct rig *rig, cl_image_format of, size_t texel, b
     CHECK_INT(clReleaseMemObject(to), CL_SUCCESS);
 }
 
+/* Types of images that have R in whole numbers, beside the 3D image which is emulated: from that one's second row into the place that
+ * `into` says, and back. */
+static const struct native_type {
+    cl_image_desc desc;
+    size_t into[3], region[3];
+    size_t from; /* of the first byte, in the image; the rest follows it */
+} native_types[] = {
+    {{.image_type = CL_MEM_OBJECT_IMAGE1D, .image_width = WIDTH}, {3, 0, 0}, {5, 1, 1}, 3},
+    {{.image_type = CL_MEM_OBJECT_IMAGE1D_ARRAY, .image_width = WIDTH, .image_array_size = 3},
+     {0, 1, 0},
+     {WIDTH, 2, 1},
+     WIDTH},
+    {{.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY, .image_width = WIDTH, .image_height = 2, .image_array_size = 3},
+     {0, 0, 2},
+     {WIDTH, 2, 1},
+     4 * WIDTH},
+};
+
+static void copy_with_native(const struct rig *rig, const struct native_type *type)
+{
+    const cl_image_format of = {CL_R, CL_UNSIGNED_INT8};
+    const size_t at[3] = {0, 1, 1}, back[3] = {0, 0, 0}, whole[3] = {WIDTH, HEIGHT, 2}, beyond[3] = {WIDTH - 1, 0, 0};
+    const size_t bytes = type->region[0] * type->region[1];
+    unsigned char source[2 * TEXELS], found[2 * TEXELS], other[2 * TEXELS];
+    cl_int status = 1;
+    rig_pattern(source, sizeof(source), 1);
+    rig_pattern(other, sizeof(other), 2);
+    cl_mem deep = filled_image(rig, of, true, source);
+    cl_mem image = clCreateImage(rig->context, CL_MEM_COPY_HOST_PTR, &of, &type->desc, other, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, deep, image, at, beyond, type->region, 0, NULL, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, deep, image, at, type->into, type->region, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_TRUE, type->into, type->region, 0, 0, found, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_MEM(found, source + (HEIGHT + 1) * WIDTH, bytes);
+    CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, type->into, type->region, 0, 0, other + type->from, 0,
+                                  NULL, NULL),
+              CL_SUCCESS);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, image, deep, type->into, back, type->region, 0, NULL, NULL), CL_SUCCESS);
+    memcpy(source, other + type->from, bytes);
+    CHECK_INT(clEnqueueReadImage(rig->queue, deep, CL_TRUE, no_origin(), whole, 0, 0, found, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_MEM(found, source, sizeof(found));
+    CHECK_INT(clReleaseMemObject(deep), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+/* With both functions of the environment's layer: a rig of its own, for which 3D images lack formats. */
+static bool open_few(const struct rig *rig, struct rig *own)
+{
+    *own = *rig;
+    if (!over_layer())
+        return false;
+    test_setenv(BELOW_FEW_FORMATS, "1");
+    own->context = rig_make_context(rig, rig->device, false, NULL);
+    own->queue = make_queue(rig, own->context, 0);
+    return true;
+}
+
+static void close_few(struct rig *own)
+{
+    CHECK_INT(clReleaseCommandQueue(own->queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(own->context), CL_SUCCESS);
+    test_setenv(BELOW_FEW_FORMATS, NULL);
+}
+
+SHARING_CASE(copies_with_native_types, RIG_NO_CONTEXT)
+{
+    struct rig own;
+    if (!open_few(rig, &own))
+        return;
+    for (size_t i = 0; i < sizeof(native_types) / sizeof(native_types[0]); i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        copy_with_native(&own, &native_types[i]);
+        if (atomic_load(&tap_case.failures) != failures)
+            printf("# type 0x%x\n", native_types[i].desc.image_type);
+    }
+    close_few(&own);
+}
+
 /* R in whole numbers is emulated in 3D alone; RG in fractions is in both, in 2D in 8 bits and in 3D in floats. */
 SHARING_CASE(copies_between_types, RIG_NO_CONTEXT)
 {
-    struct rig own = *rig;
-    if (!over_layer())
+    struct rig own;
+    if (!open_few(rig, &own))
         return;
-    test_setenv(BELOW_FEW_FORMATS, "1");
-    own.context = rig_make_context(rig, rig->device, false, NULL);
-    own.queue = make_queue(rig, own.context, 0);
     for (int from_deep = 0; from_deep < 2; from_deep++) {
         copy_part(&own, (cl_image_format){CL_R, CL_UNSIGNED_INT8}, 1, from_deep);
         copy_part(&own, (cl_image_format){CL_R, CL_FLOAT}, 4, from_deep);
         copy_part(&own, (cl_image_format){CL_RG, CL_UNORM_INT8}, 2, from_deep);
         copy_part(&own, (cl_image_format){CL_RGBA, CL_UNORM_INT8}, 4, from_deep);
     }
-    CHECK_INT(clReleaseCommandQueue(own.queue), CL_SUCCESS);
-    CHECK_INT(clReleaseContext(own.context), CL_SUCCESS);
-    test_setenv(BELOW_FEW_FORMATS, NULL);
+    close_few(&own);
 }
 
 /* ---- maps beside what is held ---- */
@@ -357,6 +575,9 @@ static const struct tap_test tests[] = {
     {"over a layer that fails and waits", again},
     SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right",
                   no_memory),
+    SHARING_TESTS("over the layer: commands that find no memory for the conversion", no_memory_for_commands),
+    SHARING_TESTS("over the layer: maps and unmaps that find no memory for the conversion", no_memory_for_maps),
+    SHARING_TESTS("over the layer: copies between images of which one is the driver's", copies_with_native_types),
     SHARING_TESTS("over the layer: copies between images that are stored in two formats", copies_between_types),
     SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),
 };

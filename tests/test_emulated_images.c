@@ -288,16 +288,16 @@ SHARING_CASE(slices_apart, 0)
     cl_mem image = make_image(rig, shape, CL_MEM_COPY_HOST_PTR, (struct pitches){0, 0}, image_bytes);
     rig_pattern(memory, sizeof(memory), 5);
     move_region(shape, memory, row, image_bytes, no_origin(), shape->extent, true);
-    CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, APART, memory, 0, NULL,
-                                  NULL),
-              CL_SUCCESS);
+    CHECK_INT(
+        clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, APART, memory, 0, NULL, NULL),
+        CL_SUCCESS);
     image_is(rig, shape, image, image_bytes);
     memset(expected, 0xC5, sizeof(expected));
     memset(found, 0xC5, sizeof(found));
     move_region(shape, expected, other, image_bytes, no_origin(), shape->extent, false);
-    CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, FURTHER, found, 0, NULL,
-                                 NULL),
-              CL_SUCCESS);
+    CHECK_INT(
+        clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, FURTHER, found, 0, NULL, NULL),
+        CL_SUCCESS);
     CHECK_MEM(found, expected, sizeof(found));
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }

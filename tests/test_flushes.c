@@ -114,6 +114,35 @@ SHARING_CASE(what_is_waited_for, 0)
     shared_close(&shared);
 }
 
+/* As many as a program may have at work for one frame. */
+SHARING_CASE(many_are_waited_for, 0)
+{
+    enum { QUEUES = 20 };
+    struct shared shared;
+    struct busy busy;
+    cl_command_queue queues[QUEUES];
+    cl_event marked[QUEUES] = {NULL};
+    cl_uint before[QUEUES];
+    if (!counted() || !shared_open(rig, KIND_2D, 1, &shared) || !busy_open(rig, &busy))
+        return;
+    for (int i = 0; i < QUEUES; i++) {
+        queues[i] = make_queue(rig, rig->context, 0);
+        before[i] = flushes(queues[i]);
+        CHECK_INT(clEnqueueMarkerWithWaitList(queues[i], 1, &busy.marked, &marked[i]), CL_SUCCESS);
+    }
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, QUEUES, marked, NULL), CL_SUCCESS);
+    release(rig, &shared, 0, NULL);
+    CHECK(d3d_has(rig, &shared, 1));
+    for (int i = 0; i < QUEUES; i++) {
+        CHECK_INT(rig_event_status(marked[i]), CL_COMPLETE);
+        CHECK(flushes(queues[i]) > before[i]);
+        CHECK_INT(clReleaseEvent(marked[i]), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+    }
+    busy_close(&busy);
+    shared_close(&shared);
+}
+
 /* When the user event is set nobody but that call can flush. */
 SHARING_CASE(behind_a_user_event, 0)
 {
@@ -285,6 +314,11 @@ static void waited_for(void)
     again(": queues that are waited for");
 }
 
+static void many(void)
+{
+    again(": twenty queues at once");
+}
+
 static void user_events(void)
 {
     again(": behind a user event");
@@ -313,6 +347,8 @@ static void others(void)
 static const struct tap_test tests[] = {
     {"flushes of queues that are waited for", waited_for},
     SHARING_TESTS("queues that are waited for", what_is_waited_for),
+    {"flushes of twenty queues at once", many},
+    SHARING_TESTS("twenty queues at once", many_are_waited_for),
     {"flushes behind a user event", user_events},
     SHARING_TESTS("behind a user event", behind_a_user_event),
     {"flushes for an object given back", given_back},

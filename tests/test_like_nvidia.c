@@ -27,7 +27,7 @@ static void again(void)
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
     test_setenv("CLD3D_NO_QUIRKS", "pocl-order"); /* which asks other events than the markers */
-    CHECK_INT(run_again("like NVIDIA:", "OPENCL_LAYERS", layers), 14);
+    CHECK_INT(run_again("like NVIDIA:", "OPENCL_LAYERS", layers), 16);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1"); /* for the workarounds that go by the name */
     CHECK_INT(run_again("named NVIDIA:", "OPENCL_LAYERS", layers), 4);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
@@ -48,6 +48,12 @@ static void make(const struct rig *rig, const cl_context_properties *list, cl_in
     }
 }
 
+static void CL_CALLBACK never_called(const char *what, const void *about, size_t size, void *data)
+{
+    (void)about, (void)size, (void)data;
+    CHECK_STR(what, "nothing");
+}
+
 SHARING_CASE(unknown_property, RIG_NO_CONTEXT)
 {
     const cl_context_properties list[] = {CL_CONTEXT_PLATFORM,
@@ -66,6 +72,21 @@ SHARING_CASE(unknown_property, RIG_NO_CONTEXT)
     cl_int status = 1;
     CHECK(clCreateContext(list, 0, NULL, NULL, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_VALUE);
+    CHECK(clCreateContext(list, 0, &rig->cl_device, NULL, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_VALUE);
+    CHECK(clCreateContext(list, 1, &rig->cl_device, NULL, &status, &status) == NULL); /* data for no function */
+    CHECK_INT(status, CL_INVALID_VALUE);
+    CHECK(clCreateContext(list, 1, &rig->cl_device, never_called, &status, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_PROPERTY);
+}
+
+/* The platform comes to what else the driver sees. */
+SHARING_CASE(unknown_without_platform, RIG_NO_CONTEXT)
+{
+    const cl_context_properties list[] = {rig->api->context_device, (cl_context_properties)rig->device,
+                                          UNKNOWN_PROPERTY, 1, 0};
+    if (over_layer())
+        make(rig, list, CL_INVALID_PROPERTY);
 }
 
 SHARING_CASE(no_platform, RIG_NO_CONTEXT)
@@ -225,6 +246,8 @@ static const struct tap_test tests[] = {
     {"over a driver that answers as NVIDIA's does", again},
     SHARING_TESTS("like NVIDIA: an unknown property", unknown_property),
     SHARING_TESTS("like NVIDIA: no platform is named", no_platform),
+    SHARING_TESTS("like NVIDIA: no platform is named, but a property that the driver does not know",
+                  unknown_without_platform),
     SHARING_TESTS("like NVIDIA: OpenGL's objects, with who synchronises", opengl),
     SHARING_TESTS("like NVIDIA: NULL in a wait list", null_event),
     SHARING_TESTS("like NVIDIA: an acquire behind a failed event", failed_event),

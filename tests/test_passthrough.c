@@ -30,8 +30,8 @@ static unsigned run_over_own_sharing(const char *cases, const char *between)
 
 static void steps_aside(void)
 {
-    CHECK_INT(run_over_own_sharing("own sharing,", NULL), 6);
-    CHECK_INT(run_over_own_sharing("own sharing,", getenv("CLD3D_TEST_SPARSE")), 6);
+    CHECK_INT(run_over_own_sharing("own sharing,", NULL), 7);
+    CHECK_INT(run_over_own_sharing("own sharing,", getenv("CLD3D_TEST_SPARSE")), 7);
 }
 
 static void is_forced(void)
@@ -158,6 +158,37 @@ static void own_commands_with(struct rig *rig)
     CHECK_INT(clReleaseContext(context), CL_SUCCESS);
 }
 
+/* Functions that the driver does not have are not replaced by ours, whose objects it could not use. */
+static void own_missing_with(struct rig *rig)
+{
+    clGetDeviceIDsFromDX9INTEL_fn of_intel;
+    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clGetDeviceIDsFromDX9INTEL");
+    cl_mem none[1] = {NULL};
+    cl_uint count = 77;
+    cl_context context = plain_context(rig);
+    cl_command_queue queue = make_queue(rig, context, 0);
+    CHECK_INT(rig->acquire(queue, 1, none, 0, NULL, NULL), CL_INVALID_OPERATION);
+    CHECK_INT(rig->release(queue, 1, none, 0, NULL, NULL), CL_INVALID_OPERATION);
+    CHECK_INT(
+        rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
+        CL_INVALID_OPERATION);
+    if (CHECK(address != NULL)) {
+        memcpy(&of_intel, &address, sizeof(of_intel));
+        CHECK_INT(
+            of_intel(rig->platform, CL_D3D9_DEVICE_INTEL, rig->device, CL_ALL_DEVICES_FOR_DX9_INTEL, 0, NULL, &count),
+            CL_INVALID_OPERATION);
+    }
+    CHECK_INT(count, 77);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+static void own_missing(void)
+{
+    if (under_own_sharing())
+        sharing_run(&rig_d3d10, RIG_NO_CONTEXT, own_missing_with);
+}
+
 #define OWN_CASE(name)                                            \
     static void name(void)                                        \
     {                                                             \
@@ -228,6 +259,7 @@ static const struct tap_test tests[] = {
     {"own sharing, objects", own_objects},
     {"own sharing, surfaces of Direct3D 9", own_surfaces},
     {"own sharing, commands", own_commands},
+    {"own sharing, functions that the driver lacks", own_missing},
     {"own sharing replaced: strings, Direct3D 11", replaced_strings_11},
     {"own sharing replaced: strings, Direct3D 10", replaced_strings_10},
     {"own sharing replaced: data, Direct3D 11", replaced_trips_11},

@@ -475,6 +475,34 @@ SHARING_CASE(given_back_in_a_callback, 0)
     shared_close(&shared);
 }
 
+/* A queue that was given back and comes from the event of a command that is held in it is the application's again. */
+SHARING_CASE(queue_comes_again, 0)
+{
+    struct shared shared;
+    struct rig second = *rig;
+    cl_command_queue again = NULL;
+    cl_uint refs = 0;
+    cl_event held = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event user = user_event(rig->context);
+    second.queue = make_queue(rig, rig->context, 0);
+    CHECK_INT(clEnqueueMarkerWithWaitList(second.queue, 1, &user, &held), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+    CHECK_INT(clGetEventInfo(held, CL_EVENT_COMMAND_QUEUE, sizeof(again), &again, NULL), CL_SUCCESS);
+    CHECK(again == second.queue);
+    CHECK_INT(clRetainCommandQueue(again), CL_SUCCESS);
+    CHECK_INT(clGetCommandQueueInfo(again, CL_QUEUE_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
+    CHECK(refs >= 1);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK(round_trip(&second, &shared, 1, 2));
+    CHECK_INT(clReleaseCommandQueue(again), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 2, 3));
+    CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
 #ifndef _WIN32
 /* ---- callbacks when an object is deleted ---- */
 
@@ -542,6 +570,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("events: never set", user_events_never_set),
     SHARING_TESTS("events: last of all", events_last),
     SHARING_TESTS("given back in a callback", given_back_in_a_callback),
+    SHARING_TESTS("given back and retained again: a queue", queue_comes_again),
 #ifndef _WIN32
     SHARING_TESTS("callbacks when an object is deleted", destructor_callbacks),
 #endif

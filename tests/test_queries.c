@@ -451,6 +451,55 @@ SHARING_CASE(kernels_tell_their_access, 0)
     }
 }
 
+/* Builds `text`, which may ask for the macro that programs of contexts with interop are built with; and what the build's options are
+ * afterwards. */
+static void builds(const struct rig *rig, cl_context context, const char *text, const char *options)
+{
+    cl_int status;
+    char found[256] = "?";
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
+    CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, options, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clGetProgramBuildInfo(program, rig->cl_device, CL_PROGRAM_BUILD_OPTIONS, sizeof(found), found, NULL),
+              CL_SUCCESS);
+    CHECK_STR(found, options);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+}
+
+/* Programs without interop are built as the application says, also where the context has properties that cld3d follows. */
+SHARING_CASE(programs_know_interop, 0)
+{
+    static const char with[] = "#ifndef __CLD3D__\n#error no interop\n#endif\nkernel void k(void) {}\n";
+    static const char without[] = "#ifdef __CLD3D__\n#error interop\n#endif\nkernel void k(void) {}\n";
+    const cl_context_properties synchronised[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
+                                                  CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0};
+    cl_int status = 1;
+    cl_context plain = plain_context(rig),
+               user = clCreateContext(synchronised, 1, &rig->cl_device, NULL, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    builds(rig, rig->context, with, "-DX=1");
+    builds(rig, plain, without, "-DX=1");
+    builds(rig, user, without, "-DX=1");
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(user), CL_SUCCESS);
+}
+
+/* The driver's codes. */
+SHARING_CASE(no_program, 0)
+{
+    const char *source = "kernel void k(void) {}";
+    char found[64] = "?";
+    cl_int status;
+    CHECK_INT(clBuildProgram(NULL, 1, &rig->cl_device, "", NULL, NULL), CL_INVALID_PROGRAM);
+    CHECK_INT(clGetProgramBuildInfo(NULL, rig->cl_device, CL_PROGRAM_BUILD_OPTIONS, sizeof(found), found, NULL),
+              CL_INVALID_PROGRAM);
+    cl_program program = clCreateProgramWithSource(rig->context, 1, &source, NULL, &status);
+    CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "", NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_OPTIONS, sizeof(found), found, NULL),
+              CL_INVALID_DEVICE);
+    CHECK_STR(found, "?");
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("objects: resource and subresource", object_queries),
     SHARING_TESTS("objects: the subresource as it was given", subresource_queries),
@@ -459,6 +508,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("objects: queries of OpenCL", ordinary_queries),
     SHARING_TESTS("objects: sizes of levels", sizes_of_levels),
     SHARING_TESTS("programs: kernels tell what they read, options are as given", kernels_tell_their_access),
+    SHARING_TESTS("programs: only those of a context with interop are built for it", programs_know_interop),
+    SHARING_TESTS("programs: none, or of no device", no_program),
     {"extensions: strings and their sizes", extension_strings},
 #ifndef _WIN32
     {"all platforms: extension strings", extension_strings_again},

@@ -119,12 +119,21 @@ static void region_bytes(void)
     CHECK(cl_region_bytes((const size_t[]){7, 0, SIZE_MAX}, 4) == 0);
 }
 
+/* Of formats whose texels are no channels of whole bytes nothing is converted, and none is shared. */
+static void no_whole_channels(void)
+{
+    CHECK_INT(cl_format_texel_bytes((cl_image_format){CL_RGBA, CL_UNORM_INT16}), 8);
+    CHECK_INT(cl_format_texel_bytes((cl_image_format){CL_RGB, CL_UNORM_INT8}), 0);
+    CHECK_INT(cl_format_texel_bytes((cl_image_format){CL_R, CL_UNORM_SHORT_565}), 0);
+}
+
 static const struct tap_test tests[] = {
     {"R into RGBA", widen_r},
     {"RG into RGBA", widen_rg},
     {"RGBA into R", narrow_r},
     {"RGBA into RG", narrow_rg},
     {"bytes that a size_t can't hold", region_bytes},
+    {"formats without whole channels", no_whole_channels},
 };
 
 TAP_MAIN(tests)

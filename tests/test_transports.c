@@ -1,8 +1,10 @@
 /* The choice of a transport: who is asked, in which order, what is said of it, and what CLD3D_TRANSPORT changes. The list is
  * this program's. Each case is a process of its own, since settings are read once. */
 #include "tap.h"
+#include "transport/aligned.h"
 #include "transport/transports.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -208,7 +210,8 @@ static void named_ones(void)
     struct transports *transports = transports_open(NULL);
     if (!CHECK(transports != NULL))
         return;
-    CHECK_STR(transports_report(), "the first way, the last way");
+    for (int i = 0; i < 2; i++)
+        CHECK_STR(transports_report(), "the first way, the last way");
     first.answer = CL_INVALID_VALUE;
     CHECK_INT(transports_create(transports, &request, &made), CL_SUCCESS);
     CHECK(made == &last.made);
@@ -254,6 +257,19 @@ static void setting_names_nothing(void)
     in_process("firs,firstly", unknown_ones);
 }
 
+/* As much as there can't be is none, and no less than was asked for. */
+static void aligned_memory(void)
+{
+    struct aligned_memory memory = aligned_memory_make(SIZE_MAX - 64, 4096);
+    CHECK(memory.bytes == NULL && memory.allocation == NULL);
+    memory = aligned_memory_make(100, 4096);
+    if (CHECK(memory.bytes != NULL))
+        memset(memory.bytes, 1, 100);
+    CHECK_INT((uintptr_t)memory.bytes % 4096, 0);
+    aligned_memory_free(&memory);
+    CHECK(memory.bytes == NULL && memory.allocation == NULL);
+}
+
 static const struct tap_test tests[] = {
     {"the first that can share a surface is taken, and the log says why", all_in_order},
     {"what a context keeps is opened, closed and freed", state_lives},
@@ -261,6 +277,7 @@ static const struct tap_test tests[] = {
     {"the setting names the transports that may be used", setting_names},
     {"what the setting leaves out is not asked, the last one neither", setting_leaves_out_last},
     {"names of no transport are reported once, and all are used", setting_names_nothing},
+    {"memory that begins where it has to", aligned_memory},
 };
 
 struct tap_case tap_case;

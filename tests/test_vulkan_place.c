@@ -278,6 +278,13 @@ static void formats(void)
         if (!CHECK_INT(fits(&desc, &at), rows[i].fit))
             printf("# DXGI format %u, Vulkan format %u\n", rows[i].dxgi, rows[i].vulkan);
     }
+    /* Pairs of texels are no channels. */
+    const struct vulkan_location at = flat_place(RG8);
+    struct surface_desc packed = flat_desc(DXGI_FORMAT_R8G8_UNORM, 0);
+    CHECK(fits(&packed, &at));
+    packed.format = format_from_d3d9(0x32595559, 0); /* YUY2 */
+    if (CHECK(packed.format != NULL))
+        CHECK(!fits(&packed, &at));
 }
 
 /* A plane is half as large in chroma, and its texels are one channel or two. */

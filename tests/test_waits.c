@@ -723,6 +723,29 @@ SHARING_CASE(refused_commands_hold_nothing, 0)
     shared_close(&shared);
 }
 
+/* Only user events can be set: the event of a command that one holds is none. (rusticl 22.3 says that it is set already.) */
+SHARING_CASE(commands_are_no_user_events, 0)
+{
+    const cl_int statuses[] = {CL_COMPLETE, -5};
+    struct shared shared;
+    cl_event held = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event user = user_event(rig->context);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, &held), CL_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        const cl_int refused = clSetUserEventStatus(held, statuses[i]);
+        CHECK(refused == CL_INVALID_EVENT || refused == CL_INVALID_OPERATION);
+    }
+    CHECK(rig_event_status(held) > CL_COMPLETE);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &held), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    end_event(held);
+    end_event(user);
+    shared_close(&shared);
+}
+
 /* User events that nothing here waits for change nothing. */
 SHARING_CASE(unrelated_user_events, 0)
 {
@@ -763,6 +786,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("objects given back while their release waits", given_back_meanwhile),
     SHARING_TESTS("another thread sets the user event", set_by_another_thread),
     SHARING_TESTS("user events that nothing waits for", unrelated_user_events),
+    SHARING_TESTS("events of commands can't be set", commands_are_no_user_events),
     SHARING_TESTS("commands that are refused hold nothing", refused_commands_hold_nothing),
 };
 
