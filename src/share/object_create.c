@@ -7,19 +7,19 @@
 
 #include <stdlib.h>
 
-/* ---- claims: one object per subresource, function and context ---- */
+/* ---- claims: one object per subresource and context ---- */
 
-static struct claim *claim_subresource(struct sharing_context *context, const void *identity, enum surface_kind kind,
-                                       cl_uint index, bool *taken)
+static struct claim *claim_subresource(struct sharing_context *context, const void *identity, cl_uint index,
+                                       bool *taken)
 {
     struct claim *claim = malloc(sizeof(*claim));
     *taken = false;
     if (!claim)
         return NULL;
-    *claim = (struct claim){identity, kind, index, NULL};
+    *claim = (struct claim){identity, index, NULL};
     os_lock(&registry_lock);
     for (const struct claim *c = context->claims; c; c = c->after)
-        *taken = *taken || (c->identity == identity && c->kind == kind && c->index == index);
+        *taken = *taken || (c->identity == identity && c->index == index);
     if (!*taken) {
         claim->after = context->claims;
         context->claims = claim;
@@ -56,8 +56,7 @@ struct creation {
  * programs name plain devices as Ex ones. A DXVA adapter is another. Intel's functions don't ask for the kind. */
 static bool fits_adapter(const struct d3d_api *asked, const struct d3d_api *adapter)
 {
-    return asked->family == adapter->family &&
-           (asked->ops == adapter->ops || (asked->family == FAMILY_DX9 && !asked->adapter_type));
+    return asked->family == adapter->family && (asked->ops == adapter->ops || !asked->adapter_type);
 }
 
 static cl_int check_context(struct creation *c, cl_context handle)
@@ -152,7 +151,7 @@ static cl_int claim(struct object_record *object, const struct creation *c)
     if (!identity)
         return log_refuse(asked->call, asked->api->invalid_resource, "resource %p does not tell its identity",
                           asked->resource);
-    object->claim = claim_subresource(c->context, identity, asked->kind, asked->index, &taken);
+    object->claim = claim_subresource(c->context, identity, asked->index, &taken);
     if (object->claim)
         return CL_SUCCESS;
     if (!taken)

@@ -18,7 +18,6 @@ enum { INTEROP_MAX = 6 }; /* Direct3D 10 or 11 alone, or DX9 media adapters: thr
 /* A subresource that has an object in the context: the rule against duplicates. */
 struct claim {
     const void *identity; /* the resource's IUnknown; compared only */
-    enum surface_kind kind;
     cl_uint index;
     struct claim *after;
 };

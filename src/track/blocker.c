@@ -108,7 +108,7 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
 
 cl_event *blocker_event(struct blocker *blocker, cl_event *wanted)
 {
-    return wanted || !blocker ? wanted : &blocker->slot;
+    return wanted ? wanted : &blocker->slot;
 }
 
 /* From now on the command is found by its event, unless it is over already. */

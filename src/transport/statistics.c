@@ -24,8 +24,7 @@ void statistics_object(struct statistics *statistics, const struct transport *tr
 
 void statistics_bytes(const struct transfer *transfer, size_t bytes)
 {
-    if (transfer->count)
-        atomic_fetch_add_explicit(&transfer->count->bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&transfer->count->bytes, bytes, memory_order_relaxed);
 }
 
 void statistics_tell(struct statistics *statistics)

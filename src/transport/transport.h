@@ -25,7 +25,7 @@ struct transfer {
     cl_mem memory; /* the object of the OpenCL below; one reference, the application's */
     const char *
         way; /* which of its ways the transport has chosen, for people; lives as long as the process. NULL: it has one */
-    struct way_count *count; /* of the context; NULL: nobody counts (statistics.h) */
+    struct way_count *count; /* of the context, set when the object is made (statistics.h) */
 };
 
 /* The objects of one command that share a transport and an API. */
