@@ -451,6 +451,24 @@ static void unknown_kernels(void)
     CHECK_INT(driver.set_by[0], 2);
 }
 
+/* There is room for the functions of 16 platforms. Those of more have none, since they could not be told apart. */
+static void many_platforms(void)
+{
+    static char marks[20];
+    void *address = as_address((next_function)pointer_0);
+    next_function first = NULL;
+    unsigned with = 0;
+    set_driver();
+    for (size_t i = 0; i < sizeof(marks); i++) {
+        const next_function ours = pointer_setter((cl_platform_id)&marks[i], "clSetKernelArgMemPointerINTEL", address);
+        first = first ? first : ours;
+        CHECK(!ours || ours == first);
+        with += ours != NULL;
+    }
+    CHECK(with >= 16 - PLATFORMS && with <= 16);
+    CHECK(pointer_setter((cl_platform_id)&marks[0], "clSetKernelArgMemPointerINTEL", address) == first);
+}
+
 static void other_functions(void)
 {
     set_driver();
@@ -480,6 +498,7 @@ static const struct tap_test tests[] = {
     {"kernels of which a driver does not tell", unknown_kernels},
     {"addresses by functions of extensions", addresses},
     {"functions by their names", other_functions},
+    {"pointers by functions of extensions, of many platforms", many_platforms},
 };
 
 TAP_MAIN(tests)

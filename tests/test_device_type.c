@@ -64,6 +64,10 @@ static void is_found(void)
     CHECK(type & CL_DEVICE_TYPE_GPU);
     CHECK(!(type & CL_DEVICE_TYPE_CPU));
     CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &again, &count), CL_DEVICE_NOT_FOUND);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_ACCELERATOR, 1, &again, &count),
+              CL_DEVICE_NOT_FOUND);
+    const cl_int none = clGetDeviceIDs(platform, 0, 1, &again, &count); /* no type; PoCL 3.1 finds no device of it */
+    CHECK(none == CL_INVALID_DEVICE_TYPE || none == CL_DEVICE_NOT_FOUND);
     CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &again, &count), CL_SUCCESS);
     CHECK(device == again);
 }
