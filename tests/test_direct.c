@@ -720,6 +720,44 @@ static cl_int make_part(cl_mem buffer, cl_mem_flags flags, size_t origin, size_t
     return status;
 }
 
+/* A part may have less access than its buffer, or the same, and without flags has the same. */
+SHARING_CASE(access_of_parts, 0)
+{
+    static const cl_mem_flags all[] = {0, CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
+    const cl_buffer_region region = {0, 128};
+    for (int of = 0; of < 4; of++) {
+        struct shared shared = {.kind = KIND_BUFFER, .desc = {.width = 1024}};
+        cl_int status = 1;
+        cl_mem part = NULL;
+        shared.resource = rig_make(rig, rig->device, &shared.desc, NULL);
+        if (!CHECK(shared.resource != NULL))
+            return;
+        shared.object = rig->create_buffer(rig->context, all[of], shared.resource, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        for (int with = 0; with < 4; with++) {
+            const bool fits = of < 2 || with == 0 || with == of;
+            CHECK_INT(make_part(shared.object, all[with], 0, 128, &part), fits ? CL_SUCCESS : CL_INVALID_VALUE);
+            if (part)
+                CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+        }
+        CHECK(clCreateSubBuffer(shared.object, 0, CL_BUFFER_CREATE_TYPE_REGION, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_VALUE);
+        CHECK(clCreateSubBuffer(shared.object, 0, 0x4711, &region, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_VALUE);
+        shared_close(&shared);
+    }
+}
+
+SHARING_CASE(no_parts_of_images, 0)
+{
+    struct shared shared;
+    cl_mem part = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(make_part(shared.object, 0, 0, 128, &part), CL_INVALID_MEM_OBJECT);
+    shared_close(&shared);
+}
+
 SHARING_CASE(parts, 0)
 {
     struct shared shared = {.kind = KIND_BUFFER, .desc = {.width = 1024}};
@@ -773,6 +811,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: many objects leave nothing", many),
     SHARING_TESTS("direct: commands use an object for longer", used_for_longer),
     SHARING_TESTS("direct: parts of a buffer", parts),
+    SHARING_TESTS("direct: the access of parts", access_of_parts),
+    SHARING_TESTS("direct: images have no parts", no_parts_of_images),
     {"direct: the preferred device by its UUID", preferred},
     {"direct: the preferred device of Direct3D 9 by its UUID", preferred_for_surfaces},
     {"direct: a context of two devices", mixed_contexts},

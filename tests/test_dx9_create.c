@@ -401,12 +401,44 @@ static void dxva_surfaces(struct dx9 *dx9)
     rig_release(dxva);
 }
 
+/* In a context of both devices a surface is found by either name, whichever stands first. */
+static void dxva_beside(struct dx9 *dx9)
+{
+    const cl_context_properties platform = (cl_context_properties)dx9->rig.platform;
+    const cl_uint types[] = {CL_ADAPTER_DXVA_KHR, CL_ADAPTER_D3D9EX_KHR};
+    IDXVAHD_Device *dxva = dx9_make_dxva(dx9);
+    if (!dxva)
+        return;
+    const cl_context_properties names[] = {CL_CONTEXT_ADAPTER_DXVA_KHR, CL_CONTEXT_ADAPTER_D3D9EX_KHR},
+                                devices[] = {(cl_context_properties)dxva, (cl_context_properties)dx9->device};
+    IDirect3DSurface9 *surface = dx9_dxva_surface(dxva, NV12, 0, WIDTH, HEIGHT);
+    cl_dx9_surface_info_khr info = {surface, NULL};
+    for (int first = 0; first < 2; first++) {
+        const cl_context_properties list[] = {
+            CL_CONTEXT_PLATFORM, platform, names[first], devices[first], names[!first], devices[!first], 0};
+        struct dx9 both = *dx9;
+        cl_int status = 1;
+        both.rig.context = clCreateContext(list, 1, &dx9->rig.cl_device, NULL, NULL, &status);
+        if (!CHECK_INT(status, CL_SUCCESS))
+            break;
+        for (int i = 0; i < 2; i++) {
+            struct attempt a = attempt_of(&both, &info);
+            a.type = types[i];
+            is_accepted(dx9, &a, surface);
+        }
+        CHECK_INT(clReleaseContext(both.rig.context), CL_SUCCESS);
+    }
+    rig_release(surface);
+    rig_release(dxva);
+}
+
 #define DXVA_CASE(body, flags)        \
     static void body##_case(void)     \
     {                                 \
         dx9_run(true, (flags), body); \
     }
 DXVA_CASE(dxva_surfaces, 0)
+DXVA_CASE(dxva_beside, 0)
 
 static const struct tap_test tests[] = {
     DX9_TESTS("creation: contexts", creation_contexts),
@@ -422,6 +454,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("creation: shared handles", creation_handles),
     DX9_TESTS("creation: several objects of one surface", creation_twice),
     {"DXVA-HD: surfaces", dxva_surfaces_case},
+    {"DXVA-HD: beside Direct3D 9", dxva_beside_case},
 };
 
 TAP_MAIN(tests)

@@ -43,7 +43,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
                                           size_t *size_ret)
 {
     const cl_uint types[] = {fails(FAKE_VULKAN_OTHER_HANDLES, NULL) ? CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR
-                                                                    : CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR};
+                                                                    : CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR,
+                             CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR};
     if (name == CL_DEVICE_UUID_KHR && !fails(FAKE_VULKAN_NO_UUID, NULL))
         return give_answer(is_the_gpu(device) ? "a fake GPU's id." : "another device's", 16, room, to, size_ret);
     if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR)
