@@ -109,7 +109,7 @@ static cl_int move_rows(const struct image_part *p, bool write, cl_bool blocking
 static void end_failed(cl_event event)
 {
     if (event && !blockers_possible())
-        next.clWaitForEvents(1, &event);
+        event_await(event);
     event_put(event);
 }
 
@@ -203,9 +203,9 @@ static cl_int write_emulated(const struct image_part *p, cl_bool blocking, size_
         return status;
     }
     /* Programs rely on a blocking write to be over, for other queues too, as it is with every driver. */
-    if (blocking && (next.clWaitForEvents(1, &done) != CL_SUCCESS || event_status(done) < 0))
+    if (blocking && !event_await(done))
         status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-    image_publish(p->queue, CL_COMMAND_WRITE_IMAGE, first, done, event);
+    image_publish(p->queue, CL_COMMAND_WRITE_IMAGE, first, done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
 

@@ -391,9 +391,10 @@ static cl_mem plain_image(struct world *w)
     return image;
 }
 
-/* Whether a command was taken and came to its end. */
+/* Whether a command was taken and came to its end. One that was not has no event, which nobody would give back. */
 static bool done(struct world *w, cl_int status, const cl_event *event, const char *what)
 {
+    CHECK(status == CL_SUCCESS || !*event);
     return went(w, STEP_ANY, status, what) && went(w, STEP_EVENT, end_of(w, *event), what);
 }
 
@@ -422,6 +423,14 @@ static void use_plain_images(struct world *w, cl_mem first, cl_mem second)
     event = NULL;
     if (!done(w, clEnqueueWriteImage(w->queue, second, CL_FALSE, origin, region, 0, 0, bytes, 0, NULL, &event), &event,
               "clEnqueueWriteImage"))
+        return;
+    event = NULL;
+    if (!done(w, clEnqueueWriteImage(w->queue, second, CL_TRUE, origin, region, 0, 0, bytes, 0, NULL, &event), &event,
+              "a blocking clEnqueueWriteImage"))
+        return;
+    event = NULL;
+    if (!done(w, clEnqueueReadImage(w->queue, second, CL_TRUE, origin, region, 0, 0, texels, 0, NULL, &event), &event,
+              "a blocking clEnqueueReadImage"))
         return;
     event = NULL;
     wrote(shared, SEED_SECOND,
