@@ -33,6 +33,17 @@ static cl_int enqueue_nothing(const struct image_part *p, cl_event *done)
     return status;
 }
 
+/* The map of bytes that the application will overwrite all. */
+static cl_int map_nothing(const struct map_call *m, cl_event *done)
+{
+    const cl_int status = enqueue_nothing(&m->part, done);
+    if (status != CL_SUCCESS || !m->blocking || event_await(*done))
+        return status;
+    event_put(*done);
+    *done = NULL;
+    return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+}
+
 /* The bytes of the region before the map, in `narrow`: nothing to do if the application will overwrite them all, and then
  * there are no events. */
 static cl_int fill_narrow(const struct map_call *m, cl_mem narrow, cl_event *first, cl_event *filled)
@@ -61,9 +72,7 @@ static void *map_host(const struct map_call *m, cl_mem narrow, cl_event *done, c
     char *pointer =
         (char *)image->host + p->origin[0] * texel + p->origin[1] * image->host_row + p->origin[2] * image->host_slice;
     if (m->flags & CL_MAP_WRITE_INVALIDATE_REGION) {
-        *status = enqueue_nothing(p, done);
-        if (*status == CL_SUCCESS && m->blocking)
-            next.clWaitForEvents(1, done);
+        *status = map_nothing(m, done);
     } else {
         *status = next.clEnqueueReadBufferRect(p->queue, narrow, m->blocking, zero, zero, rows, 0, 0, image->host_row,
                                                p->region[2] > 1 ? image->host_slice : 0, pointer, p->wait_count,

@@ -508,6 +508,28 @@ static void use_image_over(struct world *w, cl_mem image, const float *texels)
     unmap_over(w, image, mapped);
 }
 
+/* A map whose bytes nobody wants waits for its wait list all the same: one that blocks and succeeds is over. */
+static void map_anew(struct world *w, cl_mem image)
+{
+    const size_t region[3] = {13, 7, 1};
+    cl_int status = 1, end = CL_QUEUED;
+    size_t pitch = 0;
+    cl_event event = NULL;
+    float *mapped = clEnqueueMapImage(w->queue, image, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, origin, region, &pitch,
+                                      NULL, 0, NULL, &event, &status);
+    CHECK_INT(event != NULL, status == CL_SUCCESS);
+    if (!went(w, STEP_MAP, status, "a map of new bytes"))
+        return;
+    const bool own = fault_own(true);
+    CHECK_INT(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(end), &end, NULL), CL_SUCCESS);
+    CHECK_INT(end, CL_COMPLETE);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    fault_own(own);
+    for (int i = 0; i < 13 * 7 * 2; i++)
+        mapped[i] = (float)i;
+    unmap_over(w, image, mapped);
+}
+
 static void images_over_memory(struct world *w)
 {
     static float texels[13 * 7 * 2]; /* a driver may use it for a while after a command has failed */
@@ -515,6 +537,7 @@ static void images_over_memory(struct world *w)
     if (!image)
         return;
     use_image_over(w, image, texels);
+    map_anew(w, image);
     went(w, STEP_ANY, clReleaseMemObject(image), "clReleaseMemObject");
 }
 
