@@ -35,7 +35,7 @@ static struct progress {
     atomic_uint beat;   /* grows with each run */
     atomic_int failures;
     atomic_uint injected[FAULT_KINDS], failed[FAULT_KINDS];
-    atomic_uint calls[FAULT_KINDS]; /* of a scenario whose runs have a process each */
+    atomic_uint calls[FAULT_KINDS]; /* that the kind can strike in a run */
     atomic_bool struck;
 } * progress;
 
@@ -159,6 +159,17 @@ static void clean_run(void)
     no_violation();
 }
 
+/* Notes how many calls the run had that has just ended, without a fault: of all runs the most, since after a fault a run may have
+ * to make anew what it would have found. */
+static void note_calls(void)
+{
+    for (int i = 0; i < FAULT_KINDS; i++) {
+        const unsigned calls = fault_count((enum fault_kind)i);
+        if (calls > atomic_load(&progress->calls[i]))
+            atomic_store(&progress->calls[i], calls);
+    }
+}
+
 /* What one run leaves more than the one before may be kept for the next one, as records and staging copies are; what grows
  * with each is lost. */
 enum { REPEATS = 4 };
@@ -197,7 +208,9 @@ static bool faulty_run(enum fault_kind kind, unsigned n)
     const int after = atomic_load(&tap_case.failures);
     if (struck && (after != before || ++since_clean >= clean_every)) {
         since_clean = 0;
+        fault_disarm();
         clean_run();
+        note_calls();
     }
     if (atomic_load(&tap_case.failures) == before)
         return struck != NULL;
@@ -210,16 +223,6 @@ static bool faulty_run(enum fault_kind kind, unsigned n)
     return struck != NULL;
 }
 
-/* How many calls a run has that a kind can strike. */
-static unsigned calls_of(enum fault_kind kind)
-{
-    fault_arm(kind, 0);
-    scenario_run(running, NULL);
-    const unsigned calls = fault_count(kind);
-    fault_disarm();
-    return calls;
-}
-
 static bool is_chosen(enum fault_kind kind, unsigned n)
 {
     if (only_kind != FAULT_KINDS && kind != only_kind)
@@ -229,8 +232,7 @@ static bool is_chosen(enum fault_kind kind, unsigned n)
 
 static void run_kind(enum fault_kind kind, unsigned n)
 {
-    const unsigned calls = calls_of(kind);
-    for (; n <= calls; n++) {
+    for (; n <= atomic_load(&progress->calls[kind]); n++) {
         if (!is_chosen(kind, n))
             continue;
         atomic_store(&progress->kind, (unsigned)kind);
@@ -256,7 +258,9 @@ static int child(unsigned kind, unsigned n)
         return 0;
     }
     scenario_run(running, NULL);
+    fault_disarm();
     clean_run();
+    note_calls();
     for (; kind < FAULT_KINDS; kind++, n = 1)
         if (only_kind == FAULT_KINDS || kind == only_kind)
             run_kind((enum fault_kind)kind, n);
@@ -304,8 +308,8 @@ static int first_child(enum fault_kind kind, unsigned n)
     CHECK_INT(pthread_create(&watchdog, NULL, watch, NULL), 0);
     fault_arm(kind, n);
     scenario_run(running, n ? &kind : NULL);
-    for (int i = 0; i < FAULT_KINDS && !n; i++)
-        atomic_store(&progress->calls[i], fault_count((enum fault_kind)i));
+    if (n == 0)
+        note_calls();
     const char *struck = fault_struck();
     atomic_store(&progress->struck, struck != NULL);
     fault_disarm();
@@ -353,6 +357,8 @@ static void run_firsts(void)
 static void run_scenario(void)
 {
     unsigned kind = 0, n = 1;
+    for (int i = 0; i < FAULT_KINDS; i++)
+        atomic_store(&progress->calls[i], 0);
     if (running->shapes & SCENARIO_FIRST) {
         run_firsts();
         return;
