@@ -5,6 +5,7 @@
 #include "layer_entry.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,11 @@ static void *copy_buffer, *copy_buffer_rect, *copy_buffer_to_image, *copy_image,
 
 static bool is_newer(const cl_ulong *properties)
 {
-    return properties && properties[0] == NEWER_PROPERTY && properties[1] == 7 && properties[2] == 0;
+    if (!properties || properties[0] != NEWER_PROPERTY || properties[1] != 7)
+        return false;
+    if (properties[2] == NEWER_INSIDE)
+        ((void (*)(void))(uintptr_t)properties[3])();
+    return true;
 }
 
 #define PLACE cl_uint sync_count, const cl_uint *syncs, cl_uint *sync, void **command
@@ -54,6 +59,21 @@ static cl_int CL_API_CALL newer_kernel(void *buffer, cl_command_queue queue, con
                                 : CL_INVALID_PROPERTY;
 }
 
+/* The driver's are not mutable. */
+static void *CL_API_CALL newer_create(cl_uint count, const cl_command_queue *queues, const cl_ulong *properties,
+                                      cl_int *status)
+{
+    enum { FLAGS = 0x1293, MUTABLE = 2 };
+    cl_ulong changed[3] = {0};
+    void *(CL_API_CALL * function)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
+    memcpy(&function, &create, sizeof(function));
+    if (properties && properties[0] == FLAGS) {
+        changed[0] = FLAGS;
+        changed[1] = properties[1] & ~(cl_ulong)MUTABLE;
+    }
+    return function(count, queues, properties ? changed : NULL, status);
+}
+
 /* Commands can't be read: the other command buffer has none. */
 static void *CL_API_CALL remap(void *buffer, cl_bool automatic, cl_uint queue_count, const cl_command_queue *queues,
                                cl_uint count, void *const *commands, void **commands_ret, cl_int *status)
@@ -71,6 +91,7 @@ static const struct {
     void **drivers;
     next_function ours;
 } functions[] = {
+    {"clCreateCommandBufferKHR", &create, (next_function)newer_create},
     {"clCommandCopyBufferKHR", &copy_buffer, (next_function)newer_copy_buffer},
     {"clCommandCopyBufferRectKHR", &copy_buffer_rect, (next_function)newer_copy_buffer_rect},
     {"clCommandCopyBufferToImageKHR", &copy_buffer_to_image, (next_function)newer_copy_buffer_to_image},

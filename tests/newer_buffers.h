@@ -5,6 +5,7 @@
 #include <CL/cl.h>
 
 #define NEWER_PROPERTY 0x7E70
+#define NEWER_INSIDE 0x7E71 /* the address of a function that is called while the command is being recorded */
 
 static inline const cl_ulong *newer_properties(void)
 {

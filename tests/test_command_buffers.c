@@ -6,7 +6,7 @@
 #include "newer_buffers.h"
 #include "sharing.h"
 
-enum { INVALID_COMMAND_BUFFER = -1138, COMMAND_COMMAND_BUFFER = 0x12A8, SIMULTANEOUS_FLAG = 1 };
+enum { INVALID_COMMAND_BUFFER = -1138, COMMAND_COMMAND_BUFFER = 0x12A8, SIMULTANEOUS_FLAG = 1, MUTABLE_FLAG = 2 };
 
 /* Capabilities of the device. */
 enum { SIMULTANEOUS_USE = 4, OUT_OF_ORDER = 8 };
@@ -42,7 +42,18 @@ static const char *const names[CALLS] = {
 };
 
 static function functions[CALLS];
-static bool newer; /* each command takes properties */
+static bool newer;           /* each command takes properties */
+static void (*inside)(void); /* is called once, while the next command is being recorded: as another thread would */
+
+static const cl_ulong *command_properties(void)
+{
+    static cl_ulong with_inside[] = {NEWER_PROPERTY, 7, NEWER_INSIDE, 0, 0};
+    if (!inside)
+        return newer_properties();
+    with_inside[3] = (cl_ulong)(uintptr_t)inside;
+    inside = NULL;
+    return with_inside;
+}
 
 typedef command_buffer(CL_API_CALL *create_fn)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
 typedef command_buffer(CL_API_CALL *remap_fn)(command_buffer, cl_bool, cl_uint, const cl_command_queue *, cl_uint,
@@ -56,10 +67,11 @@ typedef cl_int(CL_API_CALL *enqueue_fn)(cl_uint, cl_command_queue *, command_buf
 #define NOWHERE 0, NULL, NULL, NULL
 #define UNPACK(...) __VA_ARGS__
 #define RECORD(number, buffer, types, ...)                                                                             \
-    (newer ? ((cl_int(CL_API_CALL *)(command_buffer, cl_command_queue, const cl_ulong *, UNPACK types,                 \
-                                     PLACE))functions[number])(buffer, NULL, newer_properties(), __VA_ARGS__, NOWHERE) \
-           : ((cl_int(CL_API_CALL *)(command_buffer, cl_command_queue, UNPACK types, PLACE))functions[number])(        \
-                 buffer, NULL, __VA_ARGS__, NOWHERE))
+    (newer                                                                                                             \
+         ? ((cl_int(CL_API_CALL *)(command_buffer, cl_command_queue, const cl_ulong *, UNPACK types,                   \
+                                   PLACE))functions[number])(buffer, NULL, command_properties(), __VA_ARGS__, NOWHERE) \
+         : ((cl_int(CL_API_CALL *)(command_buffer, cl_command_queue, UNPACK types, PLACE))functions[number])(          \
+               buffer, NULL, __VA_ARGS__, NOWHERE))
 
 static cl_version version_of(cl_device_id device)
 {
@@ -100,13 +112,18 @@ static bool has_buffers(const struct rig *rig)
 }
 
 /* It may be enqueued again at any time: when drivers take it for over is theirs to say. */
-static command_buffer make_buffer(const struct rig *rig)
+static command_buffer make_buffer_with(const struct rig *rig, cl_ulong flags)
 {
-    const cl_ulong properties[] = {0x1293 /* CL_COMMAND_BUFFER_FLAGS_KHR */, SIMULTANEOUS_FLAG, 0};
+    const cl_ulong properties[] = {0x1293 /* CL_COMMAND_BUFFER_FLAGS_KHR */, SIMULTANEOUS_FLAG | flags, 0};
     cl_int status = 1;
     command_buffer buffer = ((create_fn)functions[CREATE])(1, &rig->queue, properties, &status);
     CHECK_INT(status, CL_SUCCESS);
     return buffer;
+}
+
+static command_buffer make_buffer(const struct rig *rig)
+{
+    return make_buffer_with(rig, 0);
 }
 
 static cl_int count(enum call which, command_buffer buffer)
@@ -353,6 +370,77 @@ SHARING_CASE(kernels, 0)
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
     shared_close(&from);
     shared_close(&to);
+}
+
+/* A kernel's objects may be others when it runs: what it was recorded with need not be acquired, and nobody knows what it writes. */
+SHARING_CASE(mutable_kernels, 0)
+{
+    struct shared from, to;
+    if (!has_buffers(rig))
+        return;
+    if (!newer) {
+        SKIP("the driver has no mutable command buffers");
+        return;
+    }
+    if (!shared_open(rig, KIND_BUFFER, 3, &from) || !shared_open(rig, KIND_BUFFER, 4, &to))
+        return;
+    cl_kernel kernel = rig_kernel(rig, double_source, "twice");
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &from.object), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), &to.object), CL_SUCCESS);
+    command_buffer buffer = make_buffer_with(rig, MUTABLE_FLAG);
+    CHECK_INT(launch(buffer, kernel, SHARED_BYTES / 4, 1), CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    run_well(buffer, true);
+    CHECK_INT(acquire_one(rig, from.object), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, to.object), CL_SUCCESS);
+    run_well(buffer, true);
+    CHECK_INT(release_one(rig, from.object), CL_SUCCESS);
+    CHECK_INT(release_one(rig, to.object), CL_SUCCESS);
+    CHECK(d3d_is_doubled(rig, &from, &to));
+    finish_and_drop(rig, buffer);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    shared_close(&from);
+    shared_close(&to);
+}
+
+static command_buffer of_two;
+static cl_mem second_object;
+
+static void fill_second(void)
+{
+    CHECK_INT(fill_buffer(of_two, second_object, NULL, KIND_BUFFER), CL_SUCCESS);
+}
+
+/* Two threads may record into one command buffer. */
+SHARING_CASE(recorded_meanwhile, 0)
+{
+    struct shared first, second;
+    if (!has_buffers(rig))
+        return;
+    if (!newer) {
+        SKIP("the layer of a newer driver calls back");
+        return;
+    }
+    if (!shared_open(rig, KIND_BUFFER, THERE, &first) || !shared_open(rig, KIND_BUFFER, THERE, &second))
+        return;
+    of_two = make_buffer(rig);
+    second_object = second.object;
+    inside = fill_second;
+    CHECK_INT(fill_buffer(of_two, first.object, NULL, KIND_BUFFER), CL_SUCCESS);
+    CHECK(inside == NULL);
+    CHECK_INT(count(FINALIZE, of_two), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, second.object), CL_SUCCESS);
+    run_refused(rig, of_two);
+    CHECK_INT(acquire_one(rig, first.object), CL_SUCCESS);
+    run_well(of_two, true);
+    CHECK_INT(release_one(rig, second.object), CL_SUCCESS);
+    run_refused(rig, of_two);
+    CHECK_INT(release_one(rig, first.object), CL_SUCCESS);
+    CHECK(d3d_is_filled(rig, &first));
+    CHECK(d3d_is_filled(rig, &second));
+    finish_and_drop(rig, of_two);
+    shared_close(&first);
+    shared_close(&second);
 }
 
 /* What another command buffer has of the commands of a first one is checked as well. */
@@ -662,6 +750,8 @@ static void again(void)
 static const struct tap_test tests[] = {
     SHARING_TESTS("what a command buffer uses has to be acquired when it is enqueued", acquired_when_enqueued),
     SHARING_TESTS("what the kernels of a command buffer use has to be acquired", kernels),
+    SHARING_TESTS("what the kernels of a mutable command buffer use may be others", mutable_kernels),
+    SHARING_TESTS("what two threads record has to be acquired", recorded_meanwhile),
     SHARING_TESTS("what a remapped command buffer uses has to be acquired", remapped),
     SHARING_TESTS("a release behind a command buffer that is held", held_in_its_queue),
     SHARING_TESTS("a release that waits for a command buffer that is held", held_by_its_event),

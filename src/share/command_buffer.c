@@ -86,8 +86,10 @@ void command_buffer_use(struct command_buffer *buffer, cl_mem object, unsigned h
     struct object_use *use = find_locked(buffer, object);
     if (use)
         use->how |= how;
-    else if (buffer->count < buffer->capacity)
+    else if (buffer->count < buffer->capacity || grow_locked(buffer, 2 * buffer->capacity + 1))
         buffer->uses[buffer->count++] = (struct object_use){object, how};
+    else
+        buffer->incomplete = true;
     os_unlock(&registry_lock);
 }
 
@@ -109,13 +111,14 @@ static bool copy_uses(struct command_buffer *to, struct command_buffer *from)
         memcpy(to->uses, from->uses, count * sizeof(*to->uses));
         to->count = to->capacity = count;
     }
+    to->incomplete = from->incomplete;
     os_unlock(&registry_lock);
     return to->count == count;
 }
 
 /* `from`: its commands are in the new one too, or NULL. */
 static bool follow(const struct command_buffer_driver *driver, cl_command_queue queue, command_buffer_handle handle,
-                   struct command_buffer *from)
+                   bool is_mutable, struct command_buffer *from)
 {
     struct command_buffer *buffer = calloc(1, sizeof(*buffer));
     if (!buffer)
@@ -123,6 +126,7 @@ static bool follow(const struct command_buffer_driver *driver, cl_command_queue 
     buffer->head = (struct record){.kind = RECORD_COMMAND_BUFFER, .handle = handle, .destroy = destroy};
     buffer->driver = driver;
     buffer->queue = queue;
+    buffer->is_mutable = is_mutable;
     if ((!from || copy_uses(buffer, from)) && registry_add(&buffer->head))
         return true;
     destroy(&buffer->head);
@@ -178,17 +182,17 @@ static const struct command_buffer_driver *find_driver(cl_platform_id platform)
     return found;
 }
 
+/* What is found at first holds: a program must not have some functions of ours and some of the driver's. */
 static const struct command_buffer_driver *add_driver(cl_platform_id platform)
 {
     struct command_buffer_driver driver = {.platform = platform};
     cl_version version = 0;
-    if (!version_of(platform, &version)) {
+    driver.followed = version_of(platform, &version);
+    driver.properties = version >= CL_MAKE_VERSION(0, 9, 5);
+    if (!driver.followed)
         log_write(LOG_INFO,
                   "the driver does not tell the version of cl_khr_command_buffer: commands of command buffers are not "
                   "followed, nor checked for objects that are not acquired");
-        return NULL;
-    }
-    driver.properties = version >= CL_MAKE_VERSION(0, 9, 5);
     for (int i = 0; i < COMMAND_BUFFER_FUNCTIONS; i++)
         driver.functions[i] = below()->clGetExtensionFunctionAddressForPlatform(platform, command_buffer_names[i]);
     os_lock(&registry_lock);
@@ -214,7 +218,7 @@ static cl_platform_id platform_with(const char *name, const void *address)
     return found;
 }
 
-/* The driver of the queue; where there is only one it is that one, whatever the queue is. */
+/* The driver of the queue; where there is only one it is that one, whatever the queue is. A function of ours asks: one is there. */
 static const struct command_buffer_driver *driver_of(cl_command_queue queue)
 {
     cl_device_id device = NULL;
@@ -251,14 +255,26 @@ static cl_int count_reference(enum command_buffer_function function, const struc
 
 /* What the driver has made, if it has. */
 static command_buffer_handle followed(enum command_buffer_function function, const struct command_buffer_driver *driver,
-                                      cl_command_queue queue, command_buffer_handle handle, struct command_buffer *from,
-                                      cl_int *status)
+                                      cl_command_queue queue, command_buffer_handle handle, bool is_mutable,
+                                      struct command_buffer *from, cl_int *status)
 {
-    if (!handle || follow(driver, queue, handle, from))
+    if (!handle || follow(driver, queue, handle, is_mutable, from))
         return handle;
     count_reference(BUFFER_RELEASE, driver, handle);
     *status = log_refuse(command_buffer_names[function], CL_OUT_OF_HOST_MEMORY, "no memory to follow it");
     return NULL;
+}
+
+/* Nobody sees what such a command buffer writes once its kernels have other arguments: all is brought back. */
+static bool asks_for_mutable(const cl_ulong *properties)
+{
+    enum { FLAGS = 0x1293, MUTABLE = 2 }; /* CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR */
+    bool found = false;
+    for (; properties && *properties; properties += 2)
+        found = found || (properties[0] == FLAGS && properties[1] & MUTABLE);
+    if (found)
+        writes_hidden("a mutable command buffer");
+    return found;
 }
 
 static command_buffer_handle make(cl_uint count, const cl_command_queue *queues, const cl_ulong *properties,
@@ -273,7 +289,8 @@ static command_buffer_handle make(cl_uint count, const cl_command_queue *queues,
                              "queue %p is of a platform without this extension", (void *)queues[0]);
         return NULL;
     }
-    return followed(BUFFER_CREATE, driver, queues[0], create(count, queues, properties, status), NULL, status);
+    return followed(BUFFER_CREATE, driver, queues[0], create(count, queues, properties, status),
+                    asks_for_mutable(properties), NULL, status);
 }
 
 static command_buffer_handle CL_API_CALL create_buffer(cl_uint num_queues, const cl_command_queue *queues,
@@ -304,7 +321,7 @@ static command_buffer_handle CL_API_CALL remap_buffer(command_buffer_handle hand
         if (remap)
             made = followed(BUFFER_REMAP, buffer->driver, queues[0],
                             remap(handle, automatic, num_queues, queues, num_handles, handles, handles_ret, &status),
-                            buffer, &status);
+                            buffer->is_mutable, buffer, &status);
         else
             status = log_refuse(call, CL_INVALID_OPERATION, "the driver has no such function");
     }
@@ -351,6 +368,7 @@ static bool take_snapshot(struct command_buffer *buffer, struct snapshot *snapsh
 {
     *snapshot = (struct snapshot){NULL, NULL, 0, 0};
     os_lock(&registry_lock);
+    const bool complete = !buffer->incomplete;
     const cl_uint count = buffer->count;
     if (count) {
         snapshot->uses = malloc(count * sizeof(*snapshot->uses));
@@ -366,7 +384,7 @@ static bool take_snapshot(struct command_buffer *buffer, struct snapshot *snapsh
         if (i < 32 && snapshot->uses[i].how & USE_CHANGES)
             snapshot->writes |= 1u << i;
     }
-    return snapshot->count == count;
+    return complete && snapshot->count == count;
 }
 
 static void drop_snapshot(struct snapshot *snapshot)
@@ -458,5 +476,5 @@ next_function command_buffer_function(cl_platform_id platform, const char *name,
     const struct command_buffer_driver *driver = find_driver(platform);
     if (!driver)
         driver = add_driver(platform);
-    return driver ? ours((enum command_buffer_function)function, driver->properties) : NULL;
+    return driver && driver->followed ? ours((enum command_buffer_function)function, driver->properties) : NULL;
 }

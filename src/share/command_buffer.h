@@ -32,9 +32,10 @@ enum command_buffer_function {
 
 extern const char *const command_buffer_names[COMMAND_BUFFER_FUNCTIONS];
 
-/* The functions of one platform. Constant once a program has one of them. */
+/* The functions of one platform. Constant once a program has asked for one of them. */
 struct command_buffer_driver {
     cl_platform_id platform;
+    bool followed;   /* ours stand in their place; else the program has the driver's, all of them */
     bool properties; /* each command takes properties behind the queue: version 0.9.5 and later */
     void *functions[COMMAND_BUFFER_FUNCTIONS]; /* NULL: the platform lacks it */
 };
@@ -53,10 +54,13 @@ struct command_buffer {
     const struct command_buffer_driver *driver; /* constant */
     cl_command_queue queue; /* constant: the first one that it was made for, retained by the driver's buffer */
 
+    bool is_mutable; /* constant: the program may give its kernels other arguments, which nobody sees */
+
     /* Guarded by registry_lock: the shared objects and emulated images that its commands use, each once. The handles are not
      * retained, as those of a kernel's arguments are not. */
     struct object_use *uses;
     cl_uint count, capacity;
+    bool incomplete; /* memory was short for one that a command uses */
 };
 
 /* The record of a command buffer, retained; NULL: it is none, and *status says so. */
@@ -64,7 +68,8 @@ struct command_buffer *command_buffer_get(const char *call, command_buffer_handl
 
 /* Makes room for `count` uses more. */
 bool command_buffer_reserve(struct command_buffer *buffer, cl_uint count);
-/* Notes that recorded commands use an object, for which there is room. */
+/* Notes that recorded commands use an object. There is room, unless another thread has taken it; if there is no memory then, the
+ * command buffer can't be enqueued any longer. */
 void command_buffer_use(struct command_buffer *buffer, cl_mem object, unsigned how);
 /* How those recorded so far use it. */
 unsigned command_buffer_uses(struct command_buffer *buffer, cl_mem object);

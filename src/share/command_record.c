@@ -203,7 +203,8 @@ static cl_int CL_API_CALL nd_range_kernel(command_buffer_handle handle, cl_comma
     if (status != CL_SUCCESS)
         return status;
     if (kernel) {
-        add_objects(&k, kernel);
+        if (!r.buffer->is_mutable)
+            add_objects(&k, kernel);
         add_images(&k, kernel);
         status = check_kernel(&r, &k);
     } else {
