@@ -5,6 +5,7 @@
  * over a layer that turns an older driver into a newer one (newer_buffers.c). */
 #include "newer_buffers.h"
 #include "sharing.h"
+#include "untidy.h"
 
 enum { INVALID_COMMAND_BUFFER = -1138, COMMAND_COMMAND_BUFFER = 0x12A8, SIMULTANEOUS_FLAG = 1, MUTABLE_FLAG = 2 };
 
@@ -344,63 +345,76 @@ static bool d3d_is_doubled(const struct rig *rig, const struct shared *from, con
     return CHECK_MEM(found, values, sizeof(values));
 }
 
+/* A command buffer whose kernel doubles one shared buffer into another. */
+struct doubling {
+    struct shared from, to;
+    cl_kernel kernel;
+    command_buffer buffer;
+};
+
+static bool doubling_open(const struct rig *rig, struct doubling *d, cl_ulong flags)
+{
+    if (!shared_open(rig, KIND_BUFFER, 3, &d->from))
+        return false;
+    if (!shared_open(rig, KIND_BUFFER, 4, &d->to)) {
+        shared_close(&d->from);
+        return false;
+    }
+    d->kernel = rig_kernel(rig, double_source, "twice");
+    CHECK_INT(clSetKernelArg(d->kernel, 0, sizeof(cl_mem), &d->from.object), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(d->kernel, 1, sizeof(cl_mem), &d->to.object), CL_SUCCESS);
+    d->buffer = make_buffer_with(rig, flags);
+    CHECK_INT(launch(d->buffer, d->kernel, SHARED_BYTES / 4, 1), CL_SUCCESS);
+    CHECK_INT(launch(d->buffer, NULL, 1, 1), CL_INVALID_KERNEL);
+    CHECK_INT(count(FINALIZE, d->buffer), CL_SUCCESS);
+    return true;
+}
+
+static void doubling_close(const struct rig *rig, struct doubling *d)
+{
+    CHECK(d3d_is_doubled(rig, &d->from, &d->to));
+    finish_and_drop(rig, d->buffer);
+    CHECK_INT(clReleaseKernel(d->kernel), CL_SUCCESS);
+    shared_close(&d->from);
+    shared_close(&d->to);
+}
+
 /* Both objects of a kernel have to be acquired. */
 SHARING_CASE(kernels, 0)
 {
-    struct shared from, to;
-    if (!has_buffers(rig) || !shared_open(rig, KIND_BUFFER, 3, &from) || !shared_open(rig, KIND_BUFFER, 4, &to))
+    struct doubling d;
+    if (!has_buffers(rig) || !doubling_open(rig, &d, 0))
         return;
-    cl_kernel kernel = rig_kernel(rig, double_source, "twice");
-    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &from.object), CL_SUCCESS);
-    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), &to.object), CL_SUCCESS);
-    command_buffer buffer = make_buffer(rig);
-    CHECK_INT(launch(buffer, kernel, SHARED_BYTES / 4, 1), CL_SUCCESS);
-    CHECK_INT(launch(buffer, NULL, 1, 1), CL_INVALID_KERNEL);
-    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
-    run_refused(rig, buffer);
-    CHECK_INT(acquire_one(rig, from.object), CL_SUCCESS);
-    run_refused(rig, buffer);
-    CHECK_INT(acquire_one(rig, to.object), CL_SUCCESS);
-    run_well(buffer, true);
-    CHECK_INT(release_one(rig, from.object), CL_SUCCESS);
-    run_refused(rig, buffer);
-    CHECK_INT(release_one(rig, to.object), CL_SUCCESS);
-    CHECK(d3d_is_doubled(rig, &from, &to));
-    finish_and_drop(rig, buffer);
-    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    shared_close(&from);
-    shared_close(&to);
+    run_refused(rig, d.buffer);
+    CHECK_INT(acquire_one(rig, d.from.object), CL_SUCCESS);
+    run_refused(rig, d.buffer);
+    CHECK_INT(acquire_one(rig, d.to.object), CL_SUCCESS);
+    run_well(d.buffer, true);
+    CHECK_INT(release_one(rig, d.from.object), CL_SUCCESS);
+    run_refused(rig, d.buffer);
+    CHECK_INT(release_one(rig, d.to.object), CL_SUCCESS);
+    doubling_close(rig, &d);
 }
 
 /* A kernel's objects may be others when it runs: what it was recorded with need not be acquired, and nobody knows what it writes. */
 SHARING_CASE(mutable_kernels, 0)
 {
-    struct shared from, to;
+    struct doubling d;
     if (!has_buffers(rig))
         return;
     if (!newer) {
         SKIP("the driver has no mutable command buffers");
         return;
     }
-    if (!shared_open(rig, KIND_BUFFER, 3, &from) || !shared_open(rig, KIND_BUFFER, 4, &to))
+    if (!doubling_open(rig, &d, MUTABLE_FLAG))
         return;
-    cl_kernel kernel = rig_kernel(rig, double_source, "twice");
-    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &from.object), CL_SUCCESS);
-    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), &to.object), CL_SUCCESS);
-    command_buffer buffer = make_buffer_with(rig, MUTABLE_FLAG);
-    CHECK_INT(launch(buffer, kernel, SHARED_BYTES / 4, 1), CL_SUCCESS);
-    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
-    run_well(buffer, true);
-    CHECK_INT(acquire_one(rig, from.object), CL_SUCCESS);
-    CHECK_INT(acquire_one(rig, to.object), CL_SUCCESS);
-    run_well(buffer, true);
-    CHECK_INT(release_one(rig, from.object), CL_SUCCESS);
-    CHECK_INT(release_one(rig, to.object), CL_SUCCESS);
-    CHECK(d3d_is_doubled(rig, &from, &to));
-    finish_and_drop(rig, buffer);
-    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    shared_close(&from);
-    shared_close(&to);
+    run_well(d.buffer, true);
+    CHECK_INT(acquire_one(rig, d.from.object), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, d.to.object), CL_SUCCESS);
+    run_well(d.buffer, true);
+    CHECK_INT(release_one(rig, d.from.object), CL_SUCCESS);
+    CHECK_INT(release_one(rig, d.to.object), CL_SUCCESS);
+    doubling_close(rig, &d);
 }
 
 static command_buffer of_two;
@@ -549,8 +563,6 @@ SHARING_CASE(not_held, RIG_OUT_OF_ORDER)
 
 /* ---- emulated images ---- */
 
-enum { WIDTH = 8, HEIGHT = 4, TEXELS = WIDTH * HEIGHT };
-
 static const cl_image_format rare = {CL_RG, CL_UNORM_INT8};
 
 /* False and the case skipped: the device has the format itself. */
@@ -601,31 +613,6 @@ SHARING_CASE(refused_images, 0)
     CHECK_INT(clReleaseMemObject(to), CL_SUCCESS);
 }
 
-static const char leave_source[] = "kernel void leave(write_only image2d_t to)\n"
-                                   "{\n"
-                                   "    write_imagef(to, (int2)(get_global_id(0), get_global_id(1)),\n"
-                                   "                 (float4)(1.0f, 0.0f, 0.6f, 0.8f));\n"
-                                   "}\n";
-static const char look_source[] =
-    "constant sampler_t at = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
-    "kernel void look(read_only image2d_t from, global float4 *to)\n"
-    "{\n"
-    "    const int2 p = (int2)(get_global_id(0), get_global_id(1));\n"
-    "    to[p.y * get_global_size(0) + p.x] = read_imagef(from, at, p);\n"
-    "}\n";
-
-/* What a kernel saw is what the format can hold. */
-static void expect_tidy(const struct rig *rig, cl_mem seen)
-{
-    static const cl_float tidy[4] = {1, 0, 0, 1};
-    cl_float texels[TEXELS][4];
-    CHECK_INT(clEnqueueReadBuffer(rig->queue, seen, CL_TRUE, 0, sizeof(texels), texels, 0, NULL, NULL), CL_SUCCESS);
-    for (int i = 0; i < TEXELS; i++)
-        CHECK_MEM(texels[i], tidy, sizeof(tidy));
-    memset(texels, 0, sizeof(texels));
-    CHECK_INT(clEnqueueWriteBuffer(rig->queue, seen, CL_TRUE, 0, sizeof(texels), texels, 0, NULL, NULL), CL_SUCCESS);
-}
-
 static command_buffer recorded(const struct rig *rig, cl_kernel kernel)
 {
     command_buffer buffer = make_buffer(rig);
@@ -634,43 +621,37 @@ static command_buffer recorded(const struct rig *rig, cl_kernel kernel)
     return buffer;
 }
 
-static void launch_alone(const struct rig *rig, cl_kernel kernel)
-{
-    static const size_t size[2] = {WIDTH, HEIGHT};
-    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 2, NULL, size, NULL, 0, NULL, NULL), CL_SUCCESS);
-}
-
 /* One kernel leaves more in the image than its format holds, another reads it: each recorded, or alone. */
-static void leave_and_look(const struct rig *rig, cl_kernel leave, cl_kernel look, cl_mem seen)
+static void leave_and_look(const struct rig *rig, const struct untidy *u)
 {
-    command_buffer leaving = recorded(rig, leave), looking = recorded(rig, look);
+    command_buffer leaving = recorded(rig, u->leave), looking = recorded(rig, u->look);
     for (int i = 0; i < 4; i++) {
         if (i & 1)
             run_well(leaving, true);
         else
-            launch_alone(rig, leave);
+            CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
         if (i & 2)
             run_well(looking, true);
         else
-            launch_alone(rig, look);
-        expect_tidy(rig, seen);
+            CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
+        untidy_expect_tidy(rig, u->seen);
     }
     finish_and_drop(rig, leaving);
     finish_and_drop(rig, looking);
 }
 
 /* In one command buffer nothing could tidy it between the two; the other way round nothing has to. */
-static void look_and_leave(const struct rig *rig, cl_kernel leave, cl_kernel look, cl_mem seen)
+static void look_and_leave(const struct rig *rig, const struct untidy *u)
 {
     command_buffer refused = make_buffer(rig), both = make_buffer(rig);
-    CHECK_INT(launch(refused, leave, WIDTH, HEIGHT), CL_SUCCESS);
-    CHECK_INT(launch(refused, look, WIDTH, HEIGHT), CL_IMAGE_FORMAT_NOT_SUPPORTED);
-    CHECK_INT(launch(both, look, WIDTH, HEIGHT), CL_SUCCESS);
-    CHECK_INT(launch(both, leave, WIDTH, HEIGHT), CL_SUCCESS);
+    CHECK_INT(launch(refused, u->leave, WIDTH, HEIGHT), CL_SUCCESS);
+    CHECK_INT(launch(refused, u->look, WIDTH, HEIGHT), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    CHECK_INT(launch(both, u->look, WIDTH, HEIGHT), CL_SUCCESS);
+    CHECK_INT(launch(both, u->leave, WIDTH, HEIGHT), CL_SUCCESS);
     CHECK_INT(count(FINALIZE, both), CL_SUCCESS);
     for (int i = 0; i < 2; i++) {
         run_well(both, true);
-        expect_tidy(rig, seen);
+        untidy_expect_tidy(rig, u->seen);
     }
     finish_and_drop(rig, refused);
     finish_and_drop(rig, both);
@@ -680,17 +661,12 @@ SHARING_CASE(image_kernels, 0)
 {
     if (!has_buffers(rig) || !is_emulated(rig))
         return;
-    cl_mem image = make_image(rig), seen = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, TEXELS * 16, NULL, NULL);
-    cl_kernel leave = rig_kernel(rig, leave_source, "leave"), look = rig_kernel(rig, look_source, "look");
-    CHECK_INT(clSetKernelArg(leave, 0, sizeof(image), &image), CL_SUCCESS);
-    CHECK_INT(clSetKernelArg(look, 0, sizeof(image), &image), CL_SUCCESS);
-    CHECK_INT(clSetKernelArg(look, 1, sizeof(seen), &seen), CL_SUCCESS);
-    leave_and_look(rig, leave, look, seen);
-    look_and_leave(rig, leave, look, seen);
-    CHECK_INT(clReleaseKernel(leave), CL_SUCCESS);
-    CHECK_INT(clReleaseKernel(look), CL_SUCCESS);
+    cl_mem image = make_image(rig);
+    const struct untidy untidy = untidy_open(rig, image);
+    leave_and_look(rig, &untidy);
+    look_and_leave(rig, &untidy);
+    untidy_close(&untidy);
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(seen), CL_SUCCESS);
 }
 
 /* ---- handles ---- */

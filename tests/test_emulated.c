@@ -2,8 +2,7 @@
  * case is run again over a layer that does so (below.c). */
 #include "below.h"
 #include "sharing.h"
-
-enum { WIDTH = 8, HEIGHT = 4, TEXELS = WIDTH * HEIGHT };
+#include "untidy.h"
 
 static cl_uint order(const struct rig *rig, cl_command_queue_info what, cl_uint value)
 {
@@ -91,46 +90,17 @@ static void again(void)
 
 /* ---- no memory ---- */
 
-static const char leave_source[] = "kernel void leave(write_only image2d_t to)\n"
-                                   "{\n"
-                                   "    write_imagef(to, (int2)(get_global_id(0), get_global_id(1)),\n"
-                                   "                 (float4)(1.0f, 0.0f, 0.6f, 0.8f));\n"
-                                   "}\n";
-static const char look_source[] =
-    "constant sampler_t at = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
-    "kernel void look(read_only image2d_t from, global float4 *to)\n"
-    "{\n"
-    "    const int2 p = (int2)(get_global_id(0), get_global_id(1));\n"
-    "    to[p.y * get_global_size(0) + p.x] = read_imagef(from, at, p);\n"
-    "}\n";
-
-static cl_int launch(const struct rig *rig, cl_kernel kernel)
-{
-    static const size_t size[2] = {WIDTH, HEIGHT};
-    return clEnqueueNDRangeKernel(rig->queue, kernel, 2, NULL, size, NULL, 0, NULL, NULL);
-}
-
-/* What the kernel saw is what the format can hold. */
-static void expect_tidy(const struct rig *rig, cl_mem seen)
-{
-    static const cl_float tidy[4] = {1, 0, 0, 1};
-    cl_float texels[TEXELS][4];
-    CHECK_INT(clEnqueueReadBuffer(rig->queue, seen, CL_TRUE, 0, sizeof(texels), texels, 0, NULL, NULL), CL_SUCCESS);
-    for (int i = 0; i < TEXELS; i++)
-        CHECK_MEM(texels[i], tidy, sizeof(tidy));
-}
-
 /* One kernel leaves more in the image than its format holds; another reads it, and there is no memory to tidy it. */
-static void read_without_memory(const struct rig *rig, cl_kernel leave, cl_kernel look, cl_mem seen)
+static void read_without_memory(const struct rig *rig, const struct untidy *u)
 {
     enum { BUFFERS = 3 }; /* that the tidying takes */
     for (cl_uint nth = 1; nth <= BUFFERS; nth++) {
-        CHECK_INT(launch(rig, leave), CL_SUCCESS);
+        CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
         order(rig, BELOW_FAIL_BUFFER, nth);
-        CHECK_INT(launch(rig, look), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        CHECK_INT(untidy_launch(rig, u->look), CL_MEM_OBJECT_ALLOCATION_FAILURE);
         order(rig, BELOW_FAIL_BUFFER, 0);
-        CHECK_INT(launch(rig, look), CL_SUCCESS);
-        expect_tidy(rig, seen);
+        CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
+        untidy_expect_tidy(rig, u->seen);
     }
 }
 
@@ -138,18 +108,13 @@ SHARING_CASE(no_memory, 0)
 {
     if (!over_layer())
         return;
-    cl_mem image = make_image(rig), seen = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, TEXELS * 16, NULL, NULL);
+    cl_mem image = make_image(rig);
     if (emulated(rig, image)) {
-        cl_kernel leave = rig_kernel(rig, leave_source, "leave"), look = rig_kernel(rig, look_source, "look");
-        CHECK_INT(clSetKernelArg(leave, 0, sizeof(image), &image), CL_SUCCESS);
-        CHECK_INT(clSetKernelArg(look, 0, sizeof(image), &image), CL_SUCCESS);
-        CHECK_INT(clSetKernelArg(look, 1, sizeof(seen), &seen), CL_SUCCESS);
-        read_without_memory(rig, leave, look, seen);
-        CHECK_INT(clReleaseKernel(leave), CL_SUCCESS);
-        CHECK_INT(clReleaseKernel(look), CL_SUCCESS);
+        const struct untidy untidy = untidy_open(rig, image);
+        read_without_memory(rig, &untidy);
+        untidy_close(&untidy);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(seen), CL_SUCCESS);
 }
 
 /* ---- each command without memory ---- */
