@@ -76,7 +76,8 @@ RULES = [
     (r"ffmpeg -h .*", Run(needs=("ffmpeg",))),
     (r"winetricks .*", Not("winetricks is in no package of Debian's main; docs/release.md says what was run")),
     # Tests.
-    (r"make check|make check-dxvk|make check-world( .*)?|scripts/check-world all .*", HOUR),
+    (r"make check|make check-dxvk", MINUTES),
+    (r"make check-world( .*)?|scripts/check-world all .*", HOUR),
     (r"make coverage|make faults|CLD3D_TEST_FAULTS_EVERY=\d+ (WAY=\w+ )?make faults", HOUR),
     (r"make (check-quick|bench|bench OPENCL=pocl|bundle)|CLD3D_TEST_FAULTS_EVERY=1 .*", MINUTES),
     (r"make profile", Run(needs=("perf",), long="some minutes")),
