@@ -50,6 +50,8 @@ uint64_t storage_alpha(cl_channel_type type);
 bool texels_convertible(const struct converter *converter);
 void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels);
 void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels);
+/* Set by tests: both do only what they do on any processor. */
+extern bool texels_for_any_processor;
 
 /* Frees the converters of a context. */
 void converters_destroy(struct converter *first);

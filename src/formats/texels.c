@@ -7,6 +7,16 @@
 
 #include <stdint.h>
 
+#if defined(__x86_64__) || defined(__i386__)
+#define FOR_AVX2 __attribute__((target("avx2")))
+#define HAS_AVX2 __builtin_cpu_supports("avx2")
+#else
+#define FOR_AVX2
+#define HAS_AVX2 false
+#endif
+
+bool texels_for_any_processor;
+
 bool texels_convertible(const struct converter *c)
 {
     const cl_channel_order order = c->declared.image_channel_order;
@@ -27,16 +37,19 @@ typedef uint16_t loose_16 __attribute__((aligned(1), may_alias));
 typedef uint32_t loose_32 __attribute__((aligned(1), may_alias));
 typedef uint64_t loose_64 __attribute__((aligned(1), may_alias));
 
+/* Compiled once for every processor, and once for those with AVX2, whose vectors are twice as long. */
+#define IN_BOTH static inline __attribute__((always_inline))
+
 /* Loops over memory that does not overlap, with types that the compiler knows: it makes vectors of them (meson.build has
  * it try harder than elsewhere). */
-#define WIDEN(narrow, wide)                                                                                \
-    static void widen_##narrow##_to_##wide(void *restrict wide_texels, const void *restrict narrow_texels, \
-                                           size_t texels, uint64_t alpha)                                  \
-    {                                                                                                      \
-        loose_##wide *restrict to = wide_texels;                                                           \
-        const loose_##narrow *restrict from = narrow_texels;                                               \
-        for (size_t i = 0; i < texels; i++)                                                                \
-            to[i] = (loose_##wide)alpha | from[i];                                                         \
+#define WIDEN(narrow, wide)                                                                                 \
+    IN_BOTH void widen_##narrow##_to_##wide(void *restrict wide_texels, const void *restrict narrow_texels, \
+                                            size_t texels, uint64_t alpha)                                  \
+    {                                                                                                       \
+        loose_##wide *restrict to = wide_texels;                                                            \
+        const loose_##narrow *restrict from = narrow_texels;                                                \
+        for (size_t i = 0; i < texels; i++)                                                                 \
+            to[i] = (loose_##wide)alpha | from[i];                                                          \
     }
 WIDEN(8, 32)
 WIDEN(16, 32)
@@ -45,30 +58,30 @@ WIDEN(32, 64)
 #undef WIDEN
 
 /* A wide texel of 16 bytes has two halves: the declared channels, and blue and alpha. */
-#define WIDEN(narrow)                                                                                                  \
-    static void widen_##narrow##_to_128(void *restrict wide_texels, const void *restrict narrow_texels, size_t texels, \
-                                        uint64_t alpha)                                                                \
-    {                                                                                                                  \
-        loose_64 *restrict to = wide_texels;                                                                           \
-        const loose_##narrow *restrict from = narrow_texels;                                                           \
-        for (size_t i = 0; i < texels; i++) {                                                                          \
-            to[i * 2] = from[i];                                                                                       \
-            to[i * 2 + 1] = alpha;                                                                                     \
-        }                                                                                                              \
+#define WIDEN(narrow)                                                                                    \
+    IN_BOTH void widen_##narrow##_to_128(void *restrict wide_texels, const void *restrict narrow_texels, \
+                                         size_t texels, uint64_t alpha)                                  \
+    {                                                                                                    \
+        loose_64 *restrict to = wide_texels;                                                             \
+        const loose_##narrow *restrict from = narrow_texels;                                             \
+        for (size_t i = 0; i < texels; i++) {                                                            \
+            to[i * 2] = from[i];                                                                         \
+            to[i * 2 + 1] = alpha;                                                                       \
+        }                                                                                                \
     }
 WIDEN(32)
 WIDEN(64)
 #undef WIDEN
 
 /* The declared channels are the first of `step` words. */
-#define NARROW(wide, narrow, word, step)                                                                    \
-    static void narrow_##wide##_to_##narrow(void *restrict narrow_texels, const void *restrict wide_texels, \
-                                            size_t texels)                                                  \
-    {                                                                                                       \
-        loose_##narrow *restrict to = narrow_texels;                                                        \
-        const loose_##word *restrict from = wide_texels;                                                    \
-        for (size_t i = 0; i < texels; i++)                                                                 \
-            to[i] = (loose_##narrow)from[i * (step)];                                                       \
+#define NARROW(wide, narrow, word, step)                                                                     \
+    IN_BOTH void narrow_##wide##_to_##narrow(void *restrict narrow_texels, const void *restrict wide_texels, \
+                                             size_t texels)                                                  \
+    {                                                                                                        \
+        loose_##narrow *restrict to = narrow_texels;                                                         \
+        const loose_##word *restrict from = wide_texels;                                                     \
+        for (size_t i = 0; i < texels; i++)                                                                  \
+            to[i] = (loose_##narrow)from[i * (step)];                                                        \
     }
 NARROW(32, 8, 32, 1)
 NARROW(32, 16, 32, 1)
@@ -78,25 +91,53 @@ NARROW(128, 32, 64, 2)
 NARROW(128, 64, 64, 2)
 #undef NARROW
 
+IN_BOTH void widen(const struct converter *c, void *to, const void *from, size_t texels)
+{
+    const uint64_t alpha = alpha_bits(c);
+    switch (c->narrow_texel << 8 | c->wide_texel) {
+    case 1 << 8 | 4: widen_8_to_32(to, from, texels, alpha); break;
+    case 2 << 8 | 4: widen_16_to_32(to, from, texels, alpha); break;
+    case 2 << 8 | 8: widen_16_to_64(to, from, texels, alpha); break;
+    case 4 << 8 | 8: widen_32_to_64(to, from, texels, alpha); break;
+    case 4 << 8 | 16: widen_32_to_128(to, from, texels, alpha); break;
+    default: widen_64_to_128(to, from, texels, alpha); break;
+    }
+}
+
+IN_BOTH void narrow(const struct converter *c, void *to, const void *from, size_t texels)
+{
+    switch (c->narrow_texel << 8 | c->wide_texel) {
+    case 1 << 8 | 4: narrow_32_to_8(to, from, texels); break;
+    case 2 << 8 | 4: narrow_32_to_16(to, from, texels); break;
+    case 2 << 8 | 8: narrow_64_to_16(to, from, texels); break;
+    case 4 << 8 | 8: narrow_64_to_32(to, from, texels); break;
+    case 4 << 8 | 16: narrow_128_to_32(to, from, texels); break;
+    default: narrow_128_to_64(to, from, texels); break;
+    }
+}
+
+FOR_AVX2 static void widen_by_avx2(const struct converter *c, void *to, const void *from, size_t texels)
+{
+    widen(c, to, from, texels);
+}
+
+FOR_AVX2 static void narrow_by_avx2(const struct converter *c, void *to, const void *from, size_t texels)
+{
+    narrow(c, to, from, texels);
+}
+
 void texels_widen(const struct converter *c, void *to, const void *from, size_t texels)
 {
-    const size_t narrow = c->narrow_texel;
-    const uint64_t alpha = alpha_bits(c);
-    if (c->wide_texel == 4)
-        (narrow == 1 ? widen_8_to_32 : widen_16_to_32)(to, from, texels, alpha);
-    else if (c->wide_texel == 8)
-        (narrow == 2 ? widen_16_to_64 : widen_32_to_64)(to, from, texels, alpha);
+    if (HAS_AVX2 && !texels_for_any_processor)
+        widen_by_avx2(c, to, from, texels);
     else
-        (narrow == 4 ? widen_32_to_128 : widen_64_to_128)(to, from, texels, alpha);
+        widen(c, to, from, texels);
 }
 
 void texels_narrow(const struct converter *c, void *to, const void *from, size_t texels)
 {
-    const size_t narrow = c->narrow_texel;
-    if (c->wide_texel == 4)
-        (narrow == 1 ? narrow_32_to_8 : narrow_32_to_16)(to, from, texels);
-    else if (c->wide_texel == 8)
-        (narrow == 2 ? narrow_64_to_16 : narrow_64_to_32)(to, from, texels);
+    if (HAS_AVX2 && !texels_for_any_processor)
+        narrow_by_avx2(c, to, from, texels);
     else
-        (narrow == 4 ? narrow_128_to_32 : narrow_128_to_64)(to, from, texels);
+        narrow(c, to, from, texels);
 }
