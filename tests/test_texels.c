@@ -1,5 +1,5 @@
 /* The host's conversion of texels against one that goes byte by byte: every channel type, rows of any length, wherever the
- * narrow ones begin, and no byte beyond. As on this processor and as on any. */
+ * narrow ones begin, and no byte beyond. And its copies. Each as on this processor and as on any. */
 #include "formats/storage.h"
 #include "tap.h"
 
@@ -113,6 +113,26 @@ static void narrow_rg(void)
     each(CL_RG, narrows);
 }
 
+/* Lengths on both sides of that from which rows are long, and beginnings on both sides of that of a cache line. */
+static void copy_long(void)
+{
+    enum { LONG = 64 << 10, MOST = LONG + 80, SPACE = MOST + 160 };
+    static unsigned char from[SPACE], to[SPACE], expected[SPACE];
+    static const size_t lengths[] = {0, 1, LONG - 1, LONG, LONG + 1, MOST};
+    for (size_t i = 0; i < SPACE; i++)
+        from[i] = (unsigned char)(i * 7 + (i >> 8));
+    for (size_t length = 0; length < sizeof(lengths) / sizeof(lengths[0]); length++) {
+        for (size_t at = 0; at <= 80; at++) {
+            memset(to, 0xcc, SPACE);
+            memset(expected, 0xcc, SPACE);
+            memcpy(expected + at, from + 80 - at, lengths[length]);
+            texels_copy(to + at, from + 80 - at, lengths[length]);
+            if (!CHECK_MEM(to, expected, SPACE))
+                return;
+        }
+    }
+}
+
 /* In 32 bits an image may have more bytes than there are: none of fewer may be made for it. */
 static void region_bytes(void)
 {
@@ -140,6 +160,7 @@ static const struct tap_test tests[] = {
     {"RG into RGBA", widen_rg},
     {"RGBA into R", narrow_r},
     {"RGBA into RG", narrow_rg},
+    {"long rows", copy_long},
     {"bytes that a size_t can't hold", region_bytes},
     {"formats without whole channels", no_whole_channels},
 };

@@ -50,7 +50,9 @@ uint64_t storage_alpha(cl_channel_type type);
 bool texels_convertible(const struct converter *converter);
 void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels);
 void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels);
-/* Set by tests: both do only what they do on any processor. */
+/* memcpy; by the processor's instruction for strings where that is faster. */
+void texels_copy(void *to, const void *from, size_t bytes);
+/* Set by tests: these functions do only what they do on any processor. */
 extern bool texels_for_any_processor;
 
 /* Frees the converters of a context. */

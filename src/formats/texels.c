@@ -5,9 +5,12 @@
 
 #include "d3d/formats.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
 #define FOR_AVX2 __attribute__((target("avx2")))
 #define HAS_AVX2 __builtin_cpu_supports("avx2")
 #else
@@ -140,4 +143,68 @@ void texels_narrow(const struct converter *c, void *to, const void *from, size_t
         narrow_by_avx2(c, to, from, texels);
     else
         narrow(c, to, from, texels);
+}
+
+/* ---- copies ---- */
+
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(__SANITIZE_ADDRESS__)
+
+static bool is_intel(void)
+{
+    unsigned highest, b, c, d;
+    return __get_cpuid(0, &highest, &b, &c, &d) && b == signature_INTEL_ebx && d == signature_INTEL_edx &&
+           c == signature_INTEL_ecx;
+}
+
+/* Processors with "fast short rep movsb" move a long string without a read of the lines that they overwrite. AMD's before Zen 5
+ * (family 26) have it too, and are slow where a string and its copy begin at nearly the same place of a page (glibc's bug
+ * 30994). */
+static bool find_out(void)
+{
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d))
+        return false;
+    const unsigned family = (a >> 8 & 0xf) + (a >> 20 & 0xff);
+    return (family >= 26 || is_intel()) && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 4 & 1);
+}
+
+/* Asked once, or once by each of the threads that ask first: a virtual machine's answer takes microseconds. */
+static bool moves_strings(void)
+{
+    static _Atomic enum { NOT_ASKED, MOVES, LOOPS } known;
+    if (atomic_load(&known) == NOT_ASKED)
+        atomic_store(&known, find_out() ? MOVES : LOOPS);
+    return atomic_load(&known) == MOVES;
+}
+
+static void move_string(void *to, const void *from, size_t bytes)
+{
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+
+#else /* the address sanitizer looks after memcpy */
+
+static bool moves_strings(void)
+{
+    return false;
+}
+
+static void move_string(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+#endif
+
+/* A string is moved at its best to where a cache line begins. */
+void texels_copy(void *to, const void *from, size_t bytes)
+{
+    enum { LINE = 64, LONG = 64 << 10 };
+    if (bytes < LONG || texels_for_any_processor || !moves_strings()) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    const size_t head = -(uintptr_t)to % LINE;
+    memcpy(to, from, head);
+    move_string((char *)to + head, (const char *)from + head, bytes - head);
 }

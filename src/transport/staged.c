@@ -2,10 +2,9 @@
 
 #include "d3d/formats.h"
 #include "formats/image.h"
+#include "formats/storage.h"
 #include "transport/pool.h"
 #include "transport/statistics.h"
-
-#include <string.h>
 
 bool staged_is_plane(const struct staged *staged)
 {
@@ -37,23 +36,30 @@ size_t staged_bytes(const struct staged *staged)
     return cl_region_bytes(rows, staged_row_bytes(staged));
 }
 
-/* Copies all texels between `rows` and what is mapped, and converts where that is to be done. */
+static void copy_texels(const struct staged *staged, char *theirs, char *ours, size_t texels, size_t texel,
+                        bool to_mapped)
+{
+    if (!staged->converter)
+        texels_copy(to_mapped ? theirs : ours, to_mapped ? ours : theirs, texels * texel);
+    else if (to_mapped)
+        texels_narrow(staged->converter, theirs, ours, texels);
+    else
+        texels_widen(staged->converter, ours, theirs, texels);
+}
+
+/* Copies all texels between `rows` and what is mapped, and converts where that is to be done. Rows without gaps are one row. */
 static void copy_rows(struct staged *staged, bool to_mapped)
 {
     const struct surface_desc *desc = &staged->base.surface.desc;
     const struct mapped_surface *mapped = &staged->mapped;
-    const size_t row = staged_row_bytes(staged);
+    const size_t texel = desc->format ? desc->format->texel_bytes : 1, row = staged_row_bytes(staged);
+    const size_t joined = mapped->row_pitch == desc->width * texel ? desc->height : 1;
     char *ours = staged->rows.bytes;
     statistics_bytes(&staged->base, staged_bytes(staged));
     for (size_t z = 0; z < desc->depth; z++) {
-        for (size_t y = 0; y < desc->height; y++, ours += row) {
+        for (size_t y = 0; y < desc->height; y += joined, ours += row * joined) {
             char *theirs = (char *)mapped->data + z * mapped->slice_pitch + y * mapped->row_pitch;
-            if (!staged->converter)
-                memcpy(to_mapped ? theirs : ours, to_mapped ? ours : theirs, row);
-            else if (to_mapped)
-                texels_narrow(staged->converter, theirs, ours, desc->width);
-            else
-                texels_widen(staged->converter, ours, theirs, desc->width);
+            copy_texels(staged, theirs, ours, desc->width * joined, texel, to_mapped);
         }
     }
 }
