@@ -344,6 +344,95 @@ SHARING_CASE(when_the_list_ends_in_any_order, RIG_OUT_OF_ORDER)
     fail_at_the_end(rig, true);
 }
 
+/* ---- as the context goes ---- */
+
+enum tells { NOT_YET, TELLS, HAS_TOLD };
+enum { TELLS_FOR = 30 }; /* milliseconds */
+
+static void CL_CALLBACK tell_slowly(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    (void)status;
+    atomic_store((atomic_int *)data, TELLS);
+    pause_ms(TELLS_FOR);
+    atomic_store((atomic_int *)data, HAS_TOLD);
+}
+
+static void await_tells(atomic_int *tells, int wanted)
+{
+    for (int i = 0; i < 2000 && atomic_load(tells) < wanted; i++)
+        pause_ms(1);
+    CHECK(atomic_load(tells) >= wanted);
+}
+
+/* The first command ends, and the second one, behind it, has failed before. */
+static void fail_behind(const struct rig *rig, atomic_int *tells)
+{
+    cl_event fails = user_event(rig->context), other = user_event(rig->context);
+    cl_event first = marker(rig->queue, 1, &other), second = marker(rig->queue, 1, &fails);
+    CHECK_INT(clSetEventCallback(first, CL_COMPLETE, tell_slowly, tells), CL_SUCCESS);
+    fail_event(fails);
+    set_event(other);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    await_tells(tells, TELLS);
+    drop_event(second);
+    drop_event(first);
+    drop_event(fails);
+    drop_event(other);
+}
+
+/* PoCL tells the commands behind one of its end after the program's callbacks, when the queue counts as empty already: also those
+ * that have failed. */
+SHARING_CASE(while_the_driver_tells, 0)
+{
+    static atomic_int tells;
+    struct rig own;
+    if (!rig_open(&own, rig->api, 0))
+        return;
+    atomic_store(&tells, NOT_YET);
+    fail_behind(&own, &tells);
+    rig_close(&own);
+    await_tells(&tells, HAS_TOLD);
+    pause_ms(10); /* the driver's thread goes on */
+}
+
+/* A command of another queue goes on for longer than the context that the one behind it was of. */
+static void fail_beside(const struct rig *rig, cl_event running)
+{
+    const cl_event waits[] = {user_event(rig->context), running};
+    cl_event failed = marker(rig->queue, 2, waits);
+    fail_event(waits[0]);
+    drop_event(failed);
+    drop_event(waits[0]);
+}
+
+SHARING_CASE(longer_than_the_context, 0)
+{
+    enum { TIMES = 4 };
+    struct rig own;
+    struct slow_work work;
+    cl_event running = NULL;
+    if (!rig_open(&own, rig->api, 0))
+        return;
+    if (slow_open(&own, &work)) {
+        cl_command_queue other = make_queue(&own, own.context, 0);
+        for (int i = 0; i < TIMES; i++) {
+            if (running)
+                drop_event(running);
+            running = slow_start(&work, other);
+        }
+        fail_beside(&own, running);
+        slow_close(&work);
+        CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    }
+    rig_close(&own);
+    if (!running)
+        return;
+    CHECK_INT(clWaitForEvents(1, &running), CL_SUCCESS);
+    pause_ms(10); /* the driver's thread goes on */
+    drop_event(running);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("commands without events", without_events),
     SHARING_TESTS("events that are given back at once", events_dropped_at_once),
@@ -358,6 +447,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("at the end of a command of the list", when_the_list_ends),
     SHARING_TESTS("at the end of a command of the list, out of order", when_the_list_ends_in_any_order),
     SHARING_TESTS("the order of a queue: an acquire", acquires_keep_order),
+    SHARING_TESTS("while the driver tells", while_the_driver_tells),
+    SHARING_TESTS("longer than the context", longer_than_the_context),
 };
 
 TAP_MAIN(tests)

@@ -60,6 +60,14 @@ void besides_free(struct besides *besides)
     free(besides);
 }
 
+bool besides_pending(const struct besides *besides)
+{
+    for (cl_uint i = 0; besides && i < besides->events.count; i++)
+        if (event_status(besides->events.events[i]) > CL_COMPLETE)
+            return true;
+    return false;
+}
+
 static cl_uint references(cl_event event)
 {
     cl_uint count = 0;

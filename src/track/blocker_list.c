@@ -23,11 +23,10 @@ static void destroy(struct record *record)
 {
     struct blocker *blocker = (struct blocker *)record;
     if (blocker->queue)
-        event_put(blocker->event);
+        event_put_besides(blocker->event, blocker->besides);
     else
         blocker_stop_pending_locked(blocker); /* nobody else knows it any more */
     record_release(blocker->queue);
-    besides_free(blocker->besides);
     free(blocker);
 }
 

@@ -4,12 +4,14 @@
  * and the events and commands that it waited for besides still point at it until they are over themselves. Both end the
  * process, or touch another event at the same address. So the events of commands that are pending or have failed are kept
  * while a user event is pending, for nothing else can fail. The thread that ends a command may look at its event for a
- * moment after the event is complete: what is over is kept until some others have followed.
+ * moment after the event is complete: what is over is kept until some others have followed. And it goes through the commands
+ * behind that one, failed ones too, when clFinish has returned already: failed events stay for some time after that.
  *
  * For PoCL alone: events of rusticl 22.3 keep the memory objects of their commands. */
 #include "track/track.h"
 
 #include "log.h"
+#include "track/besides.h"
 #include "track/spare.h"
 
 #include <stdlib.h>
@@ -21,7 +23,9 @@ static atomic_bool needed;
 struct kept {
     struct reaped reaped;
     cl_event event;
-    bool failed; /* of the last look */
+    struct besides *besides;      /* owned; of one that has failed: those that point at it till their ends, or NULL */
+    bool failed;                  /* of the last look */
+    unsigned long long can_go_at; /* nanoseconds of os.h; 0: its queue has not been seen empty */
 };
 
 /* Some are there from the beginning, so that memory that is short for a moment loses no event. */
@@ -31,6 +35,13 @@ static struct spares spares = SPARES_INIT(struct kept);
 /* How many are kept, and at which number it is worth looking which of them can go. */
 enum { LOOK_FIRST = 256 };
 static atomic_uint kept_count, look_at = LOOK_FIRST;
+
+/* How long a thread of PoCL may need, on a busy machine, from the end of its queue's last command to the end of its look at those
+ * behind. Nothing tells. */
+enum { SETTLE_MS = 100 };
+
+/* When the last of those can go whose queues were seen empty. */
+static atomic_ullong settled_at;
 
 /* The last events that were over when they were dropped. Guarded by registry_lock. */
 enum { RECENT = 64 };
@@ -87,12 +98,14 @@ static void look_next(unsigned count)
     atomic_store_explicit(&look_at, count > LOOK_FIRST / 2 ? count * 2 : LOOK_FIRST, memory_order_relaxed);
 }
 
-static bool add(cl_event event)
+/* Takes over both; false: neither. */
+static bool add(cl_event event, struct besides *besides)
 {
     struct kept *kept = spare_take(&spares);
     if (!kept)
         return false;
     kept->event = event;
+    kept->besides = besides;
     const unsigned count = atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed) + 1;
     reap_later(&kept->reaped, &needed_by_pocl, kept);
     if (count < atomic_load_explicit(&look_at, memory_order_relaxed))
@@ -102,40 +115,52 @@ static bool add(cl_event event)
     return true;
 }
 
-/* Takes over the reference. */
-static void keep(cl_event event, cl_int status)
+/* Takes over the reference, and `besides`. */
+static void keep(cl_event event, cl_int status, struct besides *besides)
 {
+    const bool needed_longer = status < 0 && besides_pending(besides);
+    if (!needed_longer)
+        besides_free(besides);
     if (status == CL_COMPLETE)
         drop_late(event);
-    else if (!add(event))
+    else if (!add(event, needed_longer ? besides : NULL))
         log_write(LOG_ERROR, "no memory to keep an event of PoCL: it is never released");
 }
 
-static bool keep_if_needed(cl_event event, bool ours)
+/* True: both are taken over. */
+static bool keep_if_needed(cl_event event, bool ours, struct besides *besides)
 {
     if (!atomic_load_explicit(&needed, memory_order_relaxed))
         return false;
     const cl_int status = event_status(event);
     if (status == CL_COMPLETE || (status > CL_COMPLETE && !blockers_possible()) || !needs_care(event, ours))
         return false;
-    keep(event, status);
+    keep(event, status, besides);
     return true;
 }
 
 bool event_keep(cl_event event)
 {
-    return keep_if_needed(event, false);
+    return keep_if_needed(event, false, NULL);
 }
 
 void event_put(cl_event event)
 {
-    if (event && !keep_if_needed(event, true))
+    event_put_besides(event, NULL);
+}
+
+void event_put_besides(cl_event event, struct besides *besides)
+{
+    if (event && keep_if_needed(event, true, besides))
+        return;
+    besides_free(besides);
+    if (event)
         below()->clReleaseEvent(event);
 }
 
 void event_put_late(cl_event event)
 {
-    if (!event || keep_if_needed(event, true))
+    if (!event || keep_if_needed(event, true, NULL))
         return;
     if (needs_care(event, true))
         drop_late(event);
@@ -143,13 +168,24 @@ void event_put_late(cl_event event)
         below()->clReleaseEvent(event);
 }
 
-/* The event of a failed command can go when its queue is empty: nothing that points at it is left then. */
-static void drop_failed(cl_event event)
+/* The queue of a failed command is empty: from now on nothing new points at its event. */
+static void finish_queue(struct kept *kept)
 {
     cl_command_queue queue = NULL;
-    if (below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) == CL_SUCCESS && queue)
+    if (below()->clGetEventInfo(kept->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) == CL_SUCCESS &&
+        queue)
         below()->clFinish(queue);
-    below()->clReleaseEvent(event);
+    kept->can_go_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
+    atomic_store_explicit(&settled_at, kept->can_go_at, memory_order_relaxed);
+}
+
+static bool is_settled(struct kept *kept)
+{
+    if (besides_pending(kept->besides))
+        return false;
+    if (!kept->can_go_at)
+        finish_queue(kept);
+    return os_nanoseconds() >= kept->can_go_at;
 }
 
 /* Whether it is of a context, or of one that the application has given back. */
@@ -179,8 +215,8 @@ static bool can_go(void *what, struct reap *reap)
     struct kept *kept = what;
     const cl_int status = event_status(kept->event);
     kept->failed = status < 0;
-    return status == CL_COMPLETE ||
-           (kept->failed && reap->moment == REAP_CONTEXT && queues_end() && goes_with(kept->event, reap->context));
+    return status == CL_COMPLETE || (kept->failed && reap->moment == REAP_CONTEXT && queues_end() &&
+                                     goes_with(kept->event, reap->context) && is_settled(kept));
 }
 
 static void drop(void *what)
@@ -188,10 +224,21 @@ static void drop(void *what)
     const struct kept kept = *(struct kept *)what;
     spare_give(&spares, what);
     look_next(atomic_fetch_sub_explicit(&kept_count, 1, memory_order_relaxed) - 1);
+    besides_free(kept.besides);
     if (kept.failed)
-        drop_failed(kept.event);
+        below()->clReleaseEvent(kept.event);
     else
         drop_late(kept.event);
+}
+
+void event_drop_failed(cl_context context)
+{
+    const unsigned long long until = atomic_load_explicit(&settled_at, memory_order_relaxed);
+    if (callback_runs_here() || os_nanoseconds() >= until)
+        return;
+    while (os_nanoseconds() < until)
+        sleep_shortly();
+    reap(REAP_CONTEXT, context);
 }
 
 void event_drop_recent(void)

@@ -16,6 +16,8 @@
 
 #include <stdint.h>
 
+struct besides;
+
 /* ---- contexts ---- */
 
 /* A context with properties that the driver need not know of. Made and destroyed by share/context.c. */
@@ -142,12 +144,16 @@ bool event_list_failed(cl_uint count, const cl_event *events);
 
 /* Drops a reference of ours to a driver's event, NULL is allowed; postponed where PoCL needs the event for longer. */
 void event_put(cl_event event);
+/* The same for the event of a command that waited for `besides`, NULL is allowed, which it takes over: see besides.h. */
+void event_put_besides(cl_event event, struct besides *besides);
 /* The same for the event of an acquire, which PoCL may need for longer though it is complete. */
 void event_put_late(cl_event event);
 /* Takes over a reference of the application that PoCL needs for longer. False: the event can go. */
 bool event_keep(cl_event event);
 /* A context with QUIRK_POCL_EVENTS was made: from now on its events may have to be kept. */
 void event_keep_begin(void);
+/* The context goes, and PoCL is through with its queues: waits, 100 ms at most, until events of failed commands can be dropped. */
+void event_drop_failed(cl_context context);
 /* Drops those that were over and are kept for a moment more: a context goes. */
 void event_drop_recent(void);
 
