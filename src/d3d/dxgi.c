@@ -104,7 +104,7 @@ void dxgi_leave(const struct surface *surface)
     com_release(multithread);
 }
 
-/* WCHAR is UTF-16 on both sides; adapters have plain names, so surrogates are not worth their code. */
+/* WCHAR is UTF-16 on Windows, where adapters have plain names and surrogates are not worth their code; natively UTF-32. */
 static void utf8_from_wide(const WCHAR *wide, size_t count, char *text, size_t size)
 {
     size_t at = 0;
@@ -115,7 +115,7 @@ static void utf8_from_wide(const WCHAR *wide, size_t count, char *text, size_t s
         } else if (c < 0x800) {
             text[at++] = (char)(0xC0 | c >> 6);
             text[at++] = (char)(0x80 | (c & 0x3F));
-        } else {
+        } else if (c < 0x10000) {
             text[at++] = (char)(0xE0 | c >> 12);
             text[at++] = (char)(0x80 | (c >> 6 & 0x3F));
             text[at++] = (char)(0x80 | (c & 0x3F));
@@ -134,11 +134,16 @@ bool dxgi_software(const struct d3d_adapter *adapter)
 
 unsigned dxgi_list(struct d3d_adapter *adapters, unsigned capacity)
 {
+#ifdef _WIN32
+    static const char name[] = "dxgi.dll";
+#else
+    static const char name[] = "libdxvk_dxgi.so.0"; /* DXVK's native build */
+#endif
     typedef HRESULT(WINAPI * create_factory)(REFIID, void **);
     char why[256];
     IDXGIFactory *factory = NULL;
     unsigned count = 0;
-    void *library = os_library_open("dxgi.dll", why, sizeof(why));
+    void *library = os_library_open(name, why, sizeof(why));
     const create_factory create = library ? (create_factory)os_library_symbol(library, "CreateDXGIFactory") : NULL;
     if (!create || FAILED(create(&IID_IDXGIFactory, (void **)&factory)))
         return 0; /* the library stays loaded: what it began may go on */
