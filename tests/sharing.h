@@ -534,6 +534,20 @@ static inline unsigned run_again(const char *text, const char *variable, const c
     return passed;
 }
 
+/* How many lines of a file hold a text. */
+static inline unsigned lines_with(const char *path, const char *text)
+{
+    char line[1024];
+    unsigned count = 0;
+    FILE *file = fopen(path, "r");
+    if (!CHECK(file != NULL))
+        return 0;
+    while (fgets(line, sizeof(line), file))
+        count += strstr(line, text) != NULL;
+    fclose(file);
+    return count;
+}
+
 /* ---- time and threads ---- */
 
 #ifdef _WIN32

@@ -6,6 +6,8 @@
 #include "common/dx9.h"
 #include "sharing.h"
 
+static char layers[1024]; /* as the program was given them: the loader cuts the variable into its parts */
+
 static bool exports(void)
 {
     return over_transport("export");
@@ -378,6 +380,34 @@ SHARING_CASE(other_usages, 0)
     nothing_left(rig);
 }
 
+/* The buffers of a swap chain change places when it presents. */
+SHARING_CASE(back_buffer, 0)
+{
+    struct shared shared;
+    fake_d3d_back_buffers(true);
+    const bool opened = shared_open(rig, KIND_2D, 1, &shared);
+    fake_d3d_back_buffers(false);
+    if (!opened)
+        return;
+    CHECK(!writes_through(rig, &shared, 2));
+    CHECK(round_trip(rig, &shared, 2, 3));
+    shared_close(&shared);
+    nothing_left(rig);
+}
+
+static void back_buffer_told(void)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "back_buffer-%d.log", (int)getpid());
+    test_setenv("CLD3D_LOG", "info");
+    test_setenv("CLD3D_LOG_FILE", path);
+    CHECK_INT(run_again("direct: the buffer of a swap chain goes", "OPENCL_LAYERS", layers), 2);
+    test_setenv("CLD3D_LOG", NULL);
+    test_setenv("CLD3D_LOG_FILE", NULL);
+    CHECK_INT(lines_with(path, "; not vulkan: the texture is a buffer of a swap chain"), 2);
+    remove(path);
+}
+
 /* ---- failures on the way ---- */
 
 /* The resource lies elsewhere: OpenCL would see nothing of it. */
@@ -589,8 +619,6 @@ SHARING_CASE(used_for_longer, 0)
 
 /* ---- several devices ---- */
 
-static char layers[1024]; /* as the program was given them: the loader cuts the variable into its parts */
-
 static bool two_devices(void)
 {
     if (getenv("CLD3D_TEST_UUID_OF"))
@@ -801,6 +829,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: what is refused goes through the host", refusals_fall_back),
     SHARING_TESTS("direct: devices that can't import", other_devices),
     SHARING_TESTS("direct: resources that the CPU maps", other_usages),
+    SHARING_TESTS("direct: the buffer of a swap chain goes through the host", back_buffer),
+    {"direct: the log tells of a swap chain's buffer", back_buffer_told},
     SHARING_TESTS("direct: a resource that has moved", moved),
     SHARING_TESTS("direct: waits for Direct3D fail", waits_fail),
     SHARING_TESTS("direct: the device is lost", device_lost),

@@ -30,18 +30,6 @@ static bool over_copies(void)
     return getenv("CLD3D_TEST_COPIES") || getenv("CLD3D_TEST_DRIVER");
 }
 
-static unsigned lines_with(const char *text)
-{
-    char line[1024];
-    unsigned count = 0;
-    FILE *file = fopen(log_path, "r");
-    while (file && fgets(line, sizeof(line), file))
-        count += strstr(line, text) != NULL;
-    if (file)
-        fclose(file);
-    return count;
-}
-
 /* ---- which devices ---- */
 
 /* Four frames through each object of a kind. */
@@ -554,14 +542,14 @@ SHARING_CASE(costs, 0)
 {
     struct shared all[KINDS];
     struct rig second;
-    const unsigned before = lines_with("stats: ");
+    const unsigned before = lines_with(log_path, "stats: ");
     if (!second_open(rig, &second) || !shared_open_all(&second, 1, all))
         return;
     CHECK(round_trip(&second, &all[KIND_2D], 1 + KIND_2D, 20));
     shared_close_all(all);
-    CHECK_INT(lines_with("stats: "), before);
+    CHECK_INT(lines_with(log_path, "stats: "), before);
     second_close(&second);
-    CHECK(lines_with("stats: ") > before);
+    CHECK(lines_with(log_path, "stats: ") > before);
 }
 
 static void costs_of_ours(void)

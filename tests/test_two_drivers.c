@@ -257,19 +257,6 @@ BOTH_CASE(contexts_in_turns, RIG_NO_CONTEXT)
     }
 }
 
-static unsigned lines_with(const char *path, const char *text)
-{
-    char line[1024];
-    unsigned count = 0;
-    FILE *file = fopen(path, "r");
-    if (!CHECK(file != NULL))
-        return 0;
-    while (fgets(line, sizeof(line), file))
-        count += strstr(line, text) != NULL;
-    fclose(file);
-    return count;
-}
-
 /* A workaround is on in the contexts of its driver alone. */
 static void own_workarounds_of(struct rig *sides)
 {

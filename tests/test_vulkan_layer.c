@@ -277,15 +277,20 @@ static void not_shared(void)
         return;
     const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
                                                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    /* Of some swap chain. Its own images are none that a program makes. */
+    const VkImageSwapchainCreateInfoKHR chain = {VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR, NULL,
+                                                 VK_NULL_HANDLE};
     VkImageCreateInfo infos[] = {
         vulkan_image_info(VK_FORMAT_D32_SFLOAT, 64, 64),           vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64),
         vulkan_image_info(VK_FORMAT_BC1_RGBA_UNORM_BLOCK, 64, 64), vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64),
-        vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 1),        vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64)};
+        vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 1),        vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64),
+        vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64)};
     infos[1].samples = VK_SAMPLE_COUNT_4_BIT;
     infos[1].usage |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
     infos[3].pNext = &external;
     infos[4].imageType = VK_IMAGE_TYPE_1D;
     infos[5].flags = VK_IMAGE_CREATE_ALIAS_BIT;
+    infos[6].pNext = &chain;
     for (size_t i = 0; i < sizeof(infos) / sizeof(infos[0]) && side_open(); i++) {
         struct vulkan_thing image;
         if (!vulkan_make_image(&rig, &infos[i], 0, &image))

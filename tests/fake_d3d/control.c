@@ -35,7 +35,7 @@ static _Thread_local bool own_calls;
 static atomic_uint delay, slow_calls, moves;
 static atomic_int stays;
 enum { STAYS_UNKNOWN, STAYS, MOVES };
-static atomic_bool held, tight_pitch, odd_planes, moves_volumes, odd_slices;
+static atomic_bool held, tight_pitch, odd_planes, moves_volumes, odd_slices, back_buffers;
 static atomic_bool check_single_threaded = true;
 
 /* Guards the text of the last violation. */
@@ -291,6 +291,16 @@ void fake_d3d_tight_pitch(bool on)
     atomic_store(&tight_pitch, on);
 }
 
+void fake_d3d_back_buffers(bool on)
+{
+    atomic_store(&back_buffers, on);
+}
+
+bool fake_knob_back_buffers(void)
+{
+    return atomic_load_explicit(&back_buffers, memory_order_relaxed);
+}
+
 void fake_d3d_odd_planes(bool on)
 {
     atomic_store(&odd_planes, on);
@@ -406,6 +416,7 @@ void fake_d3d_reset(void)
     fake_d3d_slow_calls(0);
     fake_d3d_tight_pitch(false);
     fake_d3d_odd_planes(false);
+    fake_d3d_back_buffers(false);
     fake_d3d_moves_volumes(false);
     fake_d3d_odd_slices(false);
     atomic_store(&stays, STAYS_UNKNOWN);

@@ -132,7 +132,8 @@ static HRESULT STDMETHODCALLTYPE dxgi_resource_GetUsage(IDXGIResource *iface, DX
     if (!usage)
         return E_INVALIDARG;
     *usage = (bind & D3D11_BIND_SHADER_RESOURCE ? DXGI_USAGE_SHADER_INPUT : 0) |
-             (bind & D3D11_BIND_RENDER_TARGET ? DXGI_USAGE_RENDER_TARGET_OUTPUT : 0);
+             (bind & D3D11_BIND_RENDER_TARGET ? DXGI_USAGE_RENDER_TARGET_OUTPUT : 0) |
+             (fake_knob_back_buffers() ? DXGI_USAGE_BACK_BUFFER : 0);
     return S_OK;
 }
 

@@ -141,6 +141,9 @@ void fake_d3d_odd_slices(bool on);
 #define FAKE_D3D_SUPPORT_DEFAULT 0xFFFFFFFFu
 void fake_d3d_format_support(DXGI_FORMAT format, UINT support);
 
+/* Textures of Direct3D 10 and 11 say that they are buffers of a swap chain. Default false. */
+void fake_d3d_back_buffers(bool on);
+
 /* ---- Adapters ---- */
 
 #define FAKE_D3D_MAX_ADAPTERS 4
