@@ -147,7 +147,16 @@ void texels_narrow(const struct converter *c, void *to, const void *from, size_t
 
 /* ---- copies ---- */
 
-#if (defined(__x86_64__) || defined(__i386__)) && !defined(__SANITIZE_ADDRESS__)
+/* A sanitizer looks after memcpy, and is blind to what an instruction of our own reads and writes. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* gcc */
+#define IS_SANITIZED 1
+#elif defined(__has_feature) /* clang */
+#define IS_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define IS_SANITIZED 0
+#endif
+
+#if (defined(__x86_64__) || defined(__i386__)) && !IS_SANITIZED
 
 static bool is_intel(void)
 {
@@ -172,9 +181,12 @@ static bool find_out(void)
 static bool moves_strings(void)
 {
     static _Atomic enum { NOT_ASKED, MOVES, LOOPS } known;
-    if (atomic_load(&known) == NOT_ASKED)
-        atomic_store(&known, find_out() ? MOVES : LOOPS);
-    return atomic_load(&known) == MOVES;
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer == NOT_ASKED) {
+        answer = find_out() ? MOVES : LOOPS;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == MOVES;
 }
 
 static void move_string(void *to, const void *from, size_t bytes)
@@ -182,7 +194,7 @@ static void move_string(void *to, const void *from, size_t bytes)
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
-#else /* the address sanitizer looks after memcpy */
+#else
 
 static bool moves_strings(void)
 {
