@@ -21,12 +21,16 @@ void staged_plan(struct staged *staged, const struct converter *converter, struc
     staged->gives_rows = staged->takes_rows || staged_is_plane(staged);
 }
 
+/* Of a texel as Direct3D has it; a buffer's are bytes. */
+static size_t mapped_texel_bytes(const struct surface_desc *desc)
+{
+    return desc->format ? desc->format->texel_bytes : 1;
+}
+
 size_t staged_row_bytes(const struct staged *staged)
 {
     const struct surface_desc *desc = &staged->base.surface.desc;
-    if (staged->converter)
-        return desc->width * staged->converter->wide_texel;
-    return (size_t)desc->width * (desc->format ? desc->format->texel_bytes : 1);
+    return desc->width * (staged->converter ? staged->converter->wide_texel : mapped_texel_bytes(desc));
 }
 
 size_t staged_bytes(const struct staged *staged)
@@ -52,7 +56,7 @@ static void copy_rows(struct staged *staged, bool to_mapped)
 {
     const struct surface_desc *desc = &staged->base.surface.desc;
     const struct mapped_surface *mapped = &staged->mapped;
-    const size_t texel = desc->format ? desc->format->texel_bytes : 1, row = staged_row_bytes(staged);
+    const size_t texel = mapped_texel_bytes(desc), row = staged_row_bytes(staged);
     const size_t joined = mapped->row_pitch == desc->width * texel ? desc->height : 1;
     char *ours = staged->rows.bytes;
     statistics_bytes(&staged->base, staged_bytes(staged));
