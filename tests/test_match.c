@@ -567,7 +567,34 @@ SHARING_CASE(no_writes_later, 0)
     shared_close(&shared);
 }
 
+/* DXVK's DXGI in the loader's reach, which the program has not loaded. */
+static void luid_loads_nothing(void)
+{
+    char folder[512];
+    const char *library = getenv("CLD3D_TEST_UNUSED_DXGI");
+    if (!CHECK(library != NULL) || !CHECK(strlen(library) < sizeof(folder)))
+        return;
+    strcpy(folder, library);
+    *strrchr(folder, '/') = '\0';
+    CHECK_INT(run_again("unused DXGI: ", "LD_LIBRARY_PATH", folder), 1);
+}
+
+static void unused_dxgi(void)
+{
+    enum { LUID_VALID = 0x106C }; /* CL_DEVICE_LUID_VALID_KHR */
+    cl_platform_id platform = NULL;
+    cl_device_id device = NULL;
+    cl_bool valid = CL_TRUE;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceInfo(device, LUID_VALID, sizeof(valid), &valid, NULL), CL_SUCCESS);
+    CHECK_INT(valid, CL_FALSE);
+    CHECK(getenv("CLD3D_TEST_DXGI_LOADED") == NULL);
+}
+
 static const struct tap_test tests[] = {
+    {"no DXGI is loaded for a LUID", luid_loads_nothing},
+    {"unused DXGI: the query of a LUID", unused_dxgi},
     {"the LUID tells", by_luid},
     {"the name tells among devices of one vendor", by_name},
     {"without a name all of the vendor", by_vendor},

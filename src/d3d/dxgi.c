@@ -132,21 +132,42 @@ bool dxgi_software(const struct d3d_adapter *adapter)
            strstr(adapter->description, "softpipe") || strstr(adapter->description, "SwiftShader");
 }
 
-unsigned dxgi_list(struct d3d_adapter *adapters, unsigned capacity)
-{
 #ifdef _WIN32
-    static const char name[] = "dxgi.dll";
+
+static void *take_dxgi(void)
+{
+    return os_library_open("dxgi.dll", NULL, 0);
+}
+
+/* It stays loaded: what it began may go on. */
+static void put_dxgi(void *library)
+{
+    (void)library;
+}
+
 #else
-    static const char name[] = "libdxvk_dxgi.so.0"; /* DXVK's native build */
+
+/* DXVK's native build, where the program has loaded it: to load it would have a program without Direct3D use Vulkan. */
+static void *take_dxgi(void)
+{
+    return os_library_loaded("libdxvk_dxgi.so.0");
+}
+
+static void put_dxgi(void *library)
+{
+    os_library_close(library);
+}
+
 #endif
+
+static unsigned list_of(void *library, struct d3d_adapter *adapters, unsigned capacity)
+{
     typedef HRESULT(WINAPI * create_factory)(REFIID, void **);
-    char why[256];
     IDXGIFactory *factory = NULL;
     unsigned count = 0;
-    void *library = os_library_open(name, why, sizeof(why));
-    const create_factory create = library ? (create_factory)os_library_symbol(library, "CreateDXGIFactory") : NULL;
+    const create_factory create = (create_factory)os_library_symbol(library, "CreateDXGIFactory");
     if (!create || FAILED(create(&IID_IDXGIFactory, (void **)&factory)))
-        return 0; /* the library stays loaded: what it began may go on */
+        return 0;
     for (unsigned i = 0; count < capacity; i++) {
         IDXGIAdapter *adapter = NULL;
         if (FAILED(IDXGIFactory_EnumAdapters(factory, i, &adapter)))
@@ -155,6 +176,14 @@ unsigned dxgi_list(struct d3d_adapter *adapters, unsigned capacity)
         com_release(adapter);
     }
     com_release(factory);
+    return count;
+}
+
+unsigned dxgi_list(struct d3d_adapter *adapters, unsigned capacity)
+{
+    void *library = take_dxgi();
+    const unsigned count = library ? list_of(library, adapters, capacity) : 0;
+    put_dxgi(library);
     return count;
 }
 

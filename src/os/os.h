@@ -61,6 +61,11 @@ void *os_library_open(const char *path, char *why, size_t why_size);
 void (*os_library_symbol(void *library, const char *name))(void);
 void os_library_close(void *library);
 
+#ifndef _WIN32
+/* The library of that name if the process has loaded it already, else NULL. It stays loaded until os_library_close. */
+void *os_library_loaded(const char *name);
+#endif
+
 /* Whether `size` bytes from `address` can be read now. Another thread may unmap them at any time: a help against bad
  * arguments, no protection against races. */
 bool os_readable(const void *address, size_t size);

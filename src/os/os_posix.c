@@ -138,6 +138,11 @@ void os_library_close(void *library)
         dlclose(library);
 }
 
+void *os_library_loaded(const char *name)
+{
+    return dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+}
+
 bool os_readable(const void *address, size_t size)
 {
     /* The kernel copies, so a bad address gives an error and no signal. One byte of each page is enough. */
