@@ -46,8 +46,8 @@ HRESULT WINAPI D3D10CreateDevice(IDXGIAdapter *adapter, D3D10_DRIVER_TYPE type, 
 {
     static const D3D_FEATURE_LEVEL level = D3D_FEATURE_LEVEL_10_0;
     ID3D11Device *made = NULL;
-    HRESULT result = D3D11CreateDevice(adapter, D3D_DRIVER_TYPE_HARDWARE, software, flags, &level, 1, D3D11_SDK_VERSION,
-                                       &made, NULL, NULL);
+    const D3D_DRIVER_TYPE kind = adapter ? D3D_DRIVER_TYPE_UNKNOWN : D3D_DRIVER_TYPE_HARDWARE;
+    HRESULT result = D3D11CreateDevice(adapter, kind, software, flags, &level, 1, D3D11_SDK_VERSION, &made, NULL, NULL);
     (void)type;
     (void)version;
     if (FAILED(result))
