@@ -2,6 +2,10 @@
  * must be kept from ending the process, and what comes after must work. */
 #include "sharing.h"
 
+#ifndef _WIN32
+#include <CL/cl_icd.h>
+#endif
+
 /* Rounds of each case: what is given back too early shows when its memory serves again. */
 enum { ROUNDS = 20 };
 
@@ -381,6 +385,49 @@ static void fail_behind(const struct rig *rig, atomic_int *tells)
     drop_event(other);
 }
 
+#ifdef _WIN32
+static cl_context keep_below(cl_context context)
+{
+    (void)context;
+    return NULL; /* Wine's handles do not tell the driver's functions */
+}
+
+static void gone_above(cl_context context)
+{
+    (void)context;
+}
+#else
+/* A handle of a driver begins with its functions, which no layer sees. */
+static const cl_icd_dispatch *driver_of(cl_context context)
+{
+    return *(cl_icd_dispatch *const *)(void *)context;
+}
+
+/* One more reference to the driver's context. */
+static cl_context keep_below(cl_context context)
+{
+    CHECK_INT(driver_of(context)->clRetainContext(context), CL_SUCCESS);
+    return context;
+}
+
+static cl_uint references_below(cl_context context)
+{
+    cl_uint count = 0;
+    CHECK_INT(driver_of(context)->clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(count), &count, NULL),
+              CL_SUCCESS);
+    return count;
+}
+
+/* The last one: nobody else has any, once the driver's threads are through. */
+static void gone_above(cl_context context)
+{
+    for (int i = 0; i < 2000 && references_below(context) > 1; i++)
+        pause_ms(1);
+    CHECK_INT(references_below(context), 1);
+    CHECK_INT(driver_of(context)->clReleaseContext(context), CL_SUCCESS);
+}
+#endif
+
 /* PoCL tells the commands behind one of its end after the program's callbacks, when the queue counts as empty already: also those
  * that have failed. */
 SHARING_CASE(while_the_driver_tells, 0)
@@ -391,9 +438,11 @@ SHARING_CASE(while_the_driver_tells, 0)
         return;
     atomic_store(&tells, NOT_YET);
     fail_behind(&own, &tells);
+    const cl_context below = keep_below(own.context);
     rig_close(&own);
     await_tells(&tells, HAS_TOLD);
     pause_ms(10); /* the driver's thread goes on */
+    gone_above(below);
 }
 
 /* A command of another queue goes on for longer than the context that the one behind it was of. */
@@ -433,6 +482,33 @@ SHARING_CASE(longer_than_the_context, 0)
     drop_event(running);
 }
 
+/* The second of two commands that fail waits for one of another queue besides, and for the first. Nothing of them outlives the
+ * context. */
+SHARING_CASE(with_the_context, 0)
+{
+    struct rig own;
+    struct slow_work work;
+    if (!rig_open(&own, rig->api, 0))
+        return;
+    const cl_context below = keep_below(own.context);
+    if (slow_open(&own, &work)) {
+        cl_command_queue other = make_queue(&own, own.context, 0);
+        cl_event running = slow_start(&work, other), fails = user_event(own.context);
+        cl_event first = marker(own.queue, 1, &fails), second = marker(own.queue, 1, &running);
+        fail_event(fails);
+        CHECK_INT(clFlush(own.queue), CL_SUCCESS); /* rusticl 22.3 never gives back what is not flushed */
+        drop_event(second);
+        drop_event(first);
+        drop_event(fails);
+        CHECK_INT(clWaitForEvents(1, &running), CL_SUCCESS);
+        drop_event(running);
+        slow_close(&work);
+        CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    }
+    rig_close(&own);
+    gone_above(below);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("commands without events", without_events),
     SHARING_TESTS("events that are given back at once", events_dropped_at_once),
@@ -448,6 +524,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("at the end of a command of the list, out of order", when_the_list_ends_in_any_order),
     SHARING_TESTS("the order of a queue: an acquire", acquires_keep_order),
     SHARING_TESTS("while the driver tells", while_the_driver_tells),
+    SHARING_TESTS("nothing outlives the context", with_the_context),
     SHARING_TESTS("longer than the context", longer_than_the_context),
 };
 

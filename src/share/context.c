@@ -504,7 +504,6 @@ static cl_int CL_API_CALL release_context(cl_context context)
         deferred_await_ends();
     reap(last ? REAP_CONTEXT : REAP_AT_RELEASE, context);
     if (last) {
-        event_drop_failed(context);
         event_drop_recent();
         forget_last(context);
     }

@@ -68,6 +68,24 @@ bool besides_pending(const struct besides *besides)
     return false;
 }
 
+struct besides *besides_trim(struct besides *besides)
+{
+    cl_uint left = 0;
+    for (cl_uint i = 0; besides && i < besides->events.count; i++) {
+        cl_event event = besides->events.events[i];
+        if (event_status(event) > CL_COMPLETE)
+            besides->events.events[left++] = event;
+        else
+            event_put(event);
+    }
+    if (besides)
+        besides->events.count = left;
+    if (left)
+        return besides;
+    besides_free(besides);
+    return NULL;
+}
+
 static cl_uint references(cl_event event)
 {
     cl_uint count = 0;

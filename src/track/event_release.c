@@ -23,7 +23,7 @@ static atomic_bool needed;
 struct kept {
     struct reaped reaped;
     cl_event event;
-    struct besides *besides;      /* owned; of one that has failed: those that point at it till their ends, or NULL */
+    struct besides *besides;      /* owned; those that point at it till their ends, or NULL */
     bool failed;                  /* of the last look */
     unsigned long long can_go_at; /* nanoseconds of os.h; 0: its queue has not been seen empty */
 };
@@ -39,9 +39,6 @@ static atomic_uint kept_count, look_at = LOOK_FIRST;
 /* How long a thread of PoCL may need, on a busy machine, from the end of its queue's last command to the end of its look at those
  * behind. Nothing tells. */
 enum { SETTLE_MS = 100 };
-
-/* When the last of those can go whose queues were seen empty. */
-static atomic_ullong settled_at;
 
 /* The last events that were over when they were dropped. Guarded by registry_lock. */
 enum { RECENT = 64 };
@@ -116,15 +113,13 @@ static bool add(cl_event event, struct besides *besides)
 }
 
 /* Takes over the reference, and `besides`. */
-static void keep(cl_event event, cl_int status, struct besides *besides)
+static void keep(cl_event event, struct besides *besides)
 {
-    const bool needed_longer = status < 0 && besides_pending(besides);
-    if (!needed_longer)
-        besides_free(besides);
-    if (status == CL_COMPLETE)
-        drop_late(event);
-    else if (!add(event, needed_longer ? besides : NULL))
-        log_write(LOG_ERROR, "no memory to keep an event of PoCL: it is never released");
+    besides = besides_trim(besides);
+    if (add(event, besides))
+        return;
+    besides_free(besides);
+    log_write(LOG_ERROR, "no memory to keep an event of PoCL: it is never released");
 }
 
 /* True: both are taken over. */
@@ -135,7 +130,7 @@ static bool keep_if_needed(cl_event event, bool ours, struct besides *besides)
     const cl_int status = event_status(event);
     if (status == CL_COMPLETE || (status > CL_COMPLETE && !blockers_possible()) || !needs_care(event, ours))
         return false;
-    keep(event, status, besides);
+    keep(event, besides);
     return true;
 }
 
@@ -176,16 +171,19 @@ static void finish_queue(struct kept *kept)
         queue)
         below()->clFinish(queue);
     kept->can_go_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
-    atomic_store_explicit(&settled_at, kept->can_go_at, memory_order_relaxed);
 }
 
-static bool is_settled(struct kept *kept)
+static bool is_settled(struct kept *kept, struct reap *reap)
 {
     if (besides_pending(kept->besides))
         return false;
     if (!kept->can_go_at)
         finish_queue(kept);
-    return os_nanoseconds() >= kept->can_go_at;
+    if (os_nanoseconds() >= kept->can_go_at)
+        return true;
+    if (reap->settles_at < kept->can_go_at)
+        reap->settles_at = kept->can_go_at;
+    return false;
 }
 
 /* Whether it is of a context, or of one that the application has given back. */
@@ -216,7 +214,7 @@ static bool can_go(void *what, struct reap *reap)
     const cl_int status = event_status(kept->event);
     kept->failed = status < 0;
     return status == CL_COMPLETE || (kept->failed && reap->moment == REAP_CONTEXT && queues_end() &&
-                                     goes_with(kept->event, reap->context) && is_settled(kept));
+                                     goes_with(kept->event, reap->context) && is_settled(kept, reap));
 }
 
 static void drop(void *what)
@@ -229,16 +227,6 @@ static void drop(void *what)
         below()->clReleaseEvent(kept.event);
     else
         drop_late(kept.event);
-}
-
-void event_drop_failed(cl_context context)
-{
-    const unsigned long long until = atomic_load_explicit(&settled_at, memory_order_relaxed);
-    if (callback_runs_here() || os_nanoseconds() >= until)
-        return;
-    while (os_nanoseconds() < until)
-        sleep_shortly();
-    reap(REAP_CONTEXT, context);
 }
 
 void event_drop_recent(void)

@@ -63,17 +63,29 @@ void reap_kind(enum reap_kind kind, enum reap_moment moment)
     look(kind, &(struct reap){.moment = moment});
 }
 
+static void look_at_all(struct reap *reap)
+{
+    reap->settles_at = 0;
+    for (unsigned kind = 0; kind < REAP_KINDS; kind++)
+        if (first_moments[kind] <= reap->moment)
+            look(kind, reap);
+}
+
 void reap(enum reap_moment moment, cl_context context)
 {
-    struct reap reap = {moment, context, moment >= REAP_AND_WAIT ? PATIENCE : 0};
+    enum { LOOKS = 3 }; /* what goes may leave something that needs time too */
+    struct reap reap = {moment, context, moment >= REAP_AND_WAIT ? PATIENCE : 0, 0};
     bool any = false;
     for (unsigned kind = 0; kind < REAP_KINDS; kind++)
         any = any || (first_moments[kind] <= moment && !is_empty(kind));
     if (!any || callback_runs_here())
         return;
-    for (unsigned kind = 0; kind < REAP_KINDS; kind++)
-        if (first_moments[kind] <= moment)
-            look(kind, &reap);
+    look_at_all(&reap);
+    for (int i = 1; i < LOOKS && moment == REAP_CONTEXT && reap.settles_at; i++) {
+        while (os_nanoseconds() < reap.settles_at)
+            sleep_shortly();
+        look_at_all(&reap);
+    }
 }
 
 bool reap_pause(struct reap *reap)

@@ -31,6 +31,8 @@ struct reap {
     enum reap_moment moment;
     cl_context context; /* of REAP_CONTEXT: which one goes; NULL: whichever */
     int patience;       /* milliseconds that may still be waited in all */
+    /* Set by `over`: when something that is not over will be, for nothing but time is missing (nanoseconds of os.h); 0: nothing. */
+    unsigned long long settles_at;
 };
 
 /* What things of one sort have in common. */
@@ -49,7 +51,7 @@ struct reaped {
 
 /* Takes over the thing in which `one` stands. Can't fail. */
 void reap_later(struct reaped *one, const struct reap_class *of, void *what);
-/* Destroys what is over. Does nothing in a callback. */
+/* Destroys what is over, and at REAP_CONTEXT waits for what misses nothing but time. Does nothing in a callback. */
 void reap(enum reap_moment moment, cl_context context);
 /* The same for one kind, wherever the caller is. */
 void reap_kind(enum reap_kind kind, enum reap_moment moment);

@@ -152,8 +152,6 @@ void event_put_late(cl_event event);
 bool event_keep(cl_event event);
 /* A context with QUIRK_POCL_EVENTS was made: from now on its events may have to be kept. */
 void event_keep_begin(void);
-/* The context goes, and PoCL is through with its queues: waits, 100 ms at most, until events of failed commands can be dropped. */
-void event_drop_failed(cl_context context);
 /* Drops those that were over and are kept for a moment more: a context goes. */
 void event_drop_recent(void);
 
