@@ -509,6 +509,25 @@ SHARING_CASE(with_the_context, 0)
     gone_above(below);
 }
 
+/* Two commands that fail, the later one first. */
+SHARING_CASE(in_the_other_order, 0)
+{
+    struct rig own;
+    if (!rig_open(&own, rig->api, 0))
+        return;
+    const cl_context below = keep_below(own.context);
+    cl_event fails[] = {user_event(own.context), user_event(own.context)};
+    cl_event first = marker(own.queue, 1, &fails[0]), second = marker(own.queue, 1, &fails[1]);
+    fail_event(fails[1]);
+    fail_event(fails[0]);
+    CHECK_INT(clFlush(own.queue), CL_SUCCESS); /* rusticl 22.3 never gives back what is not flushed */
+    const cl_event all[] = {second, first, fails[1], fails[0]};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        drop_event(all[i]);
+    rig_close(&own);
+    gone_above(below);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("commands without events", without_events),
     SHARING_TESTS("events that are given back at once", events_dropped_at_once),
@@ -525,6 +544,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("the order of a queue: an acquire", acquires_keep_order),
     SHARING_TESTS("while the driver tells", while_the_driver_tells),
     SHARING_TESTS("nothing outlives the context", with_the_context),
+    SHARING_TESTS("nothing outlives the context, the later one first", in_the_other_order),
     SHARING_TESTS("longer than the context", longer_than_the_context),
 };
 

@@ -151,7 +151,8 @@ void texels_narrow(const struct converter *c, void *to, const void *from, size_t
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* gcc */
 #define IS_SANITIZED 1
 #elif defined(__has_feature) /* clang */
-#define IS_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#define IS_SANITIZED \
+    (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer))
 #else
 #define IS_SANITIZED 0
 #endif

@@ -53,34 +53,32 @@ struct besides *besides_note(const struct queue_record *queue, bool first, cl_ev
     return NULL;
 }
 
-void besides_free(struct besides *besides)
+/* Lets go of those that are over, or of all. Gives how many are left. */
+static cl_uint put_events(struct besides *besides, bool all)
 {
-    if (besides)
-        event_list_close(&besides->events);
-    free(besides);
+    cl_uint left = 0;
+    for (cl_uint i = 0; i < besides->events.count; i++) {
+        cl_event event = besides->events.events[i];
+        if (!all && event_status(event) > CL_COMPLETE)
+            besides->events.events[left++] = event;
+        else
+            event_put_late(event);
+    }
+    return besides->events.count = left;
 }
 
-bool besides_pending(const struct besides *besides)
+void besides_free(struct besides *besides)
 {
-    for (cl_uint i = 0; besides && i < besides->events.count; i++)
-        if (event_status(besides->events.events[i]) > CL_COMPLETE)
-            return true;
-    return false;
+    if (!besides)
+        return;
+    put_events(besides, true);
+    event_list_close(&besides->events);
+    free(besides);
 }
 
 struct besides *besides_trim(struct besides *besides)
 {
-    cl_uint left = 0;
-    for (cl_uint i = 0; besides && i < besides->events.count; i++) {
-        cl_event event = besides->events.events[i];
-        if (event_status(event) > CL_COMPLETE)
-            besides->events.events[left++] = event;
-        else
-            event_put(event);
-    }
-    if (besides)
-        besides->events.count = left;
-    if (left)
+    if (besides && put_events(besides, false))
         return besides;
     besides_free(besides);
     return NULL;

@@ -17,9 +17,7 @@ struct besides *besides_note(const struct queue_record *queue, bool first, cl_ev
                              const cl_event *wait);
 /* NULL is allowed. */
 void besides_free(struct besides *besides);
-/* Whether some of them is not over, held or not. NULL is allowed. */
-bool besides_pending(const struct besides *besides);
-/* Lets go of those that are over. NULL is allowed, and the result where none is left: then it is freed. */
+/* Lets go of those that are over, and frees it where none is left: then the result is NULL. NULL is allowed. */
 struct besides *besides_trim(struct besides *besides);
 /* Waits until they are over, but for those that are held themselves. *patience: the milliseconds that are left for it; a command
  * may wait for the caller in ways that nobody knows. */

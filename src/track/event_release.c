@@ -175,7 +175,8 @@ static void finish_queue(struct kept *kept)
 
 static bool is_settled(struct kept *kept, struct reap *reap)
 {
-    if (besides_pending(kept->besides))
+    kept->besides = besides_trim(kept->besides);
+    if (kept->besides)
         return false;
     if (!kept->can_go_at)
         finish_queue(kept);

@@ -13,6 +13,7 @@ enum { PATIENCE = 50 }; /* milliseconds */
 /* Guards the lists, which may be found empty without it. Nothing else is locked under it. */
 static os_mutex lock = OS_MUTEX_INIT;
 static struct reaped *_Atomic lists[REAP_KINDS];
+static atomic_uint looks; /* that go on: what they took is in no list */
 
 static bool is_empty(enum reap_kind kind)
 {
@@ -38,6 +39,7 @@ static void put_front(enum reap_kind kind, struct reaped *first, struct reaped *
 static void look(enum reap_kind kind, struct reap *reap)
 {
     struct reaped *left = NULL, **end = &left;
+    atomic_fetch_add(&looks, 1);
     for (struct reaped *one = is_empty(kind) ? NULL : take(kind), *after; one; one = after) {
         after = one->after;
         if (!one->of->over || one->of->over(one->what, reap)) {
@@ -49,6 +51,7 @@ static void look(enum reap_kind kind, struct reap *reap)
     }
     if (left)
         put_front(kind, left, end);
+    atomic_fetch_sub(&looks, 1);
 }
 
 void reap_later(struct reaped *one, const struct reap_class *of, void *what)
@@ -61,6 +64,13 @@ void reap_later(struct reaped *one, const struct reap_class *of, void *what)
 void reap_kind(enum reap_kind kind, enum reap_moment moment)
 {
     look(kind, &(struct reap){.moment = moment});
+}
+
+/* Nothing of a context may stay because another thread just looks at it; but that may call a driver that waits. */
+static void let_looks_end(void)
+{
+    for (int i = 0; i < PATIENCE && atomic_load(&looks); i++)
+        sleep_shortly();
 }
 
 static void look_at_all(struct reap *reap)
@@ -76,6 +86,8 @@ void reap(enum reap_moment moment, cl_context context)
     enum { LOOKS = 3 }; /* what goes may leave something that needs time too */
     struct reap reap = {moment, context, moment >= REAP_AND_WAIT ? PATIENCE : 0, 0};
     bool any = false;
+    if (moment == REAP_CONTEXT && !callback_runs_here())
+        let_looks_end();
     for (unsigned kind = 0; kind < REAP_KINDS; kind++)
         any = any || (first_moments[kind] <= moment && !is_empty(kind));
     if (!any || callback_runs_here())
