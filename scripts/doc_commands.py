@@ -101,7 +101,7 @@ RULES = [
     (r"OPENCL_LAYERS=\S+ (VK_ADD_LAYER_PATH=\S+ VK_INSTANCE_LAYERS=\S+ )?program", Not("stands for the user's own program")),
     (r"scripts/check --suite valgrind (acquire|arguments .*)", Run(needs=("valgrind",), minutes=30, says=", 0 failed")),
     (r"scripts/check bad_input", MINUTES),
-    (r"scripts/check --suite (tsan|asan|valgrind)", HOUR),
+    (r"scripts/check --suite (tsan|asan|valgrind)|scripts/check --suite valgrind --timeout .*", HOUR),
     (r"CLD3D_TEST_VULKAN_BELOW=\S+ scripts/check --suite native vulkan_", Not("needs Vulkan's validation layer")),
     (r"make fuzz SECONDS=3600", Run(short=(("3600", "5"),), minutes=30)),
     (r"OPENCL=pocl make fuzz SEED=7", Run(short=(("SEED=7", "SEED=7 SECONDS=5"),), minutes=30)),
