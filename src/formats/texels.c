@@ -1,6 +1,6 @@
-/* The conversion of texels by the host, where the device works in the host's memory anyway: what the kernels of convert.cl
- * do costs no command there, and no memory of the device. Only where bits are put beside others: R and RG in RGBA of the
- * same channel type. Little-endian, as all systems with Direct3D are. */
+/* What the host does with the texels of a frame: it copies them, and it converts them where the device works in the host's memory
+ * anyway. What the kernels of convert.cl do costs no command there, and no memory of the device. Only where bits are put beside
+ * others: R and RG in RGBA of the same channel type. Little-endian, as all systems with Direct3D are. */
 #include "formats/storage.h"
 
 #include "d3d/formats.h"
