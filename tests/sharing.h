@@ -550,6 +550,18 @@ static inline unsigned lines_with(const char *path, const char *text)
 
 /* ---- time and threads ---- */
 
+/* Seconds since some moment. */
+static inline double test_now(void)
+{
+#ifdef _WIN32
+    return (double)GetTickCount64() / 1000;
+#else
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+#endif
+}
+
 #ifdef _WIN32
 typedef HANDLE test_thread;
 

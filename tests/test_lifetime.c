@@ -401,6 +401,38 @@ static bool try_order(const struct rig *rig, struct set *set, const int *order, 
     return fine;
 }
 
+/* What a context costs at the least, in seconds: 0.001 for a driver on the CPU, 0.155 for NVIDIA's. */
+static double context_cost(const struct rig *rig)
+{
+    double least = 1000;
+    for (int i = 0; i < 3; i++) {
+        struct rig second;
+        const double before = test_now();
+        if (second_open(rig, &second))
+            second_close(&second);
+        const double taken = test_now() - before;
+        least = taken < least ? taken : least;
+    }
+    return least;
+}
+
+/* Each order needs a context. Where one is dear, one order of 7 is tried: each thing still goes before and behind each other. */
+static int order_step(const struct rig *rig)
+{
+    if (context_cost(rig) < 0.05)
+        return 1;
+    printf("# one order of 7: a context costs 50 ms or more here\n");
+    return 7;
+}
+
+static bool order_after(int *order, int length, int step)
+{
+    bool more = true;
+    for (int i = 0; i < step && more; i++)
+        more = next_order(order, length);
+    return more;
+}
+
 static void every_order(const struct rig *rig, enum kind kind, enum part part, bool acquired)
 {
     struct set set;
@@ -408,13 +440,14 @@ static void every_order(const struct rig *rig, enum kind kind, enum part part, b
     const int length = part ? THINGS : THINGS - 1;
     if (!set_open(rig, kind, &set))
         return;
+    const int step = order_step(rig);
     for (bool more = true; more;) {
         if (!set_fill(rig, part, acquired, &set)) {
             SKIP("the driver makes no images of buffers");
             try_order(rig, &set, order, THINGS - 1);
             break;
         }
-        more = try_order(rig, &set, order, length) && next_order(order, length);
+        more = try_order(rig, &set, order, length) && order_after(order, length, step);
     }
     counts_are(rig, &set.shared, set.before, 0, 0);
     CHECK(acquired || d3d_has(rig, &set.shared, 1));

@@ -6,17 +6,6 @@ enum { THREADS = 8 };
 
 /* ---- time ---- */
 
-static double now(void)
-{
-#ifdef _WIN32
-    return (double)GetTickCount64() / 1000;
-#else
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-#endif
-}
-
 /* How long one case may take: its part of the whole. */
 static double case_seconds(void);
 
@@ -48,7 +37,7 @@ struct crew {
 
 static bool time_is_over(const struct crew *crew)
 {
-    return now() > crew->until || atomic_load(&tap_case.failures) != crew->failures;
+    return test_now() > crew->until || atomic_load(&tap_case.failures) != crew->failures;
 }
 
 /* One thread decides for all that this turn was the last one. */
@@ -83,7 +72,7 @@ static void run_crew(struct crew *crew)
     struct test_job jobs[THREADS];
     unsigned started = 0, turns = 0;
     crew->failures = atomic_load(&tap_case.failures);
-    crew->until = now() + case_seconds();
+    crew->until = test_now() + case_seconds();
     crew->meeting.count = THREADS;
     for (; started < THREADS; started++) {
         jobs[started] = (struct test_job){work, &crew->workers[started]};
