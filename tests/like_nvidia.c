@@ -8,7 +8,9 @@
  *  - a marker behind a failed command of its queue is complete (with the driver now and then), though later barriers fail;
  *  - a marker behind events ends at the time 0;
  *  - a context does not go after a user event that went without being set: the driver waits for ever, and this fails;
- *  - there are no host timers, and no sampler without properties.
+ *  - there are no host timers, and no sampler without properties;
+ *  - with -cl-kernel-arg-info no program is built that has a kernel without arguments;
+ *  - setting the event of a command is CL_INVALID_VALUE.
  *
  * While CLD3D_TEST_NO_BARRIERS is set it is short of something for each barrier. */
 #include "layer_entry.h"
@@ -161,6 +163,11 @@ static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *status
 
 static cl_int CL_API_CALL set_user_event(cl_event event, cl_int status)
 {
+    cl_command_type type = CL_COMMAND_USER;
+    if (event)
+        below->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
+    if (type != CL_COMMAND_USER)
+        return CL_INVALID_VALUE;
     const cl_int set = below->clSetUserEventStatus(event, status);
     if (set == CL_SUCCESS) {
         replace_unset(event, NULL, NULL);
@@ -208,6 +215,30 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
     if (name == CL_PLATFORM_NAME && getenv("CLD3D_TEST_NAMED_NVIDIA"))
         return give_answer(text, sizeof(text), room, to, size_ret);
     return below->clGetPlatformInfo(platform, name, room, to, size_ret);
+}
+
+/* ---- programs ---- */
+
+/* Options with which this program is not built: in place of those that the driver takes and then fails with. */
+static const char *options_for(cl_program program, const char *options)
+{
+    char source[4096] = "";
+    below->clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof(source) - 1, source, NULL);
+    return options && strstr(options, "-cl-kernel-arg-info") && strstr(source, "(void)") ? "-Dkernel=fails" : options;
+}
+
+static cl_int CL_API_CALL build(cl_program program, cl_uint device_count, const cl_device_id *devices,
+                                const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    return below->clBuildProgram(program, device_count, devices, options_for(program, options), notify, data);
+}
+
+static cl_int CL_API_CALL compile(cl_program program, cl_uint device_count, const cl_device_id *devices,
+                                  const char *options, cl_uint header_count, const cl_program *headers,
+                                  const char **names, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    return below->clCompileProgram(program, device_count, devices, options_for(program, options), header_count, headers,
+                                   names, notify, data);
 }
 
 /* ---- codes ---- */
@@ -369,6 +400,8 @@ static void replace(void)
     table.clGetMemObjectInfo = get_mem_info;
     table.clCreateProgramWithSource = create_program;
     table.clReleaseProgram = release_program;
+    table.clBuildProgram = build;
+    table.clCompileProgram = compile;
     table.clGetContextInfo = get_context_info;
     table.clCreateUserEvent = create_user_event;
     table.clSetUserEventStatus = set_user_event;

@@ -377,12 +377,18 @@ static inline bool marker_ends_well(cl_command_queue queue)
  * NVIDIA's driver do now and then; that one may refuse the command itself, with the status of the event that it waits for. */
 static inline bool queues_go_on(const struct rig *rig)
 {
-    enum { TIMES = 16 };
+    enum { TIMES = 64, WRITTEN = 1 << 20 };
+    static const char bytes[WRITTEN];
+    cl_int status = 1;
     cl_context context = plain_context(rig);
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, WRITTEN, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
     bool go_on = true;
     for (int i = 0; i < TIMES && go_on; i++) {
         cl_command_queue queue = make_queue(rig, context, 0);
         cl_event failed = user_event(context), behind = NULL;
+        if (i % 2) /* the command before ends at about that time */
+            CHECK_INT(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, WRITTEN, bytes, 0, NULL, NULL), CL_SUCCESS);
         CHECK_INT(clSetUserEventStatus(failed, -5), CL_SUCCESS);
         go_on = clEnqueueMarkerWithWaitList(queue, 1, &failed, &behind) == CL_SUCCESS;
         if (go_on) {
@@ -393,6 +399,7 @@ static inline bool queues_go_on(const struct rig *rig)
         CHECK_INT(clReleaseEvent(failed), CL_SUCCESS);
         CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
     }
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
     CHECK_INT(clReleaseContext(context), CL_SUCCESS);
     return go_on;
 }

@@ -416,13 +416,15 @@ static double context_cost(const struct rig *rig)
     return least;
 }
 
-/* Each order needs a context. Where one is dear, one order of 7 is tried: each thing still goes before and behind each other. */
-static int order_step(const struct rig *rig)
+/* Each order needs a context. Where one is dear, some orders are tried, in which each thing still goes first and last, and before and
+ * behind each other. */
+static int order_step(const struct rig *rig, int length)
 {
+    const int step = length < THINGS ? 11 : 23;
     if (context_cost(rig) < 0.05)
         return 1;
-    printf("# one order of 7: a context costs 50 ms or more here\n");
-    return 7;
+    printf("# one order of %d: a context costs 50 ms or more here\n", step);
+    return step;
 }
 
 static bool order_after(int *order, int length, int step)
@@ -440,7 +442,7 @@ static void every_order(const struct rig *rig, enum kind kind, enum part part, b
     const int length = part ? THINGS : THINGS - 1;
     if (!set_open(rig, kind, &set))
         return;
-    const int step = order_step(rig);
+    const int step = order_step(rig, length);
     for (bool more = true; more;) {
         if (!set_fill(rig, part, acquired, &set)) {
             SKIP("the driver makes no images of buffers");

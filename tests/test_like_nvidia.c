@@ -27,9 +27,9 @@ static void again(void)
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
     test_setenv("CLD3D_NO_QUIRKS", "pocl-order"); /* which asks other events than the markers */
-    CHECK_INT(run_again("like NVIDIA:", "OPENCL_LAYERS", layers), 16);
+    CHECK_INT(run_again("like NVIDIA:", "OPENCL_LAYERS", layers), 20);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1"); /* for the workarounds that go by the name */
-    CHECK_INT(run_again("named NVIDIA:", "OPENCL_LAYERS", layers), 4);
+    CHECK_INT(run_again("named NVIDIA:", "OPENCL_LAYERS", layers), 6);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
     test_setenv("CLD3D_NO_QUIRKS", NULL);
@@ -107,6 +107,20 @@ SHARING_CASE(null_event, 0)
     CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &event), CL_SUCCESS);
     CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+}
+
+SHARING_CASE(set_command, 0)
+{
+    cl_event user, held = NULL;
+    if (!over_layer())
+        return;
+    user = user_event(rig->context);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, &held), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(held, CL_COMPLETE), CL_INVALID_EVENT);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &held), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
 }
 
 /* An acquire behind an event that fails has failed, though the driver waits without an error. */
@@ -242,6 +256,70 @@ SHARING_CASE(refused_deferral, 0)
     second_close(&second);
 }
 
+/* ---- programs ---- */
+
+static void has_kernel(const struct rig *rig, cl_program program)
+{
+    char options[64] = "?";
+    cl_int status = 1;
+    CHECK_INT(clGetProgramBuildInfo(program, rig->cl_device, CL_PROGRAM_BUILD_OPTIONS, sizeof(options), options, NULL),
+              CL_SUCCESS);
+    CHECK_STR(options, "-DX=1");
+    cl_kernel kernel = clCreateKernel(program, "k", &status);
+    if (CHECK_INT(status, CL_SUCCESS))
+        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+static const char no_arguments[] = "kernel void k(void) {}";
+
+SHARING_CASE(without_arguments, 0)
+{
+    const char *sources[] = {no_arguments, "kernel void k(void) { this is none }"};
+    cl_int status;
+    size_t size = 0;
+    if (!over_layer())
+        return;
+    cl_program program = clCreateProgramWithSource(rig->context, 1, &sources[0], NULL, &status);
+    CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "-DX=1", NULL, NULL), CL_SUCCESS);
+    has_kernel(rig, program);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    program = clCreateProgramWithSource(rig->context, 1, &sources[1], NULL, &status);
+    CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "-DX=1", NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
+    CHECK_INT(clGetProgramBuildInfo(program, rig->cl_device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size), CL_SUCCESS);
+    CHECK(size > 1);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+}
+
+static void CL_CALLBACK is_built(cl_program program, void *data)
+{
+    (void)program;
+    atomic_fetch_add((atomic_int *)data, 1);
+}
+
+static void await(atomic_int *calls)
+{
+    for (int i = 0; i < 10000 && !atomic_load(calls); i++)
+        pause_ms(1);
+    CHECK_INT(atomic_load(calls), 1);
+}
+
+SHARING_CASE(without_arguments_later, 0)
+{
+    const char *source = no_arguments;
+    atomic_int calls = 0;
+    cl_int status;
+    if (!over_layer())
+        return;
+    cl_program program = clCreateProgramWithSource(rig->context, 1, &source, NULL, &status);
+    CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "-DX=1", is_built, &calls), CL_SUCCESS);
+    await(&calls);
+    has_kernel(rig, program);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    program = clCreateProgramWithSource(rig->context, 1, &source, NULL, &status);
+    CHECK_INT(clCompileProgram(program, 1, &rig->cl_device, "-DX=1", 0, NULL, NULL, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+}
+
 static const struct tap_test tests[] = {
     {"over a driver that answers as NVIDIA's does", again},
     SHARING_TESTS("like NVIDIA: an unknown property", unknown_property),
@@ -250,9 +328,13 @@ static const struct tap_test tests[] = {
                   unknown_without_platform),
     SHARING_TESTS("like NVIDIA: OpenGL's objects, with who synchronises", opengl),
     SHARING_TESTS("like NVIDIA: NULL in a wait list", null_event),
+    SHARING_TESTS("like NVIDIA: the event of a command is set", set_command),
     SHARING_TESTS("like NVIDIA: an acquire behind a failed event", failed_event),
     SHARING_TESTS("like NVIDIA: a chain behind an event that fails", failed_chain),
     SHARING_TESTS("like NVIDIA: an acquire ends after it began", times),
+    SHARING_TESTS("like NVIDIA: a kernel without arguments", without_arguments),
+    SHARING_TESTS("named NVIDIA: a kernel without arguments, built with a callback, and compiled",
+                  without_arguments_later),
     SHARING_TESTS("named NVIDIA: user events that are never set", unset_user_events),
     SHARING_TESTS("named NVIDIA: a release that can't be deferred", refused_deferral),
 };

@@ -723,25 +723,35 @@ SHARING_CASE(refused_commands_hold_nothing, 0)
     shared_close(&shared);
 }
 
-/* Only user events can be set: the event of a command that one holds is none. (rusticl 22.3 says that it is set already.) */
-SHARING_CASE(commands_are_no_user_events, 0)
+/* Only user events can be set: the event of a command that one holds is none, also where it is the driver's user event. */
+static void stays_queued(cl_event held)
 {
     const cl_int statuses[] = {CL_COMPLETE, -5};
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clSetUserEventStatus(held, statuses[i]), CL_INVALID_EVENT);
+    CHECK(rig_event_status(held) > CL_COMPLETE);
+}
+
+SHARING_CASE(commands_are_no_user_events, 0)
+{
     struct shared shared;
-    cl_event held = NULL;
+    cl_event events[3] = {NULL};
     if (!shared_open(rig, KIND_2D, 1, &shared))
         return;
     cl_event user = user_event(rig->context);
-    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, &held), CL_SUCCESS);
-    for (int i = 0; i < 2; i++) {
-        const cl_int refused = clSetUserEventStatus(held, statuses[i]);
-        CHECK(refused == CL_INVALID_EVENT || refused == CL_INVALID_OPERATION);
-    }
-    CHECK(rig_event_status(held) > CL_COMPLETE);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, &events[0]), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, &events[1]), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &events[2]), CL_SUCCESS);
+    for (int i = 0; i < 3; i++)
+        stays_queued(events[i]);
     CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &held), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(3, events), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(events[1], CL_COMPLETE), CL_INVALID_EVENT);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_INVALID_OPERATION);
+    CHECK_INT(clSetUserEventStatus(NULL, CL_COMPLETE), CL_INVALID_EVENT);
     CHECK(round_trip(rig, &shared, 1, 2));
-    end_event(held);
+    for (int i = 0; i < 3; i++)
+        end_event(events[i]);
     end_event(user);
     shared_close(&shared);
 }

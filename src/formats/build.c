@@ -11,41 +11,51 @@
 #define ASKED "-cl-kernel-arg-info"
 #define ADDED ASKED " -D__CLD3D__"
 
-static bool with_interop(cl_program program)
+/* The program's context, retained; NULL if it is one without interop. */
+static struct context_record *with_interop(cl_program program)
 {
     cl_context handle = NULL;
     if (!registry_hot() || !program ||
         next.clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof(handle), &handle, NULL) != CL_SUCCESS)
-        return false;
+        return NULL;
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
-    const bool with = context && context->interop;
+    if (context && context->interop)
+        return context;
     record_release(context);
-    return with;
+    return NULL;
 }
 
-/* The options with ours behind them, owned by the caller; NULL if they shall stay as they are. */
-static char *more_options(cl_program program, const char *options)
+/* The options with ours behind them, owned by the caller; NULL if they shall stay as they are. `again`: if it is not built so, it
+ * will be built without. */
+static char *more_options(cl_program program, const char *options, bool again)
 {
     const char *given = options ? options : "";
-    if (strstr(given, ASKED) || !with_interop(program))
-        return NULL;
+    struct context_record *context = strstr(given, ASKED) ? NULL : with_interop(program);
     const size_t size = strlen(given) + sizeof(" " ADDED);
-    char *more = malloc(size);
+    char *more = context && (again || !context_has(context, QUIRK_NVIDIA_ARGUMENTS)) ? malloc(size) : NULL;
     if (more)
         snprintf(more, size, "%s %s", given, ADDED);
+    record_release(context);
     return more;
+}
+
+/* Binaries may be built with no options, and a driver may fail with ours. */
+static bool needs_another_build(cl_int status, bool again)
+{
+    return status == CL_INVALID_BUILD_OPTIONS || (again && status == CL_BUILD_PROGRAM_FAILURE);
 }
 
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
                                         const char *options, void(CL_CALLBACK *pfn_notify)(cl_program, void *),
                                         void *user_data)
 {
-    char *more = more_options(program, options);
+    const bool again = !pfn_notify; /* else the application was told */
+    char *more = more_options(program, options, again);
     cl_int status = CL_INVALID_BUILD_OPTIONS;
     if (more)
         status = next.clBuildProgram(program, num_devices, device_list, more, pfn_notify, user_data);
     free(more);
-    if (status == CL_INVALID_BUILD_OPTIONS) /* of binaries maybe: then without */
+    if (needs_another_build(status, again))
         status = next.clBuildProgram(program, num_devices, device_list, options, pfn_notify, user_data);
     return status;
 }
@@ -55,7 +65,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
                                           const cl_program *input_headers, const char **header_include_names,
                                           void(CL_CALLBACK *pfn_notify)(cl_program, void *), void *user_data)
 {
-    char *more = more_options(program, options);
+    char *more = more_options(program, options, false); /* a failure may come when it is linked */
     const cl_int status =
         next.clCompileProgram(program, num_devices, device_list, more ? more : options, num_input_headers,
                               input_headers, header_include_names, pfn_notify, user_data);
@@ -86,8 +96,9 @@ static char *given_options(cl_program program, cl_device_id device)
 static cl_int CL_API_CALL get_build_info(cl_program program, cl_device_id device, cl_program_build_info param_name,
                                          size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {
-    char *given =
-        param_name == CL_PROGRAM_BUILD_OPTIONS && with_interop(program) ? given_options(program, device) : NULL;
+    struct context_record *context = param_name == CL_PROGRAM_BUILD_OPTIONS ? with_interop(program) : NULL;
+    char *given = context ? given_options(program, device) : NULL;
+    record_release(context);
     if (!given)
         return next.clGetProgramBuildInfo(program, device, param_name, param_value_size, param_value,
                                           param_value_size_ret);

@@ -10,18 +10,11 @@ struct besides {
     bool profiles;
 };
 
-static bool is_command(cl_event event)
-{
-    cl_command_type type = CL_COMMAND_USER;
-    return below()->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL) == CL_SUCCESS &&
-           type != CL_COMMAND_USER;
-}
-
 static void note_list(struct besides *besides, cl_uint count, const cl_event *wait)
 {
     for (cl_uint i = 0; wait && i < count; i++)
-        if (event_status(wait[i]) > CL_COMPLETE && is_command(wait[i]) && event_list_reserve(&besides->events, 1) &&
-            below()->clRetainEvent(wait[i]) == CL_SUCCESS)
+        if (event_status(wait[i]) > CL_COMPLETE && event_is_command(wait[i]) &&
+            event_list_reserve(&besides->events, 1) && below()->clRetainEvent(wait[i]) == CL_SUCCESS)
             event_list_add(&besides->events, wait[i]);
 }
 

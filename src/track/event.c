@@ -187,6 +187,13 @@ bool event_await(cl_event event)
     return false;
 }
 
+bool event_is_command(cl_event event)
+{
+    cl_command_type type = CL_COMMAND_USER;
+    return below()->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL) == CL_SUCCESS &&
+           type != CL_COMMAND_USER;
+}
+
 cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events)
 {
     if ((count == 0) != (events == NULL))

@@ -44,6 +44,9 @@ static const struct {
     [QUIRK_NVIDIA_UNSET] = {"nvidia-unset", NVIDIA, {0, 0},
                             "the release of a context waits for ever for a user event that went without being set: one that blocks "
                             "nothing is set to an error as it goes (event.c)"},
+    [QUIRK_NVIDIA_ARGUMENTS] = {"nvidia-arguments", NVIDIA, {0, 0},
+                                "a program that has a kernel without arguments is not built with -cl-kernel-arg-info: where no failure "
+                                "can be followed by a build without that option, it is not added (formats/build.c)"},
     /* clang-format on */
 };
 

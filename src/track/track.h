@@ -126,6 +126,8 @@ cl_int event_make_failed(const char *call, cl_command_type type, struct queue_re
 /* A user event goes that nobody has set, and for which nothing waits: it is set to an error where the driver needs it
  * (QUIRK_NVIDIA_UNSET). NULL is allowed. */
 void event_set_unset(cl_event event);
+/* Whether the driver's event is a command's and no user event. False where the driver does not tell. */
+bool event_is_command(cl_event event);
 /* Whether a driver's code says that it could not answer, whatever it was asked. */
 bool event_driver_short(cl_int status);
 /* The driver's execution status, or its error about the event, which is negative too. CL_QUEUED where the driver is short of
