@@ -59,11 +59,11 @@ static unsigned quirks_in(const char *name, const char *version)
     return quirks_of((cl_platform_id)&platform_name);
 }
 
-/* PoCL's. */
+/* By driver; ALL are those of PoCL on this machine. */
 enum {
-    UNSET = 1u << QUIRK_NVIDIA_UNSET,
+    NVIDIA = 1u << QUIRK_NVIDIA_UNSET | 1u << QUIRK_NVIDIA_ARGUMENTS,
     REMOTE = 1u << QUIRK_POCL_GAPS | 1u << QUIRK_POCL_GONE,
-    ALL = ((1u << QUIRKS) - 1) & ~UNSET & ~REMOTE,
+    ALL = ((1u << QUIRKS) - 1) & ~NVIDIA & ~REMOTE,
     ENDS = 1u << QUIRK_POCL_ENDS,
     ORDER = 1u << QUIRK_POCL_ORDER
 };
@@ -92,12 +92,12 @@ static void by_driver(void)
     /* What does not tell its version may be any. */
     CHECK_INT(quirks_in(pocl, "OpenCL 3.0"), ALL & ~ENDS);
     CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL"), ALL & ~ENDS);
-    CHECK_INT(quirks_in("NVIDIA CUDA", "OpenCL 3.0 CUDA 13.0.98"), UNSET);
+    CHECK_INT(quirks_in("NVIDIA CUDA", "OpenCL 3.0 CUDA 13.0.98"), NVIDIA);
     CHECK_INT(quirks_in("rusticl", "OpenCL 3.0 "), 0);
     CHECK_INT(quirks_in("Portable", "OpenCL 3.0 PoCL 3.1"), 0);
     /* What does not tell its name is taken for any of them. */
-    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | UNSET | REMOTE);
-    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | UNSET | REMOTE);
+    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | NVIDIA | REMOTE);
+    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | NVIDIA | REMOTE);
 }
 
 static void by_device(void)
