@@ -60,6 +60,15 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
     return buffer;
 }
 
+static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
+                                            const void *info, cl_int *status)
+{
+    cl_mem part = below->clCreateSubBuffer(buffer, flags, type, info, status);
+    if (part)
+        count(part, 1, 1);
+    return part;
+}
+
 static cl_int CL_API_CALL retain(cl_mem object)
 {
     const cl_int status = below->clRetainMemObject(object);
@@ -395,6 +404,7 @@ static cl_int CL_API_CALL barrier(cl_command_queue queue, cl_uint wait_count, co
 static void replace(void)
 {
     table.clCreateBuffer = create_buffer;
+    table.clCreateSubBuffer = create_sub_buffer;
     table.clRetainMemObject = retain;
     table.clReleaseMemObject = release;
     table.clGetMemObjectInfo = get_mem_info;

@@ -84,7 +84,7 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), 12);
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), 14);
     test_setenv("CLD3D_TEST_BELOW_EMULATED", NULL);
 }
 
@@ -112,6 +112,75 @@ SHARING_CASE(no_memory, 0)
     if (emulated(rig, image)) {
         const struct untidy untidy = untidy_open(rig, image);
         read_without_memory(rig, &untidy);
+        untidy_close(&untidy);
+    }
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+/* ---- behind a user event ---- */
+
+static cl_int launch_behind(cl_command_queue queue, cl_kernel kernel, cl_event wait)
+{
+    static const size_t size[2] = {WIDTH, HEIGHT};
+    return clEnqueueNDRangeKernel(queue, kernel, 2, NULL, size, NULL, 1, &wait, NULL);
+}
+
+/* What would have tidied the image fails, or comes later: the next kernel reads it as its format has it all the same. */
+static void read_meanwhile(const struct rig *rig, const struct untidy *u, cl_mem image)
+{
+    enum { TIDIED, WRITTEN, LATER, TURNS };
+    static const size_t origin[3], region[3] = {WIDTH, HEIGHT, 1};
+    static const unsigned char bytes[2 * TEXELS];
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    for (int turn = 0; turn < TURNS; turn++) {
+        cl_event user = user_event(rig->context);
+        CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
+        queue_wait(rig->queue);
+        if (turn == WRITTEN)
+            CHECK_INT(clEnqueueWriteImage(other, image, CL_FALSE, origin, region, 0, 0, bytes, 1, &user, NULL),
+                      CL_SUCCESS);
+        else
+            CHECK_INT(launch_behind(other, u->look, user), CL_SUCCESS);
+        if (turn != LATER)
+            CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
+        CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
+        untidy_expect_tidy(rig, u->seen);
+        if (turn == LATER)
+            CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        queue_wait(other);
+        CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
+        untidy_expect_tidy(rig, u->seen);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+}
+
+/* Two kernels that read it one after the other, in one queue and in two; and a third after one that writes again. */
+static void read_again(const struct rig *rig, const struct untidy *u)
+{
+    struct rig second = *rig;
+    second.queue = make_queue(rig, rig->context, 0);
+    for (int turn = 0; turn < 3; turn++) {
+        CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
+        if (turn)
+            queue_wait(rig->queue);
+        CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
+        CHECK_INT(untidy_launch(turn == 1 ? &second : rig, u->look), CL_SUCCESS);
+        queue_wait(rig->queue);
+        untidy_expect_tidy(&second, u->seen);
+    }
+    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+}
+
+SHARING_CASE(user_events, 0)
+{
+    if (!over_layer())
+        return;
+    cl_mem image = make_image(rig);
+    if (emulated(rig, image)) {
+        const struct untidy untidy = untidy_open(rig, image);
+        read_meanwhile(rig, &untidy, image);
+        read_again(rig, &untidy);
         untidy_close(&untidy);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
@@ -538,6 +607,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("an event has nothing of another that was at its address", forgotten_events),
     SHARING_TESTS("out of order: maps wait for no command that they are not told to wait for", maps_alone),
     {"over a layer that fails and waits", again},
+    SHARING_TESTS("over the layer: kernels read it in turn, also where what tidies it fails or comes later",
+                  user_events),
     SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right",
                   no_memory),
     SHARING_TESTS("over the layer: commands that find no memory for the conversion", no_memory_for_commands),

@@ -308,6 +308,57 @@ SHARING_CASE(kernel_pending, 0)
     }
 }
 
+/* The queue goes before the object. */
+SHARING_CASE(kernel_pending_without_queue, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        struct rig second;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        if (second_open(rig, &second)) {
+            cl_mem out = clCreateBuffer(second.context, CL_MEM_READ_WRITE, 64, NULL, NULL);
+            const struct counts before = count_kept(&second, &shared);
+            shared.object = create(&second, &shared);
+            cl_kernel kernel = kernel_for(&second, &shared, out);
+            cl_event user = user_event(second.context), ran = NULL;
+            CHECK_INT(acquire_one(&second, shared.object), CL_SUCCESS);
+            CHECK_INT(launch(second.queue, kernel, 1, &user, &ran), CL_SUCCESS);
+            CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+            second.queue = NULL;
+            CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+            shared.object = NULL;
+            counts_are(rig, &shared, before, 0, kind_is_kept(rig, kind));
+            CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+            CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+            finish_event(ran);
+            CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+            CHECK_INT(clReleaseMemObject(out), CL_SUCCESS);
+            second_close(&second);
+        }
+        shared_close(&shared);
+    }
+}
+
+#ifndef _WIN32
+/* A driver that does not count what commands use, as NVIDIA's does not. */
+static void kernels_uncounted(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_LIKE_NVIDIA");
+    if (!over_transport("export") || !before || !layer || getenv("CLD3D_TEST_OVER_LIKE_NVIDIA")) {
+        SKIP("only where buffers are imported");
+        return;
+    }
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
+    CHECK_INT(run_again("pending: a kernel", "OPENCL_LAYERS", layers), 4);
+    CHECK_INT(run_again("pending: a kernel whose queue is gone", "OPENCL_LAYERS", layers),
+              2); /* the first of a process */
+    test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
+}
+#endif
+
 /* A mapping is the driver's reference and not the application's. */
 SHARING_CASE(mapped_and_made_again, 0)
 {
@@ -555,6 +606,9 @@ SHARING_CASE(destructor_callbacks, 0)
 #endif
 
 static const struct tap_test tests[] = {
+#ifndef _WIN32
+    {"a driver that does not count: kernels", kernels_uncounted}, /* the loader takes the list of layers apart */
+#endif
     SHARING_TESTS("a release that has failed ends when what holds its queue besides does", failed_release_goes_on),
     SHARING_TESTS("pending: an acquire", acquire_pending),
     SHARING_TESTS("pending: an acquire that fails", acquire_fails_later),
@@ -565,6 +619,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("pending: a whole cycle", cycle_pending),
     SHARING_TESTS("pending: a cycle without context, queue and object", all_given_back_meanwhile),
     SHARING_TESTS("pending: a kernel", kernel_pending),
+    SHARING_TESTS("pending: a kernel whose queue is gone", kernel_pending_without_queue),
     SHARING_TESTS("mapped: made again", mapped_and_made_again),
     SHARING_TESTS("used: made again", used_and_made_again),
     SHARING_TESTS("events: never set", user_events_never_set),

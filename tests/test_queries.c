@@ -468,7 +468,7 @@ static void builds(const struct rig *rig, cl_context context, const char *text, 
 /* Programs without interop are built as the application says, also where the context has properties that cld3d follows. */
 SHARING_CASE(programs_know_interop, 0)
 {
-    static const char with[] = "#ifndef __CLD3D__\n#error no interop\n#endif\nkernel void k(void) {}\n";
+    static const char with[] = "#ifndef __CLD3D__\n#error no interop\n#endif\nkernel void k(global int *to) {}\n";
     static const char without[] = "#ifdef __CLD3D__\n#error interop\n#endif\nkernel void k(void) {}\n";
     const cl_context_properties synchronised[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
                                                   CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0};
@@ -481,6 +481,31 @@ SHARING_CASE(programs_know_interop, 0)
     builds(rig, user, without, "-DX=1");
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
     CHECK_INT(clReleaseContext(user), CL_SUCCESS);
+}
+
+static void CL_CALLBACK count_calls(cl_program program, void *data)
+{
+    (void)program;
+    atomic_fetch_add((atomic_int *)data, 1);
+}
+
+/* Whatever becomes of a build, its callback is called once. */
+SHARING_CASE(built_once, 0)
+{
+    static const char *const options[] = {"-DX=1", "-not-an-option"};
+    const char *sources[] = {"kernel void k(global int *to) {}", "kernel void k(global int *to) { none }"};
+    for (int i = 0; i < 4; i++) {
+        atomic_int calls = 0;
+        cl_int status;
+        cl_program program = clCreateProgramWithSource(rig->context, 1, &sources[i / 2], NULL, &status);
+        const cl_int built = clBuildProgram(program, 1, &rig->cl_device, options[i % 2], count_calls, &calls);
+        for (int k = 0; k < 10000 && built == CL_SUCCESS && !atomic_load(&calls); k++)
+            pause_ms(1);
+        pause_ms(20);
+        CHECK(atomic_load(&calls) <= 1);
+        CHECK_INT(atomic_load(&calls) == 1 || built != CL_SUCCESS, true);
+        CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    }
 }
 
 /* The driver's codes. */
@@ -509,6 +534,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("objects: sizes of levels", sizes_of_levels),
     SHARING_TESTS("programs: kernels tell what they read, options are as given", kernels_tell_their_access),
     SHARING_TESTS("programs: only those of a context with interop are built for it", programs_know_interop),
+    SHARING_TESTS("programs: the callback of a build comes once", built_once),
     SHARING_TESTS("programs: none, or of no device", no_program),
     {"extensions: strings and their sizes", extension_strings},
 #ifndef _WIN32

@@ -749,6 +749,12 @@ SHARING_CASE(commands_are_no_user_events, 0)
     CHECK_INT(clSetUserEventStatus(events[1], CL_COMPLETE), CL_INVALID_EVENT);
     CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_INVALID_OPERATION);
     CHECK_INT(clSetUserEventStatus(NULL, CL_COMPLETE), CL_INVALID_EVENT);
+    cl_event failed = user_event(rig->context), behind = NULL;
+    CHECK_INT(clSetUserEventStatus(failed, -5), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &failed, &behind), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(behind, CL_COMPLETE), CL_INVALID_EVENT);
+    end_event(behind);
+    end_event(failed);
     CHECK(round_trip(rig, &shared, 1, 2));
     for (int i = 0; i < 3; i++)
         end_event(events[i]);

@@ -1,5 +1,7 @@
 #include "emulate/emulate.h"
 
+#include "emulate/fence.h"
+
 #include "log.h"
 #include "os/os.h"
 
@@ -18,8 +20,10 @@ void emulate_install(void)
         wine_queries_install(&next);
     underlying = next;
     newer_install(&next);
-    if (!emulate_calls_back())
+    if (!emulate_calls_back()) {
+        fence_install(&next);
         return;
+    }
     event_callback_install(&next);
     blocking_install(&next);
     program_notify_install(&next);

@@ -39,10 +39,11 @@ static char *more_options(cl_program program, const char *options, bool again)
     return more;
 }
 
-/* Binaries may be built with no options, and a driver may fail with ours. */
-static bool needs_another_build(cl_int status, bool again)
+/* Drivers may refuse options for what is no source. */
+static bool has_source(cl_program program)
 {
-    return status == CL_INVALID_BUILD_OPTIONS || (again && status == CL_BUILD_PROGRAM_FAILURE);
+    size_t size = 0;
+    return next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size) == CL_SUCCESS && size > 1;
 }
 
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
@@ -50,13 +51,12 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices,
                                         void *user_data)
 {
     const bool again = !pfn_notify; /* else the application was told */
-    char *more = more_options(program, options, again);
-    cl_int status = CL_INVALID_BUILD_OPTIONS;
-    if (more)
-        status = next.clBuildProgram(program, num_devices, device_list, more, pfn_notify, user_data);
+    char *more = again || has_source(program) ? more_options(program, options, again) : NULL;
+    cl_int status =
+        next.clBuildProgram(program, num_devices, device_list, more ? more : options, pfn_notify, user_data);
+    if (more && again && (status == CL_INVALID_BUILD_OPTIONS || status == CL_BUILD_PROGRAM_FAILURE))
+        status = next.clBuildProgram(program, num_devices, device_list, options, NULL, NULL);
     free(more);
-    if (needs_another_build(status, again))
-        status = next.clBuildProgram(program, num_devices, device_list, options, pfn_notify, user_data);
     return status;
 }
 

@@ -20,13 +20,36 @@ const struct converter *image_host_converter(cl_mem handle)
     return converter;
 }
 
-void image_overwritten(cl_mem handle)
+void image_set_loose(struct image_record *image, bool loose)
 {
     os_lock(&registry_lock);
-    struct image_record *image = registry_find_locked(RECORD_IMAGE, handle);
-    if (image)
-        image->loose = false;
+    cl_event tidied = image->tidied;
+    image->tidied = NULL;
+    image->loose = loose;
+    image->written++;
     os_unlock(&registry_lock);
+    event_put(tidied);
+}
+
+bool image_is_loose(struct image_record *image)
+{
+    os_lock(&registry_lock);
+    const bool loose = image->loose;
+    os_unlock(&registry_lock);
+    return loose;
+}
+
+bool image_command_counts(cl_event event)
+{
+    return !blockers_possible() && event_status(event) >= CL_COMPLETE;
+}
+
+void image_overwritten(cl_mem handle)
+{
+    struct image_record *image = image_get(handle);
+    if (image)
+        image_set_loose(image, false);
+    record_release(image);
 }
 
 static void destroy(struct record *record)
@@ -40,6 +63,7 @@ static void destroy(struct record *record)
             next.clReleaseMemObject(mapping->narrow);
         free(mapping);
     }
+    event_put(image->tidied);
     record_release(image->context);
     free(image);
 }

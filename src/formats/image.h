@@ -29,7 +29,10 @@ struct image_record {
 
     /* Guarded by registry_lock. */
     struct image_mapping *mappings;
-    bool loose; /* a kernel may have written what the declared format can't hold: more channels, more precision */
+    bool loose;       /* a kernel may have written what the declared format can't hold: more channels, more precision */
+    unsigned written; /* how many such kernels were enqueued */
+    cl_event tidied;  /* owned; of the last command that tidies it behind them. NULL: none, or it may be in vain */
+    cl_command_queue tidied_in;
 };
 
 /* The record of an emulated image, retained, or NULL. */
@@ -55,6 +58,12 @@ cl_int image_storage_of(cl_context context, const cl_image_format *format, cl_me
 cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                          const cl_image_desc *desc, void *memory, cl_int *status);
 
+/* Notes that an image is loose from the command on that is enqueued now, or is not any longer. */
+void image_set_loose(struct image_record *image, bool loose);
+bool image_is_loose(struct image_record *image);
+/* Whether later commands may rely on what this one does: it has not failed, and no user event is pending by which it could, or
+ * which could let a command that is enqueued later run before it. */
+bool image_command_counts(cl_event event);
 /* All of an image has been written in its declared format: no kernel's leavings are in it any longer. */
 void image_overwritten(cl_mem image);
 

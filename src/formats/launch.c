@@ -38,7 +38,7 @@ static cl_int tidy(struct image_record *image, cl_command_queue queue, cl_uint w
     return status;
 }
 
-enum { ARGUMENTS = 128 };
+enum { ARGUMENTS = 256 };
 
 struct arguments {
     struct image_record *images[ARGUMENTS];   /* retained */
@@ -48,31 +48,82 @@ struct arguments {
     cl_uint tidied_count;
 };
 
-static bool set_loose(struct image_record *image, bool loose)
+/* Takes the event of the last tidying, to be given back by keep_tidied or event_put. `written`: what is to be the same then. */
+static bool take_tidied(struct image_record *image, cl_event *tidied, cl_command_queue *in, unsigned *written)
 {
     os_lock(&registry_lock);
-    const bool before = image->loose;
-    image->loose = loose;
+    const bool loose = image->loose;
+    *tidied = image->tidied;
+    *in = image->tidied_in;
+    *written = image->written;
+    image->tidied = NULL;
     os_unlock(&registry_lock);
-    return before;
+    return loose;
+}
+
+/* The event is put, or kept if `pending`, where no kernel has written to the image meanwhile; else the image is tidy. */
+static void keep_tidied(struct image_record *image, cl_event tidied, cl_command_queue in, unsigned written,
+                        bool pending)
+{
+    cl_event put = tidied;
+    os_lock(&registry_lock);
+    if (image->written == written && pending) {
+        put = image->tidied;
+        image->tidied = tidied;
+        image->tidied_in = in;
+    } else if (image->written == written) {
+        image->loose = false;
+    }
+    os_unlock(&registry_lock);
+    event_put(put);
+}
+
+/* Whether a command of that queue may rely on the tidying: it is over, or comes before in the queue. That of another queue may not be
+ * waited for, since nobody would flush it. */
+static bool relies_on(cl_event tidied, cl_command_queue in, cl_command_queue queue)
+{
+    return tidied && image_command_counts(tidied) && (in == queue || event_status(tidied) == CL_COMPLETE);
+}
+
+static cl_int tidy_for(struct arguments *a, struct image_record *image, cl_command_queue queue, cl_uint wait_count,
+                       const cl_event *wait)
+{
+    cl_event tidied;
+    cl_command_queue in;
+    unsigned written;
+    cl_int status = CL_SUCCESS;
+    if (!take_tidied(image, &tidied, &in, &written)) {
+        event_put(tidied);
+        return CL_SUCCESS;
+    }
+    if (!relies_on(tidied, in, queue)) {
+        event_put(tidied);
+        in = queue;
+        status = tidy(image, queue, wait_count, wait, &tidied);
+    }
+    if (status != CL_SUCCESS)
+        return status; /* the next launch tries again */
+    const bool over = event_status(tidied) == CL_COMPLETE;
+    const bool keep = image_command_counts(tidied) && (over || next.clRetainEvent(tidied) == CL_SUCCESS);
+    if (keep)
+        keep_tidied(image, tidied, in, written, !over);
+    if (!over)
+        a->tidied[a->tidied_count++] = tidied;
+    else if (!keep)
+        event_put(tidied);
+    return CL_SUCCESS;
 }
 
 /* Tidies what the kernel reads and notes what it writes. */
 static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_uint wait_count, const cl_event *wait)
 {
     cl_int status = CL_SUCCESS;
-    for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++) {
-        if (!a->reads[i] || !set_loose(a->images[i], false))
-            continue;
-        status = tidy(a->images[i], queue, wait_count, wait, &a->tidied[a->tidied_count]);
-        if (status == CL_SUCCESS)
-            a->tidied_count++;
-        else
-            set_loose(a->images[i], true); /* the next launch tries again */
-    }
+    for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
+        if (a->reads[i])
+            status = tidy_for(a, a->images[i], queue, wait_count, wait);
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
         if (a->writes[i])
-            set_loose(a->images[i], true);
+            image_set_loose(a->images[i], true);
     return status;
 }
 

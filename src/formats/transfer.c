@@ -205,6 +205,8 @@ static cl_int write_emulated(const struct image_part *p, cl_bool blocking, size_
     /* Programs rely on a blocking write to be over, for other queues too, as it is with every driver. */
     if (blocking && !event_await(done))
         status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    else if (memcmp(p->region, p->image->extent, sizeof(p->image->extent)) == 0 && image_command_counts(done))
+        image_set_loose(p->image, false);
     image_publish(p->queue, CL_COMMAND_WRITE_IMAGE, first, done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
@@ -220,8 +222,6 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
     const struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
     const cl_int status = write_emulated(&part, blocking_write, input_row_pitch, input_slice_pitch, ptr, event);
-    if (status == CL_SUCCESS && memcmp(region, image->extent, sizeof(image->extent)) == 0)
-        image_overwritten(handle);
     record_release(image);
     return status;
 }
@@ -393,9 +393,8 @@ static cl_int copy_emulated(const struct image_copy *c, cl_event *event)
         return status;
     if (!from_image || !to_image || from_image->converter != to_image->converter)
         return copy_by_buffer(c, event);
-    os_lock(&registry_lock);
-    to_image->loose = to_image->loose || from_image->loose;
-    os_unlock(&registry_lock);
+    if (image_is_loose(from_image))
+        image_set_loose(to_image, true);
     return next.clEnqueueCopyImage(out->queue, c->from, c->to, out->origin, c->in.origin, out->region, out->wait_count,
                                    out->wait, event);
 }

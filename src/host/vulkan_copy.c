@@ -391,7 +391,7 @@ static void record_pass(const struct vulkan_device *device, const struct vulkan_
         .after = back ? all : 0,
         .family_before = back ? outside : ours,
         .family_after = back ? ours : outside,
-        .range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS}};
+        .range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}}; /* what OpenCL imports: the rest stays Direct3D's */
     change(device, &pass);
 }
 

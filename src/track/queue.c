@@ -344,7 +344,8 @@ void gate_open(const char *call, cl_event gate, bool done)
 
 static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)
 {
-    if (registry_hot() && handle_may_be(event, clGetEventInfo) && event_is_command(event))
+    if (registry_has(RECORD_EVENT, event) ||
+        (registry_hot() && handle_may_be(event, clGetEventInfo) && event_is_command(event)))
         return log_refuse("clSetUserEventStatus", CL_INVALID_EVENT, "%p is the event of a command and no user event",
                           (void *)event);
     const bool followed = blockers_possible();

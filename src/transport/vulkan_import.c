@@ -1,4 +1,5 @@
 #include "d3d/formats.h"
+#include "emulate/fence.h"
 #include "log.h"
 #include "track/tiers.h"
 #include "track/track.h"
@@ -210,6 +211,7 @@ cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *req
     if (made && request->surface.desc.kind == SURFACE_BUFFER) {
         o->whole = made;
         status = make_part(o, request);
+        fence_counted_below(o->context->context); /* ends of queues are seen from now on, for vulkan_outlive */
     } else {
         o->base.memory = made;
     }
