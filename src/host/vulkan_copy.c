@@ -273,7 +273,7 @@ static void record(const struct vulkan_device *device, const struct vulkan_copy_
 }
 
 /* With copy_lock held. */
-static VkResult run(struct vulkan_device *device, VkQueue queue)
+static VkResult run(struct vulkan_device *device, struct vulkan_queue *queue)
 {
     struct vulkan_copier *copier = &device->copier;
     const VkSubmitInfo submit = {
@@ -283,9 +283,9 @@ static VkResult run(struct vulkan_device *device, VkQueue queue)
         result = device->calls.reset_fences(device->handle, 1, &copier->fence);
     if (result != VK_SUCCESS)
         return result;
-    os_lock(&device->queue_lock);
-    result = device->calls.submit(queue, 1, &submit, copier->fence);
-    os_unlock(&device->queue_lock);
+    os_lock(&queue->lock);
+    result = device->calls.submit(queue->handle, 1, &submit, copier->fence);
+    os_unlock(&queue->lock);
     copier->runs = result == VK_SUCCESS;
     return result;
 }
@@ -300,16 +300,16 @@ static const struct vulkan_copy_record *find(uint64_t name)
     return copy;
 }
 
-/* The handle is VK_NULL_HANDLE if there is none, and `why` says so. */
-static struct vulkan_queue find_queue(struct vulkan_device *device, uint32_t family, char *why)
+/* NULL if there is none, and `why` says so. */
+static struct vulkan_queue *find_queue(struct vulkan_device *device, uint32_t family, char *why)
 {
-    struct vulkan_queue found = {0};
+    struct vulkan_queue *found = NULL;
     os_lock(&vulkan_lock);
-    for (unsigned i = 0; i < device->queue_count && !found.handle; i++)
+    for (unsigned i = 0; i < device->queue_count && !found; i++)
         if (family == VULKAN_ANY_FAMILY ? device->queues[i].draws : device->queues[i].family == family)
-            found = device->queues[i];
+            found = &device->queues[i];
     os_unlock(&vulkan_lock);
-    if (!found.handle)
+    if (!found)
         vulkan_refuse(why, "the program has no queue of family %u", family);
     return found;
 }
@@ -340,8 +340,8 @@ static VkResult begin(struct vulkan_device *device, uint32_t family)
 }
 
 /* Ends them, and the hold of copy_lock. */
-static uint64_t end(struct vulkan_device *device, VkQueue queue, VkResult result, bool wait, const char *what,
-                    char *why)
+static uint64_t end(struct vulkan_device *device, struct vulkan_queue *queue, VkResult result, bool wait,
+                    const char *what, char *why)
 {
     if (result == VK_SUCCESS)
         result = run(device, queue);
@@ -359,17 +359,17 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
     if (!first)
         return vulkan_refuse(why, "no such copy");
     struct vulkan_device *device = first->record.device;
-    const struct vulkan_queue queue = find_queue(device, moves[0].family, why);
-    if (!queue.handle)
+    struct vulkan_queue *queue = find_queue(device, moves[0].family, why);
+    if (!queue)
         return 0;
     for (uint64_t i = 0; i < count; i++)
         if (!fits_first(&moves[i], &moves[0], device, why))
             return 0;
     os_lock(&device->copy_lock);
-    VkResult result = begin(device, queue.family);
+    VkResult result = begin(device, queue->family);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
         record(device, find(moves[i].copy), &moves[i], back != 0);
-    return end(device, queue.handle, result, true, "the copy", why);
+    return end(device, queue, result, true, "the copy", why);
 }
 
 /* ---- passing ---- */
@@ -418,15 +418,15 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
     }
     if (!device)
         return 1;
-    const struct vulkan_queue queue = find_queue(device, moves[0].family, why);
-    if (!queue.handle)
+    struct vulkan_queue *queue = find_queue(device, moves[0].family, why);
+    if (!queue)
         return 0;
     os_lock(&device->copy_lock);
-    VkResult result = begin(device, queue.family);
+    VkResult result = begin(device, queue->family);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
         if (vulkan_look_up_image(moves[i].copy, &image, why))
             record_pass(device, &image, (VkImageLayout)moves[i].layout, back != 0);
-    return end(device, queue.handle, result, !back, "the change of the image's owner", why);
+    return end(device, queue, result, !back, "the change of the image's owner", why);
 }
 
 /* ---- the end ---- */

@@ -117,11 +117,13 @@ struct vulkan_answer {
 
 enum { VULKAN_ANSWERS = 64 };
 
-/* A queue that the program has. */
+/* A queue that the program has. It stays where it is as long as its device. The lock is held by who uses the queue: the program does
+ * not know that we do. Who takes several takes the first of the list first. */
 struct vulkan_queue {
     VkQueue handle;
     uint32_t family;
     bool draws;
+    os_mutex lock;
 };
 
 enum { VULKAN_QUEUES = 32 };
@@ -157,8 +159,7 @@ struct vulkan_device {
     PFN_vkSetDeviceLoaderData set_loader_data; /* for command buffers of ours */
     struct vulkan_queue queues[VULKAN_QUEUES];
     unsigned queue_count;
-    os_mutex queue_lock; /* held by who uses one of the queues: the program does not know that we do */
-    os_mutex copy_lock;  /* guards `copier`, held while a copy is made; taken before queue_lock */
+    os_mutex copy_lock; /* guards `copier`, held while a copy is made; taken before the lock of a queue */
     struct vulkan_copier copier;
 };
 

@@ -1,17 +1,32 @@
 /* Queues. Vulkan leaves it to the program that one thread at a time uses a queue; since copies of ours go into the program's
- * queues, its own calls and ours take turns here. */
+ * queues, its own calls and ours take turns here: in each queue by itself, since a call may wait in the driver for what another
+ * thread puts into another queue. */
 #include "host/vulkan_layer.h"
 
-static struct vulkan_device *enter(const void *dispatchable)
+/* NULL for a queue into which nothing of ours goes. */
+static struct vulkan_queue *find_queue(struct vulkan_device *device, VkQueue handle)
 {
-    struct vulkan_device *device = vulkan_device_of(dispatchable);
-    os_lock(&device->queue_lock);
-    return device;
+    struct vulkan_queue *found = NULL;
+    os_lock(&vulkan_lock);
+    for (unsigned i = 0; i < device->queue_count && !found; i++)
+        if (device->queues[i].handle == handle)
+            found = &device->queues[i];
+    os_unlock(&vulkan_lock);
+    return found;
 }
 
-static VkResult leave(struct vulkan_device *device, VkResult result)
+static struct vulkan_queue *enter(struct vulkan_device *device, VkQueue handle)
 {
-    os_unlock(&device->queue_lock);
+    struct vulkan_queue *queue = find_queue(device, handle);
+    if (queue)
+        os_lock(&queue->lock);
+    return queue;
+}
+
+static VkResult leave(struct vulkan_queue *queue, VkResult result)
+{
+    if (queue)
+        os_unlock(&queue->lock);
     return result;
 }
 
@@ -31,7 +46,7 @@ static void note(struct vulkan_device *device, VkQueue handle, uint32_t family)
     for (unsigned i = 0; i < device->queue_count && !known; i++)
         known = device->queues[i].handle == handle;
     if (!known && device->queue_count < VULKAN_QUEUES)
-        device->queues[device->queue_count++] = (struct vulkan_queue){handle, family, drawing};
+        device->queues[device->queue_count++] = (struct vulkan_queue){handle, family, drawing, OS_MUTEX_INIT};
     os_unlock(&vulkan_lock);
 }
 
@@ -53,37 +68,51 @@ VKAPI_ATTR void VKAPI_CALL vulkan_get_queue2(VkDevice handle, const VkDeviceQueu
 
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence)
 {
-    struct vulkan_device *device = enter(queue);
-    return leave(device, device->calls.submit(queue, count, infos, fence));
+    struct vulkan_device *device = vulkan_device_of(queue);
+    struct vulkan_queue *entered = enter(device, queue);
+    return leave(entered, device->calls.submit(queue, count, infos, fence));
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence)
 {
-    struct vulkan_device *device = enter(queue);
-    return leave(device, device->calls.submit2(queue, count, infos, fence));
+    struct vulkan_device *device = vulkan_device_of(queue);
+    struct vulkan_queue *entered = enter(device, queue);
+    return leave(entered, device->calls.submit2(queue, count, infos, fence));
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_sparse(VkQueue queue, uint32_t count, const VkBindSparseInfo *infos,
                                                   VkFence fence)
 {
-    struct vulkan_device *device = enter(queue);
-    return leave(device, device->calls.bind_sparse(queue, count, infos, fence));
+    struct vulkan_device *device = vulkan_device_of(queue);
+    struct vulkan_queue *entered = enter(device, queue);
+    return leave(entered, device->calls.bind_sparse(queue, count, infos, fence));
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_present(VkQueue queue, const VkPresentInfoKHR *info)
 {
-    struct vulkan_device *device = enter(queue);
-    return leave(device, device->calls.present(queue, info));
+    struct vulkan_device *device = vulkan_device_of(queue);
+    struct vulkan_queue *entered = enter(device, queue);
+    return leave(entered, device->calls.present(queue, info));
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_queue_idle(VkQueue queue)
 {
-    struct vulkan_device *device = enter(queue);
-    return leave(device, device->calls.queue_idle(queue));
+    struct vulkan_device *device = vulkan_device_of(queue);
+    struct vulkan_queue *entered = enter(device, queue);
+    return leave(entered, device->calls.queue_idle(queue));
 }
 
+/* The program gives it all queues of the device, by turns with ours. Nobody else takes more than one of the locks. */
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_device_idle(VkDevice handle)
 {
-    struct vulkan_device *device = enter(handle);
-    return leave(device, device->calls.device_idle(handle));
+    struct vulkan_device *device = vulkan_device_of(handle);
+    os_lock(&vulkan_lock);
+    const unsigned count = device->queue_count; /* they stay where they are; a later one has nothing to wait for yet */
+    os_unlock(&vulkan_lock);
+    for (unsigned i = 0; i < count; i++)
+        os_lock(&device->queues[i].lock);
+    const VkResult result = device->calls.device_idle(handle);
+    for (unsigned i = count; i-- > 0;)
+        os_unlock(&device->queues[i].lock);
+    return result;
 }
