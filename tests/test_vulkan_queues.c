@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KNOWN = 2, QUEUES, PATIENCE = 5000, SHORT = 100 }; /* milliseconds */
+enum { KNOWN = 2, QUEUES, IMAGES = 2, PATIENCE = 5000, SHORT = 100 }; /* milliseconds */
 
 /* What handles point to begins with the loader's table, of which the address alone counts. The program has the last queue from
  * elsewhere. Each queue is of a family of its own. */
@@ -22,7 +22,7 @@ static struct vulkan_device device;
 static os_mutex lock = OS_MUTEX_INIT;
 static os_condition changed = OS_CONDITION_INIT;
 static bool waiting, released; /* a thread waits in the driver; it may go on */
-static bool submitted[QUEUES];
+static bool submitted[QUEUES], destroyed[IMAGES];
 
 static bool await(const bool *wanted, unsigned milliseconds)
 {
@@ -86,10 +86,132 @@ static VKAPI_ATTR void VKAPI_CALL driver_families(VkPhysicalDevice physical, uin
     memset(list, 0, QUEUES * sizeof(*list));
 }
 
+/* What copies are made with: all of it is there at once, but commands are over when a wait for them is. */
+static VKAPI_ATTR VkResult VKAPI_CALL driver_create_pool(VkDevice handle, const VkCommandPoolCreateInfo *info,
+                                                         const VkAllocationCallbacks *allocator, VkCommandPool *made)
+{
+    (void)handle;
+    (void)info;
+    (void)allocator;
+    *made = (VkCommandPool)(void *)&table;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL driver_destroy_pool(VkDevice handle, VkCommandPool pool,
+                                                      const VkAllocationCallbacks *allocator)
+{
+    (void)handle;
+    (void)pool;
+    (void)allocator;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL driver_allocate_commands(VkDevice handle, const VkCommandBufferAllocateInfo *info,
+                                                               VkCommandBuffer *made)
+{
+    (void)handle;
+    (void)info;
+    *made = (VkCommandBuffer)(void *)&device_handle;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL set_loader_data(VkDevice handle, void *object)
+{
+    (void)handle;
+    (void)object;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL driver_begin(VkCommandBuffer commands, const VkCommandBufferBeginInfo *info)
+{
+    (void)commands;
+    (void)info;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL driver_end(VkCommandBuffer commands)
+{
+    (void)commands;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL driver_barrier(VkCommandBuffer commands, VkPipelineStageFlags before,
+                                                 VkPipelineStageFlags after, VkDependencyFlags flags, uint32_t memories,
+                                                 const VkMemoryBarrier *memory, uint32_t buffers,
+                                                 const VkBufferMemoryBarrier *buffer, uint32_t images,
+                                                 const VkImageMemoryBarrier *image)
+{
+    (void)commands, (void)before, (void)after, (void)flags, (void)memories;
+    (void)memory, (void)buffers, (void)buffer, (void)images, (void)image;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL driver_create_fence(VkDevice handle, const VkFenceCreateInfo *info,
+                                                          const VkAllocationCallbacks *allocator, VkFence *made)
+{
+    (void)handle;
+    (void)info;
+    (void)allocator;
+    *made = (VkFence)(void *)&table;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL driver_destroy_fence(VkDevice handle, VkFence fence,
+                                                       const VkAllocationCallbacks *allocator)
+{
+    (void)handle;
+    (void)fence;
+    (void)allocator;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL driver_reset_fences(VkDevice handle, uint32_t count, const VkFence *fences)
+{
+    (void)handle;
+    (void)count;
+    (void)fences;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL driver_fence_status(VkDevice handle, VkFence fence)
+{
+    (void)handle;
+    (void)fence;
+    return await(&released, 0) ? VK_SUCCESS : VK_NOT_READY;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL driver_wait_fences(VkDevice handle, uint32_t count, const VkFence *fences,
+                                                         VkBool32 all, uint64_t nanoseconds)
+{
+    (void)handle;
+    (void)count;
+    (void)fences;
+    (void)all;
+    (void)nanoseconds;
+    return wait_in_driver();
+}
+
+static VKAPI_ATTR void VKAPI_CALL driver_destroy_image(VkDevice handle, VkImage image,
+                                                       const VkAllocationCallbacks *allocator)
+{
+    (void)handle;
+    (void)allocator;
+    set(&destroyed[VULKAN_NUMBER(image) - 1]);
+}
+
+/* The handles of images are 1 and 2. */
+static void add_image(uint64_t handle)
+{
+    struct vulkan_image_record *image = calloc(1, sizeof(*image));
+    image->record = (struct vulkan_record){VULKAN_IMAGE, &device, handle, NULL};
+    image->way = VULKAN_EXPORT;
+    os_lock(&vulkan_lock);
+    vulkan_record_add_locked(&image->record);
+    os_unlock(&vulkan_lock);
+}
+
 static void open_device(void)
 {
     memset(&device, 0, sizeof(device));
     memset(submitted, 0, sizeof(submitted));
+    memset(destroyed, 0, sizeof(destroyed));
     waiting = released = false;
     instance.queue_families = driver_families;
     device.handle = (VkDevice)(void *)&device_handle;
@@ -98,13 +220,34 @@ static void open_device(void)
     device.calls.submit = driver_submit;
     device.calls.queue_idle = driver_queue_idle;
     device.calls.device_idle = driver_device_idle;
+    device.calls.create_pool = driver_create_pool;
+    device.calls.destroy_pool = driver_destroy_pool;
+    device.calls.allocate_commands = driver_allocate_commands;
+    device.calls.begin = driver_begin;
+    device.calls.end = driver_end;
+    device.calls.barrier = driver_barrier;
+    device.calls.create_fence = driver_create_fence;
+    device.calls.destroy_fence = driver_destroy_fence;
+    device.calls.reset_fences = driver_reset_fences;
+    device.calls.fence_status = driver_fence_status;
+    device.calls.wait_fences = driver_wait_fences;
+    device.calls.destroy_image = driver_destroy_image;
+    device.set_loader_data = set_loader_data;
     vulkan_device_add(&device);
+    for (uint64_t i = 1; i <= IMAGES; i++)
+        add_image(i);
     for (uint32_t i = 0; i < QUEUES; i++) {
         VkQueue queue = (VkQueue)(void *)&queue_handles[i];
         queue_handles[i] = &table;
         if (i < KNOWN)
             vulkan_get_queue(device.handle, i, 0, &queue);
     }
+}
+
+static void close_device(void)
+{
+    vulkan_copy_close(&device);
+    vulkan_device_remove(&device);
 }
 
 /* ---- the cases ---- */
@@ -146,7 +289,7 @@ static bool submits_during(void *(*wait)(void *), unsigned waits, unsigned submi
         set(&released);
         pthread_join(threads[0], NULL);
     }
-    vulkan_device_remove(&device);
+    close_device();
     return got;
 }
 
@@ -176,11 +319,71 @@ static void unknown_queue(void)
     CHECK(submits_during(wait_for_queue, KNOWN, KNOWN, PATIENCE / 2));
 }
 
+/* Passes the first image; back again without a wait. */
+static void pass(bool back)
+{
+    const struct vulkan_move move = {1, VK_IMAGE_LAYOUT_GENERAL, 0};
+    char why[VULKAN_WHY];
+    CHECK_INT(vulkan_copy_pass(&move, 1, back, why), 1);
+}
+
+static void *pass_there(void *data)
+{
+    (void)data;
+    pass(false);
+    return NULL;
+}
+
+static void *destroy(void *image)
+{
+    vulkan_destroy_image(device.handle, image, NULL);
+    return NULL;
+}
+
+/* Whether the image is destroyed while the commands of the layer run still. */
+static bool destroys_meanwhile(uintptr_t image, unsigned milliseconds)
+{
+    pthread_t thread;
+    if (!CHECK(pthread_create(&thread, NULL, destroy, (void *)image) == 0))
+        return false;
+    const bool got = await(&destroyed[image - 1], milliseconds);
+    if (!got)
+        set(&released);
+    pthread_join(thread, NULL);
+    return got;
+}
+
+static void destroyed_behind(void)
+{
+    open_device();
+    pass(true);
+    CHECK(await(&submitted[0], 0));
+    CHECK(destroys_meanwhile(2, PATIENCE / 2));
+    CHECK(!destroys_meanwhile(1, SHORT));
+    set(&released);
+    close_device();
+}
+
+static void destroyed_during(void)
+{
+    pthread_t thread;
+    open_device();
+    if (CHECK(pthread_create(&thread, NULL, pass_there, NULL) == 0)) {
+        CHECK(await(&waiting, PATIENCE));
+        CHECK(destroys_meanwhile(2, PATIENCE / 2));
+        set(&released);
+        pthread_join(thread, NULL);
+    }
+    close_device();
+}
+
 static const struct tap_test tests[] = {
     {"a wait for one queue holds up no other", other_queue},
     {"in one queue one call comes after the other", same_queue},
     {"a wait for the device takes all its queues", whole_device},
     {"a queue that the layer does not know", unknown_queue},
+    {"an image is destroyed when the layer's commands with it are over", destroyed_behind},
+    {"an image is destroyed while the layer waits for another", destroyed_during},
 };
 
 TAP_MAIN(tests)

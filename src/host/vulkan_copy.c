@@ -165,12 +165,36 @@ static VkResult wait_for_fence(const struct vulkan_device *device, VkFence fence
     return result == VK_NOT_READY ? device->calls.wait_fences(device->handle, 1, &fence, VK_TRUE, UINT64_MAX) : result;
 }
 
-/* Waits until the commands are over. With copy_lock held. */
+/* What copies are made with is one thread's at a time. No lock is held meanwhile: it may wait for what the program does next. */
+static os_condition changed = OS_CONDITION_INIT;
+
+static void take_copier(struct vulkan_device *device)
+{
+    os_lock(&vulkan_lock);
+    while (device->copying)
+        os_wait(&changed, &vulkan_lock, 1000);
+    device->copying = true;
+    os_unlock(&vulkan_lock);
+}
+
+static void give_copier(struct vulkan_device *device)
+{
+    os_lock(&vulkan_lock);
+    device->copying = false;
+    os_wake_all(&changed);
+    os_unlock(&vulkan_lock);
+}
+
+/* Waits until the commands are over. By who has the copier. */
 static VkResult settle(struct vulkan_device *device)
 {
     struct vulkan_copier *copier = &device->copier;
     const VkResult result = copier->runs ? wait_for_fence(device, copier->fence) : VK_SUCCESS;
     copier->runs = false;
+    os_lock(&vulkan_lock);
+    device->commands_over = device->commands_begun;
+    os_wake_all(&changed);
+    os_unlock(&vulkan_lock);
     return result;
 }
 
@@ -185,7 +209,7 @@ static void close_copier(struct vulkan_device *device)
     *copier = (struct vulkan_copier){0};
 }
 
-/* The loader has to know command buffers that it has not seen made. With copy_lock held. */
+/* The loader has to know command buffers that it has not seen made. By who has the copier. */
 static bool open_copier(struct vulkan_device *device, uint32_t family)
 {
     struct vulkan_copier *copier = &device->copier;
@@ -208,6 +232,19 @@ static bool open_copier(struct vulkan_device *device, uint32_t family)
         return true;
     close_copier(device);
     return false;
+}
+
+/* The image and its memory stay until the commands that are recorded now are over. */
+static void note_use(const struct vulkan_device *device, VkImage used)
+{
+    os_lock(&vulkan_lock);
+    struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(used), NULL);
+    struct vulkan_memory_record *memory = image ? vulkan_memory_locked(image->where.memory) : NULL;
+    if (image)
+        image->used = device->commands_begun;
+    if (memory)
+        memory->used = device->commands_begun;
+    os_unlock(&vulkan_lock);
 }
 
 struct change {
@@ -263,6 +300,8 @@ static void record(const struct vulkan_device *device, const struct vulkan_copy_
     const struct change after[] = {
         {copy->source, during, layout, access, all, ignored, ignored, one_of(level, layer)},
         {copy->image, general, general, VK_ACCESS_TRANSFER_WRITE_BIT, 0, family, outside, one_of(0, 0)}};
+    note_use(device, copy->source);
+    note_use(device, copy->image);
     change(device, &before[0]);
     change(device, &before[1]);
     device->calls.copy_image(device->copier.commands, back ? copy->image : copy->source, back ? general : during,
@@ -272,7 +311,7 @@ static void record(const struct vulkan_device *device, const struct vulkan_copy_
         change(device, &after[1]);
 }
 
-/* With copy_lock held. */
+/* By who has the copier. */
 static VkResult run(struct vulkan_device *device, struct vulkan_queue *queue)
 {
     struct vulkan_copier *copier = &device->copier;
@@ -330,16 +369,20 @@ static bool fits_first(const struct vulkan_move *move, const struct vulkan_move 
     return has_contents(move, why);
 }
 
-/* Begins the commands in the device's queue. With copy_lock held. */
+/* Begins the commands in the device's queue. By who has the copier. */
 static VkResult begin(struct vulkan_device *device, uint32_t family)
 {
     const VkCommandBufferBeginInfo once = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                            .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    return open_copier(device, family) ? device->calls.begin(device->copier.commands, &once)
-                                       : VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (!open_copier(device, family))
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    os_lock(&vulkan_lock);
+    device->commands_begun++;
+    os_unlock(&vulkan_lock);
+    return device->calls.begin(device->copier.commands, &once);
 }
 
-/* Ends them, and the hold of copy_lock. */
+/* Ends them, and gives the copier back. */
 static uint64_t end(struct vulkan_device *device, struct vulkan_queue *queue, VkResult result, bool wait,
                     const char *what, char *why)
 {
@@ -347,7 +390,7 @@ static uint64_t end(struct vulkan_device *device, struct vulkan_queue *queue, Vk
         result = run(device, queue);
     if (result == VK_SUCCESS && wait)
         result = settle(device);
-    os_unlock(&device->copy_lock);
+    give_copier(device);
     return result == VK_SUCCESS ? 1 : vulkan_refuse(why, "%s on the GPU failed: VkResult %d", what, (int)result);
 }
 
@@ -365,7 +408,7 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
     for (uint64_t i = 0; i < count; i++)
         if (!fits_first(&moves[i], &moves[0], device, why))
             return 0;
-    os_lock(&device->copy_lock);
+    take_copier(device);
     VkResult result = begin(device, queue->family);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
         record(device, find(moves[i].copy), &moves[i], back != 0);
@@ -392,6 +435,7 @@ static void record_pass(const struct vulkan_device *device, const struct vulkan_
         .family_before = back ? outside : ours,
         .family_after = back ? ours : outside,
         .range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}}; /* what OpenCL imports: the rest stays Direct3D's */
+    note_use(device, pass.image);
     change(device, &pass);
 }
 
@@ -421,7 +465,7 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
     struct vulkan_queue *queue = find_queue(device, moves[0].family, why);
     if (!queue)
         return 0;
-    os_lock(&device->copy_lock);
+    take_copier(device);
     VkResult result = begin(device, queue->family);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
         if (vulkan_look_up_image(moves[i].copy, &image, why))
@@ -431,11 +475,20 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
 
 /* ---- the end ---- */
 
-void vulkan_copy_quiet(struct vulkan_device *device)
+/* Who has the copier may be waiting for commands behind these: then it has seen that these are over. */
+void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used)
 {
-    os_lock(&device->copy_lock);
+    os_lock(&vulkan_lock);
+    while (device->commands_over < used && device->copying)
+        os_wait(&changed, &vulkan_lock, 1000);
+    const bool over = device->commands_over >= used;
+    if (!over)
+        device->copying = true;
+    os_unlock(&vulkan_lock);
+    if (over)
+        return;
     settle(device);
-    os_unlock(&device->copy_lock);
+    give_copier(device);
 }
 
 static void pick(struct vulkan_record *each, void *data)
@@ -456,5 +509,7 @@ void vulkan_copy_close(struct vulkan_device *device)
         if (!picked[1] || !vulkan_copy_drop(picked[1]->handle))
             break;
     }
+    take_copier(device);
     close_copier(device);
+    give_copier(device);
 }

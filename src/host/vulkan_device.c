@@ -231,7 +231,6 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice physical, c
     device->get = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
     device->instance = instance;
     device->physical = physical;
-    device->copy_lock = (os_mutex)OS_MUTEX_INIT;
     device->set_loader_data = data ? data->u.pfnSetDeviceLoaderData : NULL;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
     look(device, info);

@@ -45,8 +45,8 @@ VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice handle, VkImage destroy
     if (image)
         vulkan_record_remove_locked(&image->record);
     os_unlock(&vulkan_lock);
-    if (image && image->way == VULKAN_EXPORT)
-        vulkan_copy_quiet(device);
+    if (image)
+        vulkan_copy_quiet(device, image->used);
     free(image);
     device->calls.destroy_image(handle, destroyed, allocator);
 }

@@ -159,8 +159,10 @@ struct vulkan_device {
     PFN_vkSetDeviceLoaderData set_loader_data; /* for command buffers of ours */
     struct vulkan_queue queues[VULKAN_QUEUES];
     unsigned queue_count;
-    os_mutex copy_lock; /* guards `copier`, held while a copy is made; taken before the lock of a queue */
     struct vulkan_copier copier;
+    bool copying;            /* a thread has the copier: as long as a copy is made */
+    uint64_t commands_begun; /* how often commands of ours were begun: the number of the last ones ... */
+    uint64_t commands_over;  /* ... and of the last ones that are over */
 };
 
 extern os_mutex vulkan_lock;
@@ -219,6 +221,7 @@ struct vulkan_image_record {
     unsigned planes;
     VkImageCreateInfo info; /* as it was made; without what its pointers point to */
     VkDeviceSize size;      /* of what it needs; 0 as long as nobody has asked */
+    uint64_t used;          /* the last number of commands of ours that name it, or 0 */
 };
 
 struct vulkan_buffer_record {
@@ -235,6 +238,7 @@ struct vulkan_memory_record {
     bool exportable, dedicated;
     bool owned; /* not freed by the program */
     unsigned holds;
+    uint64_t used;    /* the last number of commands of ours that name an image in it, or 0 */
     void *base;       /* where all of it is mapped, or NULL; guarded by the lock of vulkan_memory.c */
     bool shown;       /* a transport knows `base`; likewise */
     bool foreign_map; /* mapped as the program wanted it, not by us; likewise */
@@ -308,8 +312,9 @@ uint64_t vulkan_copy_make(uint64_t image, uint64_t aspect, uint64_t level, uint6
 uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 uint64_t vulkan_copy_drop(uint64_t copy);
-/* Before an image or memory goes that may be exported: commands of ours that use it, and that the program does not know of, are over. */
-void vulkan_copy_quiet(struct vulkan_device *device);
+/* Before an image or memory goes that commands of ours have `used`, of which the program does not know: they are over. Others may
+ * run still. */
+void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used);
 /* Before a device is destroyed: what is left of ours in it. */
 void vulkan_copy_close(struct vulkan_device *device);
 /* What is told of an image, as find_image of host/vulkan.h. */

@@ -64,6 +64,7 @@ void vulkan_memory_put(struct vulkan_memory_record *memory)
     if (!last)
         return;
     if (device) {
+        vulkan_copy_quiet(device, memory->used);
         device->calls.free(device->handle, (VkDeviceMemory)(uintptr_t)memory->record.handle, NULL);
         vulkan_device_quiet(device);
     }
@@ -189,8 +190,8 @@ VKAPI_ATTR void VKAPI_CALL vulkan_free(VkDevice handle, VkDeviceMemory freed, co
     os_unlock(&vulkan_lock);
     if (held)
         return;
-    if (memory && memory->exportable)
-        vulkan_copy_quiet(device);
+    if (memory)
+        vulkan_copy_quiet(device, memory->used);
     free(memory);
     device->calls.free(handle, freed, allocator);
 }
