@@ -275,6 +275,31 @@ SHARING_CASE(through_a_part, 0)
     shared_close(&shared);
 }
 
+/* Parts that go leave the context its references: it still counts on the device and works. */
+SHARING_CASE(many_parts, 0)
+{
+    enum { PARTS = 100 };
+    const cl_buffer_region region = {0, SHARED_BYTES};
+    struct shared shared;
+    if (!shared_resource(rig, KIND_BUFFER, 1, &shared))
+        return;
+    const struct counts before = count_kept(rig, &shared);
+    shared.object = create(rig, &shared);
+    for (int i = 0; i < PARTS; i++) {
+        cl_int status;
+        cl_mem part =
+            clCreateSubBuffer(shared.object, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+        if (CHECK_INT(status, CL_SUCCESS))
+            CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    }
+    counts_are(rig, &shared, before, 0, 1);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+    shared.object = create(rig, &shared);
+    CHECK(round_trip(rig, &shared, 2, 3));
+    shared_close(&shared);
+}
+
 /* ---- every order ---- */
 
 enum thing { THE_CONTEXT, THE_QUEUE, THE_OBJECT, THE_EVENT, THE_KERNEL, THE_PART, THINGS };
@@ -547,6 +572,7 @@ static const struct tap_test tests[] = {
     {"a context retained through what the driver does not count", retained_uncounted},
     SHARING_TESTS("a context given back, and another device", of_another_device),
     SHARING_TESTS("a buffer retained through a part of it", through_a_part),
+    SHARING_TESTS("a buffer of which many parts come and go", many_parts),
     SHARING_TESTS("every order: buffer", orders_buffer),
     SHARING_TESTS("every order: 2D texture", orders_2d),
     SHARING_TESTS("every order: 3D texture", orders_3d),
