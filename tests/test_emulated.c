@@ -172,6 +172,36 @@ static void read_again(const struct rig *rig, const struct untidy *u)
     CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
 }
 
+/* An image that is tidy holds nothing up in a queue out of order. */
+static void read_out_of_order(const struct rig *rig, const struct untidy *u)
+{
+    enum { PATIENCE_MS = 3000 };
+    cl_int status = 1, zero = 0;
+    struct rig second = *rig;
+    second.queue = make_queue(rig, rig->context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cl_mem other = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 64, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
+    queue_wait(rig->queue);
+    CHECK_INT(untidy_launch(&second, u->look), CL_SUCCESS);
+    queue_wait(second.queue);
+    cl_event user = user_event(rig->context), written = NULL;
+    CHECK_INT(launch_behind(second.queue, u->look, user), CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteBuffer(second.queue, other, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written),
+              CL_SUCCESS);
+    CHECK_INT(clFlush(second.queue), CL_SUCCESS);
+    for (int i = 0; i < PATIENCE_MS && rig_event_status(written) != CL_COMPLETE; i++)
+        pause_ms(1);
+    CHECK_INT(rig_event_status(written), CL_COMPLETE);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    queue_wait(second.queue);
+    untidy_expect_tidy(rig, u->seen);
+    CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+}
+
 SHARING_CASE(user_events, 0)
 {
     if (!over_layer())
@@ -181,6 +211,7 @@ SHARING_CASE(user_events, 0)
         const struct untidy untidy = untidy_open(rig, image);
         read_meanwhile(rig, &untidy, image);
         read_again(rig, &untidy);
+        read_out_of_order(rig, &untidy);
         untidy_close(&untidy);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);

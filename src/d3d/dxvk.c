@@ -187,7 +187,7 @@ bool dxvk_wait(int (*reached)(void *query), void *query)
     int answer = reached(query);
     while (answer == 0) {
         if (os_nanoseconds() - began > SPIN_NANOSECONDS)
-            sleep_shortly();
+            os_sleep_shortly();
         answer = reached(query);
     }
     return answer > 0;

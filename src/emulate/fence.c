@@ -9,7 +9,7 @@
 struct queue {
     cl_command_queue handle; /* NULL after the application's last release */
     cl_context context;      /* only compared */
-    unsigned references;     /* the application's */
+    unsigned references;     /* the application's and ours */
     cl_event end;            /* behind its last command, one reference; NULL while the application holds the queue */
     struct queue *after;
 };
@@ -46,14 +46,27 @@ static struct queue *find_locked(cl_command_queue handle)
     return queue;
 }
 
-static void forget_ended_locked(void)
+/* Takes those out of the list that are over, for forget. */
+static struct queue *take_ended_locked(void)
 {
+    struct queue *taken = NULL;
     for (struct queue **place = &queues, *queue; (queue = *place);) {
         if (queue->handle || (queue->end && !ended(queue->end))) {
             place = &queue->after;
             continue;
         }
         *place = queue->after;
+        queue->after = taken;
+        taken = queue;
+    }
+    return taken;
+}
+
+/* Without the lock: an event may be the last that keeps its context. */
+static void forget(struct queue *taken)
+{
+    for (struct queue *queue = taken, *after; queue; queue = after) {
+        after = queue->after;
         if (queue->end)
             underlying.clReleaseEvent(queue->end);
         free(queue);
@@ -68,8 +81,9 @@ static cl_command_queue add(cl_command_queue handle, cl_context context)
     os_lock(&lock);
     *queue = (struct queue){.handle = handle, .context = context, .references = 1, .after = queues};
     queues = queue;
-    forget_ended_locked();
+    struct queue *taken = take_ended_locked();
     os_unlock(&lock);
+    forget(taken);
     return handle;
 }
 
@@ -105,6 +119,16 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
     return status;
 }
 
+/* The marker of a queue that is idle ends at once, and keeps nothing then. */
+static cl_event end_of(cl_command_queue handle)
+{
+    enum { TIMES = 5 };
+    cl_event end = marker_behind_all(handle);
+    for (int i = 0; i < TIMES && end && !ended(end); i++)
+        os_sleep_shortly();
+    return end;
+}
+
 /* After the last release the address may be another queue's. */
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
@@ -113,14 +137,16 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     const bool last = queue && --queue->references == 0;
     os_unlock(&lock);
     const bool wanted = last && atomic_load_explicit(&any_wanted, memory_order_relaxed);
-    const cl_event end = wanted && !fence_counted_below(queue->context) ? marker_behind_all(handle) : NULL;
+    const cl_event end = wanted && !fence_counted_below(queue->context) ? end_of(handle) : NULL;
     os_lock(&lock);
+    struct queue *taken = NULL;
     if (last) {
         queue->handle = NULL;
         queue->end = end;
-        forget_ended_locked();
+        taken = take_ended_locked();
     }
     os_unlock(&lock);
+    forget(taken);
     return beneath.clReleaseCommandQueue(handle);
 }
 

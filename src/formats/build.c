@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The macro tells ours from the application's own. */
 #define ASKED "-cl-kernel-arg-info"
-#define ADDED ASKED " -D__CLD3D__"
+/* The macro stands before what is ours, and so tells it from the application's own. */
+#define MARK "-D__CLD3D__"
 
 /* The program's context, retained; NULL if it is one without interop. */
 static struct context_record *with_interop(cl_program program)
@@ -25,17 +25,14 @@ static struct context_record *with_interop(cl_program program)
     return NULL;
 }
 
-/* The options with ours behind them, owned by the caller; NULL if they shall stay as they are. `again`: if it is not built so, it
- * will be built without. */
-static char *more_options(cl_program program, const char *options, bool again)
+/* The options with ours behind them, owned by the caller; NULL if memory is short. `asks`: ASKED too, not the macro alone. */
+static char *more_options(const char *options, bool asks)
 {
-    const char *given = options ? options : "";
-    struct context_record *context = strstr(given, ASKED) ? NULL : with_interop(program);
-    const size_t size = strlen(given) + sizeof(" " ADDED);
-    char *more = context && (again || !context_has(context, QUIRK_NVIDIA_ARGUMENTS)) ? malloc(size) : NULL;
+    const char *given = options ? options : "", *asked = asks && !strstr(given, ASKED) ? " " ASKED : "";
+    const size_t size = strlen(given) + sizeof(" " MARK " " ASKED);
+    char *more = malloc(size);
     if (more)
-        snprintf(more, size, "%s %s", given, ADDED);
-    record_release(context);
+        snprintf(more, size, "%s " MARK "%s", given, asked);
     return more;
 }
 
@@ -46,16 +43,30 @@ static bool has_source(cl_program program)
     return next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size) == CL_SUCCESS && size > 1;
 }
 
+/* Builds it once more as the driver may take it; nobody was told of the first time. */
+static cl_int build_again(cl_int status, cl_program program, cl_uint num_devices, const cl_device_id *device_list,
+                          const char *options)
+{
+    char *marked = status == CL_BUILD_PROGRAM_FAILURE ? more_options(options, false) : NULL;
+    if (status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BUILD_OPTIONS)
+        status = next.clBuildProgram(program, num_devices, device_list, marked ? marked : options, NULL, NULL);
+    free(marked);
+    return status;
+}
+
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
                                         const char *options, void(CL_CALLBACK *pfn_notify)(cl_program, void *),
                                         void *user_data)
 {
     const bool again = !pfn_notify; /* else the application was told */
-    char *more = again || has_source(program) ? more_options(program, options, again) : NULL;
+    struct context_record *context = with_interop(program);
+    const bool asks = context && (again || !context_has(context, QUIRK_NVIDIA_ARGUMENTS));
+    char *more = context && (again || has_source(program)) ? more_options(options, asks) : NULL;
+    record_release(context);
     cl_int status =
         next.clBuildProgram(program, num_devices, device_list, more ? more : options, pfn_notify, user_data);
-    if (more && again && (status == CL_INVALID_BUILD_OPTIONS || status == CL_BUILD_PROGRAM_FAILURE))
-        status = next.clBuildProgram(program, num_devices, device_list, options, NULL, NULL);
+    if (more && again)
+        status = build_again(status, program, num_devices, device_list, options);
     free(more);
     return status;
 }
@@ -65,7 +76,10 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
                                           const cl_program *input_headers, const char **header_include_names,
                                           void(CL_CALLBACK *pfn_notify)(cl_program, void *), void *user_data)
 {
-    char *more = more_options(program, options, false); /* a failure may come when it is linked */
+    struct context_record *context = with_interop(program);
+    /* A failure may come when it is linked. */
+    char *more = context ? more_options(options, !context_has(context, QUIRK_NVIDIA_ARGUMENTS)) : NULL;
+    record_release(context);
     const cl_int status =
         next.clCompileProgram(program, num_devices, device_list, more ? more : options, num_input_headers,
                               input_headers, header_include_names, pfn_notify, user_data);
@@ -82,7 +96,7 @@ static char *given_options(cl_program program, cl_device_id device)
     char *options = calloc(1, size + 1), *added = NULL;
     if (options &&
         next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, size, options, NULL) == CL_SUCCESS)
-        added = strstr(options, ADDED);
+        added = strstr(options, MARK);
     if (added) {
         while (added > options && added[-1] == ' ')
             added--;

@@ -39,6 +39,20 @@ bool image_is_loose(struct image_record *image)
     return loose;
 }
 
+unsigned image_written(struct image_record *image)
+{
+    os_lock(&registry_lock);
+    const unsigned written = image->written;
+    os_unlock(&registry_lock);
+    return written;
+}
+
+void image_set_tidy(struct image_record *image, unsigned written)
+{
+    if (image_written(image) == written)
+        image_set_loose(image, false);
+}
+
 bool image_command_counts(cl_event event)
 {
     return !blockers_possible() && event_status(event) >= CL_COMPLETE;

@@ -30,8 +30,8 @@ struct image_record {
     /* Guarded by registry_lock. */
     struct image_mapping *mappings;
     bool loose;       /* a kernel may have written what the declared format can't hold: more channels, more precision */
-    unsigned written; /* how many such kernels were enqueued */
-    cl_event tidied;  /* owned; of the last command that tidies it behind them. NULL: none, or it may be in vain */
+    unsigned written; /* another number whenever it becomes loose, or is overwritten */
+    cl_event tidied;  /* owned; of the last command that tidies it. NULL: none, it may be in vain, or a launch has it */
     cl_command_queue tidied_in;
 };
 
@@ -61,6 +61,9 @@ cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_
 /* Notes that an image is loose from the command on that is enqueued now, or is not any longer. */
 void image_set_loose(struct image_record *image, bool loose);
 bool image_is_loose(struct image_record *image);
+unsigned image_written(struct image_record *image);
+/* A command overwrites all of the image that was enqueued when image_written gave `written`. */
+void image_set_tidy(struct image_record *image, unsigned written);
 /* Whether later commands may rely on what this one does: it has not failed, and no user event is pending by which it could, or
  * which could let a command that is enqueued later run before it. */
 bool image_command_counts(cl_event event);

@@ -61,7 +61,7 @@ static bool take_tidied(struct image_record *image, cl_event *tidied, cl_command
     return loose;
 }
 
-/* The event is put, or kept if `pending`, where no kernel has written to the image meanwhile; else the image is tidy. */
+/* The event is kept if `pending`; else the image is tidy, and the event is put. If the image was written to meanwhile it is put alone. */
 static void keep_tidied(struct image_record *image, cl_event tidied, cl_command_queue in, unsigned written,
                         bool pending)
 {
@@ -82,7 +82,7 @@ static void keep_tidied(struct image_record *image, cl_event tidied, cl_command_
  * waited for, since nobody would flush it. */
 static bool relies_on(cl_event tidied, cl_command_queue in, cl_command_queue queue)
 {
-    return tidied && image_command_counts(tidied) && (in == queue || event_status(tidied) == CL_COMPLETE);
+    return tidied && (event_status(tidied) == CL_COMPLETE || (in == queue && image_command_counts(tidied)));
 }
 
 static cl_int tidy_for(struct arguments *a, struct image_record *image, cl_command_queue queue, cl_uint wait_count,
@@ -96,7 +96,8 @@ static cl_int tidy_for(struct arguments *a, struct image_record *image, cl_comma
         event_put(tidied);
         return CL_SUCCESS;
     }
-    if (!relies_on(tidied, in, queue)) {
+    const bool relied = relies_on(tidied, in, queue);
+    if (!relied) {
         event_put(tidied);
         in = queue;
         status = tidy(image, queue, wait_count, wait, &tidied);
@@ -104,7 +105,8 @@ static cl_int tidy_for(struct arguments *a, struct image_record *image, cl_comma
     if (status != CL_SUCCESS)
         return status; /* the next launch tries again */
     const bool over = event_status(tidied) == CL_COMPLETE;
-    const bool keep = image_command_counts(tidied) && (over || next.clRetainEvent(tidied) == CL_SUCCESS);
+    const bool counts = (relied && over) || image_command_counts(tidied);
+    const bool keep = counts && (over || next.clRetainEvent(tidied) == CL_SUCCESS);
     if (keep)
         keep_tidied(image, tidied, in, written, !over);
     if (!over)

@@ -197,6 +197,7 @@ static cl_int write_emulated(const struct image_part *p, cl_bool blocking, size_
     cl_int status = check_host("clEnqueueWriteImage", p, row_pitch, slice_pitch, ptr, &host);
     if (status != CL_SUCCESS)
         return status;
+    const unsigned written = image_written(p->image);
     status = write_steps(p, blocking, &host, ptr, &first, &done);
     if (status != CL_SUCCESS) {
         end_failed(first);
@@ -206,7 +207,7 @@ static cl_int write_emulated(const struct image_part *p, cl_bool blocking, size_
     if (blocking && !event_await(done))
         status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     else if (memcmp(p->region, p->image->extent, sizeof(p->image->extent)) == 0 && image_command_counts(done))
-        image_set_loose(p->image, false);
+        image_set_tidy(p->image, written);
     image_publish(p->queue, CL_COMMAND_WRITE_IMAGE, first, done, status == CL_SUCCESS ? event : NULL);
     return status;
 }

@@ -33,6 +33,9 @@ void os_unlock(os_mutex *mutex);
 void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds);
 void os_wake_all(os_condition *condition);
 
+/* A millisecond passes. */
+void os_sleep_shortly(void);
+
 /* Starts a thread that nobody joins. From then on the library stays loaded until the process ends. */
 bool os_thread_start(void (*run)(void *data), void *data);
 

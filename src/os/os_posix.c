@@ -25,6 +25,12 @@ void os_unlock(os_mutex *mutex)
     pthread_mutex_unlock(mutex);
 }
 
+void os_sleep_shortly(void)
+{
+    const struct timespec millisecond = {0, 1000000};
+    nanosleep(&millisecond, NULL);
+}
+
 void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds)
 {
     struct timespec until;

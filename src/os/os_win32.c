@@ -13,6 +13,11 @@ void os_unlock(os_mutex *mutex)
     ReleaseSRWLockExclusive(mutex);
 }
 
+void os_sleep_shortly(void)
+{
+    Sleep(1);
+}
+
 void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds)
 {
     SleepConditionVariableSRW(condition, mutex, milliseconds, 0);

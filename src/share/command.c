@@ -315,7 +315,7 @@ void command_let_end(cl_event event, cl_uint ours)
             below()->clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) == CL_SUCCESS &&
             refs <= ours)
             return;
-        sleep_shortly();
+        os_sleep_shortly();
     }
 }
 

@@ -281,7 +281,7 @@ static void help(void)
         await_here(d, event);
         run_here(d);
     } else {
-        sleep_shortly();
+        os_sleep_shortly();
     }
     deferred_put(d);
 }

@@ -154,5 +154,5 @@ void deferred_await_ends(void)
 {
     enum { MOST = 1000 }; /* milliseconds at least: a callback of the application's may be what takes so long */
     for (int i = 0; i < MOST && atomic_load_explicit(&ending, memory_order_acquire) && !callback_runs_here(); i++)
-        sleep_shortly();
+        os_sleep_shortly();
 }

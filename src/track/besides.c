@@ -97,10 +97,10 @@ void besides_let_end(const struct besides *besides, unsigned *patience)
     const cl_uint count = besides->events.count;
     for (cl_uint i = 0; i < count; i++)
         for (; *patience && is_running(besides->events.events[i]); (*patience)--)
-            sleep_shortly();
+            os_sleep_shortly();
     for (int i = 0;
          besides->marked && i < THROUGH && references(besides->events.events[count - 1]) > 1u + besides->profiles; i++)
-        sleep_shortly();
+        os_sleep_shortly();
     if (count > besides->marked)
-        sleep_shortly();
+        os_sleep_shortly();
 }

@@ -99,7 +99,7 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
     reap(REAP_AT_COMMAND, NULL);
     const bool may_wait = !callback_runs_here();
     while (!try_begin(handle, order, count, wait, named, may_wait, blocker, &followed))
-        sleep_shortly();
+        os_sleep_shortly();
     if (*blocker)
         note_besides(*blocker, count, wait);
     return followed ? CL_SUCCESS

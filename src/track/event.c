@@ -88,16 +88,6 @@ cl_int event_status(cl_event event)
     return ask_status(event, &status) ? status : CL_QUEUED;
 }
 
-/* Nobody is ever signalled, the time alone passes. */
-void sleep_shortly(void)
-{
-    static os_mutex mutex = OS_MUTEX_INIT;
-    static os_condition never = OS_CONDITION_INIT;
-    os_lock(&mutex);
-    os_wait(&never, &mutex, 1);
-    os_unlock(&mutex);
-}
-
 /* ---- devices that go ---- */
 
 static atomic_bool devices_go;
@@ -154,7 +144,7 @@ static bool await_remote(cl_event event, struct context_record *context)
         if (ask_status(event, &status) && status <= CL_COMPLETE)
             return status == CL_COMPLETE;
         gone = gone || device_is_gone(queue);
-        sleep_shortly();
+        os_sleep_shortly();
     }
     atomic_store(&context->lost, true);
     log_write(LOG_WARN, "the device of queue %p has gone with commands in it: nobody waits for them any longer",
@@ -182,7 +172,7 @@ bool event_await(cl_event event)
             return status == CL_COMPLETE;
         silent = answered ? 0 : silent + 1;
         if (failed || !answered)
-            sleep_shortly();
+            os_sleep_shortly();
     }
     return false;
 }

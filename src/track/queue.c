@@ -186,7 +186,7 @@ void queue_push(cl_command_queue handle)
     enum { TRIES = 10 };
     cl_int status = below()->clFlush(handle);
     for (int i = 1; i < TRIES && event_driver_short(status); i++) {
-        sleep_shortly();
+        os_sleep_shortly();
         status = below()->clFlush(handle);
     }
 }
@@ -334,7 +334,7 @@ void gate_open(const char *call, cl_event gate, bool done)
     const cl_int wanted = done ? CL_COMPLETE : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     cl_int status = set_status(gate, wanted);
     for (int i = 1; i < TRIES && status != CL_SUCCESS && status != CL_INVALID_OPERATION; i++) {
-        sleep_shortly();
+        os_sleep_shortly();
         status = below()->clSetUserEventStatus(gate, wanted);
     }
     if (status != CL_SUCCESS)

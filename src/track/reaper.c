@@ -70,7 +70,7 @@ void reap_kind(enum reap_kind kind, enum reap_moment moment)
 static void let_looks_end(void)
 {
     for (int i = 0; i < PATIENCE && atomic_load(&looks); i++)
-        sleep_shortly();
+        os_sleep_shortly();
 }
 
 static void look_at_all(struct reap *reap)
@@ -95,7 +95,7 @@ void reap(enum reap_moment moment, cl_context context)
     look_at_all(&reap);
     for (int i = 1; i < LOOKS && moment == REAP_CONTEXT && reap.settles_at; i++) {
         while (os_nanoseconds() < reap.settles_at)
-            sleep_shortly();
+            os_sleep_shortly();
         look_at_all(&reap);
     }
 }
@@ -105,6 +105,6 @@ bool reap_pause(struct reap *reap)
     if (reap->patience <= 0 || blockers_possible() || callback_runs_here())
         return false;
     reap->patience--;
-    sleep_shortly();
+    os_sleep_shortly();
     return true;
 }

@@ -104,9 +104,6 @@ void gate_open(const char *call, cl_event gate, bool done);
 
 /* ---- events (event.c) ---- */
 
-/* A millisecond passes. */
-void sleep_shortly(void);
-
 /* What an event of ours answers differently from the driver's. */
 struct event_record {
     struct record head;

@@ -278,7 +278,7 @@ static bool comes_to_rest(const struct trial *t)
 {
     enum { MOMENTS = 1000 };
     for (int i = 0; i < MOMENTS && !alone(t); i++)
-        sleep_shortly();
+        os_sleep_shortly();
     return alone(t);
 }
 
