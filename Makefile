@@ -1,6 +1,6 @@
 # The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
 
-.PHONY: help build package demo demo-video bench profile bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage faults soak clean
+.PHONY: help build package demo demo-video bench bench-direct profile bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage faults soak clean
 .NOTPARALLEL:
 
 # For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, the build of the faults, and DEPS=no
@@ -15,6 +15,7 @@ help:
 	@echo "make demo-video    take the noise out of a video with Direct3D 9 and OpenCL: out/demo-video.mp4"
 	@echo "                   (VIDEO=any video, OPENCL=pocl or rusticl)"
 	@echo "make bench         compare with sharing by hand: out/bench.md, out/bench.csv, out/bench.png; about ten minutes"
+	@echo "make bench-direct  what works in Direct3D's own memory, over DXVK: a table; a few minutes"
 	@echo "                   (OPENCL=pocl or rusticl for one alone, QUICK=yes for small sizes and few rounds)"
 	@echo "make profile       tell what the time of a frame goes to, by thread and by whose code (SURFACE, PATTERN)"
 	@echo "make bundle        pack the tests and all they need for a machine with a GPU: out/cld3d-gpu-check.tar.xz"
@@ -57,6 +58,12 @@ bench:
 	@scripts/deps bench
 	@scripts/build x64
 	@scripts/bench
+
+bench-direct:
+	@scripts/deps bench-direct
+	@scripts/dxvk-fetch
+	@scripts/build x64 linux
+	@scripts/bench-direct
 
 SURFACE ?= NV12 1080p
 PATTERN ?= both

@@ -79,7 +79,7 @@ RULES = [
     (r"make check|make check-dxvk", MINUTES),
     (r"make check-world( .*)?|scripts/check-world all .*", HOUR),
     (r"make coverage|make faults|CLD3D_TEST_FAULTS_EVERY=\d+ (WAY=\w+ )?make faults", HOUR),
-    (r"make (check-quick|bench|bench OPENCL=pocl|bundle)|CLD3D_TEST_FAULTS_EVERY=1 .*", MINUTES),
+    (r"make (check-quick|bench|bench-direct|bench OPENCL=pocl|bundle)|CLD3D_TEST_FAULTS_EVERY=1 .*", MINUTES),
     (r"make profile", Run(needs=("perf",), long="some minutes")),
     (r"scripts/check-commands.*", Not("is what runs the others")),
     (r"scripts/pocl-remote|bench/frames\.exe", NAME),

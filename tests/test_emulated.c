@@ -84,7 +84,7 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), 14);
+    CHECK(run_again("over the layer: ", "OPENCL_LAYERS", layers) >= 14); /* 16 where queues run out of order */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", NULL);
 }
 
@@ -172,36 +172,6 @@ static void read_again(const struct rig *rig, const struct untidy *u)
     CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
 }
 
-/* An image that is tidy holds nothing up in a queue out of order. */
-static void read_out_of_order(const struct rig *rig, const struct untidy *u)
-{
-    enum { PATIENCE_MS = 3000 };
-    cl_int status = 1, zero = 0;
-    struct rig second = *rig;
-    second.queue = make_queue(rig, rig->context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    cl_mem other = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 64, NULL, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
-    queue_wait(rig->queue);
-    CHECK_INT(untidy_launch(&second, u->look), CL_SUCCESS);
-    queue_wait(second.queue);
-    cl_event user = user_event(rig->context), written = NULL;
-    CHECK_INT(launch_behind(second.queue, u->look, user), CL_SUCCESS);
-    CHECK_INT(clEnqueueWriteBuffer(second.queue, other, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written),
-              CL_SUCCESS);
-    CHECK_INT(clFlush(second.queue), CL_SUCCESS);
-    for (int i = 0; i < PATIENCE_MS && rig_event_status(written) != CL_COMPLETE; i++)
-        pause_ms(1);
-    CHECK_INT(rig_event_status(written), CL_COMPLETE);
-    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    queue_wait(second.queue);
-    untidy_expect_tidy(rig, u->seen);
-    CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
-    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
-}
-
 SHARING_CASE(user_events, 0)
 {
     if (!over_layer())
@@ -211,7 +181,48 @@ SHARING_CASE(user_events, 0)
         const struct untidy untidy = untidy_open(rig, image);
         read_meanwhile(rig, &untidy, image);
         read_again(rig, &untidy);
-        read_out_of_order(rig, &untidy);
+        untidy_close(&untidy);
+    }
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+/* Whether a command that waits for nothing comes to its end behind a kernel that waits for `user`. */
+static void goes_past(const struct rig *rig, const struct untidy *u, cl_event user)
+{
+    enum { PATIENCE_MS = 3000 };
+    static const cl_int zero;
+    cl_int status = 1;
+    cl_event written = NULL;
+    cl_mem other = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 64, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(launch_behind(rig->queue, u->look, user), CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, other, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    for (int i = 0; i < PATIENCE_MS && rig_event_status(written) != CL_COMPLETE; i++)
+        pause_ms(1);
+    CHECK_INT(rig_event_status(written), CL_COMPLETE);
+    CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
+}
+
+/* An image that is tidy holds nothing up. */
+SHARING_CASE(out_of_order, RIG_OUT_OF_ORDER)
+{
+    if (!over_layer())
+        return;
+    cl_mem image = make_image(rig);
+    if (emulated(rig, image)) {
+        const struct untidy untidy = untidy_open(rig, image);
+        CHECK_INT(untidy_launch(rig, untidy.leave), CL_SUCCESS);
+        queue_wait(rig->queue);
+        CHECK_INT(untidy_launch(rig, untidy.look), CL_SUCCESS);
+        queue_wait(rig->queue);
+        cl_event user = user_event(rig->context);
+        goes_past(rig, &untidy, user);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        queue_wait(rig->queue);
+        untidy_expect_tidy(rig, untidy.seen);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
         untidy_close(&untidy);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
@@ -640,6 +651,7 @@ static const struct tap_test tests[] = {
     {"over a layer that fails and waits", again},
     SHARING_TESTS("over the layer: kernels read it in turn, also where what tidies it fails or comes later",
                   user_events),
+    SHARING_TESTS("over the layer: a kernel out of order holds nothing up", out_of_order),
     SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right",
                   no_memory),
     SHARING_TESTS("over the layer: commands that find no memory for the conversion", no_memory_for_commands),
