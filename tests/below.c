@@ -17,6 +17,7 @@ static atomic_uint until_failure, launches;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static unsigned expected, there;
+static cl_uint hold, held; /* which command, and that there is one */
 
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
 {
@@ -27,11 +28,30 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
     return NULL;
 }
 
-static void meet(void)
+static struct timespec in_a_minute(void)
 {
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += 60;
+    return end;
+}
+
+static void be_held(cl_uint which)
+{
+    const struct timespec end = in_a_minute();
+    pthread_mutex_lock(&lock);
+    if (hold == which && !held) {
+        held = 1;
+        while (hold == which && pthread_cond_timedwait(&arrived, &lock, &end) == 0)
+            continue;
+        held = 0;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void meet(void)
+{
+    const struct timespec end = in_a_minute();
     pthread_mutex_lock(&lock);
     there++;
     pthread_cond_broadcast(&arrived);
@@ -49,6 +69,7 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
 {
     atomic_fetch_add(&launches, 1);
     meet();
+    be_held(BELOW_HOLD_BEFORE);
     return below->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, wait_count, wait, event);
 }
 
@@ -66,6 +87,16 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
             expected = 2, there = 0;
         else
             *value = expected == 2 && there >= 2;
+        pthread_mutex_unlock(&lock);
+        return CL_SUCCESS;
+    case BELOW_HOLD:
+    case BELOW_HELD:
+        pthread_mutex_lock(&lock);
+        if (name == BELOW_HOLD)
+            hold = *value;
+        else
+            *value = held;
+        pthread_cond_broadcast(&arrived);
         pthread_mutex_unlock(&lock);
         return CL_SUCCESS;
     default: return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
@@ -166,8 +197,28 @@ static cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_b
                                       from, wait_count, wait, event);
 }
 
+static cl_int CL_API_CALL copy_image(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
+                                     const size_t *to_origin, const size_t *region, cl_uint wait_count,
+                                     const cl_event *wait, cl_event *event)
+{
+    be_held(BELOW_HOLD_BEFORE);
+    return below->clEnqueueCopyImage(queue, from, to, from_origin, to_origin, region, wait_count, wait, event);
+}
+
+static cl_int CL_API_CALL copy_to_image(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
+                                        const size_t *origin, const size_t *region, cl_uint wait_count,
+                                        const cl_event *wait, cl_event *event)
+{
+    const cl_int status =
+        below->clEnqueueCopyBufferToImage(queue, buffer, image, offset, origin, region, wait_count, wait, event);
+    be_held(BELOW_HOLD_AFTER);
+    return status;
+}
+
 static void replace(void)
 {
+    table.clEnqueueCopyImage = copy_image;
+    table.clEnqueueCopyBufferToImage = copy_to_image;
     table.clEnqueueReadImage = read_image;
     table.clEnqueueWriteImage = write_image;
     table.clGetDeviceInfo = get_device_info;

@@ -95,7 +95,7 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 16 : 14);
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 20 : 18);
     test_setenv("CLD3D_TEST_BELOW_EMULATED", NULL);
 }
 
@@ -195,6 +195,32 @@ SHARING_CASE(user_events, 0)
         untidy_close(&untidy);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+/* A kernel that writes to a shared image behind an acquire, which brings its bytes later. */
+SHARING_CASE(later_acquire, 0)
+{
+    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8_UNORM, .width = WIDTH, .height = HEIGHT};
+    cl_int status = 1;
+    if (!over_layer())
+        return;
+    void *texture = rig_make(rig, rig->device, &desc, NULL);
+    cl_mem image = rig->create_2d(rig->context, CL_MEM_READ_WRITE, texture, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, image), CL_SUCCESS);
+    const struct untidy untidy = untidy_open(rig, image);
+    cl_event user = user_event(rig->context);
+    CHECK_INT(rig->release(rig->queue, 1, &image, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, image), CL_SUCCESS);
+    CHECK_INT(untidy_launch(rig, untidy.leave), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(untidy_launch(rig, untidy.look), CL_SUCCESS);
+    untidy_expect_tidy(rig, untidy.seen);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(release_one(rig, image), CL_SUCCESS);
+    untidy_close(&untidy);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    rig_release(texture);
 }
 
 /* Whether a command that waits for nothing comes to its end behind a kernel that waits for `user`. */
@@ -414,6 +440,109 @@ SHARING_CASE(two_at_once, 0)
     CHECK_INT(clReleaseCommandQueue(writers[1].queue), CL_SUCCESS);
     for (int i = 0; i < 2; i++)
         CHECK_INT(clReleaseMemObject(writers[i].image), CL_SUCCESS);
+}
+
+/* What the driver takes its time with, and what is enqueued meanwhile. The image is not tidy after any of the two. */
+static const struct meanwhile_case {
+    const char *name;
+    enum { HELD_LEAVE, HELD_COPY, HELD_WRITE } held;
+    enum { WRITES_IT, READS_IT, LEAVES_IN_IT, LEAVES_IN_COPIED } meanwhile;
+    bool copies_untidy;
+} meanwhile_cases[] = {
+    {"a kernel, a write", HELD_LEAVE, WRITES_IT, false},
+    {"a kernel, a kernel that reads", HELD_LEAVE, READS_IT, false},
+    {"a copy of untidy texels, a write", HELD_COPY, WRITES_IT, true},
+    {"a copy of untidy texels, a kernel that reads", HELD_COPY, READS_IT, true},
+    {"a copy, a kernel that writes to what is copied", HELD_COPY, LEAVES_IN_COPIED, false},
+    {"a write that is enqueued, a kernel", HELD_WRITE, LEAVES_IN_IT, false},
+};
+
+struct meanwhile {
+    struct rig rig;
+    struct untidy untidy;
+    cl_mem image, copied;
+    const struct meanwhile_case *what;
+};
+
+static void set_image(cl_kernel kernel, cl_mem image)
+{
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(image), &image), CL_SUCCESS);
+}
+
+static void leave_in(const struct meanwhile *m, cl_mem image)
+{
+    set_image(m->untidy.leave, image);
+    CHECK_INT(untidy_launch(&m->rig, m->untidy.leave), CL_SUCCESS);
+}
+
+static void enqueue_held(void *data)
+{
+    static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    const struct meanwhile *m = data;
+    switch (m->what->held) {
+    case HELD_LEAVE: leave_in(m, m->image); break;
+    case HELD_COPY:
+        CHECK_INT(
+            clEnqueueCopyImage(m->rig.queue, m->copied, m->image, no_origin(), no_origin(), region, 0, NULL, NULL),
+            CL_SUCCESS);
+        break;
+    case HELD_WRITE: CHECK_INT(write_image(m->rig.queue, m->image), CL_SUCCESS); break;
+    }
+}
+
+static void enqueue_meanwhile(const struct meanwhile *m)
+{
+    switch (m->what->meanwhile) {
+    case WRITES_IT: CHECK_INT(write_image(m->rig.queue, m->image), CL_SUCCESS); break;
+    case READS_IT:
+        CHECK_INT(untidy_launch(&m->rig, m->untidy.look), CL_SUCCESS);
+        queue_wait(m->rig.queue);
+        break;
+    case LEAVES_IN_IT: leave_in(m, m->image); break;
+    case LEAVES_IN_COPIED: leave_in(m, m->copied); break;
+    }
+}
+
+static void hold_one(struct meanwhile *m)
+{
+    const struct rig *rig = &m->rig;
+    struct test_job job = {enqueue_held, m};
+    test_thread thread;
+    CHECK_INT(write_image(rig->queue, m->image), CL_SUCCESS);
+    CHECK_INT(write_image(rig->queue, m->copied), CL_SUCCESS);
+    if (m->what->copies_untidy)
+        leave_in(m, m->copied);
+    order(rig, BELOW_HOLD, m->what->held == HELD_WRITE ? BELOW_HOLD_AFTER : BELOW_HOLD_BEFORE);
+    test_thread_start(&thread, &job);
+    for (int i = 0; i < 20000 && !order(rig, BELOW_HELD, 0); i++)
+        pause_ms(1);
+    CHECK_INT(order(rig, BELOW_HELD, 0), 1);
+    enqueue_meanwhile(m);
+    order(rig, BELOW_HOLD, BELOW_HOLD_NONE);
+    test_thread_join(thread);
+    CHECK_INT(untidy_launch(rig, m->untidy.look), CL_SUCCESS);
+    untidy_expect_tidy(rig, m->untidy.seen);
+}
+
+/* An image is known to be tidy only if nothing else got to it while that was found out. */
+SHARING_CASE(tidied_meanwhile, 0)
+{
+    if (!over_layer())
+        return;
+    struct meanwhile m = {*rig, {NULL, NULL, NULL}, make_image(rig), make_image(rig), NULL};
+    if (emulated(rig, m.image)) {
+        m.untidy = untidy_open(rig, m.image);
+        for (size_t i = 0; i < sizeof(meanwhile_cases) / sizeof(meanwhile_cases[0]); i++) {
+            const int failures = atomic_load(&tap_case.failures);
+            m.what = &meanwhile_cases[i];
+            hold_one(&m);
+            if (atomic_load(&tap_case.failures) != failures)
+                printf("# %s\n", m.what->name);
+        }
+        untidy_close(&m.untidy);
+    }
+    CHECK_INT(clReleaseMemObject(m.image), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(m.copied), CL_SUCCESS);
 }
 
 /* ---- copies ---- */
@@ -662,6 +791,7 @@ static const struct tap_test tests[] = {
     {"over a layer that fails and waits", again},
     SHARING_TESTS("over the layer: kernels read it in turn, also where what tidies it fails or comes later",
                   user_events),
+    SHARING_TESTS("over the layer: a kernel behind an acquire that a user event blocks", later_acquire),
     SHARING_TESTS("over the layer: a kernel out of order holds nothing up", out_of_order),
     SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right",
                   no_memory),
@@ -670,6 +800,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("over the layer: copies between images of which one is the driver's", copies_with_native_types),
     SHARING_TESTS("over the layer: copies between images that are stored in two formats", copies_between_types),
     SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),
+    SHARING_TESTS("over the layer: what tidies an image while the driver takes its time", tidied_meanwhile),
 };
 
 TAP_MAIN(tests)

@@ -20,13 +20,20 @@ const struct converter *image_host_converter(cl_mem handle)
     return converter;
 }
 
-void image_set_loose(struct image_record *image, bool loose)
+/* Gives the event that it keeps no longer, for the caller to put. */
+static cl_event set_loose_locked(struct image_record *image, bool loose)
 {
-    os_lock(&registry_lock);
     cl_event tidied = image->tidied;
     image->tidied = NULL;
     image->loose = loose;
     image->written++;
+    return tidied;
+}
+
+void image_set_loose(struct image_record *image, bool loose)
+{
+    os_lock(&registry_lock);
+    cl_event tidied = set_loose_locked(image, loose);
     os_unlock(&registry_lock);
     event_put(tidied);
 }
@@ -49,8 +56,10 @@ unsigned image_written(struct image_record *image)
 
 void image_set_tidy(struct image_record *image, unsigned written)
 {
-    if (image_written(image) == written)
-        image_set_loose(image, false);
+    os_lock(&registry_lock);
+    cl_event tidied = image->written == written ? set_loose_locked(image, false) : NULL;
+    os_unlock(&registry_lock);
+    event_put(tidied);
 }
 
 bool image_command_counts(cl_event event)
@@ -60,7 +69,7 @@ bool image_command_counts(cl_event event)
 
 void image_overwritten(cl_mem handle)
 {
-    struct image_record *image = image_get(handle);
+    struct image_record *image = blockers_possible() ? NULL : image_get(handle);
     if (image)
         image_set_loose(image, false);
     record_release(image);

@@ -58,7 +58,8 @@ cl_int image_storage_of(cl_context context, const cl_image_format *format, cl_me
 cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                          const cl_image_desc *desc, void *memory, cl_int *status);
 
-/* Notes that an image is loose from the command on that is enqueued now, or is not any longer. */
+/* Notes that an image is loose from the command on that is enqueued now, or is not any longer. That it is loose is noted before the
+ * driver gets the command and again after it: what tidies the image may come before the command in the driver's queue. */
 void image_set_loose(struct image_record *image, bool loose);
 bool image_is_loose(struct image_record *image);
 unsigned image_written(struct image_record *image);
@@ -67,7 +68,8 @@ void image_set_tidy(struct image_record *image, unsigned written);
 /* Whether later commands may rely on what this one does: it has not failed, and no user event is pending by which it could, or
  * which could let a command that is enqueued later run before it. */
 bool image_command_counts(cl_event event);
-/* All of an image has been written in its declared format: no kernel's leavings are in it any longer. */
+/* A command overwrites all of an image in its declared format: no kernel's leavings are in it any longer. While a user event is pending
+ * that is not relied on: the command may fail, or be that of a deferred acquire, behind which kernels have been enqueued before it. */
 void image_overwritten(cl_mem image);
 
 /* Bytes of a region in the declared format, tightly packed; SIZE_MAX where a size_t can't hold them. */
@@ -115,9 +117,10 @@ void image_publish(cl_command_queue queue, cl_command_type type, cl_event first,
 /* How a kernel may use the image that its argument names. */
 void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes);
 /* Before the driver gets kernels that read or write an image: an emulated one is made ready for them as for a kernel that is enqueued
- * (launch.c), behind the wait list. Other images need nothing. */
+ * (launch.c), behind the wait list. Other images need nothing. image_after_kernels is due when the driver has them. */
 cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
                             cl_uint wait_count, const cl_event *wait);
+void image_after_kernels(cl_mem image, bool writes);
 
 /* The parts of the tier. */
 void image_install(cl_icd_dispatch *table);

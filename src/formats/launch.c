@@ -129,7 +129,6 @@ static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_uint wait_
     return status;
 }
 
-/* Takes the holds of the images over. */
 static cl_int make_ready(struct arguments *a, const char *call, cl_command_queue queue, cl_uint wait_count,
                          const cl_event *wait)
 {
@@ -145,9 +144,17 @@ static cl_int make_ready(struct arguments *a, const char *call, cl_command_queue
     }
     for (cl_uint i = 0; i < a->tidied_count; i++)
         event_put(a->tidied[i]);
-    for (cl_uint i = 0; i < a->count; i++)
-        record_release(a->images[i]);
     return log_next(call, "the conversion of an image argument", status);
+}
+
+/* The driver has the kernels, or has refused them. Gives the images back. */
+static void end_launch(struct arguments *a)
+{
+    for (cl_uint i = 0; i < a->count; i++) {
+        if (a->writes[i])
+            image_set_loose(a->images[i], true);
+        record_release(a->images[i]);
+    }
 }
 
 static cl_int collect(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
@@ -168,17 +175,27 @@ cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem ima
     arguments.reads[0] = reads;
     arguments.writes[0] = writes;
     arguments.count = 1;
-    return arguments.images[0] ? make_ready(&arguments, call, queue, wait_count, wait) : CL_SUCCESS;
+    const cl_int status = arguments.images[0] ? make_ready(&arguments, call, queue, wait_count, wait) : CL_SUCCESS;
+    record_release(arguments.images[0]);
+    return status;
 }
 
-/* PoCL 3.1 crashes on a kernel that is NULL. */
-static cl_int before_launch(const char *call, cl_command_queue queue, cl_kernel kernel, cl_uint wait_count,
-                            const cl_event *wait)
+void image_after_kernels(cl_mem handle, bool writes)
 {
-    struct arguments arguments;
+    struct image_record *image = writes ? image_get(handle) : NULL;
+    if (image)
+        image_set_loose(image, true);
+    record_release(image);
+}
+
+/* PoCL 3.1 crashes on a kernel that is NULL. end_launch is due in any case. */
+static cl_int before_launch(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
+                            cl_uint wait_count, const cl_event *wait)
+{
+    a->count = 0;
     if (!kernel)
         return log_refuse(call, CL_INVALID_KERNEL, "the kernel is NULL");
-    return registry_hot() ? collect(&arguments, call, queue, kernel, wait_count, wait) : CL_SUCCESS;
+    return registry_hot() ? collect(a, call, queue, kernel, wait_count, wait) : CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_uint work_dim,
@@ -186,23 +203,27 @@ static cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue command_queue
                                                   const size_t *local_work_size, cl_uint num_events_in_wait_list,
                                                   const cl_event *event_wait_list, cl_event *event)
 {
-    const cl_int status =
-        before_launch("clEnqueueNDRangeKernel", command_queue, kernel, num_events_in_wait_list, event_wait_list);
-    if (status != CL_SUCCESS)
-        return status;
-    return next.clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
-                                       local_work_size, num_events_in_wait_list, event_wait_list, event);
+    struct arguments arguments;
+    cl_int status = before_launch(&arguments, "clEnqueueNDRangeKernel", command_queue, kernel, num_events_in_wait_list,
+                                  event_wait_list);
+    if (status == CL_SUCCESS)
+        status = next.clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
+                                             local_work_size, num_events_in_wait_list, event_wait_list, event);
+    end_launch(&arguments);
+    return status;
 }
 
 static cl_int CL_API_CALL enqueue_task(cl_command_queue command_queue, cl_kernel kernel,
                                        cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
                                        cl_event *event)
 {
-    const cl_int status =
-        before_launch("clEnqueueTask", command_queue, kernel, num_events_in_wait_list, event_wait_list);
-    if (status != CL_SUCCESS)
-        return status;
-    return next.clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
+    struct arguments arguments;
+    cl_int status =
+        before_launch(&arguments, "clEnqueueTask", command_queue, kernel, num_events_in_wait_list, event_wait_list);
+    if (status == CL_SUCCESS)
+        status = next.clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
+    end_launch(&arguments);
+    return status;
 }
 
 void launch_install(cl_icd_dispatch *table)

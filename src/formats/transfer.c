@@ -394,10 +394,15 @@ static cl_int copy_emulated(const struct image_copy *c, cl_event *event)
         return status;
     if (!from_image || !to_image || from_image->converter != to_image->converter)
         return copy_by_buffer(c, event);
-    if (image_is_loose(from_image))
+    const unsigned written = image_written(from_image);
+    const bool loose = image_is_loose(from_image);
+    if (loose)
         image_set_loose(to_image, true);
-    return next.clEnqueueCopyImage(out->queue, c->from, c->to, out->origin, c->in.origin, out->region, out->wait_count,
-                                   out->wait, event);
+    status = next.clEnqueueCopyImage(out->queue, c->from, c->to, out->origin, c->in.origin, out->region,
+                                     out->wait_count, out->wait, event);
+    if (loose || image_written(from_image) != written)
+        image_set_loose(to_image, true);
+    return status;
 }
 
 static cl_int CL_API_CALL copy_image(cl_command_queue command_queue, cl_mem src_image, cl_mem dst_image,

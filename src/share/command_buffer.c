@@ -405,6 +405,12 @@ static cl_int prepare_images(const struct guard *guard, const struct snapshot *s
     return status;
 }
 
+static void end_images(const struct snapshot *snapshot)
+{
+    for (cl_uint i = 0; i < snapshot->count; i++)
+        image_after_kernels(snapshot->uses[i].object, (snapshot->uses[i].how & USE_WRITES_IMAGE) != 0);
+}
+
 static cl_int enqueue_followed(struct command_buffer *buffer, cl_uint num_queues, cl_command_queue *queues,
                                struct guard *guard, cl_event *event)
 {
@@ -421,6 +427,7 @@ static cl_int enqueue_followed(struct command_buffer *buffer, cl_uint num_queues
         if (status == CL_SUCCESS)
             status = enqueue(num_queues, queues, buffer->head.handle, guard->wait_count, guard->wait,
                              guard_event(guard, event));
+        end_images(&snapshot);
         guard_end(guard, status, event);
     }
     drop_snapshot(&snapshot);
