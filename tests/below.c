@@ -1,5 +1,5 @@
-/* A layer below cld3d that does what a driver may, for test_create, test_emulated, test_names and test_written: it has no memory, lets a launch wait for
- * another one, lacks formats, takes rows for rows without gaps, gives core functions by name, and functions that set pointers as arguments.
+/* A layer below cld3d that does what a driver may, for test_create, test_emulated, test_failing, test_names and test_written: it has no memory, lets a launch wait for
+ * another one, lacks formats, refuses to finish, takes rows for rows without gaps, gives core functions by name, and functions that set pointers as arguments.
  * Threads may be in all its functions at once. */
 #include "below.h"
 
@@ -215,8 +215,16 @@ static cl_int CL_API_CALL copy_to_image(cl_command_queue queue, cl_mem buffer, c
     return status;
 }
 
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+    static atomic_uint calls;
+    return getenv(BELOW_NO_FINISH) && atomic_fetch_add(&calls, 1) % 3 != 2 ? CL_OUT_OF_RESOURCES
+                                                                           : below->clFinish(queue);
+}
+
 static void replace(void)
 {
+    table.clFinish = finish;
     table.clEnqueueCopyImage = copy_image;
     table.clEnqueueCopyBufferToImage = copy_to_image;
     table.clEnqueueReadImage = read_image;

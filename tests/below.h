@@ -30,4 +30,7 @@ enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER };
  * and the device's version names that driver. */
 #define BELOW_NO_GAPS "CLD3D_TEST_BELOW_NO_GAPS"
 
+/* A variable: while it is set, two of three clFinish are refused, the first ones too. */
+#define BELOW_NO_FINISH "CLD3D_TEST_BELOW_NO_FINISH"
+
 #endif

@@ -1,5 +1,6 @@
 /* Commands that fail since a user event before them has failed, in each way that a program can lose sight of them: drivers
  * must be kept from ending the process, and what comes after must work. */
+#include "below.h"
 #include "sharing.h"
 
 #ifndef _WIN32
@@ -294,6 +295,23 @@ SHARING_CASE(acquires_keep_order, 0)
     own_order_is_kept(rig, true);
 }
 
+/* The same over a driver that is short of something when cld3d waits for the queue (below.c). */
+static void short_of_something(void)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
+    if (!before || !layer) {
+        SKIP("over a layer of the host's loader");
+        return;
+    }
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv(BELOW_NO_FINISH, "1");
+    test_setenv("CLD3D_NO_QUIRKS", "pocl-ends"); /* which waits for the slow kernel, up to 100 ms */
+    CHECK_INT(run_again("order of a queue: ", "OPENCL_LAYERS", layers), 4);
+    test_setenv("CLD3D_NO_QUIRKS", NULL);
+    test_setenv(BELOW_NO_FINISH, NULL);
+}
+
 /* ---- at the moment at which something else ends ---- */
 
 enum { MOMENTS = 400, MOST_WRITTEN = 1 << 20 };
@@ -542,6 +560,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("at the end of a command of the list", when_the_list_ends),
     SHARING_TESTS("at the end of a command of the list, out of order", when_the_list_ends_in_any_order),
     SHARING_TESTS("the order of a queue: an acquire", acquires_keep_order),
+    {"over a layer that refuses to finish", short_of_something},
     SHARING_TESTS("while the driver tells", while_the_driver_tells),
     SHARING_TESTS("nothing outlives the context", with_the_context),
     SHARING_TESTS("nothing outlives the context, the later one first", in_the_other_order),

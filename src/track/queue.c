@@ -181,14 +181,21 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 
 /* ---- flushing ---- */
 
-void queue_push(cl_command_queue handle)
+/* A driver that is short of something is asked again. */
+static cl_int insist(cl_int(CL_API_CALL *call)(cl_command_queue), cl_command_queue handle)
 {
     enum { TRIES = 10 };
-    cl_int status = below()->clFlush(handle);
+    cl_int status = call(handle);
     for (int i = 1; i < TRIES && event_driver_short(status); i++) {
         os_sleep_shortly();
-        status = below()->clFlush(handle);
+        status = call(handle);
     }
+    return status;
+}
+
+void queue_push(cl_command_queue handle)
+{
+    insist(below()->clFlush, handle);
 }
 
 static struct queue_record *take_awaited(struct queue_record *queue)
@@ -309,8 +316,9 @@ bool queue_loses_order(const struct queue_record *queue)
 void queue_restore_order(struct queue_record *queue)
 {
     const unsigned seen = atomic_load(&failures);
-    if (queue_loses_order(queue) && atomic_exchange(&queue->failures_seen, seen) != seen)
-        below()->clFinish(queue->head.handle);
+    if (queue_loses_order(queue) && atomic_load(&queue->failures_seen) != seen &&
+        insist(below()->clFinish, queue->head.handle) == CL_SUCCESS)
+        atomic_store(&queue->failures_seen, seen);
 }
 
 atomic_uint queue_deferred;
