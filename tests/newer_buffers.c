@@ -11,7 +11,9 @@
 
 /* The driver's functions, as of the last program that asked for them. */
 static void *copy_buffer, *copy_buffer_rect, *copy_buffer_to_image, *copy_image, *copy_image_to_buffer, *fill_buffer,
-    *fill_image, *kernel, *create;
+    *fill_image, *kernel, *create, *enqueue;
+
+static void (*later)(void);
 
 static bool is_newer(const cl_ulong *properties)
 {
@@ -19,6 +21,8 @@ static bool is_newer(const cl_ulong *properties)
         return false;
     if (properties[2] == NEWER_INSIDE)
         ((void (*)(void))(uintptr_t)properties[3])();
+    if (properties[2] == NEWER_LATER)
+        later = (void (*)(void))(uintptr_t)properties[3];
     return true;
 }
 
@@ -74,6 +78,18 @@ static void *CL_API_CALL newer_create(cl_uint count, const cl_command_queue *que
     return function(count, queues, properties ? changed : NULL, status);
 }
 
+static cl_int CL_API_CALL newer_enqueue(cl_uint count, cl_command_queue *queues, void *buffer, cl_uint wait_count,
+                                        const cl_event *wait, cl_event *event)
+{
+    cl_int(CL_API_CALL * function)(cl_uint, cl_command_queue *, void *, cl_uint, const cl_event *, cl_event *);
+    void (*const before)(void) = later;
+    later = NULL;
+    memcpy(&function, &enqueue, sizeof(function));
+    if (before)
+        before();
+    return function(count, queues, buffer, wait_count, wait, event);
+}
+
 /* Commands can't be read: the other command buffer has none. */
 static void *CL_API_CALL remap(void *buffer, cl_bool automatic, cl_uint queue_count, const cl_command_queue *queues,
                                cl_uint count, void *const *commands, void **commands_ret, cl_int *status)
@@ -92,6 +108,7 @@ static const struct {
     next_function ours;
 } functions[] = {
     {"clCreateCommandBufferKHR", &create, (next_function)newer_create},
+    {"clEnqueueCommandBufferKHR", &enqueue, (next_function)newer_enqueue},
     {"clCommandCopyBufferKHR", &copy_buffer, (next_function)newer_copy_buffer},
     {"clCommandCopyBufferRectKHR", &copy_buffer_rect, (next_function)newer_copy_buffer_rect},
     {"clCommandCopyBufferToImageKHR", &copy_buffer_to_image, (next_function)newer_copy_buffer_to_image},

@@ -6,6 +6,7 @@
 
 #define NEWER_PROPERTY 0x7E70
 #define NEWER_INSIDE 0x7E71 /* the address of a function that is called while the command is being recorded */
+#define NEWER_LATER 0x7E72  /* the same, while the next command buffer is being enqueued */
 
 static inline const cl_ulong *newer_properties(void)
 {

@@ -45,12 +45,14 @@ static const char *const names[CALLS] = {
 static function functions[CALLS];
 static bool newer;           /* each command takes properties */
 static void (*inside)(void); /* is called once, while the next command is being recorded: as another thread would */
+static cl_ulong inside_when = NEWER_INSIDE;
 
 static const cl_ulong *command_properties(void)
 {
     static cl_ulong with_inside[] = {NEWER_PROPERTY, 7, NEWER_INSIDE, 0, 0};
     if (!inside)
         return newer_properties();
+    with_inside[2] = inside_when;
     with_inside[3] = (cl_ulong)(uintptr_t)inside;
     inside = NULL;
     return with_inside;
@@ -213,8 +215,8 @@ static cl_int launch(command_buffer buffer, cl_kernel kernel, size_t width, size
     const size_t size[2] = {width, height};
     typedef cl_int(CL_API_CALL * kernel_fn)(command_buffer, cl_command_queue, const cl_ulong *, cl_kernel, cl_uint,
                                             const size_t *, const size_t *, const size_t *, PLACE);
-    return ((kernel_fn)functions[KERNEL])(buffer, NULL, newer ? newer_properties() : NULL, kernel, 2, NULL, size, NULL,
-                                          NOWHERE);
+    return ((kernel_fn)functions[KERNEL])(buffer, NULL, newer ? command_properties() : NULL, kernel, 2, NULL, size,
+                                          NULL, NOWHERE);
 }
 
 enum effect { READS, COPIES_IN, FILLS };
@@ -657,6 +659,30 @@ static void look_and_leave(const struct rig *rig, const struct untidy *u)
     finish_and_drop(rig, both);
 }
 
+static const struct rig *looking_rig;
+static cl_kernel looking;
+
+static void look_meanwhile(void)
+{
+    CHECK_INT(untidy_launch(looking_rig, looking), CL_SUCCESS);
+    queue_wait(looking_rig->queue);
+}
+
+/* Another thread has the image read before the driver has the command buffer that writes to it. */
+static void look_before(const struct rig *rig, const struct untidy *u)
+{
+    looking_rig = rig;
+    looking = u->look;
+    inside = look_meanwhile;
+    inside_when = NEWER_LATER;
+    command_buffer leaving = recorded(rig, u->leave);
+    inside_when = NEWER_INSIDE;
+    run_well(leaving, true);
+    CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
+    untidy_expect_tidy(rig, u->seen);
+    finish_and_drop(rig, leaving);
+}
+
 SHARING_CASE(image_kernels, 0)
 {
     if (!has_buffers(rig) || !is_emulated(rig))
@@ -665,6 +691,8 @@ SHARING_CASE(image_kernels, 0)
     const struct untidy untidy = untidy_open(rig, image);
     leave_and_look(rig, &untidy);
     look_and_leave(rig, &untidy);
+    if (newer)
+        look_before(rig, &untidy);
     untidy_close(&untidy);
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
