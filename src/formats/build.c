@@ -58,7 +58,8 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices,
                                         const char *options, void(CL_CALLBACK *pfn_notify)(cl_program, void *),
                                         void *user_data)
 {
-    const bool again = !pfn_notify; /* else the application was told */
+    /* Else the application was told: PoCL 3.1 calls back even where it refuses the options at once. */
+    const bool again = !pfn_notify;
     struct context_record *context = with_interop(program);
     const bool asks = context && (again || !context_has(context, QUIRK_NVIDIA_ARGUMENTS));
     char *more = context && (again || has_source(program)) ? more_options(options, asks) : NULL;
