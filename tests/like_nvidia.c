@@ -8,6 +8,7 @@
  *  - a marker behind a failed command of its queue is complete (with the driver now and then), though later barriers fail;
  *  - a marker behind events ends at the time 0;
  *  - a context does not go after a user event that went without being set: the driver waits for ever, and this fails;
+ *  - nor does any after one that has a destructor callback and made user events;
  *  - there are no host timers, and no sampler without properties;
  *  - with -cl-kernel-arg-info no program is built that has a kernel without arguments;
  *  - setting the event of a command is CL_INVALID_VALUE.
@@ -18,6 +19,7 @@
 #include <CL/cl_gl.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,9 +164,24 @@ static void replace_unset(cl_event from, cl_event to, cl_context context)
     pthread_mutex_unlock(&lock);
 }
 
+/* That have a destructor callback. */
+static cl_context told[MOST];
+/* Whether such a context has made a user event. */
+static atomic_int stuck;
+
+static cl_int CL_API_CALL set_destructor(cl_context context, void(CL_CALLBACK *notify)(cl_context, void *), void *data)
+{
+    static atomic_uint next;
+    told[atomic_fetch_add(&next, 1) % MOST] = context;
+    return below->clSetContextDestructorCallback(context, notify, data);
+}
+
 static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *status)
 {
     cl_event event = below->clCreateUserEvent(context, status);
+    for (unsigned i = 0; i < MOST; i++)
+        if (told[i] == context)
+            atomic_store(&stuck, 1);
     if (event && below->clRetainEvent(event) == CL_SUCCESS)
         replace_unset(NULL, event, context);
     return event;
@@ -214,7 +231,7 @@ static cl_int CL_API_CALL retain_context(cl_context context)
 static cl_int CL_API_CALL release_context(cl_context context)
 {
     const int last = context && count((cl_mem)context, -1, 0) == 0;
-    return last && has_unset(context) ? CL_OUT_OF_RESOURCES : below->clReleaseContext(context);
+    return last && (has_unset(context) || atomic_load(&stuck)) ? CL_OUT_OF_RESOURCES : below->clReleaseContext(context);
 }
 
 static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t room, void *to,
@@ -415,6 +432,7 @@ static void replace(void)
     table.clGetContextInfo = get_context_info;
     table.clCreateUserEvent = create_user_event;
     table.clSetUserEventStatus = set_user_event;
+    table.clSetContextDestructorCallback = set_destructor;
     table.clRetainContext = retain_context;
     table.clReleaseContext = release_context;
     table.clGetPlatformInfo = get_platform_info;

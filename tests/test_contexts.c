@@ -1,6 +1,12 @@
 /* Contexts with interop: how they are made, and what they tell of themselves. */
 #include "adapters.h"
 
+#include "lifetime.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 /* ---- making contexts ---- */
 
 enum { MOST_PROPERTIES = 16 };
@@ -251,6 +257,44 @@ SHARING_CASE(context_info_of_the_driver, 0)
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
+#ifdef __GLIBC__
+/* Bytes that stay when many contexts and an object of each have gone, in that order or the other. */
+static size_t left_by_contexts(const struct rig *rig, const struct shared *shared, bool contexts_first)
+{
+    enum { MANY = 200 };
+    cl_context contexts[MANY];
+    cl_mem objects[MANY];
+    const size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < MANY; i++) {
+        cl_int status = 1;
+        struct rig other = *rig;
+        contexts[i] = other.context = rig_make_context(rig, rig->device, true, &status);
+        objects[i] = create(&other, shared);
+        CHECK_INT(status, CL_SUCCESS);
+    }
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < MANY; i++)
+            CHECK_INT((turn == 0) == contexts_first ? clReleaseContext(contexts[i]) : clReleaseMemObject(objects[i]),
+                      CL_SUCCESS);
+    const size_t after = mallinfo2().uordblks;
+    return after > before ? after - before : 0;
+}
+
+/* What an object holds is given back with it, also where it outlives its context. The first rounds fill what drivers keep. */
+SHARING_CASE(contexts_leave_nothing, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    left_by_contexts(rig, &shared, false);
+    const size_t objects_first = left_by_contexts(rig, &shared, false);
+    const size_t contexts_first = left_by_contexts(rig, &shared, true);
+    if (!CHECK(contexts_first < objects_first + 20000))
+        printf("# %zu bytes, %zu with the objects first\n", contexts_first, objects_first);
+    shared_close(&shared);
+}
+#endif
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("contexts: the properties come back as given", context_properties),
     SHARING_TESTS("contexts: no platform named", context_without_platform),
@@ -263,6 +307,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("contexts: the driver's checks remain", context_other_arguments),
     SHARING_TESTS("contexts: queries of the extension", context_info),
     SHARING_TESTS("contexts: queries of OpenCL", context_info_of_the_driver),
+#ifdef __GLIBC__
+    SHARING_TESTS("contexts: nothing stays of them", contexts_leave_nothing),
+#endif
 };
 
 TAP_MAIN(tests)

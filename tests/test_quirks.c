@@ -61,7 +61,7 @@ static unsigned quirks_in(const char *name, const char *version)
 
 /* By driver; ALL are those of PoCL on this machine. */
 enum {
-    NVIDIA = 1u << QUIRK_NVIDIA_UNSET | 1u << QUIRK_NVIDIA_ARGUMENTS,
+    NVIDIA = 1u << QUIRK_NVIDIA_UNSET | 1u << QUIRK_NVIDIA_ARGUMENTS | 1u << QUIRK_NVIDIA_DESTRUCTOR,
     REMOTE = 1u << QUIRK_POCL_GAPS | 1u << QUIRK_POCL_GONE,
     ALL = ((1u << QUIRKS) - 1) & ~NVIDIA & ~REMOTE,
     ENDS = 1u << QUIRK_POCL_ENDS,

@@ -37,8 +37,17 @@ void *context_device(const struct sharing_context *context, unsigned n, void *re
     return alive ? context->interop[n].device : NULL;
 }
 
-/* All that holds something else. Programs of the application may still lead it to the context, so the rest stays until the
- * driver destroys the context, or gives its address to another one where it does not tell. */
+static void free_all(struct sharing_context *context)
+{
+    drop_devices(context);
+    converters_destroy(context->base.converters);
+    transports_free(context->transports);
+    free(context->properties);
+    free(context);
+}
+
+/* Without its last hold: frees all that holds something else. Programs of the application may still lead it to the context, so
+ * the rest stays until the driver destroys the context, or gives its address to another one where it does not tell. */
 static void destroy(struct record *record)
 {
     struct sharing_context *context = (struct sharing_context *)record;
@@ -51,43 +60,54 @@ static void destroy(struct record *record)
     if (unused)
         transports_tell(context->transports);
     converters_destroy(converters);
+    os_lock(&registry_lock);
+    const bool over =
+        --record->leaving == 0 && context->gone && atomic_load_explicit(&record->references, memory_order_relaxed) == 0;
+    os_unlock(&registry_lock);
+    if (over)
+        free_all(context);
 }
 
-static void destroy_all(struct sharing_context *context)
+static bool unused_locked(const struct sharing_context *context)
 {
-    drop_devices(context);
-    destroy(&context->base.head);
-    transports_free(context->transports);
-    free(context->properties);
-    free(context);
+    return atomic_load_explicit(&context->base.head.references, memory_order_relaxed) == 0 &&
+           context->base.head.leaving == 0;
 }
 
-static void forget_resting(cl_context handle)
+/* The driver's context has gone. True: so can the record; else it goes with its last hold. */
+static bool take_locked(struct sharing_context *context)
+{
+    struct record *head = registry_remove_locked(RECORD_CONTEXT, context->base.head.handle);
+    if (!head->resting)
+        atomic_fetch_sub_explicit(&head->references, 1, memory_order_relaxed); /* the registry's */
+    context->gone = true;
+    return unused_locked(context);
+}
+
+/* What rests, if nobody needs it or the driver's context has `gone`. */
+static void forget_resting(cl_context handle, bool gone)
 {
     os_lock(&registry_lock);
-    struct record *record = registry_find_locked(RECORD_CONTEXT, handle);
-    const bool unused =
-        record && record->resting && atomic_load_explicit(&record->references, memory_order_relaxed) == 0;
-    if (unused)
-        registry_remove_locked(RECORD_CONTEXT, handle);
+    struct sharing_context *context = registry_find_locked(RECORD_CONTEXT, handle);
+    const bool over = context && context->base.head.resting && (gone || unused_locked(context)) && take_locked(context);
     os_unlock(&registry_lock);
-    if (unused)
-        destroy_all((struct sharing_context *)record);
+    if (over)
+        free_all(context);
 }
 
 static void CL_CALLBACK on_destroyed(cl_context handle, void *data)
 {
     (void)data;
-    forget_resting(handle);
+    forget_resting(handle, true);
 }
 
 /* False: the driver is short of memory. Drivers before OpenCL 3.0 do not tell of a context's end, and where the callbacks are ours
  * one would cost a thread and a reference. */
-static bool follow_end(const char *call, cl_context handle)
+static bool follow_end(const char *call, const struct sharing_context *context)
 {
-    if (os_is_wine() || setting_on(SETTING_CALLBACKS))
+    if (os_is_wine() || setting_on(SETTING_CALLBACKS) || context_has(&context->base, QUIRK_NVIDIA_DESTRUCTOR))
         return true;
-    const cl_int status = below()->clSetContextDestructorCallback(handle, on_destroyed, NULL);
+    const cl_int status = below()->clSetContextDestructorCallback(context->base.head.handle, on_destroyed, NULL);
     if (status != CL_OUT_OF_HOST_MEMORY && status != CL_OUT_OF_RESOURCES)
         return true;
     return log_next(call, "clSetContextDestructorCallback", status) == CL_SUCCESS;
@@ -105,12 +125,11 @@ static void forget_former(cl_context handle)
     for (unsigned i = 0; i < FEW; i++)
         if (ended[i] == handle)
             ended[i] = NULL;
-    struct record *former = registry_remove_locked(RECORD_CONTEXT, handle);
-    const bool unused =
-        former && atomic_load_explicit(&former->references, memory_order_relaxed) == (former->resting ? 0 : 1);
+    struct sharing_context *former = registry_find_locked(RECORD_CONTEXT, handle);
+    const bool over = former && take_locked(former);
     os_unlock(&registry_lock);
-    if (unused)
-        destroy_all((struct sharing_context *)former);
+    if (over)
+        free_all(former);
 }
 
 bool context_serves(const struct sharing_context *context, const struct d3d_api *api)
@@ -426,7 +445,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
         if (context_has(&context->base, QUIRK_POCL_GONE))
             event_devices_go();
         context->transports = transports_open(handle);
-        if (context->transports && follow_end(c->call, handle) && registry_add(&context->base.head)) {
+        if (context->transports && follow_end(c->call, context) && registry_add(&context->base.head)) {
             if (context->interop_count)
                 log_write(LOG_INFO, "%s: context %p shares with %s device %p%s", c->call, (void *)handle,
                           context->interop[0].api->name, context->interop[0].device,
@@ -437,7 +456,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
         *status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the context's record");
     }
     if (context)
-        destroy_all(context);
+        free_all(context);
     return NULL;
 }
 
@@ -490,7 +509,7 @@ static void forget_last(cl_context handle)
     ended[turn++ % FEW] = handle;
     os_unlock(&registry_lock);
     if (former && former != handle)
-        forget_resting(former);
+        forget_resting(former, false);
 }
 
 static cl_int CL_API_CALL release_context(cl_context context)

@@ -35,6 +35,7 @@ struct sharing_context {
         const void *identity;
     } interop[INTEROP_MAX];
     bool devices_held;             /* guarded by registry_lock */
+    bool gone;                     /* the driver's context is, and the record out of the registry; guarded likewise */
     struct claim *claims;          /* guarded by registry_lock */
     struct transports *transports; /* owned; closed when the devices go */
 };

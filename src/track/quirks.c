@@ -47,6 +47,9 @@ static const struct {
     [QUIRK_NVIDIA_ARGUMENTS] = {"nvidia-arguments", NVIDIA, {0, 0},
                                 "a program that has a kernel without arguments is not built with -cl-kernel-arg-info: where no failure "
                                 "can be followed by a build without that option, it is not added (formats/build.c)"},
+    [QUIRK_NVIDIA_DESTRUCTOR] = {"nvidia-destructor", NVIDIA, {0, 0},
+                                 "after a context with a destructor callback and user events the release of a context waits for ever: no "
+                                 "such callback is set (share/context.c)"},
     /* clang-format on */
 };
 

@@ -138,10 +138,22 @@ void record_retain(void *record)
         atomic_fetch_add_explicit(&((struct record *)record)->references, 1, memory_order_relaxed);
 }
 
+/* The driver may tell of a context's end at any moment: the record has to outlast its destructor, which others can enter too. */
+static bool was_last_of_context(struct record *head)
+{
+    os_lock(&registry_lock);
+    const bool last = atomic_fetch_sub_explicit(&head->references, 1, memory_order_acq_rel) == 1;
+    head->leaving += last;
+    os_unlock(&registry_lock);
+    return last;
+}
+
 void record_release(void *record)
 {
     struct record *head = record;
-    if (head && atomic_fetch_sub_explicit(&head->references, 1, memory_order_acq_rel) == 1)
+    if (head &&
+        (head->kind == RECORD_CONTEXT ? was_last_of_context(head)
+                                      : atomic_fetch_sub_explicit(&head->references, 1, memory_order_acq_rel) == 1))
         head->destroy(head);
 }
 

@@ -39,6 +39,7 @@ struct record {
     atomic_uint references;           /* who needs the record, the registry included */
     void (*destroy)(struct record *); /* frees it; called with no lock held */
     bool resting;                     /* without a hold of the registry, after registry_app_rest; guarded likewise */
+    unsigned leaving;                 /* threads in `destroy`; contexts only; guarded likewise */
     struct record *chain;             /* of the hash table */
 };
 
