@@ -578,6 +578,92 @@ SHARING_CASE(released_behind_a_user_event, 0)
     nothing_left(rig);
 }
 
+/* Whether all objects go there and back, and nothing is left of them. */
+static void all_go_on(const struct rig *rig, unsigned count, struct shared *all, const cl_mem *objects)
+{
+    CHECK_INT(rig->acquire(rig->queue, count, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), count);
+    CHECK_INT(rig->release(rig->queue, count, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    for (unsigned i = 0; i < count; i++) {
+        CHECK(d3d_has(rig, &all[i], i));
+        shared_close(&all[i]);
+    }
+    nothing_left(rig);
+}
+
+/* One of the commands of a release fails: what the driver has released by the others it does not release again. */
+SHARING_CASE(released_in_part, 0)
+{
+    enum { COUNT = 70 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
+    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_REST_FAILS, CL_OUT_OF_RESOURCES);
+    CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(fake_d3d_vulkan_acquired(), COUNT - 64);
+    CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    all_go_on(rig, COUNT, all, objects);
+}
+
+/* The same in a queue of cld3d's, since a user event is pending: Direct3D has the objects even so, and what the driver has still is
+ * released before the next acquire. */
+SHARING_CASE(released_apart_in_part, 0)
+{
+    enum { COUNT = 140 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    cl_event user = exports() ? user_event(rig->context) : NULL;
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(fake_d3d_vulkan_acquired(), COUNT);
+        fake_d3d_vulkan_fault(i ? FAKE_VULKAN_RELEASE_ENDS : FAKE_VULKAN_REST_FAILS, CL_OUT_OF_RESOURCES);
+        CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+        CHECK_INT(fake_d3d_vulkan_acquired(), i ? COUNT : COUNT - 128);
+        CHECK_INT(fake_d3d_vulkan_passed(), 0);
+    }
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    all_go_on(rig, COUNT, all, objects);
+}
+
+/* The command of a release fails after the driver has taken it: the driver has the object still. */
+SHARING_CASE(release_ends_badly, 0)
+{
+    struct shared all[2];
+    cl_mem objects[2];
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, 2, all, objects))
+        return;
+    CHECK_INT(rig->acquire(rig->queue, 2, objects, 0, NULL, NULL), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_RELEASE_ENDS, CL_OUT_OF_RESOURCES);
+    CHECK_INT(rig->release(rig->queue, 2, objects, 0, NULL, NULL), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 2);
+    shared_close(&all[1]); /* an object that goes is released in the driver */
+    CHECK_INT(fake_d3d_vulkan_acquired(), 1);
+    CHECK_INT(release_one(rig, objects[0]), CL_SUCCESS);
+    all_go_on(rig, 1, all, objects);
+}
+
 /* ---- lives ---- */
 
 SHARING_CASE(many, 0)
@@ -838,6 +924,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: an acquire that fails is undone in the driver", undone_in_the_driver),
     SHARING_TESTS("direct: an acquire whose wait list fails is undone in the driver", undone_behind_a_failed_event),
     SHARING_TESTS("direct: a release behind a user event", released_behind_a_user_event),
+    SHARING_TESTS("direct: a release that fails in part", released_in_part),
+    SHARING_TESTS("direct: a release that fails in part in a queue of ours", released_apart_in_part),
+    SHARING_TESTS("direct: a release that fails in the driver", release_ends_badly),
     SHARING_TESTS("direct: many objects leave nothing", many),
     SHARING_TESTS("direct: commands use an object for longer", used_for_longer),
     SHARING_TESTS("direct: parts of a buffer", parts),

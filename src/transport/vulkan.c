@@ -6,7 +6,7 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "log.h"
-#include "track/blocker.h"
+#include "track/track.h"
 #include "transport/commands.h"
 #include "transport/surface_image.h"
 #include "transport/vulkan_object.h"
@@ -35,7 +35,7 @@ static void drop_copy(struct vulkan_object *o)
 static void destroy(struct transfer *transfer)
 {
     struct vulkan_object *o = vulkan_object(transfer);
-    vulkan_forget_taken(o);
+    event_put(o->changed);
     vulkan_return(o);
     if (o->whole)
         below()->clReleaseMemObject(o->whole);
@@ -299,9 +299,11 @@ static void undo(const struct handover *handover)
     for_devices(handover, pass_back);
 }
 
+/* What an earlier release has left with the driver is released first. */
 static bool d3d_give(const struct handover *handover)
 {
-    if (!queue_all(handover) || !for_devices(handover, end_device) || !all_stayed(handover))
+    if (vulkan_external_release(handover) != CL_SUCCESS || !queue_all(handover) || !for_devices(handover, end_device) ||
+        !all_stayed(handover))
         return false;
     if (for_devices(handover, pass_over) && vulkan_move_beside(handover, false))
         return true;
@@ -357,7 +359,7 @@ static cl_int take_mapped(const struct handover *handover, const struct enqueuei
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
     const bool apart = is_apart();
-    const cl_int status = apart ? vulkan_external_apart(handover, true) : vulkan_external(handover, true, to);
+    const cl_int status = vulkan_external(handover, true, apart ? NULL : to);
     if (status != CL_SUCCESS)
         return status;
     return apart ? commands_stand_apart(to) : take_mapped(handover, to);
@@ -366,9 +368,9 @@ static cl_int cl_take(const struct handover *handover, const struct enqueueing *
 /* What is not released here is when those commands are over. */
 static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
-    const bool apart = is_apart();
-    const cl_int status = apart ? CL_SUCCESS : vulkan_external(handover, false, to);
-    const bool any = apart || next_mapped(handover, 0) < handover->count;
+    const cl_uint before = to->done->count;
+    const cl_int status = is_apart() ? CL_SUCCESS : vulkan_external(handover, false, to);
+    const bool any = to->done->count == before || next_mapped(handover, 0) < handover->count;
     return status == CL_SUCCESS && any ? commands_mark(to) : status;
 }
 

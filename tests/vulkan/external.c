@@ -7,6 +7,7 @@
 
 #include <CL/cl_ext.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -54,9 +55,26 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
 
 /* ---- imports ---- */
 
+enum { MOST_ACQUIRED = 4096 };
+static cl_mem acquired[MOST_ACQUIRED]; /* guarded by `lock` */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Puts `to` in the place of `from`. False: there is none. */
+static bool note_acquired(cl_mem from, cl_mem to)
+{
+    unsigned i = 0;
+    pthread_mutex_lock(&lock);
+    while (i < MOST_ACQUIRED && acquired[i] != from)
+        i++;
+    if (i < MOST_ACQUIRED)
+        acquired[i] = to;
+    pthread_mutex_unlock(&lock);
+    return i < MOST_ACQUIRED;
+}
+
 static void CL_CALLBACK memory_gone(cl_mem memory, void *import)
 {
-    (void)memory;
+    note_acquired(memory, NULL);
     fake()->close(import);
 }
 
@@ -113,6 +131,24 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_propert
 
 enum { DRIVERS_OWN_NUMBER = 999 }; /* NVIDIA's */
 
+static void change_hands_of(int difference, cl_mem object)
+{
+    fake()->acquired(difference);
+    if (difference > 0 && note_acquired(object, object))
+        fake()->violation("an object is acquired in the driver that is acquired already");
+    else if (!note_acquired(difference > 0 ? NULL : object, difference > 0 ? object : NULL))
+        fake()->violation("an object is released in the driver that is not acquired");
+}
+
+/* The event of a command that has failed. */
+static cl_int give_failed(cl_command_queue queue, cl_int number, cl_event *event)
+{
+    cl_context context = NULL;
+    cl_int status = below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    *event = status == CL_SUCCESS ? below->clCreateUserEvent(context, &status) : NULL;
+    return *event ? below->clSetUserEventStatus(*event, number) : status;
+}
+
 /* An acquire comes after its wait list and after nothing else in an out-of-order queue, so it is no marker. PoCL 3.1 would order a
  * release that is no marker behind later commands on its objects. */
 static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count, const cl_mem *objects,
@@ -120,8 +156,10 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
 {
     cl_int status = CL_SUCCESS;
     if (fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_FAILS : FAKE_VULKAN_RELEASE_FAILS, &status) ||
-        (count < 64 && difference > 0 && fails(FAKE_VULKAN_REST_FAILS, &status)))
+        (count < 64 && fails(FAKE_VULKAN_REST_FAILS, &status)))
         return status;
+    if (difference < 0 && fails(FAKE_VULKAN_RELEASE_ENDS, &status))
+        return give_failed(queue, status, event);
     if (fake()->strikes(difference > 0 ? "external acquire" : "external release"))
         return DRIVERS_OWN_NUMBER;
     /* NVIDIA's driver waits in the call for all that comes before the command. */
@@ -132,8 +170,8 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
         status = below->clEnqueueMigrateMemObjects(queue, count, objects, 0, wait_count, wait, event);
     else
         status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
-    if (status == CL_SUCCESS)
-        fake()->acquired(difference * (int)count);
+    for (cl_uint i = 0; i < count && status == CL_SUCCESS; i++)
+        change_hands_of(difference, objects[i]);
     return status;
 }
 
