@@ -328,10 +328,10 @@ static bool d3d_take(const struct handover *handover)
 /* ---- OpenCL's steps ---- */
 
 /* NVIDIA's driver waits in the call for all that comes before an external acquire or release. So these go into a queue of ours
- * while a user event is pending, behind which the application's queue may be blocked. */
+ * while a user event is pending, behind which the application's queue may be blocked, and in a driver's callback. */
 static bool is_apart(void)
 {
-    return blockers_possible();
+    return blockers_possible() || callback_runs_commands();
 }
 
 /* Of objects in mapped memory nothing moves. The first one from `i` on, or the end of the list. */
@@ -356,20 +356,26 @@ static cl_int take_mapped(const struct handover *handover, const struct enqueuei
     return status;
 }
 
+/* In a callback nobody waits for the end of a command, but its event is handed on. */
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
+    const struct enqueueing later = {.done = to->done};
     const bool apart = is_apart();
-    const cl_int status = vulkan_external(handover, true, apart ? NULL : to);
+    const cl_uint before = to->done->count;
+    cl_int status = vulkan_external(handover, true, !apart ? to : callback_runs_commands() ? &later : NULL);
     if (status != CL_SUCCESS)
         return status;
-    return apart ? commands_stand_apart(to) : take_mapped(handover, to);
+    if (!apart)
+        status = take_mapped(handover, to);
+    const bool any = apart || to->done->count == before; /* the driver may have all objects still */
+    return status == CL_SUCCESS && any ? commands_stand_apart(to) : status;
 }
 
 /* What is not released here is when those commands are over. */
 static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
     const cl_uint before = to->done->count;
-    const cl_int status = is_apart() ? CL_SUCCESS : vulkan_external(handover, false, to);
+    const cl_int status = is_apart() && !to->ours ? CL_SUCCESS : vulkan_external(handover, false, to);
     const bool any = to->done->count == before || next_mapped(handover, 0) < handover->count;
     return status == CL_SUCCESS && any ? commands_mark(to) : status;
 }
@@ -382,6 +388,7 @@ const struct transport vulkan_transport = {
     .create = create,
     .create_part = vulkan_create_part,
     .outlive = vulkan_outlive,
+    .outlive_waits = true,
     .destroy = destroy,
     .d3d_give = d3d_give,
     .cl_take = cl_take,

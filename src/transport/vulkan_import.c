@@ -288,10 +288,17 @@ static void note_hands(struct vulkan_object *o, bool acquired, cl_event event)
     o->changed = event && below()->clRetainEvent(event) == CL_SUCCESS ? event : NULL;
 }
 
+/* In a callback that tells of the event the driver is not asked. */
+static bool has_failed(cl_event event)
+{
+    cl_int status;
+    return (callback_tells(event, &status) ? status : event_status(event)) < 0;
+}
+
 /* Whether the driver has the object, or will have it: a command that fails changes nothing. */
 static bool is_acquired(const struct vulkan_object *o)
 {
-    return o->acquired != (o->changed && event_status(o->changed) < 0);
+    return o->acquired != (o->changed && has_failed(o->changed));
 }
 
 static cl_int enqueue(struct batch *batch, bool acquire, const struct enqueueing *to)
@@ -308,19 +315,21 @@ static cl_int enqueue(struct batch *batch, bool acquire, const struct enqueueing
     return vulkan_status(status);
 }
 
-/* In a queue of ours. */
-static cl_int run_apart(struct batch *batch, bool acquire)
+/* In a queue of ours. `later` gets the event; NULL: it is waited for. */
+static cl_int run_apart(struct batch *batch, bool acquire, struct event_list *later)
 {
-    struct event_list done;
+    struct event_list here;
     cl_int status = CL_SUCCESS;
     cl_command_queue queue = below()->clCreateCommandQueue(batch->context->context, batch->context->device, 0, &status);
     if (!queue)
         return status;
-    event_list_open(&done);
-    status = enqueue(batch, acquire, &(struct enqueueing){queue, 0, NULL, &done});
-    if (!event_list_await(&done) && status == CL_SUCCESS)
+    event_list_open(&here);
+    status = enqueue(batch, acquire, &(struct enqueueing){queue, 0, NULL, later ? later : &here, true});
+    if (later)
+        queue_push(queue);
+    else if (!event_list_await(&here) && status == CL_SUCCESS)
         status = CL_OUT_OF_RESOURCES;
-    event_list_close(&done);
+    event_list_close(&here);
     below()->clReleaseCommandQueue(queue);
     return status;
 }
@@ -334,7 +343,8 @@ cl_int vulkan_external(const struct handover *handover, bool acquire, const stru
         if (o->imported && is_acquired(o) != acquire)
             add(&batch, o);
         if (batch.count == OBJECTS_AT_ONCE || (batch.count && i + 1 == handover->count)) {
-            const cl_int one = to ? enqueue(&batch, acquire, to) : run_apart(&batch, acquire);
+            const cl_int one =
+                to && to->queue ? enqueue(&batch, acquire, to) : run_apart(&batch, acquire, to ? to->done : NULL);
             status = status == CL_SUCCESS ? one : status;
             batch.count = 0;
         }
@@ -344,6 +354,8 @@ cl_int vulkan_external(const struct handover *handover, bool acquire, const stru
 
 cl_int vulkan_external_release(const struct handover *handover)
 {
+    if (callback_runs_commands())
+        return CL_SUCCESS;
     const cl_int status =
         log_next("external memory", "clEnqueueReleaseExternalMemObjectsKHR", vulkan_external(handover, false, NULL));
     for (cl_uint i = 0; i < handover->count; i++) {

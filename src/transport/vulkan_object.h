@@ -88,10 +88,11 @@ cl_int vulkan_import(struct vulkan_object *object, const struct transfer_request
 cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
                           const void *info, cl_int *status);
 /* Enqueues the acquire of the imported objects that the driver has not acquired, or the release of those that it has. The driver may
- * wait for all that comes before the command. `to` NULL: in a queue of ours, and waits; what fails there keeps no other object from
- * its turn. */
+ * wait for all that comes before the command. `to->queue` NULL: in a queue of ours. `to` NULL: likewise, and waits; what fails there
+ * keeps no other object from its turn. */
 cl_int vulkan_external(const struct handover *handover, bool acquire, const struct enqueueing *to);
-/* Has the driver release in the same way what it has, when all commands are over. What it fails to release it has still. */
+/* Has the driver release in the same way what it has, when all commands are over, and waits. What it fails to release it has still. In
+ * a callback of the driver's it has all of it still. */
 cl_int vulkan_external_release(const struct handover *handover);
 /* A code of OpenCL for one of a driver, which may be none. */
 cl_int vulkan_status(cl_int status);

@@ -222,7 +222,8 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_NO_FUNCTIONS,  /* or has no functions for external memory */
     FAKE_VULKAN_ACQUIRE_FAILS, /* the command that acquires, or releases, fails with the number given */
     FAKE_VULKAN_RELEASE_FAILS,
-    FAKE_VULKAN_REST_FAILS,   /* the same, but a command for 64 objects or more succeeds */
+    FAKE_VULKAN_ACQUIRE_REST_FAILS, /* the same, but a command for 64 objects or more succeeds */
+    FAKE_VULKAN_RELEASE_REST_FAILS,
     FAKE_VULKAN_RELEASE_ENDS, /* the command that releases is enqueued, and ends with the number given */
     FAKE_VULKAN_NO_COPY,      /* the Vulkan side makes no copy of a plane, level or slice, */
     FAKE_VULKAN_OVER_FAILS,   /* or fails in copying over, */
