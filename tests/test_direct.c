@@ -524,7 +524,7 @@ SHARING_CASE(undone_in_the_driver, 0)
     }
     if (!open_many(rig, COUNT, all, objects))
         return;
-    fake_d3d_vulkan_fault(FAKE_VULKAN_REST_FAILS, CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_ACQUIRE_REST_FAILS, CL_OUT_OF_RESOURCES);
     CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
     fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
     CHECK_INT(fake_d3d_vulkan_acquired(), 0);
@@ -576,6 +576,267 @@ SHARING_CASE(released_behind_a_user_event, 0)
     CHECK(round_trip(rig, &shared, 1, 2));
     shared_close(&shared);
     nothing_left(rig);
+}
+
+/* Whether all objects go there and back, and nothing is left of them. */
+static void all_go_on(const struct rig *rig, unsigned count, struct shared *all, const cl_mem *objects)
+{
+    CHECK_INT(rig->acquire(rig->queue, count, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), count);
+    CHECK_INT(rig->release(rig->queue, count, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    for (unsigned i = 0; i < count; i++) {
+        CHECK(d3d_has(rig, &all[i], i));
+        shared_close(&all[i]);
+    }
+    nothing_left(rig);
+}
+
+/* One of the commands of a release fails: what the driver has released by the others it does not release again. */
+SHARING_CASE(released_in_part, 0)
+{
+    enum { COUNT = 70 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
+    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_RELEASE_REST_FAILS, CL_OUT_OF_RESOURCES);
+    CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(fake_d3d_vulkan_acquired(), COUNT - 64);
+    CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    all_go_on(rig, COUNT, all, objects);
+}
+
+/* The same in a queue of cld3d's, since a user event is pending: Direct3D has the objects even so, and what the driver has still is
+ * released before the next acquire. */
+SHARING_CASE(released_apart_in_part, 0)
+{
+    enum { COUNT = 140 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    cl_event user = exports() ? user_event(rig->context) : NULL;
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(fake_d3d_vulkan_acquired(), COUNT);
+        fake_d3d_vulkan_fault(i ? FAKE_VULKAN_RELEASE_ENDS : FAKE_VULKAN_RELEASE_REST_FAILS, CL_OUT_OF_RESOURCES);
+        CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+        CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+        CHECK_INT(fake_d3d_vulkan_acquired(), i ? COUNT : COUNT - 128);
+        CHECK_INT(fake_d3d_vulkan_passed(), 0);
+    }
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    all_go_on(rig, COUNT, all, objects);
+}
+
+/* The command of a release fails after the driver has taken it: the driver has the object still. */
+SHARING_CASE(release_ends_badly, 0)
+{
+    struct shared all[2];
+    cl_mem objects[2];
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, 2, all, objects))
+        return;
+    CHECK_INT(rig->acquire(rig->queue, 2, objects, 0, NULL, NULL), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_RELEASE_ENDS, CL_OUT_OF_RESOURCES);
+    CHECK_INT(rig->release(rig->queue, 2, objects, 0, NULL, NULL), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 2);
+    shared_close(&all[1]); /* an object that goes is released in the driver */
+    CHECK_INT(fake_d3d_vulkan_acquired(), 1);
+    CHECK_INT(release_one(rig, objects[0]), CL_SUCCESS);
+    all_go_on(rig, 1, all, objects);
+}
+
+/* ---- in a callback of the driver's, where nothing may wait: the layer of tests/vulkan tells of it ---- */
+
+struct task {
+    const struct rig *rig;
+    void (*act)(struct task *task);
+    struct shared shared;
+    cl_event event;
+    atomic_bool done;
+};
+
+static void CL_CALLBACK act_there(cl_event event, cl_int status, void *data)
+{
+    struct task *task = data;
+    (void)event, (void)status;
+    task->act(task);
+    atomic_store(&task->done, true);
+}
+
+static void run_in_callback(struct task *task)
+{
+    cl_command_queue queue = make_queue(task->rig, task->rig->context, 0);
+    cl_event end = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &end), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(end, CL_COMPLETE, act_there, task), CL_SUCCESS);
+    queue_wait(queue);
+    for (int i = 0; i < 10000 && !atomic_load(&task->done); i++)
+        pause_ms(1);
+    CHECK(atomic_load(&task->done));
+    CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+}
+
+static void drop_object(struct task *task)
+{
+    shared_close(&task->shared);
+}
+
+static void make_object(struct task *task)
+{
+    shared_open(task->rig, task->shared.kind, 1, &task->shared);
+}
+
+static void acquire_object(struct task *task)
+{
+    const struct rig *rig = task->rig;
+    cl_event before = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &before), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &task->shared.object, 1, &before, &task->event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(before), CL_SUCCESS);
+}
+
+static void set_event(struct task *task)
+{
+    CHECK_INT(clSetUserEventStatus(task->event, CL_COMPLETE), CL_SUCCESS);
+}
+
+SHARING_CASE(dropped_in_a_callback, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct task task = {.rig = rig, .act = drop_object};
+        if (!shared_open(rig, (enum kind)kind, 1, &task.shared))
+            return;
+        CHECK_INT(acquire_one(rig, task.shared.object), CL_SUCCESS);
+        queue_wait(rig->queue);
+        run_in_callback(&task);
+    }
+    nothing_left(rig);
+}
+
+/* Of a driver that was not tried before. */
+SHARING_CASE(made_in_a_callback, 0)
+{
+    struct task task = {.rig = rig, .act = make_object, .shared = {.kind = KIND_BUFFER}};
+    if (!getenv("CLD3D_TEST_UNTRIED")) {
+        SKIP("only as a part of the case above");
+        return;
+    }
+    run_in_callback(&task);
+    if (!task.shared.object)
+        return;
+    CHECK(round_trip(rig, &task.shared, 1, 2));
+    shared_close(&task.shared);
+    nothing_left(rig);
+}
+
+static void first_in_a_callback(void)
+{
+    if (getenv("CLD3D_TEST_UNTRIED"))
+        return;
+    test_setenv("OPENCL_LAYERS", layers);
+    CHECK_INT(run_again("untried: ", "CLD3D_TEST_UNTRIED", "1"), 2);
+}
+
+SHARING_CASE(acquired_in_a_callback, 0)
+{
+    for (int pending = 0; pending < 2; pending++) {
+        struct task task = {.rig = rig, .act = acquire_object};
+        cl_event user = pending ? user_event(rig->context) : NULL;
+        if (!shared_open(rig, KIND_2D, 1, &task.shared))
+            return;
+        run_in_callback(&task);
+        CHECK_INT(clWaitForEvents(1, &task.event), CL_SUCCESS);
+        CHECK_INT(fake_d3d_vulkan_acquired(), exports());
+        cl_has(rig->queue, &task.shared, 1);
+        CHECK_INT(release_one(rig, task.shared.object), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(task.event), CL_SUCCESS);
+        CHECK_INT(pending ? clSetUserEventStatus(user, CL_COMPLETE) : CL_SUCCESS, CL_SUCCESS);
+        CHECK_INT(pending ? clReleaseEvent(user) : CL_SUCCESS, CL_SUCCESS);
+        CHECK(round_trip(rig, &task.shared, 1, 2));
+        shared_close(&task.shared);
+    }
+    nothing_left(rig);
+}
+
+/* A release runs in callbacks of the driver, and maybe an acquire behind it. */
+SHARING_CASE(deferred_in_a_callback, 0)
+{
+    for (cl_uint again = 0; again < 2; again++) {
+        struct task task = {.rig = rig, .act = set_event, .event = user_event(rig->context)};
+        struct shared *shared = &task.shared;
+        cl_event ends[2] = {NULL, NULL};
+        if (!shared_open(rig, KIND_2D, 1, shared))
+            return;
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &shared->object, 1, &task.event, &ends[0]), CL_SUCCESS);
+        if (again)
+            CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, 0, NULL, &ends[1]), CL_SUCCESS);
+        run_in_callback(&task);
+        CHECK_INT(clWaitForEvents(1 + again, ends), CL_SUCCESS);
+        CHECK_INT(fake_d3d_vulkan_acquired(), again && exports());
+        if (again) {
+            cl_has(rig->queue, shared, 1);
+            CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+            CHECK_INT(clReleaseEvent(ends[1]), CL_SUCCESS);
+        }
+        CHECK_INT(clReleaseEvent(ends[0]), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(task.event), CL_SUCCESS);
+        CHECK(round_trip(rig, shared, 1, 2));
+        shared_close(shared);
+    }
+    nothing_left(rig);
+}
+
+/* The driver has some of the objects of an acquire that fails there. They are released before the next one. */
+SHARING_CASE(undone_in_a_callback, 0)
+{
+    enum { COUNT = 70 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    struct task task = {.rig = rig, .act = set_event, .event = user_event(rig->context)};
+    cl_event end = NULL;
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
+    CHECK_INT(acquire_one(rig, objects[0]), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, objects, 1, &task.event, NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, &end), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_ACQUIRE_REST_FAILS, CL_OUT_OF_RESOURCES);
+    run_in_callback(&task);
+    for (int i = 0; i < 10000 && rig_event_status(end) > CL_COMPLETE; i++)
+        pause_ms(1);
+    CHECK(rig_event_status(end) < 0);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(task.event), CL_SUCCESS);
+    struct rig other = *rig; /* PoCL's queue may not go on behind a command that has failed */
+    other.queue = make_queue(rig, rig->context, 0);
+    all_go_on(&other, COUNT, all, objects);
+    CHECK_INT(clReleaseCommandQueue(other.queue), CL_SUCCESS);
 }
 
 /* ---- lives ---- */
@@ -838,6 +1099,15 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: an acquire that fails is undone in the driver", undone_in_the_driver),
     SHARING_TESTS("direct: an acquire whose wait list fails is undone in the driver", undone_behind_a_failed_event),
     SHARING_TESTS("direct: a release behind a user event", released_behind_a_user_event),
+    SHARING_TESTS("direct: a release that fails in part", released_in_part),
+    SHARING_TESTS("direct: a release that fails in part in a queue of ours", released_apart_in_part),
+    SHARING_TESTS("direct: a release that fails in the driver", release_ends_badly),
+    SHARING_TESTS("direct: an object dropped in a callback", dropped_in_a_callback),
+    {"direct: a buffer made in a callback", first_in_a_callback},
+    SHARING_TESTS("untried: a buffer made in a callback", made_in_a_callback),
+    SHARING_TESTS("direct: an acquire in a callback", acquired_in_a_callback),
+    SHARING_TESTS("direct: deferred commands in a callback", deferred_in_a_callback),
+    SHARING_TESTS("direct: an acquire that fails in a callback", undone_in_a_callback),
     SHARING_TESTS("direct: many objects leave nothing", many),
     SHARING_TESTS("direct: commands use an object for longer", used_for_longer),
     SHARING_TESTS("direct: parts of a buffer", parts),

@@ -152,7 +152,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 
 /* ---- what the driver counts ---- */
 
-/* Asks for the references of a buffer that a command of ours is going to write to. */
+/* Asks for the references of a buffer that a command of ours is going to write to. Nothing waits, since a callback may ask. */
 static bool count_tried(cl_context context, cl_device_id device)
 {
     static const cl_uint zero = 0;
@@ -166,10 +166,8 @@ static bool count_tried(cl_context context, cl_device_id device)
         underlying.clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, NULL);
     if (gate)
         underlying.clSetUserEventStatus(gate, CL_COMPLETE);
-    if (done) {
-        underlying.clWaitForEvents(1, &done);
+    if (done)
         underlying.clReleaseEvent(done);
-    }
     if (queue)
         underlying.clReleaseCommandQueue(queue);
     if (buffer)

@@ -91,7 +91,8 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to follow the objects' bytes");
     if (!queue_out_of_order(c->queue))
         begin_profile(c);
-    cl_int status = command_cl_take(c, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, writes});
+    cl_int status =
+        command_cl_take(c, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, writes, false});
     if (status == CL_SUCCESS)
         status = end_acquire(c, writes, &end);
     if (status == CL_SUCCESS && below()->clRetainEvent(end) != CL_SUCCESS) {
@@ -180,7 +181,8 @@ static cl_int enqueue_reads(const struct command *c, cl_uint moving, struct even
 {
     cl_event all;
     if (moving)
-        return command_cl_give(c, moving, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, reads});
+        return command_cl_give(c, moving,
+                               &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, reads, false});
     const cl_int status =
         log_next(c->call, "clEnqueueMarkerWithWaitList",
                  below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &all));

@@ -47,17 +47,25 @@ static void destroy_now(void *what)
 static bool upload_over(void *what, struct reap *reap)
 {
     const struct object_record *object = what;
+    if (!object->pending)
+        return true;
     return reap->moment >= REAP_AND_WAIT ? !awaits_upload(object) : event_status(object->pending->event) <= CL_COMPLETE;
 }
 
-/* Nobody needs it any more, but the bytes of its acquire are still on their way. */
+/* Whether its transport waits for commands of its own when the object goes, which a driver's callback may not. */
+static bool waits_in_callback(const struct object_record *object)
+{
+    return object->transfer && object->transfer->transport->outlive_waits && callback_runs_commands();
+}
+
+/* Nobody needs it any more, but the bytes of its acquire are still on their way, or it was given back in a callback. */
 static const struct reap_class leaving = {REAP_OBJECT, upload_over, destroy_now};
 
 void object_destroy(struct record *record)
 {
     struct object_record *object = (struct object_record *)record;
     registry_leave(record);
-    if (awaits_upload(object))
+    if (awaits_upload(object) || waits_in_callback(object))
         reap_later(&object->reaped, &leaving, object);
     else
         destroy_now(object);

@@ -22,6 +22,7 @@ struct enqueueing {
     cl_uint wait_count;
     const cl_event *wait;
     struct event_list *done;
+    bool ours; /* the queue is one of ours, which no user event blocks */
 };
 
 void event_list_open(struct event_list *list);

@@ -76,6 +76,7 @@ struct transport {
      * memory of the transfer. True: the transport has taken over both, and gives them back when those commands are over
      * (outlive.h). NULL: the memory object needs nothing of the transfer. */
     bool (*outlive)(struct transfer *transfer);
+    bool outlive_waits; /* for commands: so it does not come in a callback of the driver's, but later */
     /* Frees the transfer, in whatever step it is, but not its memory object, which commands of the application may use for
      * longer: memory under it lives until its destructor callback. The commands of `cl_take` and `cl_give` are over. */
     void (*destroy)(struct transfer *transfer);

@@ -6,7 +6,7 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "log.h"
-#include "track/blocker.h"
+#include "track/track.h"
 #include "transport/commands.h"
 #include "transport/surface_image.h"
 #include "transport/vulkan_object.h"
@@ -35,7 +35,7 @@ static void drop_copy(struct vulkan_object *o)
 static void destroy(struct transfer *transfer)
 {
     struct vulkan_object *o = vulkan_object(transfer);
-    vulkan_forget_taken(o);
+    event_put(o->changed);
     vulkan_return(o);
     if (o->whole)
         below()->clReleaseMemObject(o->whole);
@@ -299,9 +299,11 @@ static void undo(const struct handover *handover)
     for_devices(handover, pass_back);
 }
 
+/* What an earlier release has left with the driver is released first. */
 static bool d3d_give(const struct handover *handover)
 {
-    if (!queue_all(handover) || !for_devices(handover, end_device) || !all_stayed(handover))
+    if (vulkan_external_release(handover) != CL_SUCCESS || !queue_all(handover) || !for_devices(handover, end_device) ||
+        !all_stayed(handover))
         return false;
     if (for_devices(handover, pass_over) && vulkan_move_beside(handover, false))
         return true;
@@ -326,10 +328,10 @@ static bool d3d_take(const struct handover *handover)
 /* ---- OpenCL's steps ---- */
 
 /* NVIDIA's driver waits in the call for all that comes before an external acquire or release. So these go into a queue of ours
- * while a user event is pending, behind which the application's queue may be blocked. */
+ * while a user event is pending, behind which the application's queue may be blocked, and in a driver's callback. */
 static bool is_apart(void)
 {
-    return blockers_possible();
+    return blockers_possible() || callback_runs_commands();
 }
 
 /* Of objects in mapped memory nothing moves. The first one from `i` on, or the end of the list. */
@@ -354,21 +356,27 @@ static cl_int take_mapped(const struct handover *handover, const struct enqueuei
     return status;
 }
 
+/* In a callback nobody waits for the end of a command, but its event is handed on. */
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
+    const struct enqueueing later = {.done = to->done};
     const bool apart = is_apart();
-    const cl_int status = apart ? vulkan_external_apart(handover, true) : vulkan_external(handover, true, to);
+    const cl_uint before = to->done->count;
+    cl_int status = vulkan_external(handover, true, !apart ? to : callback_runs_commands() ? &later : NULL);
     if (status != CL_SUCCESS)
         return status;
-    return apart ? commands_stand_apart(to) : take_mapped(handover, to);
+    if (!apart)
+        status = take_mapped(handover, to);
+    const bool any = apart || to->done->count == before; /* the driver may have all objects still */
+    return status == CL_SUCCESS && any ? commands_stand_apart(to) : status;
 }
 
 /* What is not released here is when those commands are over. */
 static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
-    const bool apart = is_apart();
-    const cl_int status = apart ? CL_SUCCESS : vulkan_external(handover, false, to);
-    const bool any = apart || next_mapped(handover, 0) < handover->count;
+    const cl_uint before = to->done->count;
+    const cl_int status = is_apart() && !to->ours ? CL_SUCCESS : vulkan_external(handover, false, to);
+    const bool any = to->done->count == before || next_mapped(handover, 0) < handover->count;
     return status == CL_SUCCESS && any ? commands_mark(to) : status;
 }
 
@@ -380,6 +388,7 @@ const struct transport vulkan_transport = {
     .create = create,
     .create_part = vulkan_create_part,
     .outlive = vulkan_outlive,
+    .outlive_waits = true,
     .destroy = destroy,
     .d3d_give = d3d_give,
     .cl_take = cl_take,

@@ -283,14 +283,22 @@ static void add(struct batch *batch, struct vulkan_object *o)
 /* NULL for `event`: the command is over. */
 static void note_hands(struct vulkan_object *o, bool acquired, cl_event event)
 {
-    event_put(o->taken);
+    event_put(o->changed);
     o->acquired = acquired;
-    o->taken = event && below()->clRetainEvent(event) == CL_SUCCESS ? event : NULL;
+    o->changed = event && below()->clRetainEvent(event) == CL_SUCCESS ? event : NULL;
 }
 
-void vulkan_forget_taken(struct vulkan_object *o)
+/* In a callback that tells of the event the driver is not asked. */
+static bool has_failed(cl_event event)
 {
-    note_hands(o, false, NULL);
+    cl_int status;
+    return (callback_tells(event, &status) ? status : event_status(event)) < 0;
+}
+
+/* Whether the driver has the object, or will have it: a command that fails changes nothing. */
+static bool is_acquired(const struct vulkan_object *o)
+{
+    return o->acquired != (o->changed && has_failed(o->changed));
 }
 
 static cl_int enqueue(struct batch *batch, bool acquire, const struct enqueueing *to)
@@ -302,73 +310,57 @@ static cl_int enqueue(struct batch *batch, bool acquire, const struct enqueueing
     const cl_int status =
         (acquire ? c->acquire : c->release)(to->queue, batch->count, batch->memories, to->wait_count, to->wait, &event);
     for (cl_uint i = 0; i < batch->count && status == CL_SUCCESS; i++)
-        note_hands(batch->objects[i], acquire, acquire ? event : NULL);
+        note_hands(batch->objects[i], acquire, event);
     event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
-    batch->count = 0;
     return vulkan_status(status);
+}
+
+/* In a queue of ours. `later` gets the event; NULL: it is waited for. */
+static cl_int run_apart(struct batch *batch, bool acquire, struct event_list *later)
+{
+    struct event_list here;
+    cl_int status = CL_SUCCESS;
+    cl_command_queue queue = below()->clCreateCommandQueue(batch->context->context, batch->context->device, 0, &status);
+    if (!queue)
+        return status;
+    event_list_open(&here);
+    status = enqueue(batch, acquire, &(struct enqueueing){queue, 0, NULL, later ? later : &here, true});
+    if (later)
+        queue_push(queue);
+    else if (!event_list_await(&here) && status == CL_SUCCESS)
+        status = CL_OUT_OF_RESOURCES;
+    event_list_close(&here);
+    below()->clReleaseCommandQueue(queue);
+    return status;
 }
 
 cl_int vulkan_external(const struct handover *handover, bool acquire, const struct enqueueing *to)
 {
     struct batch batch = {.count = 0};
     cl_int status = CL_SUCCESS;
-    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
-        struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (o->imported)
-            add(&batch, o);
-        if (batch.count == OBJECTS_AT_ONCE)
-            status = enqueue(&batch, acquire, to);
-    }
-    return batch.count && status == CL_SUCCESS ? enqueue(&batch, acquire, to) : status;
-}
-
-/* ---- in a queue of ours ---- */
-
-static cl_int run_apart(struct batch *batch, bool acquire)
-{
-    struct event_list done;
-    cl_int status = CL_SUCCESS;
-    const cl_uint count = batch->count;
-    cl_command_queue queue =
-        count ? below()->clCreateCommandQueue(batch->context->context, batch->context->device, 0, &status) : NULL;
-    if (!queue)
-        return status;
-    event_list_open(&done);
-    status = enqueue(batch, acquire, &(struct enqueueing){queue, 0, NULL, &done});
-    if (status == CL_SUCCESS)
-        status = below()->clFinish(queue);
-    for (cl_uint i = 0; i < count && status == CL_SUCCESS; i++)
-        note_hands(batch->objects[i], acquire, NULL);
-    event_list_close(&done);
-    below()->clReleaseCommandQueue(queue);
-    return status;
-}
-
-/* What the driver has acquired by a command that did not fail. */
-static bool is_acquired(const struct vulkan_object *o)
-{
-    return o->acquired && (!o->taken || event_status(o->taken) == CL_COMPLETE);
-}
-
-cl_int vulkan_external_apart(const struct handover *handover, bool acquire)
-{
-    struct batch batch = {.count = 0};
-    cl_int status = CL_SUCCESS;
-    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
+    for (cl_uint i = 0; i < handover->count && (status == CL_SUCCESS || !to); i++) {
         struct vulkan_object *o = vulkan_object(handover->transfers[i]);
         if (o->imported && is_acquired(o) != acquire)
             add(&batch, o);
-        if (batch.count == OBJECTS_AT_ONCE)
-            status = run_apart(&batch, acquire);
+        if (batch.count == OBJECTS_AT_ONCE || (batch.count && i + 1 == handover->count)) {
+            const cl_int one =
+                to && to->queue ? enqueue(&batch, acquire, to) : run_apart(&batch, acquire, to ? to->done : NULL);
+            status = status == CL_SUCCESS ? one : status;
+            batch.count = 0;
+        }
     }
-    return status == CL_SUCCESS ? run_apart(&batch, acquire) : status;
+    return status;
 }
 
 cl_int vulkan_external_release(const struct handover *handover)
 {
+    if (callback_runs_commands())
+        return CL_SUCCESS;
     const cl_int status =
-        log_next("external memory", "clEnqueueReleaseExternalMemObjectsKHR", vulkan_external_apart(handover, false));
-    for (cl_uint i = 0; i < handover->count; i++)
-        vulkan_forget_taken(vulkan_object(handover->transfers[i]));
+        log_next("external memory", "clEnqueueReleaseExternalMemObjectsKHR", vulkan_external(handover, false, NULL));
+    for (cl_uint i = 0; i < handover->count; i++) {
+        struct vulkan_object *o = vulkan_object(handover->transfers[i]);
+        note_hands(o, is_acquired(o), NULL);
+    }
     return status;
 }

@@ -43,9 +43,9 @@ struct vulkan_object {
     bool imported;                 /* else over mapped memory */
     bool passed;                   /* OpenCL has the image */
     bool held;                     /* the memory, by the Vulkan side */
-    bool acquired;                 /* the driver was told to acquire what was imported, and not to release it */
-    cl_event taken;                /* owned; of that command, or NULL if it was over at once */
-    cl_mem whole; /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
+    bool acquired;                 /* the driver's last command acquired what was imported, and did not release it */
+    cl_event changed; /* owned; of that command, which changes nothing if it fails. NULL: it has not failed */
+    cl_mem whole;     /* owned; the import of the memory in which a buffer lies. NULL: the object is the import */
     cl_uint whole_references; /* to it, when no command used it and the object was its only part */
     struct vulkan_outliving
         *outliving; /* owned; for the case that commands use the object for longer than the application */
@@ -87,14 +87,13 @@ cl_int vulkan_import(struct vulkan_object *object, const struct transfer_request
 /* transport.create_part. */
 cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
                           const void *info, cl_int *status);
-/* Enqueues the acquire of imported objects, or their release. The driver may wait for all that comes before the command. */
+/* Enqueues the acquire of the imported objects that the driver has not acquired, or the release of those that it has. The driver may
+ * wait for all that comes before the command. `to->queue` NULL: in a queue of ours. `to` NULL: likewise, and waits; what fails there
+ * keeps no other object from its turn. */
 cl_int vulkan_external(const struct handover *handover, bool acquire, const struct enqueueing *to);
-/* Acquires them in a queue of ours, or releases what the driver has acquired and not released, and waits. */
-cl_int vulkan_external_apart(const struct handover *handover, bool acquire);
-/* Has the driver release that in the same way, and forget the rest: what its commands failed for it has not. */
+/* Has the driver release in the same way what it has, when all commands are over, and waits. What it fails to release it has still. In
+ * a callback of the driver's it has all of it still. */
 cl_int vulkan_external_release(const struct handover *handover);
-/* Gives back what is kept of an acquire; the driver hears nothing. */
-void vulkan_forget_taken(struct vulkan_object *object);
 /* A code of OpenCL for one of a driver, which may be none. */
 cl_int vulkan_status(cl_int status);
 

@@ -222,11 +222,13 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_NO_FUNCTIONS,  /* or has no functions for external memory */
     FAKE_VULKAN_ACQUIRE_FAILS, /* the command that acquires, or releases, fails with the number given */
     FAKE_VULKAN_RELEASE_FAILS,
-    FAKE_VULKAN_REST_FAILS, /* the same, but an acquire of 64 objects or more succeeds */
-    FAKE_VULKAN_NO_COPY,    /* the Vulkan side makes no copy of a plane, level or slice, */
-    FAKE_VULKAN_OVER_FAILS, /* or fails in copying over, */
-    FAKE_VULKAN_BACK_FAILS, /* or back */
-    FAKE_VULKAN_NO_PASS,    /* images are not passed, or those of the call with the number given */
+    FAKE_VULKAN_ACQUIRE_REST_FAILS, /* the same, but a command for 64 objects or more succeeds */
+    FAKE_VULKAN_RELEASE_REST_FAILS,
+    FAKE_VULKAN_RELEASE_ENDS, /* the command that releases is enqueued, and ends with the number given */
+    FAKE_VULKAN_NO_COPY,      /* the Vulkan side makes no copy of a plane, level or slice, */
+    FAKE_VULKAN_OVER_FAILS,   /* or fails in copying over, */
+    FAKE_VULKAN_BACK_FAILS,   /* or back */
+    FAKE_VULKAN_NO_PASS,      /* images are not passed, or those of the call with the number given */
 };
 void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number);
 
@@ -253,6 +255,7 @@ struct fake_vulkan {
     void *(*open)(int file, struct fake_d3d_memory *memory);
     void (*close)(void *import);
     void (*acquired)(int difference);
+    void (*violation)(const char *what); /* a mistake in the use of that driver: counts for fake_d3d_violations */
 };
 extern const struct fake_vulkan fake_vulkan;
 

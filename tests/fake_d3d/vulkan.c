@@ -833,4 +833,10 @@ static void count_acquired(int difference)
     count((unsigned *)&acquired, difference);
 }
 
-const struct fake_vulkan fake_vulkan = {side, fault_of, strikes, import_file, end_import, count_acquired};
+static void drivers_violation(const char *what)
+{
+    fake_violation("%s", what);
+}
+
+const struct fake_vulkan fake_vulkan = {side,       fault_of,       strikes,          import_file,
+                                        end_import, count_acquired, drivers_violation};

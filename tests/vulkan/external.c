@@ -7,6 +7,7 @@
 
 #include <CL/cl_ext.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -54,9 +55,26 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
 
 /* ---- imports ---- */
 
+enum { MOST_ACQUIRED = 4096 };
+static cl_mem acquired[MOST_ACQUIRED]; /* guarded by `lock` */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Puts `to` in the place of `from`. False: there is none. */
+static bool note_acquired(cl_mem from, cl_mem to)
+{
+    unsigned i = 0;
+    pthread_mutex_lock(&lock);
+    while (i < MOST_ACQUIRED && acquired[i] != from)
+        i++;
+    if (i < MOST_ACQUIRED)
+        acquired[i] = to;
+    pthread_mutex_unlock(&lock);
+    return i < MOST_ACQUIRED;
+}
+
 static void CL_CALLBACK memory_gone(cl_mem memory, void *import)
 {
-    (void)memory;
+    note_acquired(memory, NULL);
     fake()->close(import);
 }
 
@@ -109,9 +127,95 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_propert
     return keep(below->clCreateBuffer(context, flags | CL_MEM_USE_HOST_PTR, size, at.bytes, status), import, status);
 }
 
+/* ---- waits ---- */
+
+struct notice {
+    void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
+    void *data;
+    cl_event
+        begun; /* the last command that was enqueued in the callback: it may be over by chance. NULL: it is known to be */
+};
+
+static pthread_key_t callback; /* the thread's */
+
+static struct notice *in_callback(void)
+{
+    return pthread_getspecific(callback);
+}
+
+static void CL_CALLBACK call_back(cl_event event, cl_int status, void *data)
+{
+    struct notice *notice = data, *before = in_callback();
+    pthread_setspecific(callback, notice);
+    notice->notify(event, status, notice->data);
+    pthread_setspecific(callback, before);
+    free(notice);
+}
+
+static cl_int CL_API_CALL set_callback(cl_event event, cl_int type, void(CL_CALLBACK *notify)(cl_event, cl_int, void *),
+                                       void *data)
+{
+    struct notice *notice = malloc(sizeof(*notice));
+    if (!notice)
+        return CL_OUT_OF_HOST_MEMORY;
+    *notice = (struct notice){notify, data, NULL};
+    const cl_int status = below->clSetEventCallback(event, type, call_back, notice);
+    if (status != CL_SUCCESS)
+        free(notice);
+    return status;
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+    if (in_callback())
+        fake()->violation("clFinish in a callback");
+    return below->clFinish(queue);
+}
+
+static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *to, size_t *size_ret)
+{
+    const cl_int status = below->clGetEventInfo(event, name, room, to, size_ret);
+    struct notice *here = in_callback();
+    if (here && event == here->begun && name == CL_EVENT_COMMAND_EXECUTION_STATUS && to && status == CL_SUCCESS &&
+        *(cl_int *)to <= CL_COMPLETE)
+        here->begun = NULL;
+    return status;
+}
+
+/* What is over is not waited for. */
+static cl_int CL_API_CALL wait_for(cl_uint count, const cl_event *events)
+{
+    const struct notice *here = in_callback();
+    for (cl_uint i = 0; i < count && here; i++) {
+        cl_int status = CL_COMPLETE;
+        below->clGetEventInfo(events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+        if (status > CL_COMPLETE || events[i] == here->begun)
+            fake()->violation("clWaitForEvents in a callback");
+    }
+    return below->clWaitForEvents(count, events);
+}
+
 /* ---- commands ---- */
 
 enum { DRIVERS_OWN_NUMBER = 999 }; /* NVIDIA's */
+
+static void change_hands_of(int difference, cl_mem object)
+{
+    fake()->acquired(difference);
+    if (difference > 0 && note_acquired(object, object))
+        fake()->violation("an object is acquired in the driver that is acquired already");
+    else if (!note_acquired(difference > 0 ? NULL : object, difference > 0 ? object : NULL))
+        fake()->violation("an object is released in the driver that is not acquired");
+}
+
+/* The event of a command that has failed. */
+static cl_int give_failed(cl_command_queue queue, cl_int number, cl_event *event)
+{
+    cl_context context = NULL;
+    cl_int status = below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    *event = status == CL_SUCCESS ? below->clCreateUserEvent(context, &status) : NULL;
+    return *event ? below->clSetUserEventStatus(*event, number) : status;
+}
 
 /* An acquire comes after its wait list and after nothing else in an out-of-order queue, so it is no marker. PoCL 3.1 would order a
  * release that is no marker behind later commands on its objects. */
@@ -120,11 +224,16 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
 {
     cl_int status = CL_SUCCESS;
     if (fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_FAILS : FAKE_VULKAN_RELEASE_FAILS, &status) ||
-        (count < 64 && difference > 0 && fails(FAKE_VULKAN_REST_FAILS, &status)))
+        (count < 64 &&
+         fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_REST_FAILS : FAKE_VULKAN_RELEASE_REST_FAILS, &status)))
         return status;
+    if (difference < 0 && fails(FAKE_VULKAN_RELEASE_ENDS, &status))
+        return give_failed(queue, status, event);
     if (fake()->strikes(difference > 0 ? "external acquire" : "external release"))
         return DRIVERS_OWN_NUMBER;
     /* NVIDIA's driver waits in the call for all that comes before the command. */
+    if (wait_count && in_callback())
+        fake()->violation("an external command waits in a callback");
     if (wait_count)
         below->clWaitForEvents(wait_count, wait);
     below->clFinish(queue);
@@ -132,8 +241,10 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
         status = below->clEnqueueMigrateMemObjects(queue, count, objects, 0, wait_count, wait, event);
     else
         status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
-    if (status == CL_SUCCESS)
-        fake()->acquired(difference * (int)count);
+    if (in_callback())
+        in_callback()->begun = status == CL_SUCCESS ? *event : NULL;
+    for (cl_uint i = 0; i < count && status == CL_SUCCESS; i++)
+        change_hands_of(difference, objects[i]);
     return status;
 }
 
@@ -167,7 +278,12 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 
 static void replace(void)
 {
+    pthread_key_create(&callback, NULL);
     table.clGetDeviceInfo = get_device_info;
+    table.clSetEventCallback = set_callback;
+    table.clGetEventInfo = get_event_info;
+    table.clFinish = finish;
+    table.clWaitForEvents = wait_for;
     table.clCreateImageWithProperties = create_image;
     table.clCreateBufferWithProperties = create_buffer;
     table.clGetExtensionFunctionAddressForPlatform = get_address;
