@@ -374,6 +374,26 @@ static void extension_functions(void)
     close_all();
 }
 
+/* The loader of the host looks into handles. Wine ends the call then, and nothing comes back. */
+static void crashes_below(void)
+{
+    static void *nothing[64];
+    const cl_int value = 0;
+    cl_int status = CL_SUCCESS;
+    if (!open_all())
+        return;
+    CHECK_INT(clSetProgramSpecializationConstant((cl_program)nothing, 0, sizeof(value), &value), CL_OUT_OF_RESOURCES);
+    CHECK_INT(clSetKernelExecInfo((cl_kernel)nothing, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof(nothing), nothing),
+              CL_OUT_OF_RESOURCES);
+    CHECK(clCloneKernel((cl_kernel)nothing, &status) == NULL);
+    CHECK_INT(status, CL_OUT_OF_RESOURCES);
+    CHECK(clCloneKernel((cl_kernel)nothing, NULL) == NULL);
+    status = CL_SUCCESS;
+    CHECK(clCreateCommandQueueWithProperties((cl_context)nothing, device, NULL, &status) == NULL);
+    CHECK_INT(status, CL_OUT_OF_RESOURCES);
+    close_all();
+}
+
 static const struct tap_test tests[] = {
     {"the companion has joined", joined},
     {"extension strings", strings},
@@ -385,6 +405,7 @@ static const struct tap_test tests[] = {
     {"queues with properties", queues},
     {"buffers, images and samplers with properties", objects},
     {"what the driver lacks", what_the_driver_lacks},
+    {"functions of the host that crash", crashes_below},
     {"functions of extensions", extension_functions},
 };
 

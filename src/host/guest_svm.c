@@ -58,7 +58,7 @@ static cl_int enqueue(cl_command_queue queue, cl_uint count, void *pointers[], u
                                   wait_count,
                                   (uint64_t)(uintptr_t)wait,
                                   (uint64_t)(uintptr_t)event};
-    return (cl_int)guest_call(host_function, 8, arguments, 0);
+    return guest_status(host_function, 8, arguments, 0);
 }
 
 static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_uint num_svm_pointers,
