@@ -323,10 +323,12 @@ def companion_call(f, index):
     """The tier above keeps the callbacks of those that have one: what comes down is NULL."""
     numbers = ", ".join("0" if CALLBACK in text else name if is_wide(text) else f"(uintptr_t){name}" for text, name in f.params)
     wide = sum(1 << i for i, (text, _) in enumerate(f.params) if is_wide(text))
-    result = f"guest_call(guest_addresses[{index}], {len(f.params)}, arguments, {hex(wide) if wide else 0})"
+    call = "guest_status" if f.result == "cl_int" else "guest_call"
+    result = f"{call}(guest_addresses[{index}], {len(f.params)}, arguments, {hex(wide) if wide else 0})"
     unused = [f"    (void){name};" for text, name in f.params if CALLBACK in text]
-    give = {"void": f"    {result};", "cl_int": f"    return (cl_int){result};"}
-    return unused + [wrap("    const uint64_t arguments[] = {", numbers + "};"),
+    code = ["    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */"]
+    give = {"void": f"    {result};", "cl_int": f"    return {result};"}
+    return unused + [wrap("    const uint64_t arguments[] = {", numbers + "};")] + (code if f.param("errcode_ret") else []) + [
                      give.get(f.result, f"    return ({f.result})(uintptr_t){result};")]
 
 

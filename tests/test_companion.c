@@ -216,6 +216,7 @@ struct freed {
 static void CL_CALLBACK note_freed(cl_command_queue of, cl_uint count, void *pointers[], void *data)
 {
     struct freed *freed = data;
+    pause_ms(100); /* the command is over when this is */
     for (cl_uint i = 0; i < count && i < 2; i++) {
         freed->pointers[i] = pointers[i];
         clSVMFree(context, pointers[i]);
@@ -241,11 +242,67 @@ static void svm_free_callback(void)
     memset(pointers, 0, sizeof(pointers)); /* the list is the caller's again */
     CHECK_INT(rig_event_type(event), CL_COMMAND_SVM_FREE);
     CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
-    for (int i = 0; i < 10000 && atomic_load(&freed.calls) == 0; i++)
-        pause_ms(1);
+    CHECK_INT(rig_event_status(event), CL_COMPLETE);
     CHECK_INT(atomic_load(&freed.calls), 2);
     CHECK(freed.queue == queue && freed.pointers[0] == memory[0] && freed.pointers[1] == memory[1]);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    close_all();
+}
+
+/* Without an event, behind a command that waits, and calls that are refused. */
+static void svm_free_in_order(void)
+{
+    struct freed freed = {0};
+    cl_event gate, refused = NULL;
+    cl_int status = 1;
+    if (!open_all())
+        return;
+    if (!has_svm()) {
+        SKIP("the device has no shared virtual memory");
+        close_all();
+        return;
+    }
+    void *memory = clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0);
+    gate = clCreateUserEvent(context, &status);
+    CHECK_INT(clEnqueueSVMFree(NULL, 1, &memory, note_freed, &freed, 0, NULL, NULL), CL_INVALID_COMMAND_QUEUE);
+    CHECK(clEnqueueSVMFree(queue, 1, &memory, note_freed, &freed, 1, NULL, &refused) < 0);
+    CHECK(clEnqueueSVMFree(queue, 0, &memory, note_freed, &freed, 0, NULL, &refused) < 0);
+    CHECK(refused == NULL);
+    CHECK_INT(clEnqueueSVMFree(queue, 1, &memory, note_freed, &freed, 1, &gate, NULL), CL_SUCCESS);
+    CHECK_INT(clFlush(queue), CL_SUCCESS);
+    pause_ms(20);
+    CHECK_INT(atomic_load(&freed.calls), 0);
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clFinish(queue), CL_SUCCESS);
+    CHECK_INT(atomic_load(&freed.calls), 1);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    close_all();
+}
+
+/* A command that fails calls no function, and holds nothing up. */
+static void svm_free_fails(void)
+{
+    struct freed freed = {0};
+    cl_event gate, event = NULL;
+    cl_int status = 1;
+    if (!open_all())
+        return;
+    if (!has_svm()) {
+        SKIP("the device has no shared virtual memory");
+        close_all();
+        return;
+    }
+    void *memory = clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0);
+    gate = clCreateUserEvent(context, &status);
+    CHECK_INT(clEnqueueSVMFree(queue, 1, &memory, note_freed, &freed, 1, &gate, &event), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(gate, -5), CL_SUCCESS);
+    for (int i = 0; i < 10000 && rig_event_status(event) > CL_COMPLETE; i++)
+        pause_ms(1);
+    CHECK(rig_event_status(event) < 0);
+    CHECK_INT(atomic_load(&freed.calls), 0);
+    clSVMFree(context, memory);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
     close_all();
 }
 
@@ -374,6 +431,26 @@ static void extension_functions(void)
     close_all();
 }
 
+/* The loader of the host looks into handles. Wine ends the call then, and nothing comes back. */
+static void crashes_below(void)
+{
+    static void *nothing[64];
+    const cl_int value = 0;
+    cl_int status = CL_SUCCESS;
+    if (!open_all())
+        return;
+    CHECK_INT(clSetProgramSpecializationConstant((cl_program)nothing, 0, sizeof(value), &value), CL_OUT_OF_RESOURCES);
+    CHECK_INT(clSetKernelExecInfo((cl_kernel)nothing, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof(nothing), nothing),
+              CL_OUT_OF_RESOURCES);
+    CHECK(clCloneKernel((cl_kernel)nothing, &status) == NULL);
+    CHECK_INT(status, CL_OUT_OF_RESOURCES);
+    CHECK(clCloneKernel((cl_kernel)nothing, NULL) == NULL);
+    status = CL_SUCCESS;
+    CHECK(clCreateCommandQueueWithProperties((cl_context)nothing, device, NULL, &status) == NULL);
+    CHECK_INT(status, CL_OUT_OF_RESOURCES);
+    close_all();
+}
+
 static const struct tap_test tests[] = {
     {"the companion has joined", joined},
     {"extension strings", strings},
@@ -382,9 +459,12 @@ static const struct tap_test tests[] = {
     {"a kernel's clone has its arguments", clone_kernel},
     {"shared virtual memory", svm},
     {"shared virtual memory is freed in a callback", svm_free_callback},
+    {"shared virtual memory is freed in a callback, in the order of the queue", svm_free_in_order},
+    {"shared virtual memory is not freed in a callback of a command that fails", svm_free_fails},
     {"queues with properties", queues},
     {"buffers, images and samplers with properties", objects},
     {"what the driver lacks", what_the_driver_lacks},
+    {"functions of the host that crash", crashes_below},
     {"functions of extensions", extension_functions},
 };
 

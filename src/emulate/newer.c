@@ -46,7 +46,7 @@ static cl_command_queue CL_API_CALL check_queue(cl_context context, cl_device_id
                                                 const cl_queue_properties *properties, cl_int *errcode_ret)
 {
     static const char call[] = "clCreateCommandQueueWithProperties";
-    cl_int status = CL_SUCCESS;
+    cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
     cl_command_queue queue = NULL;
     if (wants_missing_device_queue(device, properties))
         status = log_refuse(call, CL_INVALID_QUEUE_PROPERTIES, "the device has no queues on devices");

@@ -23,19 +23,26 @@ const char *guest_report(void)
     return report;
 }
 
-uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments)
+/* Wine ends a call in which the host crashes, with a code of its own: the result is `otherwise` then. */
+static uint64_t ask_or(uint64_t otherwise, enum channel_action action, uint64_t address, unsigned count,
+                       const uint64_t *arguments)
 {
     struct channel_request request = {.version = CHANNEL_VERSION, .action = action, .address = address};
     memcpy(request.arguments, arguments, count * sizeof(*arguments));
     const cl_int status = ask(asked, CHANNEL_QUERY, sizeof(request), &request, NULL);
-    return status == CL_SUCCESS ? request.result : 0;
+    return status == CL_SUCCESS ? request.result : otherwise;
 }
 
-uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide)
+uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments)
+{
+    return ask_or(0, action, address, count, arguments);
+}
+
+static uint64_t call_or(uint64_t otherwise, uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide)
 {
     uint32_t words[2 * CHANNEL_ARGUMENTS] = {0};
     if (sizeof(void *) == sizeof(uint64_t))
-        return guest_ask(CHANNEL_CALL, address, count, arguments);
+        return ask_or(otherwise, CHANNEL_CALL, address, count, arguments);
     for (unsigned i = 0, word = 0; i < count; i++) {
         words[word++] = (uint32_t)arguments[i];
         if (wide >> i & 1)
@@ -43,7 +50,17 @@ uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments,
     }
     uint64_t packed[CHANNEL_ARGUMENTS];
     memcpy(packed, words, sizeof(packed));
-    return guest_ask(CHANNEL_CALL, address, CHANNEL_ARGUMENTS, packed);
+    return ask_or(otherwise, CHANNEL_CALL, address, CHANNEL_ARGUMENTS, packed);
+}
+
+uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide)
+{
+    return call_or(0, address, count, arguments, wide);
+}
+
+cl_int guest_status(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide)
+{
+    return (cl_int)call_or((uint64_t)CL_OUT_OF_RESOURCES, address, count, arguments, wide);
 }
 
 uint64_t guest_find(const char *name)

@@ -17,12 +17,14 @@ bool guest_joined(void);
 /* For people: what came of it. */
 const char *guest_report(void);
 
-/* One request; 0 if it fails, which it does not while a companion answers. */
+/* One request; 0 if it fails. While a companion answers, one fails only if the host crashes in it. */
 uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments);
 
 /* Calls a function of the host. Integers among the arguments are extended to 64 bits. Bit i of `wide`: argument i has 64 bits for
  * the function too, where others have 32. */
 uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
+/* The same for a function that gives a cl_int. It gives CL_OUT_OF_RESOURCES if the request fails. */
+cl_int guest_status(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
 
 /* The address of a function of the host's OpenCL, or 0. */
 uint64_t guest_find(const char *name);

@@ -2,7 +2,8 @@
  *
  * An address on the host's side is no function for Windows code, whose calls pass their arguments otherwise. So each gets
  * a bridge: a function of ours that takes as many 64-bit arguments as any function of OpenCL has and hands them on. What
- * the caller did not pass it reads from the caller's stack, and the host's function does not look at it. */
+ * the caller did not pass it reads from the caller's stack, and the host's function does not look at it. A call in which the
+ * host crashes gives 0, since nothing tells here what type a function gives. */
 #include "host/guest.h"
 
 #include "log.h"

@@ -13,7 +13,7 @@ static cl_int CL_API_CALL host_clCompileProgram(cl_program program, cl_uint num_
     const uint64_t arguments[] = {(uintptr_t)program, (uintptr_t)num_devices, (uintptr_t)device_list,
         (uintptr_t)options, (uintptr_t)num_input_headers, (uintptr_t)input_headers, (uintptr_t)header_include_names, 0,
         (uintptr_t)user_data};
-    return (cl_int)guest_call(guest_addresses[0], 9, arguments, 0);
+    return guest_status(guest_addresses[0], 9, arguments, 0);
 }
 
 static cl_program CL_API_CALL host_clLinkProgram(cl_context context, cl_uint num_devices,
@@ -24,6 +24,7 @@ static cl_program CL_API_CALL host_clLinkProgram(cl_context context, cl_uint num
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)num_devices, (uintptr_t)device_list,
         (uintptr_t)options, (uintptr_t)num_input_programs, (uintptr_t)input_programs, 0, (uintptr_t)user_data,
         (uintptr_t)errcode_ret};
+    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
     return (cl_program)(uintptr_t)guest_call(guest_addresses[1], 9, arguments, 0);
 }
 
@@ -31,6 +32,7 @@ static cl_command_queue CL_API_CALL host_clCreateCommandQueueWithProperties(cl_c
     const cl_queue_properties * properties, cl_int * errcode_ret)
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)device, (uintptr_t)properties, (uintptr_t)errcode_ret};
+    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
     return (cl_command_queue)(uintptr_t)guest_call(guest_addresses[2], 4, arguments, 0);
 }
 
@@ -39,6 +41,7 @@ static cl_mem CL_API_CALL host_clCreatePipe(cl_context context, cl_mem_flags fla
 {
     const uint64_t arguments[] = {(uintptr_t)context, flags, (uintptr_t)pipe_packet_size, (uintptr_t)pipe_max_packets,
         (uintptr_t)properties, (uintptr_t)errcode_ret};
+    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
     return (cl_mem)(uintptr_t)guest_call(guest_addresses[3], 6, arguments, 0x2);
 }
 
@@ -47,7 +50,7 @@ static cl_int CL_API_CALL host_clGetPipeInfo(cl_mem pipe, cl_pipe_info param_nam
 {
     const uint64_t arguments[] = {(uintptr_t)pipe, (uintptr_t)param_name, (uintptr_t)param_value_size,
         (uintptr_t)param_value, (uintptr_t)param_value_size_ret};
-    return (cl_int)guest_call(guest_addresses[4], 5, arguments, 0);
+    return guest_status(guest_addresses[4], 5, arguments, 0);
 }
 
 static void *CL_API_CALL host_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
@@ -70,7 +73,7 @@ static cl_int CL_API_CALL host_clEnqueueSVMMemcpy(cl_command_queue command_queue
     const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)blocking_copy, (uintptr_t)dst_ptr,
         (uintptr_t)src_ptr, (uintptr_t)size, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list,
         (uintptr_t)event};
-    return (cl_int)guest_call(guest_addresses[7], 8, arguments, 0);
+    return guest_status(guest_addresses[7], 8, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMMemFill(cl_command_queue command_queue, void * svm_ptr, const void * pattern,
@@ -80,7 +83,7 @@ static cl_int CL_API_CALL host_clEnqueueSVMMemFill(cl_command_queue command_queu
     const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)svm_ptr, (uintptr_t)pattern,
         (uintptr_t)pattern_size, (uintptr_t)size, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list,
         (uintptr_t)event};
-    return (cl_int)guest_call(guest_addresses[8], 8, arguments, 0);
+    return guest_status(guest_addresses[8], 8, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMMap(cl_command_queue command_queue, cl_bool blocking_map,
@@ -89,7 +92,7 @@ static cl_int CL_API_CALL host_clEnqueueSVMMap(cl_command_queue command_queue, c
 {
     const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)blocking_map, map_flags, (uintptr_t)svm_ptr,
         (uintptr_t)size, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list, (uintptr_t)event};
-    return (cl_int)guest_call(guest_addresses[9], 8, arguments, 0x4);
+    return guest_status(guest_addresses[9], 8, arguments, 0x4);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMUnmap(cl_command_queue command_queue, void * svm_ptr,
@@ -97,20 +100,21 @@ static cl_int CL_API_CALL host_clEnqueueSVMUnmap(cl_command_queue command_queue,
 {
     const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)svm_ptr, (uintptr_t)num_events_in_wait_list,
         (uintptr_t)event_wait_list, (uintptr_t)event};
-    return (cl_int)guest_call(guest_addresses[10], 5, arguments, 0);
+    return guest_status(guest_addresses[10], 5, arguments, 0);
 }
 
 static cl_sampler CL_API_CALL host_clCreateSamplerWithProperties(cl_context context,
     const cl_sampler_properties * sampler_properties, cl_int * errcode_ret)
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)sampler_properties, (uintptr_t)errcode_ret};
+    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
     return (cl_sampler)(uintptr_t)guest_call(guest_addresses[11], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index, const void * arg_value)
 {
     const uint64_t arguments[] = {(uintptr_t)kernel, (uintptr_t)arg_index, (uintptr_t)arg_value};
-    return (cl_int)guest_call(guest_addresses[12], 3, arguments, 0);
+    return guest_status(guest_addresses[12], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name,
@@ -118,12 +122,13 @@ static cl_int CL_API_CALL host_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_e
 {
     const uint64_t arguments[] = {(uintptr_t)kernel, (uintptr_t)param_name, (uintptr_t)param_value_size,
         (uintptr_t)param_value};
-    return (cl_int)guest_call(guest_addresses[13], 4, arguments, 0);
+    return guest_status(guest_addresses[13], 4, arguments, 0);
 }
 
 static cl_kernel CL_API_CALL host_clCloneKernel(cl_kernel source_kernel, cl_int *errcode_ret)
 {
     const uint64_t arguments[] = {(uintptr_t)source_kernel, (uintptr_t)errcode_ret};
+    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
     return (cl_kernel)(uintptr_t)guest_call(guest_addresses[14], 2, arguments, 0);
 }
 
@@ -131,6 +136,7 @@ static cl_program CL_API_CALL host_clCreateProgramWithIL(cl_context context, con
     cl_int *errcode_ret)
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)il, (uintptr_t)length, (uintptr_t)errcode_ret};
+    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
     return (cl_program)(uintptr_t)guest_call(guest_addresses[15], 4, arguments, 0);
 }
 
@@ -140,20 +146,20 @@ static cl_int CL_API_CALL host_clEnqueueSVMMigrateMem(cl_command_queue command_q
 {
     const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)num_svm_pointers, (uintptr_t)svm_pointers,
         (uintptr_t)sizes, flags, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list, (uintptr_t)event};
-    return (cl_int)guest_call(guest_addresses[16], 8, arguments, 0x10);
+    return guest_status(guest_addresses[16], 8, arguments, 0x10);
 }
 
 static cl_int CL_API_CALL host_clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *device_timestamp,
     cl_ulong *host_timestamp)
 {
     const uint64_t arguments[] = {(uintptr_t)device, (uintptr_t)device_timestamp, (uintptr_t)host_timestamp};
-    return (cl_int)guest_call(guest_addresses[17], 3, arguments, 0);
+    return guest_status(guest_addresses[17], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clGetHostTimer(cl_device_id device, cl_ulong *host_timestamp)
 {
     const uint64_t arguments[] = {(uintptr_t)device, (uintptr_t)host_timestamp};
-    return (cl_int)guest_call(guest_addresses[18], 2, arguments, 0);
+    return guest_status(guest_addresses[18], 2, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device,
@@ -163,21 +169,21 @@ static cl_int CL_API_CALL host_clGetKernelSubGroupInfo(cl_kernel kernel, cl_devi
     const uint64_t arguments[] = {(uintptr_t)kernel, (uintptr_t)device, (uintptr_t)param_name,
         (uintptr_t)input_value_size, (uintptr_t)input_value, (uintptr_t)param_value_size, (uintptr_t)param_value,
         (uintptr_t)param_value_size_ret};
-    return (cl_int)guest_call(guest_addresses[19], 8, arguments, 0);
+    return guest_status(guest_addresses[19], 8, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id device,
     cl_command_queue command_queue)
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)device, (uintptr_t)command_queue};
-    return (cl_int)guest_call(guest_addresses[20], 3, arguments, 0);
+    return guest_status(guest_addresses[20], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetProgramSpecializationConstant(cl_program program, cl_uint spec_id, size_t spec_size,
     const void *spec_value)
 {
     const uint64_t arguments[] = {(uintptr_t)program, (uintptr_t)spec_id, (uintptr_t)spec_size, (uintptr_t)spec_value};
-    return (cl_int)guest_call(guest_addresses[21], 4, arguments, 0);
+    return guest_status(guest_addresses[21], 4, arguments, 0);
 }
 
 static cl_mem CL_API_CALL host_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
@@ -185,6 +191,7 @@ static cl_mem CL_API_CALL host_clCreateBufferWithProperties(cl_context context, 
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)properties, flags, (uintptr_t)size,
         (uintptr_t)host_ptr, (uintptr_t)errcode_ret};
+    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
     return (cl_mem)(uintptr_t)guest_call(guest_addresses[22], 6, arguments, 0x4);
 }
 
@@ -194,6 +201,7 @@ static cl_mem CL_API_CALL host_clCreateImageWithProperties(cl_context context, c
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)properties, flags, (uintptr_t)image_format,
         (uintptr_t)image_desc, (uintptr_t)host_ptr, (uintptr_t)errcode_ret};
+    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
     return (cl_mem)(uintptr_t)guest_call(guest_addresses[23], 7, arguments, 0x4);
 }
 

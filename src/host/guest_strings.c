@@ -28,7 +28,7 @@ static cl_int ask(uint64_t function, void *subject, cl_uint name, size_t capacit
 {
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)subject, name, capacity, (uint64_t)(uintptr_t)to,
                                   (uint64_t)(uintptr_t)size};
-    return (cl_int)guest_call(function, 5, arguments, 0);
+    return guest_status(function, 5, arguments, 0);
 }
 
 static cl_int list(const char *call, uint64_t function, void *subject, cl_uint name, bool versions, size_t capacity,

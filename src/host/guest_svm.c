@@ -1,5 +1,6 @@
-/* clEnqueueSVMFree: its callback frees the memory itself, and is Windows code, which the host can't call. The host gets one
- * that does nothing; the application's is called when the command is over. */
+/* clEnqueueSVMFree: its callback frees the memory itself, and is Windows code, which the host can't call. The host gets two
+ * commands, each with a callback that does nothing. The application's callback is called when the first is over. The second is
+ * the application's command. It ends after that call, so that nobody who waits for it or for the queue goes on before. */
 #include "host/guest.h"
 
 #include "log.h"
@@ -13,6 +14,8 @@ struct notice {
     free_function notify;
     void *data;
     cl_command_queue queue; /* one reference */
+    cl_event called;        /* one reference; a user event, for which the second command waits */
+    cl_event done;          /* one reference; of the second command. PoCL looks at it when `called` is set */
     cl_uint count;
     void *pointers[];
 };
@@ -21,6 +24,10 @@ static uint64_t host_function, host_callback;
 
 static void drop(struct notice *notice)
 {
+    if (notice->called)
+        next.clReleaseEvent(notice->called);
+    if (notice->done)
+        next.clReleaseEvent(notice->done);
     next.clReleaseCommandQueue(notice->queue);
     free(notice);
 }
@@ -31,20 +38,30 @@ static void CL_CALLBACK over(cl_event event, cl_int status, void *data)
     (void)event;
     if (status == CL_COMPLETE)
         notice->notify(notice->queue, notice->count, notice->pointers, notice->data);
+    next.clSetUserEventStatus(notice->called, status);
     drop(notice);
 }
 
-static struct notice *prepare(cl_command_queue queue, cl_uint count, void *pointers[], free_function notify, void *data)
+static struct notice *prepare(cl_command_queue queue, cl_uint count, void *pointers[], free_function notify, void *data,
+                              cl_int *status)
 {
     struct notice *notice = malloc(sizeof(*notice) + count * sizeof(*pointers));
-    if (!notice || next.clRetainCommandQueue(queue) != CL_SUCCESS) {
+    cl_context context = NULL;
+    *status = notice ? next.clRetainCommandQueue(queue) : CL_OUT_OF_HOST_MEMORY;
+    if (*status != CL_SUCCESS) {
         free(notice);
         return NULL;
     }
-    *notice = (struct notice){notify, data, queue, count};
+    *notice = (struct notice){notify, data, queue, NULL, NULL, count};
     if (count && pointers)
         memcpy(notice->pointers, pointers, count * sizeof(*pointers));
-    return notice;
+    *status = next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    if (*status == CL_SUCCESS)
+        notice->called = next.clCreateUserEvent(context, status);
+    if (*status == CL_SUCCESS)
+        return notice;
+    drop(notice);
+    return NULL;
 }
 
 static cl_int enqueue(cl_command_queue queue, cl_uint count, void *pointers[], uint64_t callback, cl_uint wait_count,
@@ -58,7 +75,17 @@ static cl_int enqueue(cl_command_queue queue, cl_uint count, void *pointers[], u
                                   wait_count,
                                   (uint64_t)(uintptr_t)wait,
                                   (uint64_t)(uintptr_t)event};
-    return (cl_int)guest_call(host_function, 8, arguments, 0);
+    return guest_status(host_function, 8, arguments, 0);
+}
+
+/* The notice is the callback's from then on. */
+static cl_int follow(struct notice *notice, cl_event begun, cl_event done)
+{
+    const cl_int status = next.clRetainEvent(done);
+    if (status != CL_SUCCESS)
+        return status;
+    notice->done = done;
+    return next.clSetEventCallback(begun, CL_COMPLETE, over, notice);
 }
 
 static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_uint num_svm_pointers,
@@ -69,26 +96,28 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
     if (!pfn_free_func)
         return enqueue(command_queue, num_svm_pointers, svm_pointers, 0, num_events_in_wait_list, event_wait_list,
                        event);
-    cl_event done = NULL;
-    struct notice *notice = prepare(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data);
+    cl_event begun = NULL, done = NULL;
+    cl_int status;
+    struct notice *notice = prepare(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data, &status);
     if (!notice)
-        return log_refuse("clEnqueueSVMFree", CL_OUT_OF_HOST_MEMORY, "no means to call the callback");
-    cl_int status = enqueue(command_queue, num_svm_pointers, svm_pointers, host_callback, num_events_in_wait_list,
-                            event_wait_list, &done);
-    if (status != CL_SUCCESS) {
+        return log_refuse("clEnqueueSVMFree", status, "no means to call the callback");
+    status = enqueue(command_queue, num_svm_pointers, svm_pointers, host_callback, num_events_in_wait_list,
+                     event_wait_list, &begun);
+    if (status == CL_SUCCESS)
+        status = enqueue(command_queue, num_svm_pointers, svm_pointers, host_callback, 1, &notice->called, &done);
+    if (status == CL_SUCCESS)
+        status = follow(notice, begun, done);
+    if (status != CL_SUCCESS) { /* what was enqueued does nothing */
+        next.clSetUserEventStatus(notice->called, CL_COMPLETE);
         drop(notice);
-        return status;
     }
-    status = next.clSetEventCallback(done, CL_COMPLETE, over, notice);
-    if (status != CL_SUCCESS) {
-        log_write(LOG_ERROR, "clEnqueueSVMFree: the callback will not be called, for want of memory");
-        drop(notice);
-    }
-    if (event)
-        *event = done;
-    else
+    if (begun)
+        next.clReleaseEvent(begun);
+    if (done && (status != CL_SUCCESS || !event))
         next.clReleaseEvent(done);
-    return CL_SUCCESS;
+    else if (done)
+        *event = done;
+    return status;
 }
 
 void guest_svm_install(cl_icd_dispatch *table)
