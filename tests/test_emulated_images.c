@@ -720,6 +720,22 @@ SHARING_CASE(short_list, 0)
     CHECK_INT(some[2].image_channel_order, 0x77);
 }
 
+/* A kernel would read again what it has written beyond an emulated format. So such a kernel is offered the driver's formats alone. */
+SHARING_CASE(read_write_kernels, 0)
+{
+    cl_image_format formats[2][256];
+    cl_uint counts[2] = {0, 0};
+    cl_context plain = plain_context(rig);
+    const cl_context contexts[2] = {rig->context, plain};
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clGetSupportedImageFormats(contexts[i], CL_MEM_KERNEL_READ_AND_WRITE, CL_MEM_OBJECT_IMAGE2D, 256,
+                                             formats[i], &counts[i]),
+                  CL_SUCCESS);
+    CHECK_INT(counts[0], counts[1]);
+    CHECK_MEM(formats[0], formats[1], counts[1] * sizeof(formats[0][0]));
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("images of each type begin with a copy of the program's memory", copies_memory),
     SHARING_TESTS("images of each type over the program's memory, mapped in part", uses_memory),
@@ -739,6 +755,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("images by the other functions", other_functions),
     SHARING_TESTS("images by the other functions, in a format of the device", other_functions_native),
     SHARING_TESTS("formats: a list without room for all", short_list),
+    SHARING_TESTS("formats: those of kernels that read and write an image", read_write_kernels),
 };
 
 TAP_MAIN(tests)
