@@ -120,6 +120,18 @@ bool image_part_valid(const struct image_part *p)
            (!in_pairs(p->image) || (p->origin[0] % 2 == 0 && p->region[0] % 2 == 0));
 }
 
+cl_int image_check_access(const char *call, const struct image_part *p, cl_mem_flags forbidden)
+{
+    if (!(p->image->flags & forbidden))
+        return CL_SUCCESS;
+    struct queue_record *queue = registry_get(RECORD_QUEUE, p->queue);
+    const bool here = queue && queue->context == p->image->context;
+    record_release(queue);
+    return here ? log_refuse(call, CL_INVALID_OPERATION, "the image was made with flags 0x%lx",
+                             (unsigned long)p->image->flags)
+                : CL_SUCCESS;
+}
+
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status)
 {
     cl_mem buffer = next.clCreateBuffer(image->context->head.handle, flags, bytes, NULL, status);
@@ -260,6 +272,26 @@ static cl_int check_pairs(const cl_image_format *format, const cl_image_desc *de
                       desc->image_width);
 }
 
+static cl_int check_flags(cl_mem_flags flags)
+{
+    static const cl_mem_flags alternatives[] = {
+        CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY,
+        CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
+        CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR,
+        CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR,
+    };
+    cl_mem_flags known = 0;
+    bool valid = true;
+    for (size_t i = 0; i < sizeof(alternatives) / sizeof(alternatives[0]); i++) {
+        const cl_mem_flags given = flags & alternatives[i];
+        valid = valid && !(given & (given - 1));
+        known |= alternatives[i];
+    }
+    return valid && !(flags & ~known)
+               ? CL_SUCCESS
+               : log_refuse("clCreateImage", CL_INVALID_VALUE, "flags 0x%lx", (unsigned long)flags);
+}
+
 static cl_int check_host(cl_mem_flags flags, const void *host)
 {
     const bool wanted = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
@@ -313,12 +345,8 @@ static struct image_record *new_image(struct context_record *context, struct con
 static cl_int make_below(struct image_record *image, const void *bytes, void *memory)
 {
     cl_int status;
-    const cl_mem_flags host_flags = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR |
-                                    CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
     cl_image_desc desc = image->desc;
     desc.image_row_pitch = desc.image_slice_pitch = 0;
-    if (image->flags & ~(host_flags | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_READ_WRITE))
-        return log_refuse("clCreateImage", CL_INVALID_VALUE, "flags 0x%lx", (unsigned long)image->flags);
     image->head.handle =
         next.clCreateImage(image->context->head.handle, CL_MEM_READ_WRITE | (memory ? CL_MEM_USE_HOST_PTR : 0),
                            &image->converter->stored, &desc, memory, &status);
@@ -347,7 +375,9 @@ static bool make_emulated(cl_context handle, cl_mem_flags flags, const cl_image_
     }
     struct converter *converter = NULL;
     struct image_record *image = NULL;
-    *status = check_pairs(format, desc);
+    *status = check_flags(flags);
+    if (*status == CL_SUCCESS)
+        *status = check_pairs(format, desc);
     if (*status == CL_SUCCESS)
         *status = check_host(flags, host);
     if (*status == CL_SUCCESS && !memory)

@@ -95,6 +95,9 @@ static inline struct image_part image_part_behind(const struct image_part *part,
 /* Whether it lies inside the image; packed YUV is taken in pairs of texels. Its origin and region may be NULL. */
 bool image_part_valid(const struct image_part *part);
 
+/* Refuses a command of the host if the image has one of these flags. A queue of another context is the driver's to refuse. */
+cl_int image_check_access(const char *call, const struct image_part *part, cl_mem_flags forbidden);
+
 /* Enqueues: the texels of a region come in the declared format, tightly packed, into `narrow` / out of it into the image.
  * `first` (may be NULL) and `done` get events, owned by the caller. On failure no event is given. */
 cl_int image_to_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
