@@ -96,6 +96,10 @@ static void again(void)
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
     CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 20 : 18);
+    /* And where one thread of the driver runs all commands. */
+    test_setenv("POCL_MAX_PTHREAD_COUNT", "1");
+    CHECK_INT(run_again("in a callback: ", "OPENCL_LAYERS", layers), 2);
+    test_setenv("POCL_MAX_PTHREAD_COUNT", NULL);
     test_setenv("CLD3D_TEST_BELOW_EMULATED", NULL);
 }
 
@@ -279,6 +283,8 @@ static cl_mem image_of(const struct rig *rig, cl_mem_flags flags, void *bytes, c
 static cl_int convert(const struct rig *rig, int which, cl_mem image, cl_mem buffer, unsigned char *bytes)
 {
     static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    static const cl_image_desc deep = {
+        .image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = WIDTH, .image_height = HEIGHT, .image_depth = 1};
     cl_int status = 1;
     cl_mem made;
     switch (which) {
@@ -294,7 +300,9 @@ static cl_int convert(const struct rig *rig, int which, cl_mem image, cl_mem buf
         CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_TRUE, 0, IMAGE_BYTES, bytes, 0, NULL, NULL), CL_SUCCESS);
         return clEnqueueCopyBufferToImage(rig->queue, buffer, image, 0, no_origin(), region, 0, NULL, NULL);
     default:
-        made = image_of(rig, CL_MEM_COPY_HOST_PTR, bytes, &status);
+        test_setenv(BELOW_FEW_FORMATS, "1"); /* then it is stored in floats, to which the device converts */
+        made = clCreateImage(rig->context, CL_MEM_COPY_HOST_PTR, &format, &deep, bytes, &status);
+        test_setenv(BELOW_FEW_FORMATS, NULL);
         order(rig, BELOW_FAIL_BUFFER, 0);
         CHECK_INT(made != NULL, status == CL_SUCCESS);
         if (made) {
@@ -406,6 +414,53 @@ SHARING_CASE(no_memory_for_maps, 0)
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(over), CL_SUCCESS);
+}
+
+/* ---- in a callback ---- */
+
+struct made_later {
+    const struct rig *rig;
+    unsigned char bytes[IMAGE_BYTES];
+    cl_mem image;
+    atomic_bool over;
+};
+
+static void CL_CALLBACK make_later(cl_event event, cl_int status, void *data)
+{
+    struct made_later *later = data;
+    (void)event;
+    later->image = image_of(later->rig, CL_MEM_COPY_HOST_PTR, later->bytes, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    atomic_store(&later->over, true);
+}
+
+/* The thread of the callback may be the only one that runs commands. */
+SHARING_CASE(made_in_callback, 0)
+{
+    enum { PATIENCE_MS = 20000 };
+    static struct made_later later;
+    unsigned char found[IMAGE_BYTES];
+    if (!over_layer())
+        return;
+    later = (struct made_later){.rig = rig};
+    cl_event held = user_event(rig->context), written = NULL;
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, IMAGE_BYTES, NULL, NULL);
+    rig_pattern(later.bytes, sizeof(later.bytes), 1);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, IMAGE_BYTES, later.bytes, 1, &held, &written),
+              CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(written, CL_COMPLETE, make_later, &later), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(held, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    for (int i = 0; i < PATIENCE_MS && !atomic_load(&later.over); i++)
+        pause_ms(1);
+    if (!CHECK(atomic_load(&later.over)))
+        _Exit(1); /* the driver's thread waits for itself, and so would the release of its queue */
+    CHECK_INT(convert(rig, 0, later.image, NULL, found), CL_SUCCESS);
+    CHECK_MEM(found, later.bytes, sizeof(found));
+    CHECK_INT(clReleaseMemObject(later.image), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
 }
 
 /* ---- two at once ---- */
@@ -799,6 +854,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("over the layer: maps and unmaps that find no memory for the conversion", no_memory_for_maps),
     SHARING_TESTS("over the layer: copies between images of which one is the driver's", copies_with_native_types),
     SHARING_TESTS("over the layer: copies between images that are stored in two formats", copies_between_types),
+    SHARING_TESTS("in a callback: an image of the program's bytes", made_in_callback),
     SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),
     SHARING_TESTS("over the layer: what tidies an image while the driver takes its time", tidied_meanwhile),
 };

@@ -234,6 +234,37 @@ static void set_host_pitches(struct image_record *image)
     image->host_slice = slice && !layers_are_rows ? slice : image->host_row * image->extent[1];
 }
 
+/* The driver's image is always read-write, since conversions need both ways. It sees nothing of the pitches. `texels`: as it stores
+ * them, for one of `flags`, or NULL. */
+static cl_mem create_below(const struct image_record *image, cl_mem_flags flags, void *texels, cl_int *status)
+{
+    cl_image_desc desc = image->desc;
+    desc.image_row_pitch = desc.image_slice_pitch = 0;
+    return next.clCreateImage(image->context->head.handle, CL_MEM_READ_WRITE | flags, &image->converter->stored, &desc,
+                              texels, status);
+}
+
+/* Replaces the driver's image, which has shown that it takes the sizes, by one of the application's bytes. This waits for no command,
+ * and so works in a callback, too. */
+static cl_int make_filled(struct image_record *image, const char *bytes)
+{
+    const struct converter *c = image->converter;
+    const size_t *extent = image->extent;
+    cl_int status = CL_OUT_OF_HOST_MEMORY;
+    char *wide = malloc(cl_region_bytes(extent, c->wide_texel));
+    for (size_t z = 0; wide && z < extent[2]; z++)
+        for (size_t y = 0; y < extent[1]; y++)
+            texels_widen(c, wide + (z * extent[1] + y) * extent[0] * c->wide_texel,
+                         bytes + z * image->host_slice + y * image->host_row, extent[0]);
+    cl_mem filled = wide ? create_below(image, CL_MEM_COPY_HOST_PTR, wide, &status) : NULL;
+    free(wide);
+    if (filled) {
+        next.clReleaseMemObject(image->head.handle);
+        image->head.handle = filled;
+    }
+    return log_next("clCreateImage", "clCreateImage with converted texels", status);
+}
+
 /* Brings the application's bytes into a new image, through a queue of our own. */
 static cl_int upload(struct image_record *image, const void *bytes)
 {
@@ -340,19 +371,15 @@ static struct image_record *new_image(struct context_record *context, struct con
     return image;
 }
 
-/* The driver's image is always read-write and has none of the application's memory: conversions need both ways. `memory`: for
- * the driver's texels, or NULL. */
+/* `bytes`: of the application, or NULL. `memory`: for the driver's texels, or NULL. */
 static cl_int make_below(struct image_record *image, const void *bytes, void *memory)
 {
     cl_int status;
-    cl_image_desc desc = image->desc;
-    desc.image_row_pitch = desc.image_slice_pitch = 0;
-    image->head.handle =
-        next.clCreateImage(image->context->head.handle, CL_MEM_READ_WRITE | (memory ? CL_MEM_USE_HOST_PTR : 0),
-                           &image->converter->stored, &desc, memory, &status);
+    image->head.handle = create_below(image, memory ? CL_MEM_USE_HOST_PTR : 0, memory, &status);
     if (status != CL_SUCCESS)
         return log_next("clCreateImage", "clCreateImage in the wider format", status);
-    status = bytes ? upload(image, bytes) : CL_SUCCESS;
+    if (bytes)
+        status = texels_convertible(image->converter) ? make_filled(image, bytes) : upload(image, bytes);
     if (status == CL_SUCCESS && !registry_add(&image->head))
         status = CL_OUT_OF_HOST_MEMORY;
     if (status != CL_SUCCESS)
