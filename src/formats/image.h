@@ -120,10 +120,13 @@ void image_publish(cl_command_queue queue, cl_command_type type, cl_event first,
 /* How a kernel may use the image that its argument names. */
 void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes);
 /* Before the driver gets kernels that read or write an image: an emulated one is made ready for them as for a kernel that is enqueued
- * (launch.c), behind the wait list. Other images need nothing. image_after_kernels is due when the driver has them. */
+ * (launch.c), behind the wait list. They have to wait for the events that `tidied` gets. Other images need nothing.
+ * image_after_kernels is due for each image when the driver has them, and then image_end_kernels with what it has said, which closes
+ * the list. */
 cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
-                            cl_uint wait_count, const cl_event *wait);
+                            cl_uint wait_count, const cl_event *wait, struct event_list *tidied);
 void image_after_kernels(cl_mem image, bool writes);
+void image_end_kernels(cl_command_queue queue, struct event_list *tidied, cl_int status);
 
 /* The parts of the tier. */
 void image_install(cl_icd_dispatch *table);
