@@ -18,6 +18,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows 
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static unsigned expected, there;
 static cl_uint hold, held; /* which command, and that there is one */
+static cl_uint next_gate;  /* of the next copy of a buffer to an image; 0: none */
+static cl_event gates[BELOW_GATES];
 
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
 {
@@ -99,6 +101,10 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
         pthread_cond_broadcast(&arrived);
         pthread_mutex_unlock(&lock);
         return CL_SUCCESS;
+    case BELOW_GATE: next_gate = *value; return CL_SUCCESS;
+    case BELOW_OPEN:
+        below->clSetUserEventStatus(gates[*value - 1], CL_COMPLETE);
+        return below->clReleaseEvent(gates[*value - 1]);
     default: return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
     }
 }
@@ -205,10 +211,27 @@ static cl_int CL_API_CALL copy_image(cl_command_queue queue, cl_mem from, cl_mem
     return below->clEnqueueCopyImage(queue, from, to, from_origin, to_origin, region, wait_count, wait, event);
 }
 
+/* Behind a user event besides, which nobody above knows. */
+static cl_int copy_gated(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset, const size_t *origin,
+                         const size_t *region, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    cl_context context = NULL;
+    cl_event both[2] = {wait_count ? *wait : NULL, NULL}, *gate = &gates[next_gate - 1];
+    cl_int status = below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    next_gate = 0;
+    *gate = status == CL_SUCCESS && wait_count < 2 ? below->clCreateUserEvent(context, &status) : NULL;
+    both[wait_count ? 1 : 0] = *gate;
+    return *gate ? below->clEnqueueCopyBufferToImage(queue, buffer, image, offset, origin, region, wait_count + 1, both,
+                                                     event)
+                 : CL_INVALID_EVENT_WAIT_LIST;
+}
+
 static cl_int CL_API_CALL copy_to_image(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
                                         const size_t *origin, const size_t *region, cl_uint wait_count,
                                         const cl_event *wait, cl_event *event)
 {
+    if (next_gate)
+        return copy_gated(queue, buffer, image, offset, origin, region, wait_count, wait, event);
     const cl_int status =
         below->clEnqueueCopyBufferToImage(queue, buffer, image, offset, origin, region, wait_count, wait, event);
     be_held(BELOW_HOLD_AFTER);

@@ -17,6 +17,11 @@
 enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER };
 /* *value becomes 1 if one is held. */
 #define BELOW_HELD 0x7E65
+/* The next copy of a buffer to an image, which has one event to wait for at most, waits for the gate *value (from 1) besides, until
+ * that is opened. No user event is seen above. For one thread. */
+#define BELOW_GATE 0x7E66
+#define BELOW_OPEN 0x7E67
+enum { BELOW_GATES = 2 };
 
 /* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
  * bits, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer than four

@@ -95,7 +95,11 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 20 : 18);
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 22 : 18);
+    /* And where one thread of the driver runs all commands. */
+    test_setenv("POCL_MAX_PTHREAD_COUNT", "1");
+    CHECK_INT(run_again("in a callback: ", "OPENCL_LAYERS", layers), 2);
+    test_setenv("POCL_MAX_PTHREAD_COUNT", NULL);
     test_setenv("CLD3D_TEST_BELOW_EMULATED", NULL);
 }
 
@@ -265,6 +269,94 @@ SHARING_CASE(out_of_order, RIG_OUT_OF_ORDER)
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
+/* A command in a queue of its own that is at work until the gate opens. */
+static cl_event gated_command(const struct rig *rig, cl_command_queue queue, cl_uint gate)
+{
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT};
+    const cl_image_format native = {CL_RGBA, CL_UNSIGNED_INT8};
+    const size_t region[3] = {WIDTH, HEIGHT, 1};
+    cl_event event = NULL;
+    cl_mem image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &native, &desc, NULL, NULL);
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 4 * TEXELS, NULL, NULL);
+    order(rig, BELOW_GATE, gate);
+    CHECK_INT(clEnqueueCopyBufferToImage(queue, buffer, image, 0, no_origin(), region, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clFlush(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    return event;
+}
+
+static cl_event launch_after(const struct rig *rig, cl_kernel kernel, cl_event wait)
+{
+    static const size_t size[2] = {WIDTH, HEIGHT};
+    cl_event event = NULL;
+    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 2, NULL, size, NULL, 1, &wait, &event), CL_SUCCESS);
+    return event;
+}
+
+static void stay(const cl_event *events, int count)
+{
+    enum { STAY_MS = 200 };
+    pause_ms(STAY_MS);
+    for (int i = 0; i < count; i++)
+        CHECK(rig_event_status(events[i]) > CL_COMPLETE);
+}
+
+/* Two kernels that read it, while it is tidied for the first one. */
+static void read_while_tidied(const struct rig *rig, const struct untidy *u)
+{
+    CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
+    queue_wait(rig->queue);
+    cl_event marker = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &marker), CL_SUCCESS);
+    order(rig, BELOW_GATE, 1);
+    const cl_event looked[2] = {launch_after(rig, u->look, marker), launch_after(rig, u->look, marker)};
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    stay(looked, 2);
+    order(rig, BELOW_OPEN, 1);
+    queue_wait(rig->queue);
+    untidy_expect_tidy(rig, u->seen);
+    CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseEvent(looked[i]), CL_SUCCESS);
+}
+
+/* A kernel that writes, one that reads, a barrier behind another queue's command, and one more that reads. */
+static void read_behind_barrier(const struct rig *rig, const struct untidy *u)
+{
+    cl_command_queue queues[2] = {make_queue(rig, rig->context, 0), make_queue(rig, rig->context, 0)};
+    cl_event gated[2] = {gated_command(rig, queues[0], 1), gated_command(rig, queues[1], 2)}, barrier = NULL;
+    cl_event left = launch_after(rig, u->leave, gated[0]), looked = launch_after(rig, u->look, left);
+    CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &gated[1], &barrier), CL_SUCCESS);
+    cl_event again = launch_after(rig, u->look, left);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    order(rig, BELOW_OPEN, 1);
+    CHECK_INT(clWaitForEvents(1, &looked), CL_SUCCESS);
+    stay(&again, 1);
+    order(rig, BELOW_OPEN, 2);
+    queue_wait(rig->queue);
+    untidy_expect_tidy(rig, u->seen);
+    const cl_event all[] = {gated[0], gated[1], barrier, left, looked, again};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        CHECK_INT(clReleaseEvent(all[i]), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+}
+
+SHARING_CASE(behind_barrier, RIG_OUT_OF_ORDER)
+{
+    if (!over_layer())
+        return;
+    cl_mem image = make_image(rig);
+    if (emulated(rig, image)) {
+        const struct untidy untidy = untidy_open(rig, image);
+        read_while_tidied(rig, &untidy);
+        read_behind_barrier(rig, &untidy);
+        untidy_close(&untidy);
+    }
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
 /* ---- each command without memory ---- */
 
 enum { IMAGE_BYTES = 2 * TEXELS };
@@ -279,6 +371,8 @@ static cl_mem image_of(const struct rig *rig, cl_mem_flags flags, void *bytes, c
 static cl_int convert(const struct rig *rig, int which, cl_mem image, cl_mem buffer, unsigned char *bytes)
 {
     static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    static const cl_image_desc deep = {
+        .image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = WIDTH, .image_height = HEIGHT, .image_depth = 1};
     cl_int status = 1;
     cl_mem made;
     switch (which) {
@@ -294,7 +388,9 @@ static cl_int convert(const struct rig *rig, int which, cl_mem image, cl_mem buf
         CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_TRUE, 0, IMAGE_BYTES, bytes, 0, NULL, NULL), CL_SUCCESS);
         return clEnqueueCopyBufferToImage(rig->queue, buffer, image, 0, no_origin(), region, 0, NULL, NULL);
     default:
-        made = image_of(rig, CL_MEM_COPY_HOST_PTR, bytes, &status);
+        test_setenv(BELOW_FEW_FORMATS, "1"); /* then it is stored in floats, to which the device converts */
+        made = clCreateImage(rig->context, CL_MEM_COPY_HOST_PTR, &format, &deep, bytes, &status);
+        test_setenv(BELOW_FEW_FORMATS, NULL);
         order(rig, BELOW_FAIL_BUFFER, 0);
         CHECK_INT(made != NULL, status == CL_SUCCESS);
         if (made) {
@@ -406,6 +502,53 @@ SHARING_CASE(no_memory_for_maps, 0)
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(over), CL_SUCCESS);
+}
+
+/* ---- in a callback ---- */
+
+struct made_later {
+    const struct rig *rig;
+    unsigned char bytes[IMAGE_BYTES];
+    cl_mem image;
+    atomic_bool over;
+};
+
+static void CL_CALLBACK make_later(cl_event event, cl_int status, void *data)
+{
+    struct made_later *later = data;
+    (void)event;
+    later->image = image_of(later->rig, CL_MEM_COPY_HOST_PTR, later->bytes, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    atomic_store(&later->over, true);
+}
+
+/* The thread of the callback may be the only one that runs commands. */
+SHARING_CASE(made_in_callback, 0)
+{
+    enum { PATIENCE_MS = 20000 };
+    static struct made_later later;
+    unsigned char found[IMAGE_BYTES];
+    if (!over_layer())
+        return;
+    later = (struct made_later){.rig = rig};
+    cl_event held = user_event(rig->context), written = NULL;
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, IMAGE_BYTES, NULL, NULL);
+    rig_pattern(later.bytes, sizeof(later.bytes), 1);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, IMAGE_BYTES, later.bytes, 1, &held, &written),
+              CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(written, CL_COMPLETE, make_later, &later), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(held, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    for (int i = 0; i < PATIENCE_MS && !atomic_load(&later.over); i++)
+        pause_ms(1);
+    if (!CHECK(atomic_load(&later.over)))
+        _Exit(1); /* the driver's thread waits for itself, and so would the release of its queue */
+    CHECK_INT(convert(rig, 0, later.image, NULL, found), CL_SUCCESS);
+    CHECK_MEM(found, later.bytes, sizeof(found));
+    CHECK_INT(clReleaseMemObject(later.image), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
 }
 
 /* ---- two at once ---- */
@@ -793,12 +936,14 @@ static const struct tap_test tests[] = {
                   user_events),
     SHARING_TESTS("over the layer: a kernel behind an acquire that a user event blocks", later_acquire),
     SHARING_TESTS("over the layer: a kernel out of order holds nothing up", out_of_order),
+    SHARING_TESTS("over the layer: kernels out of order wait for what tidies, and behind a barrier", behind_barrier),
     SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right",
                   no_memory),
     SHARING_TESTS("over the layer: commands that find no memory for the conversion", no_memory_for_commands),
     SHARING_TESTS("over the layer: maps and unmaps that find no memory for the conversion", no_memory_for_maps),
     SHARING_TESTS("over the layer: copies between images of which one is the driver's", copies_with_native_types),
     SHARING_TESTS("over the layer: copies between images that are stored in two formats", copies_between_types),
+    SHARING_TESTS("in a callback: an image of the program's bytes", made_in_callback),
     SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),
     SHARING_TESTS("over the layer: what tidies an image while the driver takes its time", tidied_meanwhile),
 };

@@ -467,6 +467,12 @@ SHARING_CASE(creations_refused, 0)
         {FLAT, CL_MEM_USE_HOST_PTR, false, {0, 0}, CL_INVALID_HOST_PTR},
         {FLAT, CL_MEM_READ_ONLY, true, {0, 0}, CL_INVALID_HOST_PTR},
         {FLAT, (cl_mem_flags)1 << 40, false, {0, 0}, CL_INVALID_VALUE},
+        {FLAT, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, false, {0, 0}, CL_INVALID_VALUE},
+        {FLAT, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, false, {0, 0}, CL_INVALID_VALUE},
+        {FLAT, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY, false, {0, 0}, CL_INVALID_VALUE},
+        {FLAT, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS, false, {0, 0}, CL_INVALID_VALUE},
+        {FLAT, CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR, true, {0, 0}, CL_INVALID_VALUE},
+        {FLAT, CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR, true, {0, 0}, CL_INVALID_VALUE},
         {FLAT, 0, false, {20, 0}, CL_INVALID_IMAGE_DESCRIPTOR},
         {DEEP, 0, false, {0, 84}, CL_INVALID_IMAGE_DESCRIPTOR},
         {FLAT, CL_MEM_COPY_HOST_PTR, true, {12, 0}, CL_INVALID_IMAGE_DESCRIPTOR},
@@ -639,6 +645,54 @@ SHARING_CASE(copies_refused, 0)
         CHECK_INT(clReleaseMemObject(made[i]), CL_SUCCESS);
 }
 
+static cl_int map_whole(const struct rig *rig, cl_mem image, cl_map_flags flags)
+{
+    size_t row;
+    cl_int status = 1;
+    void *mapped = clEnqueueMapImage(rig->queue, image, CL_TRUE, flags, no_origin(), shapes[FLAT].extent, &row, NULL, 0,
+                                     NULL, NULL, &status);
+    CHECK_INT(mapped != NULL, status == CL_SUCCESS);
+    if (mapped)
+        CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_SUCCESS);
+    return status;
+}
+
+static cl_int read_whole(cl_command_queue queue, cl_mem image, void *memory)
+{
+    return clEnqueueReadImage(queue, image, CL_TRUE, no_origin(), shapes[FLAT].extent, 0, 0, memory, 0, NULL, NULL);
+}
+
+/* The host may do what the flags say. */
+SHARING_CASE(host_access, 0)
+{
+    static const struct {
+        cl_mem_flags flags;
+        cl_int reads, writes;
+    } all[] = {
+        {0, CL_SUCCESS, CL_SUCCESS},
+        {CL_MEM_HOST_READ_ONLY, CL_SUCCESS, CL_INVALID_OPERATION},
+        {CL_MEM_HOST_WRITE_ONLY, CL_INVALID_OPERATION, CL_SUCCESS},
+        {CL_MEM_HOST_NO_ACCESS, CL_INVALID_OPERATION, CL_INVALID_OPERATION},
+    };
+    unsigned char memory[MOST] = {0};
+    cl_context stranger = rig_make_context(rig, rig->device, false, NULL);
+    cl_command_queue elsewhere = make_queue(rig, stranger, 0);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        cl_mem image = make_image(rig, &shapes[FLAT], all[i].flags, (struct pitches){0, 0}, NULL);
+        CHECK_INT(read_whole(rig->queue, image, memory), all[i].reads);
+        CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), shapes[FLAT].extent, 0, 0, memory, 0,
+                                      NULL, NULL),
+                  all[i].writes);
+        CHECK_INT(map_whole(rig, image, CL_MAP_READ), all[i].reads);
+        CHECK_INT(map_whole(rig, image, CL_MAP_WRITE), all[i].writes);
+        CHECK_INT(map_whole(rig, image, CL_MAP_WRITE_INVALIDATE_REGION), all[i].writes);
+        CHECK_INT(read_whole(elsewhere, image, memory), CL_INVALID_CONTEXT);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseCommandQueue(elsewhere), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(stranger), CL_SUCCESS);
+}
+
 /* ---- the other ways to make one ---- */
 
 static void made_of(const struct rig *rig, const struct shape *shape, cl_mem image, cl_int status,
@@ -720,6 +774,22 @@ SHARING_CASE(short_list, 0)
     CHECK_INT(some[2].image_channel_order, 0x77);
 }
 
+/* A kernel would read again what it has written beyond an emulated format. So such a kernel is offered the driver's formats alone. */
+SHARING_CASE(read_write_kernels, 0)
+{
+    cl_image_format formats[2][256];
+    cl_uint counts[2] = {0, 0};
+    cl_context plain = plain_context(rig);
+    const cl_context contexts[2] = {rig->context, plain};
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clGetSupportedImageFormats(contexts[i], CL_MEM_KERNEL_READ_AND_WRITE, CL_MEM_OBJECT_IMAGE2D, 256,
+                                             formats[i], &counts[i]),
+                  CL_SUCCESS);
+    CHECK_INT(counts[0], counts[1]);
+    CHECK_MEM(formats[0], formats[1], counts[1] * sizeof(formats[0][0]));
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("images of each type begin with a copy of the program's memory", copies_memory),
     SHARING_TESTS("images of each type over the program's memory, mapped in part", uses_memory),
@@ -736,9 +806,11 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("refused: regions and pitches", regions_refused),
     SHARING_TESTS("refused: maps", maps_refused),
     SHARING_TESTS("refused: copies", copies_refused),
+    SHARING_TESTS("refused: what the flags forbid to the host", host_access),
     SHARING_TESTS("images by the other functions", other_functions),
     SHARING_TESTS("images by the other functions, in a format of the device", other_functions_native),
     SHARING_TESTS("formats: a list without room for all", short_list),
+    SHARING_TESTS("formats: those of kernels that read and write an image", read_write_kernels),
 };
 
 TAP_MAIN(tests)

@@ -120,6 +120,18 @@ bool image_part_valid(const struct image_part *p)
            (!in_pairs(p->image) || (p->origin[0] % 2 == 0 && p->region[0] % 2 == 0));
 }
 
+cl_int image_check_access(const char *call, const struct image_part *p, cl_mem_flags forbidden)
+{
+    if (!(p->image->flags & forbidden))
+        return CL_SUCCESS;
+    struct queue_record *queue = registry_get(RECORD_QUEUE, p->queue);
+    const bool here = queue && queue->context == p->image->context;
+    record_release(queue);
+    return here ? log_refuse(call, CL_INVALID_OPERATION, "the image was made with flags 0x%lx",
+                             (unsigned long)p->image->flags)
+                : CL_SUCCESS;
+}
+
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status)
 {
     cl_mem buffer = next.clCreateBuffer(image->context->head.handle, flags, bytes, NULL, status);
@@ -222,6 +234,37 @@ static void set_host_pitches(struct image_record *image)
     image->host_slice = slice && !layers_are_rows ? slice : image->host_row * image->extent[1];
 }
 
+/* The driver's image is always read-write, since conversions need both ways. It sees nothing of the pitches. `texels`: as it stores
+ * them, for one of `flags`, or NULL. */
+static cl_mem create_below(const struct image_record *image, cl_mem_flags flags, void *texels, cl_int *status)
+{
+    cl_image_desc desc = image->desc;
+    desc.image_row_pitch = desc.image_slice_pitch = 0;
+    return next.clCreateImage(image->context->head.handle, CL_MEM_READ_WRITE | flags, &image->converter->stored, &desc,
+                              texels, status);
+}
+
+/* Replaces the driver's image, which has shown that it takes the sizes, by one of the application's bytes. This waits for no command,
+ * and so works in a callback, too. */
+static cl_int make_filled(struct image_record *image, const char *bytes)
+{
+    const struct converter *c = image->converter;
+    const size_t *extent = image->extent;
+    cl_int status = CL_OUT_OF_HOST_MEMORY;
+    char *wide = malloc(cl_region_bytes(extent, c->wide_texel));
+    for (size_t z = 0; wide && z < extent[2]; z++)
+        for (size_t y = 0; y < extent[1]; y++)
+            texels_widen(c, wide + (z * extent[1] + y) * extent[0] * c->wide_texel,
+                         bytes + z * image->host_slice + y * image->host_row, extent[0]);
+    cl_mem filled = wide ? create_below(image, CL_MEM_COPY_HOST_PTR, wide, &status) : NULL;
+    free(wide);
+    if (filled) {
+        next.clReleaseMemObject(image->head.handle);
+        image->head.handle = filled;
+    }
+    return log_next("clCreateImage", "clCreateImage with converted texels", status);
+}
+
 /* Brings the application's bytes into a new image, through a queue of our own. */
 static cl_int upload(struct image_record *image, const void *bytes)
 {
@@ -258,6 +301,26 @@ static cl_int check_pairs(const cl_image_format *format, const cl_image_desc *de
         return CL_SUCCESS;
     return log_refuse("clCreateImage", CL_INVALID_IMAGE_SIZE, "an image of packed YUV is %zu wide; it must be even",
                       desc->image_width);
+}
+
+static cl_int check_flags(cl_mem_flags flags)
+{
+    static const cl_mem_flags alternatives[] = {
+        CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY,
+        CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
+        CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR,
+        CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR,
+    };
+    cl_mem_flags known = 0;
+    bool valid = true;
+    for (size_t i = 0; i < sizeof(alternatives) / sizeof(alternatives[0]); i++) {
+        const cl_mem_flags given = flags & alternatives[i];
+        valid = valid && !(given & (given - 1));
+        known |= alternatives[i];
+    }
+    return valid && !(flags & ~known)
+               ? CL_SUCCESS
+               : log_refuse("clCreateImage", CL_INVALID_VALUE, "flags 0x%lx", (unsigned long)flags);
 }
 
 static cl_int check_host(cl_mem_flags flags, const void *host)
@@ -308,23 +371,15 @@ static struct image_record *new_image(struct context_record *context, struct con
     return image;
 }
 
-/* The driver's image is always read-write and has none of the application's memory: conversions need both ways. `memory`: for
- * the driver's texels, or NULL. */
+/* `bytes`: of the application, or NULL. `memory`: for the driver's texels, or NULL. */
 static cl_int make_below(struct image_record *image, const void *bytes, void *memory)
 {
     cl_int status;
-    const cl_mem_flags host_flags = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR |
-                                    CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
-    cl_image_desc desc = image->desc;
-    desc.image_row_pitch = desc.image_slice_pitch = 0;
-    if (image->flags & ~(host_flags | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_READ_WRITE))
-        return log_refuse("clCreateImage", CL_INVALID_VALUE, "flags 0x%lx", (unsigned long)image->flags);
-    image->head.handle =
-        next.clCreateImage(image->context->head.handle, CL_MEM_READ_WRITE | (memory ? CL_MEM_USE_HOST_PTR : 0),
-                           &image->converter->stored, &desc, memory, &status);
+    image->head.handle = create_below(image, memory ? CL_MEM_USE_HOST_PTR : 0, memory, &status);
     if (status != CL_SUCCESS)
         return log_next("clCreateImage", "clCreateImage in the wider format", status);
-    status = bytes ? upload(image, bytes) : CL_SUCCESS;
+    if (bytes)
+        status = texels_convertible(image->converter) ? make_filled(image, bytes) : upload(image, bytes);
     if (status == CL_SUCCESS && !registry_add(&image->head))
         status = CL_OUT_OF_HOST_MEMORY;
     if (status != CL_SUCCESS)
@@ -347,7 +402,9 @@ static bool make_emulated(cl_context handle, cl_mem_flags flags, const cl_image_
     }
     struct converter *converter = NULL;
     struct image_record *image = NULL;
-    *status = check_pairs(format, desc);
+    *status = check_flags(flags);
+    if (*status == CL_SUCCESS)
+        *status = check_pairs(format, desc);
     if (*status == CL_SUCCESS)
         *status = check_host(flags, host);
     if (*status == CL_SUCCESS && !memory)
@@ -482,7 +539,9 @@ static cl_int CL_API_CALL get_supported_image_formats(cl_context context, cl_mem
 {
     cl_uint native = 0;
     cl_int status = next.clGetSupportedImageFormats(context, flags, image_type, num_entries, image_formats, &native);
-    struct context_record *record = status == CL_SUCCESS ? registry_get(RECORD_CONTEXT, context) : NULL;
+    /* A kernel that writes an image and reads it again finds there what the declared format can't hold. */
+    const bool listed = status == CL_SUCCESS && !(flags & CL_MEM_KERNEL_READ_AND_WRITE);
+    struct context_record *record = listed ? registry_get(RECORD_CONTEXT, context) : NULL;
     if (record) {
         const cl_uint written = image_formats && native < num_entries ? native : num_entries;
         cl_uint emulated;

@@ -95,6 +95,9 @@ static inline struct image_part image_part_behind(const struct image_part *part,
 /* Whether it lies inside the image; packed YUV is taken in pairs of texels. Its origin and region may be NULL. */
 bool image_part_valid(const struct image_part *part);
 
+/* Refuses a command of the host if the image has one of these flags. A queue of another context is the driver's to refuse. */
+cl_int image_check_access(const char *call, const struct image_part *part, cl_mem_flags forbidden);
+
 /* Enqueues: the texels of a region come in the declared format, tightly packed, into `narrow` / out of it into the image.
  * `first` (may be NULL) and `done` get events, owned by the caller. On failure no event is given. */
 cl_int image_to_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
@@ -117,10 +120,13 @@ void image_publish(cl_command_queue queue, cl_command_type type, cl_event first,
 /* How a kernel may use the image that its argument names. */
 void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes);
 /* Before the driver gets kernels that read or write an image: an emulated one is made ready for them as for a kernel that is enqueued
- * (launch.c), behind the wait list. Other images need nothing. image_after_kernels is due when the driver has them. */
+ * (launch.c), behind the wait list. They have to wait for the events that `tidied` gets. Other images need nothing.
+ * image_after_kernels is due for each image when the driver has them, and then image_end_kernels with what it has said, which closes
+ * the list. */
 cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
-                            cl_uint wait_count, const cl_event *wait);
+                            cl_uint wait_count, const cl_event *wait, struct event_list *tidied);
 void image_after_kernels(cl_mem image, bool writes);
+void image_end_kernels(cl_command_queue queue, struct event_list *tidied, cl_int status);
 
 /* The parts of the tier. */
 void image_install(cl_icd_dispatch *table);

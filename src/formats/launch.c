@@ -44,8 +44,7 @@ struct arguments {
     struct image_record *images[ARGUMENTS];   /* retained */
     bool reads[ARGUMENTS], writes[ARGUMENTS]; /* what the kernel may do with each */
     cl_uint count;
-    cl_event tidied[ARGUMENTS];
-    cl_uint tidied_count;
+    struct event_list tidied; /* what the kernel waits for besides */
 };
 
 /* Takes the event of the last tidying, to be given back by keep_tidied or event_put. `written`: what is to be the same then. */
@@ -85,13 +84,15 @@ static bool relies_on(cl_event tidied, cl_command_queue in, cl_command_queue que
     return tidied && (event_status(tidied) == CL_COMPLETE || (in == queue && image_command_counts(tidied)));
 }
 
-static cl_int tidy_for(struct arguments *a, struct image_record *image, cl_command_queue queue, cl_uint wait_count,
-                       const cl_event *wait)
+static cl_int tidy_for(struct event_list *events, struct image_record *image, cl_command_queue queue,
+                       cl_uint wait_count, const cl_event *wait)
 {
     cl_event tidied;
     cl_command_queue in;
     unsigned written;
     cl_int status = CL_SUCCESS;
+    if (!event_list_reserve(events, 1))
+        return CL_OUT_OF_HOST_MEMORY;
     if (!take_tidied(image, &tidied, &in, &written)) {
         event_put(tidied);
         return CL_SUCCESS;
@@ -110,7 +111,7 @@ static cl_int tidy_for(struct arguments *a, struct image_record *image, cl_comma
     if (keep)
         keep_tidied(image, tidied, in, written, !over);
     if (!over)
-        a->tidied[a->tidied_count++] = tidied;
+        event_list_add(events, tidied);
     else if (!keep)
         event_put(tidied);
     return CL_SUCCESS;
@@ -122,62 +123,56 @@ static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_uint wait_
     cl_int status = CL_SUCCESS;
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
         if (a->reads[i])
-            status = tidy_for(a, a->images[i], queue, wait_count, wait);
+            status = tidy_for(&a->tidied, a->images[i], queue, wait_count, wait);
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
         if (a->writes[i])
             image_set_loose(a->images[i], true);
     return status;
 }
 
-static cl_int make_ready(struct arguments *a, const char *call, cl_command_queue queue, cl_uint wait_count,
-                         const cl_event *wait)
+/* What is enqueued later comes after the tidying even if the kernels are refused. */
+void image_end_kernels(cl_command_queue queue, struct event_list *tidied, cl_int status)
 {
-    a->tidied_count = 0;
-    cl_int status = prepare(a, queue, wait_count, wait);
-    if (a->tidied_count) {
-        /* In every kind of queue the kernel comes after the tidying; if this one is refused, a later one does. */
-        cl_event passed = NULL;
-        const cl_int barred = next.clEnqueueBarrierWithWaitList(queue, a->tidied_count, a->tidied, &passed);
-        if (barred == CL_SUCCESS)
-            event_put(passed);
-        status = status == CL_SUCCESS ? barred : status;
-    }
-    for (cl_uint i = 0; i < a->tidied_count; i++)
-        event_put(a->tidied[i]);
-    return log_next(call, "the conversion of an image argument", status);
+    cl_event passed = NULL;
+    if (status != CL_SUCCESS && tidied->count &&
+        next.clEnqueueBarrierWithWaitList(queue, tidied->count, tidied->events, &passed) == CL_SUCCESS)
+        event_put(passed);
+    event_list_close(tidied);
 }
 
 /* The driver has the kernels, or has refused them. Gives the images back. */
-static void end_launch(struct arguments *a)
+static void end_launch(struct arguments *a, cl_command_queue queue, cl_int status)
 {
     for (cl_uint i = 0; i < a->count; i++) {
         if (a->writes[i])
             image_set_loose(a->images[i], true);
         record_release(a->images[i]);
     }
+    image_end_kernels(queue, &a->tidied, status);
 }
 
 static cl_int collect(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
-                      cl_uint wait_count, const cl_event *wait)
+                      cl_uint *wait_count, const cl_event **wait)
 {
     cl_uint indexes[ARGUMENTS];
     a->count = kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, indexes, ARGUMENTS);
     for (cl_uint i = 0; i < a->count; i++)
         image_kernel_access(kernel, indexes[i], &a->reads[i], &a->writes[i]);
-    return a->count ? make_ready(a, call, queue, wait_count, wait) : CL_SUCCESS;
+    cl_int status = prepare(a, queue, *wait_count, *wait);
+    if (status == CL_SUCCESS && !event_list_join(&a->tidied, wait_count, wait))
+        status = CL_OUT_OF_HOST_MEMORY;
+    return log_next(call, "the conversion of an image argument", status);
 }
 
-cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
-                            cl_uint wait_count, const cl_event *wait)
+cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem handle, bool reads, bool writes,
+                            cl_uint wait_count, const cl_event *wait, struct event_list *tidied)
 {
-    struct arguments arguments;
-    arguments.images[0] = image_get(image);
-    arguments.reads[0] = reads;
-    arguments.writes[0] = writes;
-    arguments.count = 1;
-    const cl_int status = arguments.images[0] ? make_ready(&arguments, call, queue, wait_count, wait) : CL_SUCCESS;
-    record_release(arguments.images[0]);
-    return status;
+    struct image_record *image = image_get(handle);
+    const cl_int status = image && reads ? tidy_for(tidied, image, queue, wait_count, wait) : CL_SUCCESS;
+    if (image && writes && status == CL_SUCCESS)
+        image_set_loose(image, true);
+    record_release(image);
+    return log_next(call, "the conversion of an image argument", status);
 }
 
 void image_after_kernels(cl_mem handle, bool writes)
@@ -190,9 +185,10 @@ void image_after_kernels(cl_mem handle, bool writes)
 
 /* PoCL 3.1 crashes on a kernel that is NULL. end_launch is due in any case. */
 static cl_int before_launch(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
-                            cl_uint wait_count, const cl_event *wait)
+                            cl_uint *wait_count, const cl_event **wait)
 {
     a->count = 0;
+    event_list_open(&a->tidied);
     if (!kernel)
         return log_refuse(call, CL_INVALID_KERNEL, "the kernel is NULL");
     return registry_hot() ? collect(a, call, queue, kernel, wait_count, wait) : CL_SUCCESS;
@@ -204,12 +200,12 @@ static cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue command_queue
                                                   const cl_event *event_wait_list, cl_event *event)
 {
     struct arguments arguments;
-    cl_int status = before_launch(&arguments, "clEnqueueNDRangeKernel", command_queue, kernel, num_events_in_wait_list,
-                                  event_wait_list);
+    cl_int status = before_launch(&arguments, "clEnqueueNDRangeKernel", command_queue, kernel, &num_events_in_wait_list,
+                                  &event_wait_list);
     if (status == CL_SUCCESS)
         status = next.clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
                                              local_work_size, num_events_in_wait_list, event_wait_list, event);
-    end_launch(&arguments);
+    end_launch(&arguments, command_queue, status);
     return status;
 }
 
@@ -219,10 +215,10 @@ static cl_int CL_API_CALL enqueue_task(cl_command_queue command_queue, cl_kernel
 {
     struct arguments arguments;
     cl_int status =
-        before_launch(&arguments, "clEnqueueTask", command_queue, kernel, num_events_in_wait_list, event_wait_list);
+        before_launch(&arguments, "clEnqueueTask", command_queue, kernel, &num_events_in_wait_list, &event_wait_list);
     if (status == CL_SUCCESS)
         status = next.clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
-    end_launch(&arguments);
+    end_launch(&arguments, command_queue, status);
     return status;
 }
 

@@ -133,6 +133,13 @@ static void *map_emulated(const struct map_call *m, cl_event *event, cl_int *sta
     return NULL;
 }
 
+/* What an image must not have been made with. */
+static cl_mem_flags forbidden(cl_map_flags flags)
+{
+    return (flags ? CL_MEM_HOST_NO_ACCESS : 0) | (flags & CL_MAP_READ ? CL_MEM_HOST_WRITE_ONLY : 0) |
+           (writes(flags) ? CL_MEM_HOST_READ_ONLY : 0);
+}
+
 static cl_int check_map(const struct map_call *m, const size_t *row_pitch, const size_t *slice_pitch)
 {
     const cl_map_flags known = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
@@ -146,7 +153,7 @@ static cl_int check_map(const struct map_call *m, const size_t *row_pitch, const
         return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "map flags 0x%lx", (unsigned long)m->flags);
     if (!row_pitch || (layered && !slice_pitch))
         return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "image_row_pitch or image_slice_pitch is NULL");
-    return CL_SUCCESS;
+    return image_check_access("clEnqueueMapImage", &m->part, forbidden(m->flags));
 }
 
 static void report_pitches(const struct map_call *m, size_t *row_pitch, size_t *slice_pitch)

@@ -43,10 +43,12 @@ static cl_int check_region(const char *call, const struct image_part *p)
     return image_part_valid(p) ? CL_SUCCESS : refuse_region(call, p->image->extent);
 }
 
-static cl_int check_host(const char *call, const struct image_part *p, size_t row_pitch, size_t slice_pitch,
-                         const void *ptr, struct host_rows *host)
+static cl_int check_host(const char *call, const struct image_part *p, cl_mem_flags forbidden, size_t row_pitch,
+                         size_t slice_pitch, const void *ptr, struct host_rows *host)
 {
-    const cl_int status = check_region(call, p);
+    cl_int status = image_check_access(call, p, forbidden | CL_MEM_HOST_NO_ACCESS);
+    if (status == CL_SUCCESS)
+        status = check_region(call, p);
     if (status != CL_SUCCESS)
         return status;
     return ptr ? host_rows(call, p->image, p->region, row_pitch, slice_pitch, host)
@@ -145,7 +147,7 @@ static cl_int read_emulated(const struct image_part *p, cl_bool blocking, size_t
 {
     struct host_rows host;
     cl_event first, done;
-    cl_int status = check_host("clEnqueueReadImage", p, row_pitch, slice_pitch, ptr, &host);
+    cl_int status = check_host("clEnqueueReadImage", p, CL_MEM_HOST_WRITE_ONLY, row_pitch, slice_pitch, ptr, &host);
     if (status == CL_SUCCESS)
         status = read_steps(p, blocking, &host, ptr, &first, &done);
     if (status == CL_SUCCESS)
@@ -194,7 +196,7 @@ static cl_int write_emulated(const struct image_part *p, cl_bool blocking, size_
 {
     struct host_rows host;
     cl_event first, done;
-    cl_int status = check_host("clEnqueueWriteImage", p, row_pitch, slice_pitch, ptr, &host);
+    cl_int status = check_host("clEnqueueWriteImage", p, CL_MEM_HOST_READ_ONLY, row_pitch, slice_pitch, ptr, &host);
     if (status != CL_SUCCESS)
         return status;
     const unsigned written = image_written(p->image);

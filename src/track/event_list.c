@@ -35,6 +35,19 @@ void event_list_add(struct event_list *list, cl_event event)
         list->events[list->count++] = event;
 }
 
+bool event_list_join(struct event_list *list, cl_uint *wait_count, const cl_event **wait)
+{
+    if (!list->count || !*wait_count != !*wait)
+        return true;
+    if (!event_list_reserve(list, *wait_count))
+        return false;
+    if (*wait_count)
+        memcpy(&list->events[list->count], *wait, *wait_count * sizeof(**wait));
+    *wait = list->events;
+    *wait_count += list->count;
+    return true;
+}
+
 bool event_list_await(const struct event_list *list)
 {
     bool all = true;

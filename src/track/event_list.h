@@ -30,6 +30,9 @@ void event_list_open(struct event_list *list);
 bool event_list_reserve(struct event_list *list, cl_uint more);
 /* Takes over a reference to `event`, for which there must be room. NULL is left out. */
 void event_list_add(struct event_list *list, cl_event event);
+/* Makes a wait list wait for the events of the list besides, until the list changes. One that the driver has to refuse stays as it is.
+ * False: memory is short. */
+bool event_list_join(struct event_list *list, cl_uint *wait_count, const cl_event **wait);
 /* Waits for the events one by one: behind a failed one PoCL 3.1 may run later commands before it is over. False: one
  * failed. */
 bool event_list_await(const struct event_list *list);
