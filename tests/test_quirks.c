@@ -97,7 +97,7 @@ static void by_driver(void)
     CHECK_INT(quirks_in("Portable", "OpenCL 3.0 PoCL 3.1"), 0);
     /* What does not tell its name is taken for any of them. */
     CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | NVIDIA | REMOTE);
-    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | NVIDIA | REMOTE);
+    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | (NVIDIA & ~(1u << QUIRK_NVIDIA_DESTRUCTOR)) | REMOTE);
 }
 
 static void by_device(void)

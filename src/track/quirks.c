@@ -19,6 +19,7 @@ static const struct {
     } last;
     const char *why;
     const char *device; /* in the version of a device of the platform; NULL: whatever its devices are */
+    bool if_known;      /* off where the driver does not tell its platform: others would lose by it */
 } quirks[QUIRKS] = {
     /* clang-format off */
     [QUIRK_POCL_EVENTS] = {"pocl-events", POCL, {0, 0},
@@ -49,7 +50,7 @@ static const struct {
                                 "can be followed by a build without that option, it is not added (formats/build.c)"},
     [QUIRK_NVIDIA_DESTRUCTOR] = {"nvidia-destructor", NVIDIA, {0, 0},
                                  "after a context with a destructor callback and user events the release of a context waits for ever: no "
-                                 "such callback is set (share/context.c)"},
+                                 "such callback is set (share/context.c)", NULL, true},
     /* clang-format on */
 };
 
@@ -97,9 +98,10 @@ unsigned quirks_of(cl_platform_id platform)
         platform && below()->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) == CL_SUCCESS;
     const struct version version = known ? version_of(platform) : (struct version){0};
     for (int i = 0; i < QUIRKS; i++) {
-        const bool needed = !known || (strcmp(quirks[i].platform, name) == 0 &&
-                                       !(quirks[i].last.major && later(version, quirks[i].last)) &&
-                                       (!quirks[i].device || has_device(platform, quirks[i].device)));
+        const bool needed = known ? strcmp(quirks[i].platform, name) == 0 &&
+                                        !(quirks[i].last.major && later(version, quirks[i].last)) &&
+                                        (!quirks[i].device || has_device(platform, quirks[i].device))
+                                  : !quirks[i].if_known;
         if (!needed)
             continue;
         const bool off = setting_names(disabled, quirks[i].name) || setting_names(disabled, "all");
