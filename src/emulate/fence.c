@@ -73,11 +73,16 @@ static void forget(struct queue *taken)
     }
 }
 
-static cl_command_queue add(cl_command_queue handle, cl_context context)
+static cl_command_queue add(cl_command_queue handle, cl_context context, cl_int *errcode_ret)
 {
     struct queue *queue = handle ? malloc(sizeof(*queue)) : NULL;
+    if (handle && !queue) {
+        beneath.clReleaseCommandQueue(handle);
+        give_code(errcode_ret,
+                  log_refuse("clCreateCommandQueue", CL_OUT_OF_HOST_MEMORY, "no memory to follow the queue"));
+    }
     if (!queue)
-        return handle; /* callbacks may come early then */
+        return NULL;
     os_lock(&lock);
     *queue = (struct queue){.handle = handle, .context = context, .references = 1, .after = queues};
     queues = queue;
@@ -99,13 +104,14 @@ static cl_event marker_behind_all(cl_command_queue queue)
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                                  cl_command_queue_properties properties, cl_int *errcode_ret)
 {
-    return add(beneath.clCreateCommandQueue(context, device, properties, errcode_ret), context);
+    return add(beneath.clCreateCommandQueue(context, device, properties, errcode_ret), context, errcode_ret);
 }
 
 static cl_command_queue CL_API_CALL create_queue_with(cl_context context, cl_device_id device,
                                                       const cl_queue_properties *properties, cl_int *errcode_ret)
 {
-    return add(beneath.clCreateCommandQueueWithProperties(context, device, properties, errcode_ret), context);
+    return add(beneath.clCreateCommandQueueWithProperties(context, device, properties, errcode_ret), context,
+               errcode_ret);
 }
 
 static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
