@@ -166,9 +166,37 @@ SHARING_CASE(short_of_memory, 0)
 #endif
 }
 
+/* What nobody keeps in mind would be taken for idle. */
+SHARING_CASE(queue_without_memory, 0)
+{
+#if SANITIZED
+    (void)rig;
+    SKIP("a sanitizer has malloc for itself");
+#else
+    unsigned n = 0;
+    bool failed = true;
+    atomic_store(&counting, true);
+    while (failed && ++n < 100) {
+        cl_int status = 1;
+        atomic_store(&counted, 0);
+        atomic_store(&failing, n);
+        cl_command_queue queue = clCreateCommandQueue(rig->context, rig->cl_device, 0, &status);
+        failed = atomic_load(&counted) >= n;
+        atomic_store(&failing, 0);
+        CHECK_INT(status, failed ? CL_OUT_OF_HOST_MEMORY : CL_SUCCESS);
+        CHECK(failed == !queue);
+        if (queue)
+            CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    }
+    atomic_store(&counting, false);
+    CHECK(n > 1 && n < 100);
+#endif
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("no memory is allocated for a frame like the last", steady_state),
     SHARING_TESTS("memory is short behind a user event", short_of_memory),
+    SHARING_TESTS("memory is short where a queue is made", queue_without_memory),
 };
 
 TAP_MAIN(tests)
