@@ -13,11 +13,14 @@
  *  - setting the event of a command is CL_INVALID_VALUE.
  *
  * While CLD3D_TEST_NO_BARRIERS is set it is short of something for each barrier. */
+#include "like_nvidia.h"
+
 #include "layer_entry.h"
 
 #include <CL/cl_gl.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,10 +333,29 @@ static int is_plain_marker(cl_event event)
     return found;
 }
 
+static atomic_int marker_refusal;
+
+static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,
+                                         size_t *size_ret)
+{
+    if (name != LIKE_NVIDIA_NO_MARKERS)
+        return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
+    atomic_store(&marker_refusal, *(cl_int *)to);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
+{
+    return atomic_load(&marker_refusal) == CL_OUT_OF_HOST_MEMORY ? CL_OUT_OF_HOST_MEMORY
+                                                                 : below->clRetainCommandQueue(queue);
+}
+
 static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     if (has_null(wait_count, wait))
         return CL_INVALID_EVENT;
+    if (wait_count == 0 && atomic_load(&marker_refusal))
+        return atomic_load(&marker_refusal);
     const cl_int status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
     if (status == CL_SUCCESS && event)
         note_marker(*event, wait_count == 0);
@@ -420,6 +442,8 @@ static void replace(void)
     table.clGetPlatformInfo = get_platform_info;
     table.clCreateContext = create_context;
     table.clCreateContextFromType = create_context_from_type;
+    table.clGetCommandQueueInfo = get_queue_info;
+    table.clRetainCommandQueue = retain_queue;
     table.clEnqueueMarkerWithWaitList = marker;
     table.clEnqueueBarrierWithWaitList = barrier;
     table.clWaitForEvents = wait_for;

@@ -1,6 +1,9 @@
 /* The callbacks of programs and of the ends of objects that cld3d has for Wine, and what callbacks of events may do with shared
  * objects. */
 #include "callbacks.h"
+#ifndef _WIN32
+#include "like_nvidia.h"
+#endif
 
 /* ---- programs ---- */
 
@@ -350,6 +353,83 @@ static void programs_end(void)
     close_base(&base);
 }
 #else
+/* The driver does not count queued commands, and takes no marker for a while. Where its code says that the queue is of no use, nothing
+ * waits for the queue. */
+static void memory_ends_without_markers(const struct base *base, cl_int refusal, bool queue_goes)
+{
+    const bool is_lost = refusal == CL_INVALID_COMMAND_QUEUE;
+    cl_int status = 1;
+    cl_uint seen = 0;
+    atomic_store(&journal.count, 0);
+    cl_mem buffer = make_buffer(base);
+    CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory, NULL), CL_SUCCESS);
+    cl_command_queue other = clCreateCommandQueue(base->context, base->device, 0, &status);
+    cl_event gate = user_event(base->context);
+    CHECK_INT(clReleaseEvent(fill(&(struct base){.queue = other}, buffer, 1, &gate)), CL_SUCCESS);
+    cl_event event = see(other, buffer, &seen);
+    like_nvidia_refuse(base->queue, refusal);
+    if (queue_goes)
+        CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    if (is_lost)
+        wait_until(&journal.count, 1);
+    pause_ms(100);
+    CHECK_INT(atomic_load(&journal.count), is_lost);
+    like_nvidia_refuse(base->queue, CL_SUCCESS);
+    pause_ms(100);
+    CHECK_INT(atomic_load(&journal.count), is_lost);
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    wait_until(&journal.count, 1);
+    CHECK_INT(seen, 0x12345678);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    if (!queue_goes)
+        CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+}
+
+static cl_uint context_refs(cl_context context)
+{
+    cl_uint refs = 0;
+    CHECK_INT(clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
+    return refs;
+}
+
+/* A queue that is given back meanwhile goes when another one is made, and lets go of its context. */
+static void queue_ends_without_markers(const struct base *base)
+{
+    const cl_uint before = context_refs(base->context);
+    cl_int status = 1;
+    for (int i = 0; i < 2; i++) {
+        cl_command_queue other = clCreateCommandQueue(base->context, base->device, 0, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        like_nvidia_refuse(base->queue, i == 0 ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+        like_nvidia_refuse(base->queue, CL_SUCCESS);
+    }
+    for (int i = 0; i < 1000 && context_refs(base->context) != before; i++)
+        pause_ms(1);
+    CHECK_INT(context_refs(base->context), before);
+}
+
+static void memories_end_without_markers(void)
+{
+    static const cl_int refusals[] = {CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_INVALID_COMMAND_QUEUE};
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    if (!like_nvidia_refuse(base.queue, CL_SUCCESS)) {
+        SKIP("over a layer that refuses markers");
+        close_base(&base);
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        for (int queue_goes = 0; queue_goes < 2; queue_goes++)
+            memory_ends_without_markers(&base, refusals[i], queue_goes);
+    queue_ends_without_markers(&base);
+    close_base(&base);
+}
+
 static void ours(void)
 {
     callbacks_ours(5);
@@ -368,7 +448,7 @@ static void uncounted(void)
         return;
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_CALLBACKS", "1");
-    CHECK_INT(run_again("the end of a memory object", "OPENCL_LAYERS", layers), 2);
+    CHECK_INT(run_again("the end of a memory object", "OPENCL_LAYERS", layers), 3);
     test_setenv("CLD3D_CALLBACKS", NULL);
 }
 #endif
@@ -384,6 +464,7 @@ static const struct tap_test tests[] = {
     {"callbacks: the end of a program", programs_end},
 #else
     {"callbacks: a release in one", releases_from_callbacks_d3d11},
+    {"the end of a memory object while there are no markers", memories_end_without_markers},
     {"cld3d's callbacks where the driver has its own", ours},
     {"cld3d's callbacks where the driver counts no queued commands", uncounted},
 #endif

@@ -2,6 +2,8 @@
  * to. Nothing is lost, and nothing is blocked for longer than it takes. */
 #include "lifetime.h"
 
+#include "like_nvidia.h"
+
 /* ---- work is pending ---- */
 
 static void finish_event(cl_event event)
@@ -273,6 +275,14 @@ SHARING_CASE(all_given_back_meanwhile, 0)
     }
 }
 
+/* The driver is short of memory for markers, or no longer. */
+static void refuse_markers(const struct rig *rig, bool refused)
+{
+    const char *code = getenv("CLD3D_TEST_NO_MARKERS");
+    if (code)
+        CHECK(like_nvidia_refuse(rig->queue, refused ? atoi(code) : CL_SUCCESS));
+}
+
 /* A kernel that runs, or waits to, keeps OpenCL's memory; the resource is Direct3D's alone from the last release on, unless that
  * memory is the resource's. */
 SHARING_CASE(kernel_pending, 0)
@@ -290,8 +300,10 @@ SHARING_CASE(kernel_pending, 0)
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
         queue_wait(rig->queue);
         CHECK_INT(launch(rig->queue, kernel, 1, &user, &ran), CL_SUCCESS);
+        refuse_markers(rig, true);
         CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
         counts_are(rig, &shared, before, 0, kind_is_kept(rig, kind));
+        refuse_markers(rig, false);
         CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
         CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
         finish_event(ran);
@@ -304,6 +316,8 @@ SHARING_CASE(kernel_pending, 0)
         shared.object = NULL;
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
         CHECK_INT(clReleaseMemObject(out), CL_SUCCESS);
+        if (kind_is_kept(rig, kind))
+            counts_are(rig, &shared, before, 0, 0);
         shared_close(&shared);
     }
 }
@@ -324,16 +338,21 @@ SHARING_CASE(kernel_pending_without_queue, 0)
             cl_event user = user_event(second.context), ran = NULL;
             CHECK_INT(acquire_one(&second, shared.object), CL_SUCCESS);
             CHECK_INT(launch(second.queue, kernel, 1, &user, &ran), CL_SUCCESS);
+            refuse_markers(rig, true);
             CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
             second.queue = NULL;
             CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
             shared.object = NULL;
+            counts_are(rig, &shared, before, 0, kind_is_kept(rig, kind));
+            refuse_markers(rig, false);
             counts_are(rig, &shared, before, 0, kind_is_kept(rig, kind));
             CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
             CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
             finish_event(ran);
             CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
             CHECK_INT(clReleaseMemObject(out), CL_SUCCESS);
+            if (kind_is_kept(rig, kind))
+                counts_are(rig, &shared, before, 0, 0);
             second_close(&second);
         }
         shared_close(&shared);
@@ -352,9 +371,14 @@ static void kernels_uncounted(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
-    CHECK_INT(run_again("pending: a kernel", "OPENCL_LAYERS", layers), 4);
-    CHECK_INT(run_again("pending: a kernel whose queue is gone", "OPENCL_LAYERS", layers),
-              2); /* the first of a process */
+    static const char *const codes[] = {"0", "-5", "-6"};
+    for (int i = 0; i < 3; i++) {
+        test_setenv("CLD3D_TEST_NO_MARKERS", codes[i]);
+        CHECK_INT(run_again("pending: a kernel", "OPENCL_LAYERS", layers), 4);
+        CHECK_INT(run_again("pending: a kernel whose queue is gone", "OPENCL_LAYERS", layers),
+                  2); /* the first of a process */
+    }
+    test_setenv("CLD3D_TEST_NO_MARKERS", NULL);
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
 }
 #endif

@@ -7,16 +7,24 @@
 
 /* A queue that the application holds, or the end of one that it has released. */
 struct queue {
-    cl_command_queue handle; /* NULL after the application's last release */
-    cl_context context;      /* only compared */
-    unsigned references;     /* the application's and ours */
-    cl_event end;            /* behind its last command, one reference; NULL while the application holds the queue */
+    cl_command_queue handle;    /* NULL after the last release */
+    cl_context context;         /* only compared */
+    unsigned references;        /* the application's and ours */
+    unsigned long long put_off; /* nanoseconds of os.h: since when the last release waits for the end; 0: it does not */
+    cl_event end;               /* behind its last command, one reference; NULL while the application holds the queue */
     struct queue *after;
 };
 
+/* The end of what is in a queue now, with one reference; or the queue, with one reference, while it takes no marker. */
+struct stop {
+    cl_event event;
+    cl_command_queue queue;
+};
+
 struct fence {
+    unsigned long long made; /* nanoseconds of os.h */
     unsigned count;
-    cl_event events[]; /* a reference to each */
+    struct stop stops[];
 };
 
 /* Guards the list. The driver is called under it to retain what is listed, which another thread may be about to release. */
@@ -92,24 +100,50 @@ static cl_command_queue add(cl_command_queue handle, cl_context context, cl_int 
     return handle;
 }
 
-static cl_event marker_behind_all(cl_command_queue queue)
+static bool is_short(cl_int status)
+{
+    return status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY ||
+           status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
+static cl_event marker_behind_all(cl_command_queue queue, cl_int *status)
 {
     cl_event event = NULL;
-    if (underlying.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) != CL_SUCCESS)
+    *status = underlying.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event);
+    if (*status != CL_SUCCESS)
         return NULL;
     underlying.clFlush(queue);
     return event;
 }
 
+/* Tries again to find an end for a queue whose release was put off. The markers of a fence do so for a whole context. */
+static void end_put_off(void)
+{
+    os_lock(&lock);
+    const struct queue *queue = queues;
+    while (queue && !queue->put_off)
+        queue = queue->after;
+    const struct queue found = queue ? *queue : (struct queue){0};
+    os_unlock(&lock);
+    struct fence *fence = queue ? fence_make(found.context) : NULL;
+    if (fence) {
+        fence->made = found.put_off;
+        fence_passed(fence);
+        fence_free(fence);
+    }
+}
+
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                                  cl_command_queue_properties properties, cl_int *errcode_ret)
 {
+    end_put_off();
     return add(beneath.clCreateCommandQueue(context, device, properties, errcode_ret), context, errcode_ret);
 }
 
 static cl_command_queue CL_API_CALL create_queue_with(cl_context context, cl_device_id device,
                                                       const cl_queue_properties *properties, cl_int *errcode_ret)
 {
+    end_put_off();
     return add(beneath.clCreateCommandQueueWithProperties(context, device, properties, errcode_ret), context,
                errcode_ret);
 }
@@ -126,16 +160,17 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
 }
 
 /* The marker of a queue that is idle ends at once, and keeps nothing then. */
-static cl_event end_of(cl_command_queue handle)
+static cl_event end_of(cl_command_queue handle, cl_int *status)
 {
     enum { TIMES = 5 };
-    cl_event end = marker_behind_all(handle);
+    cl_event end = marker_behind_all(handle, status);
     for (int i = 0; i < TIMES && end && !ended(end); i++)
         os_sleep_shortly();
     return end;
 }
 
-/* After the last release the address may be another queue's. */
+/* After the last release the address may be another queue's. Without memory for the end, what the queue's commands use would be taken
+ * for free, so the release is put off. */
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     os_lock(&lock);
@@ -143,17 +178,35 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     const bool last = queue && --queue->references == 0;
     os_unlock(&lock);
     const bool wanted = last && atomic_load_explicit(&any_wanted, memory_order_relaxed);
-    const cl_event end = wanted && !fence_counted_below(queue->context) ? end_of(handle) : NULL;
+    cl_int status = CL_SUCCESS;
+    const cl_event end = wanted && !fence_counted_below(queue->context) ? end_of(handle, &status) : NULL;
     os_lock(&lock);
     struct queue *taken = NULL;
     if (last) {
-        queue->handle = NULL;
+        queue->put_off = is_short(status) ? os_nanoseconds() : 0;
+        queue->handle = queue->put_off ? handle : NULL;
         queue->end = end;
         taken = take_ended_locked();
     }
     os_unlock(&lock);
     forget(taken);
-    return beneath.clReleaseCommandQueue(handle);
+    return is_short(status) ? CL_SUCCESS : beneath.clReleaseCommandQueue(handle);
+}
+
+/* The release that was put off, if there is one. `end` is NULL if no command of the queue runs any more. */
+static void release_at_last(cl_command_queue handle, cl_event end)
+{
+    os_lock(&lock);
+    struct queue *queue = find_locked(handle);
+    const bool put_off = queue && queue->put_off && (!end || underlying.clRetainEvent(end) == CL_SUCCESS);
+    if (put_off) {
+        queue->put_off = 0;
+        queue->handle = NULL;
+        queue->end = end;
+    }
+    os_unlock(&lock);
+    if (put_off)
+        beneath.clReleaseCommandQueue(handle);
 }
 
 /* ---- what the driver counts ---- */
@@ -220,60 +273,77 @@ bool fence_counted_below(cl_context context)
 
 /* ---- fences ---- */
 
-/* Room for all of the context's queues, those that are open retained in `open`. */
-static struct fence *collect_locked(cl_context context, cl_command_queue **open, unsigned *open_count)
+/* A stop for each of the context's queues, which all must have one. */
+static struct fence *collect_locked(cl_context context, bool *all)
 {
-    size_t most = 1; /* malloc may answer with NULL to a size of 0 */
+    size_t most = 0;
     for (const struct queue *queue = queues; queue; queue = queue->after)
         most += queue->context == context;
-    struct fence *fence = malloc(sizeof(*fence) + most * sizeof(fence->events[0]));
-    *open = malloc(most * sizeof(**open));
-    *open_count = 0;
-    if (!fence || !*open) {
-        free(fence);
+    struct fence *fence = malloc(sizeof(*fence) + most * sizeof(fence->stops[0]));
+    if (!fence)
         return NULL;
-    }
-    fence->count = 0;
+    *fence = (struct fence){.made = os_nanoseconds()};
     for (const struct queue *queue = queues; queue; queue = queue->after) {
-        if (queue->context != context)
+        if (queue->context != context || (!queue->end && !queue->handle))
             continue;
-        if (queue->end && underlying.clRetainEvent(queue->end) == CL_SUCCESS)
-            fence->events[fence->count++] = queue->end;
-        else if (queue->handle && underlying.clRetainCommandQueue(queue->handle) == CL_SUCCESS)
-            (*open)[(*open_count)++] = queue->handle;
+        const cl_int status =
+            queue->end ? underlying.clRetainEvent(queue->end) : underlying.clRetainCommandQueue(queue->handle);
+        if (status == CL_SUCCESS)
+            fence->stops[fence->count++] = (struct stop){queue->end, queue->end ? NULL : queue->handle};
+        *all = *all && !is_short(status);
     }
     return fence;
 }
 
 struct fence *fence_make(cl_context context)
 {
-    cl_command_queue *open;
-    unsigned open_count;
+    bool all = true;
     os_lock(&lock);
-    struct fence *fence = collect_locked(context, &open, &open_count);
+    struct fence *fence = collect_locked(context, &all);
     os_unlock(&lock);
-    for (unsigned i = 0; i < open_count; i++) {
-        const cl_event event = marker_behind_all(open[i]);
-        if (event)
-            fence->events[fence->count++] = event;
-        underlying.clReleaseCommandQueue(open[i]);
+    if (fence && all) {
+        fence_passed(fence); /* which enqueues the markers */
+    } else if (fence) {
+        fence_free(fence);
+        fence = NULL;
     }
-    free(open);
     return fence;
 }
 
-bool fence_passed(const struct fence *fence)
+/* A queue that takes no marker for want of memory is asked again. The queue of a lost device may look the same, and never takes one.
+ * Its commands use nothing any more, but a program may wait for what the fence holds up. So a queue that refuses for a minute is
+ * left out, as one that refuses with another code is at once. */
+static bool passed(struct stop *stop, bool is_late)
 {
-    for (unsigned i = 0; i < fence->count; i++)
-        if (!ended(fence->events[i]))
+    if (stop->queue) {
+        cl_int status;
+        stop->event = marker_behind_all(stop->queue, &status);
+        if (is_short(status) && !is_late)
             return false;
-    return true;
+        release_at_last(stop->queue, stop->event);
+        underlying.clReleaseCommandQueue(stop->queue);
+        stop->queue = NULL;
+    }
+    return !stop->event || ended(stop->event);
+}
+
+bool fence_passed(struct fence *fence)
+{
+    const unsigned long long minute = 60 * 1000000000ULL;
+    const bool is_late = os_nanoseconds() - fence->made > minute;
+    bool all = true;
+    for (unsigned i = 0; i < fence->count; i++)
+        all = passed(&fence->stops[i], is_late) && all;
+    return all;
 }
 
 void fence_free(struct fence *fence)
 {
     for (unsigned i = 0; i < fence->count; i++)
-        underlying.clReleaseEvent(fence->events[i]);
+        if (fence->stops[i].queue)
+            underlying.clReleaseCommandQueue(fence->stops[i].queue);
+        else if (fence->stops[i].event)
+            underlying.clReleaseEvent(fence->stops[i].event);
     free(fence);
 }
 

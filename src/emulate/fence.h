@@ -11,11 +11,11 @@ struct fence;
  * ours in a queue of ours. */
 bool fence_counted_below(cl_context context);
 
-/* Behind all commands that are in the context's queues now. NULL if memory is short; the caller owns it. No lock may be held
- * that is taken in callbacks. */
+/* Behind all commands that are in the context's queues now. NULL if memory is short: then try again later. The caller owns it.
+ * No lock may be held that is taken in callbacks, here and in fence_passed. */
 struct fence *fence_make(cl_context context);
-/* Whether all that was before it has ended. */
-bool fence_passed(const struct fence *fence);
+/* Whether all that was before it has ended. One thread at a time may ask. */
+bool fence_passed(struct fence *fence);
 void fence_free(struct fence *fence);
 
 /* Keeps the queues of `table` in mind from now on. */

@@ -8,12 +8,19 @@ static bool is_used(const struct outliving *one)
     return commands_use(one->memory, 1) || (one->whole && commands_use(one->whole, one->whole_references));
 }
 
+static bool has_passed(struct outliving *one)
+{
+    if (!one->fence)
+        one->fence = fence_make(one->uncounted);
+    return one->fence && fence_passed(one->fence);
+}
+
 /* A command that has just ended may count for a moment longer. */
 static bool over(void *what, struct reap *reap)
 {
-    const struct outliving *one = what;
+    struct outliving *one = what;
     do {
-        if (one->fence ? fence_passed(one->fence) : !is_used(one))
+        if (one->uncounted ? has_passed(one) : !is_used(one))
             return true;
     } while (reap_pause(reap));
     return false;
@@ -35,10 +42,10 @@ static void destroy(void *what)
 
 static const struct reap_class outlives_its_object = {REAP_MEMORY, over, destroy};
 
-bool outlive(struct outliving *one, cl_mem memory, struct fence *fence, void (*give_back)(struct outliving *one))
+bool outlive(struct outliving *one, cl_mem memory, cl_context uncounted, void (*give_back)(struct outliving *one))
 {
     one->memory = memory;
-    one->fence = fence;
+    one->uncounted = uncounted;
     one->give_back = give_back;
     if (!over(one, &(struct reap){.patience = 3})) {
         reap_later(&one->reaped, &outlives_its_object, one);

@@ -52,7 +52,7 @@ bool vulkan_outlive(struct transfer *transfer)
     o->outliving->base.whole = o->whole;
     o->outliving->base.whole_references = o->whole_references;
     ops->add_ref(transfer->surface.resource);
-    if (!outlive(&o->outliving->base, transfer->memory, counted ? NULL : fence_make(o->context->context), give_back)) {
+    if (!outlive(&o->outliving->base, transfer->memory, counted ? NULL : o->context->context, give_back)) {
         ops->release(transfer->surface.resource);
         return false;
     }
