@@ -316,7 +316,8 @@ SHARING_CASE(kernel_pending, 0)
         shared.object = NULL;
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
         CHECK_INT(clReleaseMemObject(out), CL_SUCCESS);
-        counts_are(rig, &shared, before, 0, 0);
+        if (kind_is_kept(rig, kind))
+            counts_are(rig, &shared, before, 0, 0);
         shared_close(&shared);
     }
 }
@@ -350,7 +351,8 @@ SHARING_CASE(kernel_pending_without_queue, 0)
             finish_event(ran);
             CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
             CHECK_INT(clReleaseMemObject(out), CL_SUCCESS);
-            counts_are(rig, &shared, before, 0, 0);
+            if (kind_is_kept(rig, kind))
+                counts_are(rig, &shared, before, 0, 0);
             second_close(&second);
         }
         shared_close(&shared);
