@@ -222,7 +222,9 @@ def guard_setup(f):
     wait = ("num_events_in_wait_list, event_wait_list" if f.param("event_wait_list")
             else "num_events, event_list" if f.param("event_list") else "0, NULL")
     named = "event != NULL" if f.param("event") else "false"
-    return wrap("    struct guard guard = {", f'command_queue, "{f.name}", {blocking_order(f)}, {wait}, {named}, NULL}};')
+    blocking = next((f"{name} != CL_FALSE" for _, name in f.params if name.startswith("blocking_")), "false")
+    return wrap("    struct guard guard = {",
+                f'command_queue, "{f.name}", {blocking_order(f)}, {wait}, {named}, {blocking}, NULL}};')
 
 
 def guard_check(f):

@@ -1,4 +1,4 @@
-/* A layer below cld3d that does what a driver may, for test_create, test_emulated, test_failing, test_names and test_written: it has no memory, lets a launch wait for
+/* A layer below cld3d that does what a driver may, for test_create, test_emulated, test_failing, test_names, test_pending and test_written: it has no memory, lets a launch wait for
  * another one, lacks formats, refuses to finish, takes rows for rows without gaps, gives core functions by name, and functions that set pointers as arguments.
  * Threads may be in all its functions at once. */
 #include "below.h"
@@ -238,6 +238,12 @@ static cl_int CL_API_CALL copy_to_image(cl_command_queue queue, cl_mem buffer, c
     return status;
 }
 
+static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    be_held(BELOW_HOLD_MARKER);
+    return below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
+}
+
 static cl_int CL_API_CALL finish(cl_command_queue queue)
 {
     static atomic_uint calls;
@@ -248,6 +254,7 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
 static void replace(void)
 {
     table.clFinish = finish;
+    table.clEnqueueMarkerWithWaitList = marker;
     table.clEnqueueCopyImage = copy_image;
     table.clEnqueueCopyBufferToImage = copy_to_image;
     table.clEnqueueReadImage = read_image;

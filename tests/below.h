@@ -12,9 +12,9 @@
 /* *value becomes the number of launches so far. */
 #define BELOW_LAUNCHES 0x7E63
 /* *value says which command is held in the driver until this is BELOW_HOLD_NONE again, but no longer than a minute: the next launch or
- * copy between images, before it is enqueued, or the next copy of a buffer to an image, when it is. */
+ * copy between images, or the next marker, before it is enqueued, or the next copy of a buffer to an image, when it is. */
 #define BELOW_HOLD 0x7E64
-enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER };
+enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER, BELOW_HOLD_MARKER };
 /* *value becomes 1 if one is held. */
 #define BELOW_HELD 0x7E65
 /* The next copy of a buffer to an image, which has one event to wait for at most, waits for the gate *value (from 1) besides, until

@@ -54,6 +54,7 @@ static cl_int nothing_to_do(struct command *c)
     if (event_list_failed(c->wait_count, c->wait))
         return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     cl_int status = begin_blocker(c, c->wait_count ? ORDER_ALONE : ORDER_AFTER_ALL);
+    blocker_turn(c->blocker, true);
     if (status == CL_SUCCESS)
         status = log_next(c->call, "clEnqueueMarkerWithWaitList",
                           below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &event));
@@ -89,6 +90,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     struct upload *upload = upload_make();
     if (!upload)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to follow the objects' bytes");
+    blocker_turn(c->blocker, true);
     if (!queue_out_of_order(c->queue))
         begin_profile(c);
     cl_int status =
@@ -118,6 +120,7 @@ static void undo_acquire(struct command *c, struct event_list *writes, struct de
         deferred_undo_begin(undo);
         return;
     }
+    command_blocker_end(c, CL_INVALID_OPERATION, NULL); /* its turn is over before anything is waited for */
     queue_flush(c->queue);
     event_list_await(writes);
     command_undo(c, 0);
@@ -273,6 +276,7 @@ static cl_int follow(const struct command *c, cl_event upload)
     cl_int status = blocker_begin(c->call, handle, ORDER_BEFORE_ALL, 1, &upload, false, &blocker);
     if (status != CL_SUCCESS)
         return status;
+    blocker_turn(blocker, true);
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(handle, 1, &upload, &passed));
     blocker_end(blocker, status, passed);

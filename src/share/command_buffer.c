@@ -455,6 +455,7 @@ static cl_int CL_API_CALL enqueue_buffer(cl_uint num_queues, cl_command_queue *q
                           num_events_in_wait_list,
                           event_wait_list,
                           event != NULL,
+                          false,
                           NULL};
     status = enqueue_followed(buffer, num_queues, queues, &guard, event);
     record_release(buffer);

@@ -80,6 +80,7 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     if (status != CL_SUCCESS)
         return status;
     queue_push(c->queue->head.handle);
+    blocker_turn(blocker, true);
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
     blocker_end(blocker, status, end);
@@ -100,6 +101,7 @@ static bool add_event(struct event_list *list, cl_event event)
  * marker does not. PoCL forgets those barriers for the gate's. */
 static cl_int wait_for_list(struct command *c, struct deferred *d)
 {
+    d->behind = blocker_keep(c->blocker);
     bool added = blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before);
     for (cl_uint i = 0; i < c->wait_count && added; i++)
         added = add_event(&d->before, c->wait[i]);
@@ -110,7 +112,7 @@ static cl_int wait_for_list(struct command *c, struct deferred *d)
 }
 
 /* The marker after which nothing of the queue, or of the wait list, comes before the command. */
-static cl_int wait_for_queue(struct command *c, struct deferred *d)
+static cl_int enqueue_marker(struct command *c, struct deferred *d)
 {
     cl_event marker;
     if (!event_list_reserve(&d->before, 1))
@@ -130,6 +132,26 @@ static cl_int wait_for_queue(struct command *c, struct deferred *d)
     return status;
 }
 
+/* The marker is followed, or nothing that is blocked comes before it: other threads may be enqueueing. */
+static cl_int wait_for_queue(struct command *c, struct deferred *d)
+{
+    bool entered = false;
+    cl_int status = CL_SUCCESS;
+    while (status == CL_SUCCESS && !c->blocker && !entered) {
+        entered = queue_enter(c->queue);
+        if (!entered)
+            status = blocker_begin(c->call, c->queue->head.handle, ORDER_AFTER_ALL | ORDER_BEFORE_ALL, c->wait_count,
+                                   c->wait, true, &c->blocker);
+    }
+    d->behind = blocker_keep(c->blocker);
+    blocker_turn(c->blocker, true);
+    if (status == CL_SUCCESS)
+        status = enqueue_marker(c, d);
+    if (entered)
+        queue_leave(c->queue);
+    return status;
+}
+
 /* The bytes of an acquire may come from another queue. */
 static cl_int wait_for_uploads(struct deferred *d)
 {
@@ -146,7 +168,6 @@ static cl_int wait_for_uploads(struct deferred *d)
 static cl_int enqueue(struct command *c, struct deferred *d)
 {
     cl_int status;
-    d->behind = blocker_keep(c->blocker);
     d->gate = below()->clCreateUserEvent(c->queue->context->head.handle, &status);
     if (!d->gate)
         return log_next(c->call, "clCreateUserEvent", status);

@@ -56,13 +56,15 @@ static cl_int check_wait(const struct guard *guard)
 
 static cl_int begin(struct guard *guard)
 {
-    const cl_int status = check_wait(guard);
+    cl_int status = check_wait(guard);
     if (status != CL_SUCCESS)
         return status;
     queue_keep_order(guard->queue);
     queue_waits(guard->queue, guard->wait_count, guard->wait);
-    return blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named,
-                         &guard->blocker);
+    status = blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named,
+                           &guard->blocker);
+    blocker_turn(guard->blocker, !guard->blocking);
+    return status;
 }
 
 cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, unsigned writes)

@@ -17,7 +17,8 @@ struct guard {
     unsigned order; /* see blocker.h */
     cl_uint wait_count;
     const cl_event *wait;
-    bool named; /* the application wants its event */
+    bool named;    /* the application wants its event */
+    bool blocking; /* the driver's call waits for the command */
     struct blocker *blocker;
 };
 

@@ -106,6 +106,36 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
                     : log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to follow a command that a user event blocks");
 }
 
+static bool try_turn(struct blocker *blocker, bool keep, bool overdue)
+{
+    struct queue_record *queue = blocker->queue;
+    os_lock(&registry_lock);
+    const bool free = !queue->turn || overdue;
+    if (free) {
+        queue->turn = keep ? blocker : NULL;
+        if (blocker->active)
+            blocker_move_last_locked(blocker);
+    }
+    os_unlock(&registry_lock);
+    return free;
+}
+
+/* If the list had another order than the driver's queue, a command could seem free that the driver has put behind a blocked one. The
+ * thread that sets a user event would wait for it, and might be the one that unblocks the other: with a deferred command or with another
+ * user event.
+ *
+ * No thread waits for ever for a turn. The thread that has it is on its way to the driver: it waits for no other turn, no command that
+ * is blocked, and not for Direct3D. A callback does not wait, since the driver may need its thread. A blocking command leaves the
+ * turn at once; it stands in the list before all that might come after it. A turn is taken away where the driver's call takes too
+ * long. */
+void blocker_turn(struct blocker *blocker, bool keep)
+{
+    enum { MOST = 1000 }; /* milliseconds at least */
+    const bool may_wait = blocker && !callback_runs_here();
+    for (int i = 0; blocker && !try_turn(blocker, keep, i == MOST) && may_wait; i++)
+        os_sleep_shortly();
+}
+
 cl_event *blocker_event(struct blocker *blocker, cl_event *wanted)
 {
     return wanted ? wanted : &blocker->slot;
@@ -136,6 +166,8 @@ void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
         ours = NULL;
     os_lock(&registry_lock);
     const bool named = name_locked(blocker, ours, &stale);
+    if (blocker->queue->turn == blocker)
+        blocker->queue->turn = NULL;
     blocker->over = blocker->over || status != CL_SUCCESS;
     os_unlock(&registry_lock);
     if (!named)

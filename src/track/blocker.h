@@ -39,6 +39,10 @@ static inline bool blockers_possible(void)
  * CL_OUT_OF_HOST_MEMORY alone. */
 cl_int blocker_begin(const char *call, cl_command_queue queue, unsigned order, cl_uint count, const cl_event *wait,
                      bool named, struct blocker **blocker);
+/* To be called right before the driver gets the command: it comes after all that are followed in its queue. With `keep` no other
+ * thread gives the driver a followed command of the queue until blocker_end, so that the order of the blockers is the driver's. A
+ * command for which the driver's call waits does not keep the turn. NULL for `blocker` is allowed. */
+void blocker_turn(struct blocker *blocker, bool keep);
 /* Where the driver is to put the event of a command, which is wanted if it is blocked even if the application wants none. */
 cl_event *blocker_event(struct blocker *blocker, cl_event *wanted);
 /* The driver has taken the command if `status` is CL_SUCCESS; `event` is its event, of which one reference more is taken,

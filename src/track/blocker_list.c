@@ -64,6 +64,19 @@ void blocker_append_locked(struct blocker *blocker)
     record_retain(blocker);
 }
 
+void blocker_move_last_locked(struct blocker *blocker)
+{
+    struct blocker **place = &list;
+    if (!blocker->after)
+        return; /* it is the last one */
+    while (*place != blocker)
+        place = &(*place)->after;
+    *place = blocker->after;
+    blocker->after = NULL;
+    *list_end = blocker;
+    list_end = &blocker->after;
+}
+
 /* Takes the blockers out that are not stuck, and gives them as a list of their own. */
 static struct blocker *remove_locked(void)
 {

@@ -24,7 +24,7 @@ struct blocker {
     bool stuck;                 /* of one look through the list */
     bool first;                 /* of the held commands of its queue; constant */
     struct besides *besides;    /* owned; constant as soon as it is not NULL. See besides.h */
-    struct blocker *after;      /* in the order of their calls: nothing waits for what comes later */
+    struct blocker *after;      /* in the order of their turns: nothing waits for what comes later */
     struct reaped reaped;       /* once it is over */
     unsigned count;             /* what the command waits for; held */
     struct blocker *waits[];
@@ -39,6 +39,8 @@ void blocker_stop_pending_locked(struct blocker *user);
 struct blocker *blocker_list_locked(void);
 /* Puts a command behind the others, and takes a reference. */
 void blocker_append_locked(struct blocker *blocker);
+/* Puts a command that is in the list behind the others. */
+void blocker_move_last_locked(struct blocker *blocker);
 /* The command of an event, if it is in the list; or the user event, if it is pending. Else NULL. */
 struct blocker *blocker_find_active_locked(cl_event event);
 

@@ -74,6 +74,7 @@ struct queue_record {
         blocked_barriers; /* commands that are blocked (blocker.c), and those of them that all later ones come after */
     unsigned stuck, stuck_barriers; /* the same in one look through them */
     unsigned entered;               /* see queue_enter */
+    const struct blocker *turn;     /* see blocker_turn; NULL: nobody has it */
 
     atomic_uint failures_seen; /* failed user events as of the last time that the order was restored */
 };
