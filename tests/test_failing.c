@@ -574,6 +574,67 @@ SHARING_CASE(longer_than_the_context, 0)
     drop_event(running);
 }
 
+struct held {
+    cl_command_queue queue;
+    cl_event fails, failed;
+    atomic_int tells;
+};
+
+static void CL_CALLBACK enqueue_held(cl_event event, cl_int status, void *data)
+{
+    struct held *held = data;
+    (void)event;
+    (void)status;
+    held->failed = marker(held->queue, 1, &held->fails);
+    atomic_store(&held->tells, HAS_TOLD);
+}
+
+/* A command that was enqueued in a callback fails behind one that goes on for longer than the context. */
+static void fail_in_callback(const struct rig *rig, cl_command_queue other)
+{
+    static struct held held;
+    cl_event begins = user_event(rig->context), first = marker(other, 1, &begins);
+    held.queue = rig->queue;
+    held.fails = user_event(rig->context);
+    atomic_store(&held.tells, NOT_YET);
+    CHECK_INT(clSetEventCallback(first, CL_COMPLETE, enqueue_held, &held), CL_SUCCESS);
+    set_event(begins);
+    CHECK_INT(clFlush(other), CL_SUCCESS);
+    await_tells(&held.tells, HAS_TOLD);
+    fail_event(held.fails);
+    drop_event(held.failed);
+    drop_event(held.fails);
+    drop_event(first);
+    drop_event(begins);
+}
+
+SHARING_CASE(longer_than_the_context_in_a_callback, 0)
+{
+    enum { TIMES = 4 };
+    struct rig own;
+    struct slow_work work;
+    cl_event running = NULL;
+    if (!rig_open(&own, rig->api, 0))
+        return;
+    if (slow_open(&own, &work)) {
+        cl_command_queue other = make_queue(&own, own.context, 0);
+        for (int i = 0; i < TIMES; i++) {
+            if (running)
+                drop_event(running);
+            running = slow_start(&work, own.queue);
+        }
+        fail_in_callback(&own, other);
+        slow_close(&work);
+        CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    }
+    rig_close(&own);
+    if (!running)
+        return;
+    CHECK_INT(clWaitForEvents(1, &running), CL_SUCCESS);
+    pause_ms(10); /* the driver's thread goes on */
+    drop_event(running);
+}
+
 /* The second of two commands that fail waits for one of another queue besides, and for the first. Nothing of them outlives the
  * context. */
 SHARING_CASE(with_the_context, 0)
@@ -620,6 +681,54 @@ SHARING_CASE(in_the_other_order, 0)
     gone_above(below);
 }
 
+/* ---- beside commands that run ---- */
+
+static void fail_alone(const struct rig *rig, cl_command_queue queue)
+{
+    cl_event fails = user_event(rig->context), failed = marker(queue, 1, &fails);
+    fail_event(fails);
+    drop_event(failed);
+    drop_event(fails);
+}
+
+/* A context goes whose queue the program still uses, and then another one. */
+SHARING_CASE(contexts_beside_a_command, 0)
+{
+    static struct pending pending;
+    struct rig own, other;
+    if (!rig_open(&own, rig->api, 0))
+        return;
+    if (rig_open(&other, rig->api, 0)) {
+        cl_command_queue queue = make_queue(&own, own.context, 0);
+        fail_alone(&own, queue);
+        pending_start(&own, queue, &pending);
+        rig_close(&own);
+        rig_close(&other);
+        pending_end(&pending);
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    }
+    rig_close(&own);
+}
+
+/* Many commands have failed in a queue in which one runs, and go on to fail in another one. */
+SHARING_CASE(many_beside_a_command, 0)
+{
+    enum { MANY = 300 };
+    static struct pending pending;
+    struct rig own;
+    if (!rig_open(&own, rig->api, 0))
+        return;
+    cl_command_queue other = make_queue(&own, own.context, 0);
+    for (int i = 0; i < MANY; i++)
+        fail_alone(&own, own.queue);
+    pending_start(&own, own.queue, &pending);
+    for (int i = 0; i < MANY; i++)
+        fail_alone(&own, other);
+    pending_end(&pending);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    rig_close(&own);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("commands without events", without_events),
     SHARING_TESTS("events that are given back at once", events_dropped_at_once),
@@ -641,6 +750,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("nothing outlives the context", with_the_context),
     SHARING_TESTS("nothing outlives the context, the later one first", in_the_other_order),
     SHARING_TESTS("longer than the context", longer_than_the_context),
+    SHARING_TESTS("longer than the context, in a callback", longer_than_the_context_in_a_callback),
+    SHARING_TESTS("contexts beside a command", contexts_beside_a_command),
+    SHARING_TESTS("many beside a command", many_beside_a_command),
 };
 
 TAP_MAIN(tests)

@@ -72,15 +72,21 @@ static void note_failures_locked(void)
             atomic_fetch_add(&blocker->queue->failures, 1);
 }
 
+/* Whether what it waits for besides has to end first. */
+static bool comes_after(const struct blocker *blocker)
+{
+    return blocker->stuck && blocker->besides && context_has(blocker->queue->context, QUIRK_POCL_ENDS);
+}
+
 /* Those that were found and wait for something besides, up to a NULL. For the caller to put each, and to free the list. */
 static struct blocker **list_besides_locked(void)
 {
     unsigned count = 0, most = 1;
     for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
-        most += blocker->stuck && blocker->besides;
+        most += comes_after(blocker);
     struct blocker **found = calloc(most, sizeof(struct blocker *));
     for (struct blocker *blocker = blocker_list_locked(); blocker && found; blocker = blocker->after)
-        if (blocker->stuck && blocker->besides)
+        if (comes_after(blocker))
             found[count++] = blocker_keep(blocker);
     return found;
 }
