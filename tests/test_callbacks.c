@@ -96,6 +96,29 @@ static void user_events(void)
     close_base(&base);
 }
 
+/* A user event is CL_SUBMITTED from its creation. */
+static void submitted_user_event(void)
+{
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    cl_event user = user_event(base.context);
+    CHECK_INT(clSetEventCallback(user, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(user, CL_RUNNING, on_event, NULL), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(user, CL_SUBMITTED, on_event, &base), CL_SUCCESS);
+    if (wait_until(&journal.count, 1)) {
+        CHECK_INT(journal.entries[0].status, CL_SUBMITTED);
+        CHECK(journal.entries[0].data == &base);
+    }
+    pause_ms(20);
+    CHECK_INT(atomic_load(&journal.count), 1);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    wait_until(&journal.count, 3);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    close_base(&base);
+}
+
 /* A command whose wait list fails: the callback gets an error. */
 static void failed_command(void)
 {
@@ -491,7 +514,7 @@ static void blocking_refusals(void)
 #ifndef _WIN32
 static void ours(void)
 {
-    callbacks_ours(10);
+    callbacks_ours(11);
 }
 #endif
 
@@ -500,6 +523,7 @@ static const struct tap_test tests[] = {
     {"callbacks: the three states", states},
     {"callbacks: registered after the end", after_the_end},
     {"callbacks: user events, complete and failed", user_events},
+    {"callbacks: a user event is submitted from its creation", submitted_user_event},
     {"callbacks: a command that fails", failed_command},
     {"callbacks: ten thousand, in order", ten_thousand},
     {"callbacks: many queues", many_queues},

@@ -253,8 +253,9 @@ SHARING_CASE(order_is_kept, 0)
     slow_close(&work);
 }
 
-/* So it is with the application's own commands, and with those of an acquire. */
-static void own_order_is_kept(const struct rig *rig, bool acquires)
+/* So it is with the application's own commands, and with those of an acquire. `through`: the command that fails waits for one of
+ * another queue, which waits for the user event. NULL: it waits for that itself. */
+static void own_order_is_kept(const struct rig *rig, bool acquires, cl_command_queue through)
 {
     const cl_uint none = 0;
     cl_uint found = 0;
@@ -265,9 +266,14 @@ static void own_order_is_kept(const struct rig *rig, bool acquires)
         return;
     CHECK_INT(clEnqueueWriteBuffer(rig->queue, work.buffer, CL_TRUE, 0, sizeof(none), &none, 0, NULL, NULL),
               CL_SUCCESS);
-    cl_event fails = user_event(rig->context), slow = slow_start(&work, rig->queue),
-             last = marker(rig->queue, 1, &fails);
+    cl_event fails = user_event(rig->context), slow = slow_start(&work, rig->queue);
+    cl_event before = through ? marker(through, 1, &fails) : NULL,
+             last = marker(rig->queue, 1, through ? &before : &fails);
+    if (through)
+        CHECK_INT(clFlush(through), CL_SUCCESS);
     fail_event(fails);
+    if (before)
+        drop_event(before);
     if (acquires)
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
     CHECK_INT(clEnqueueReadBuffer(rig->queue, work.buffer, CL_FALSE, 0, sizeof(found), &found, 0, NULL, &read),
@@ -287,12 +293,99 @@ static void own_order_is_kept(const struct rig *rig, bool acquires)
 
 SHARING_CASE(commands_keep_order, 0)
 {
-    own_order_is_kept(rig, false);
+    own_order_is_kept(rig, false, NULL);
 }
 
 SHARING_CASE(acquires_keep_order, 0)
 {
-    own_order_is_kept(rig, true);
+    own_order_is_kept(rig, true, NULL);
+}
+
+SHARING_CASE(kept_through_another, 0)
+{
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    own_order_is_kept(rig, false, other);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+}
+
+/* ---- queues that lose nothing ---- */
+
+enum tells { NOT_YET, TELLS, HAS_TOLD };
+enum { TELLS_FOR = 30 }; /* milliseconds */
+
+static void CL_CALLBACK tell_slowly(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    (void)status;
+    atomic_store((atomic_int *)data, TELLS);
+    pause_ms(TELLS_FOR);
+    atomic_store((atomic_int *)data, HAS_TOLD);
+}
+
+static void await_tells(atomic_int *tells, int wanted)
+{
+    for (int i = 0; i < 2000 && atomic_load(tells) < wanted; i++)
+        pause_ms(1);
+    CHECK(atomic_load(tells) >= wanted);
+}
+
+/* Two commands, the second of which is pending until the program says so. PoCL begins it after the callbacks of the first one. */
+struct pending {
+    atomic_int tells, go;
+    cl_event events[2];
+};
+
+static void CL_CALLBACK tell_when_told(cl_event event, cl_int status, void *data)
+{
+    struct pending *pending = data;
+    (void)event;
+    (void)status;
+    atomic_store(&pending->tells, TELLS);
+    for (int i = 0; i < 5000 && !atomic_load(&pending->go); i++)
+        pause_ms(1);
+    atomic_store(&pending->tells, HAS_TOLD);
+}
+
+static void pending_start(const struct rig *rig, cl_command_queue queue, struct pending *pending)
+{
+    cl_event begins = user_event(rig->context);
+    atomic_store(&pending->tells, NOT_YET);
+    atomic_store(&pending->go, 0);
+    pending->events[0] = marker(queue, 1, &begins);
+    pending->events[1] = marker(queue, 0, NULL);
+    CHECK_INT(clSetEventCallback(pending->events[0], CL_COMPLETE, tell_when_told, pending), CL_SUCCESS);
+    set_event(begins);
+    drop_event(begins);
+    CHECK_INT(clFlush(queue), CL_SUCCESS);
+    await_tells(&pending->tells, TELLS);
+}
+
+static void pending_end(struct pending *pending)
+{
+    CHECK_INT(atomic_load(&pending->tells), TELLS);
+    atomic_store(&pending->go, 1);
+    await_tells(&pending->tells, HAS_TOLD);
+    CHECK_INT(clWaitForEvents(1, &pending->events[1]), CL_SUCCESS);
+    drop_event(pending->events[0]);
+    drop_event(pending->events[1]);
+}
+
+/* A command of one queue fails: in another one nothing waits. */
+SHARING_CASE(other_queues_go_on, 0)
+{
+    static struct pending pending;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    pending_start(rig, rig->queue, &pending);
+    cl_event fails = user_event(rig->context), failed = marker(other, 1, &fails);
+    CHECK_INT(clFlush(other), CL_SUCCESS);
+    fail_event(fails);
+    cl_event next = marker(rig->queue, 0, NULL);
+    pending_end(&pending);
+    CHECK_INT(clWaitForEvents(1, &next), CL_SUCCESS);
+    drop_event(next);
+    drop_event(failed);
+    drop_event(fails);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
 }
 
 /* The same over a driver that is short of something when cld3d waits for the queue (below.c). */
@@ -367,25 +460,6 @@ SHARING_CASE(when_the_list_ends_in_any_order, RIG_OUT_OF_ORDER)
 }
 
 /* ---- as the context goes ---- */
-
-enum tells { NOT_YET, TELLS, HAS_TOLD };
-enum { TELLS_FOR = 30 }; /* milliseconds */
-
-static void CL_CALLBACK tell_slowly(cl_event event, cl_int status, void *data)
-{
-    (void)event;
-    (void)status;
-    atomic_store((atomic_int *)data, TELLS);
-    pause_ms(TELLS_FOR);
-    atomic_store((atomic_int *)data, HAS_TOLD);
-}
-
-static void await_tells(atomic_int *tells, int wanted)
-{
-    for (int i = 0; i < 2000 && atomic_load(tells) < wanted; i++)
-        pause_ms(1);
-    CHECK(atomic_load(tells) >= wanted);
-}
 
 /* The first command ends, and the second one, behind it, has failed before. */
 static void fail_behind(const struct rig *rig, atomic_int *tells)
@@ -500,6 +574,67 @@ SHARING_CASE(longer_than_the_context, 0)
     drop_event(running);
 }
 
+struct held {
+    cl_command_queue queue;
+    cl_event fails, failed;
+    atomic_int tells;
+};
+
+static void CL_CALLBACK enqueue_held(cl_event event, cl_int status, void *data)
+{
+    struct held *held = data;
+    (void)event;
+    (void)status;
+    held->failed = marker(held->queue, 1, &held->fails);
+    atomic_store(&held->tells, HAS_TOLD);
+}
+
+/* A command that was enqueued in a callback fails behind one that goes on for longer than the context. */
+static void fail_in_callback(const struct rig *rig, cl_command_queue other)
+{
+    static struct held held;
+    cl_event begins = user_event(rig->context), first = marker(other, 1, &begins);
+    held.queue = rig->queue;
+    held.fails = user_event(rig->context);
+    atomic_store(&held.tells, NOT_YET);
+    CHECK_INT(clSetEventCallback(first, CL_COMPLETE, enqueue_held, &held), CL_SUCCESS);
+    set_event(begins);
+    CHECK_INT(clFlush(other), CL_SUCCESS);
+    await_tells(&held.tells, HAS_TOLD);
+    fail_event(held.fails);
+    drop_event(held.failed);
+    drop_event(held.fails);
+    drop_event(first);
+    drop_event(begins);
+}
+
+SHARING_CASE(longer_than_the_context_in_a_callback, 0)
+{
+    enum { TIMES = 4 };
+    struct rig own;
+    struct slow_work work;
+    cl_event running = NULL;
+    if (!rig_open(&own, rig->api, 0))
+        return;
+    if (slow_open(&own, &work)) {
+        cl_command_queue other = make_queue(&own, own.context, 0);
+        for (int i = 0; i < TIMES; i++) {
+            if (running)
+                drop_event(running);
+            running = slow_start(&work, own.queue);
+        }
+        fail_in_callback(&own, other);
+        slow_close(&work);
+        CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    }
+    rig_close(&own);
+    if (!running)
+        return;
+    CHECK_INT(clWaitForEvents(1, &running), CL_SUCCESS);
+    pause_ms(10); /* the driver's thread goes on */
+    drop_event(running);
+}
+
 /* The second of two commands that fail waits for one of another queue besides, and for the first. Nothing of them outlives the
  * context. */
 SHARING_CASE(with_the_context, 0)
@@ -546,6 +681,54 @@ SHARING_CASE(in_the_other_order, 0)
     gone_above(below);
 }
 
+/* ---- beside commands that run ---- */
+
+static void fail_alone(const struct rig *rig, cl_command_queue queue)
+{
+    cl_event fails = user_event(rig->context), failed = marker(queue, 1, &fails);
+    fail_event(fails);
+    drop_event(failed);
+    drop_event(fails);
+}
+
+/* A context goes whose queue the program still uses, and then another one. */
+SHARING_CASE(contexts_beside_a_command, 0)
+{
+    static struct pending pending;
+    struct rig own, other;
+    if (!rig_open(&own, rig->api, 0))
+        return;
+    if (rig_open(&other, rig->api, 0)) {
+        cl_command_queue queue = make_queue(&own, own.context, 0);
+        fail_alone(&own, queue);
+        pending_start(&own, queue, &pending);
+        rig_close(&own);
+        rig_close(&other);
+        pending_end(&pending);
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    }
+    rig_close(&own);
+}
+
+/* Many commands have failed in a queue in which one runs, and go on to fail in another one. */
+SHARING_CASE(many_beside_a_command, 0)
+{
+    enum { MANY = 300 };
+    static struct pending pending;
+    struct rig own;
+    if (!rig_open(&own, rig->api, 0))
+        return;
+    cl_command_queue other = make_queue(&own, own.context, 0);
+    for (int i = 0; i < MANY; i++)
+        fail_alone(&own, own.queue);
+    pending_start(&own, own.queue, &pending);
+    for (int i = 0; i < MANY; i++)
+        fail_alone(&own, other);
+    pending_end(&pending);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    rig_close(&own);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("commands without events", without_events),
     SHARING_TESTS("events that are given back at once", events_dropped_at_once),
@@ -556,6 +739,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("releases", releases),
     SHARING_TESTS("the order of a queue", order_is_kept),
     SHARING_TESTS("the order of a queue: commands", commands_keep_order),
+    SHARING_TESTS("the order of two queues", kept_through_another),
+    SHARING_TESTS("other queues go on", other_queues_go_on),
     SHARING_TESTS("at the end of the command before", when_the_queue_ends),
     SHARING_TESTS("at the end of a command of the list", when_the_list_ends),
     SHARING_TESTS("at the end of a command of the list, out of order", when_the_list_ends_in_any_order),
@@ -565,6 +750,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("nothing outlives the context", with_the_context),
     SHARING_TESTS("nothing outlives the context, the later one first", in_the_other_order),
     SHARING_TESTS("longer than the context", longer_than_the_context),
+    SHARING_TESTS("longer than the context, in a callback", longer_than_the_context_in_a_callback),
+    SHARING_TESTS("contexts beside a command", contexts_beside_a_command),
+    SHARING_TESTS("many beside a command", many_beside_a_command),
 };
 
 TAP_MAIN(tests)

@@ -3,7 +3,8 @@
  * Who waits: each command queue with callbacks has a list with a thread that waits for the event at its head, so
  * that commands of a queue in order are delivered in their order and nobody polls. A few threads are enough: queues
  * beyond them, events that end out of order and callbacks for CL_SUBMITTED and CL_RUNNING, none of which OpenCL can wait
- * for together, are looked at regularly. User events need neither: they end in clSetUserEventStatus. */
+ * for together, are looked at regularly. User events need neither: they are CL_SUBMITTED from the beginning, and end in
+ * clSetUserEventStatus. */
 #include "emulate/emulate.h"
 #include "emulate/delivery.h"
 #include "log.h"
@@ -21,7 +22,7 @@ struct waiter {
     event_function notify;
     void *data;
     unsigned references; /* by the list or the delivery, and by the thread that waits for the event */
-    bool ended;          /* a user event: it was set */
+    bool due;            /* a user event: it has reached the state */
     struct waiter *after;
 };
 
@@ -97,7 +98,7 @@ static void sweep_locked(struct callback_queue *list)
     struct waiter **place = &list->first;
     while (*place && unfinished < WINDOW) {
         struct waiter *waiter = *place;
-        if (!list->queue && !waiter->ended) {
+        if (!list->queue && !waiter->due) {
             place = &waiter->after;
             continue;
         }
@@ -263,14 +264,14 @@ static bool add(struct waiter *waiter, cl_command_queue queue)
     return list != NULL;
 }
 
-static void user_event_ended(cl_event event)
+static void user_event_is(cl_event event, cl_int state)
 {
     os_lock(&lock);
     struct callback_queue *list = callback_lists;
     while (list && list->queue)
         list = list->after;
     for (struct waiter *waiter = list ? list->first : NULL; waiter; waiter = waiter->after)
-        waiter->ended = waiter->ended || waiter->event == event;
+        waiter->due = waiter->due || (waiter->event == event && state <= waiter->type);
     if (list)
         sweep(list);
     os_unlock(&lock);
@@ -297,8 +298,8 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec
                               .references = 1};
     cl_int status = log_next(call, "clRetainEvent", underlying.clRetainEvent(event));
     if (status == CL_SUCCESS && add(waiter, queue)) {
-        if (!queue && state_of(event) <= CL_COMPLETE)
-            user_event_ended(event); /* before it was listed */
+        if (!queue) /* it is CL_SUBMITTED from its creation, and may have been set before */
+            user_event_is(event, state_of(event));
         return CL_SUCCESS;
     }
     if (status == CL_SUCCESS) {
@@ -313,7 +314,7 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
 {
     const cl_int status = underlying.clSetUserEventStatus(event, execution_status);
     if (status == CL_SUCCESS)
-        user_event_ended(event);
+        user_event_is(event, execution_status);
     return status;
 }
 

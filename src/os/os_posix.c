@@ -31,14 +31,24 @@ void os_sleep_shortly(void)
     nanosleep(&millisecond, NULL);
 }
 
+/* By a clock that nobody sets, where the C library can. */
 void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds)
 {
+#ifdef __GLIBC__
+    const clockid_t clock_id = CLOCK_MONOTONIC;
+#else
+    const clockid_t clock_id = CLOCK_REALTIME;
+#endif
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(clock_id, &until);
     const unsigned long long end = (unsigned long long)until.tv_nsec + milliseconds * 1000000ull;
     until.tv_sec += (time_t)(end / 1000000000);
     until.tv_nsec = (long)(end % 1000000000);
+#ifdef __GLIBC__
+    pthread_cond_clockwait(condition, mutex, clock_id, &until);
+#else
     pthread_cond_timedwait(condition, mutex, &until);
+#endif
 }
 
 void os_wake_all(os_condition *condition)

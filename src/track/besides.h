@@ -1,6 +1,7 @@
 /* What a held command waits for besides what holds it: commands that end by themselves. PoCL 3.1 ends the process if a user event
  * is set to an error at the moment at which one of these ends: it lets the held command begin and fail at once. Whoever sets such
- * an error lets them end first (QUIRK_POCL_ENDS). */
+ * an error lets them end first (QUIRK_POCL_ENDS). And until they end they use the event of a command that has failed
+ * (QUIRK_POCL_EVENTS). */
 #ifndef CLD3D_TRACK_BESIDES_H
 #define CLD3D_TRACK_BESIDES_H
 

@@ -58,7 +58,7 @@ static struct blocker *find_previous(const struct blocker *blocker, cl_event *ev
 
 static void note_besides(struct blocker *blocker, cl_uint count, const cl_event *wait)
 {
-    if (!context_has(blocker->queue->context, QUIRK_POCL_ENDS) || callback_runs_here())
+    if (!context_has(blocker->queue->context, QUIRK_POCL_EVENTS))
         return;
     cl_event event = NULL;
     struct blocker *previous = queue_out_of_order(blocker->queue) ? NULL : find_previous(blocker, &event);

@@ -66,8 +66,8 @@ struct blocker *blocker_user_event(cl_event event);
 /* The application is about to set an event: gives what is deferred and depends on it to the calling thread. Returns the number for
  * blockers_set and deferral.run, which is due even where the driver refuses; 0 in a callback. */
 unsigned blockers_claim(cl_event event);
-/* A user event is about to be set to an error: what the commands that it blocks wait for besides ends first, where the driver needs
- * it (besides.h). */
+/* A user event is about to be set to an error: the queues of the commands that it blocks lose them, and what these wait for besides
+ * ends first, where the driver needs it (besides.h). */
 void blockers_fail(cl_event event);
 /* A user event is set; `failed`: to an error, with which commands may end that other events still block. `owner`: by the
  * application, with the number of blockers_claim; else 0. */

@@ -23,9 +23,10 @@ static atomic_bool needed;
 struct kept {
     struct reaped reaped;
     cl_event event;
-    struct besides *besides;      /* owned; those that point at it till their ends, or NULL */
-    bool failed;                  /* of the last look */
-    unsigned long long can_go_at; /* nanoseconds of os.h; 0: its queue has not been seen empty */
+    struct besides *besides; /* owned; those that point at it till their ends, or NULL */
+    cl_event marker;         /* owned; behind all that was in its queue when it was first seen as failed, or NULL */
+    bool failed;             /* of the last look */
+    unsigned long long can_go_at; /* nanoseconds of os.h; 0: its marker is not over */
 };
 
 /* Some are there from the beginning, so that memory that is short for a moment loses no event. */
@@ -163,14 +164,29 @@ void event_put_late(cl_event event)
         below()->clReleaseEvent(event);
 }
 
-/* The queue of a failed command is empty: from now on nothing new points at its event. */
-static void finish_queue(struct kept *kept)
+/* False: the driver does not take a marker now. A new one is worth one more look. */
+static bool mark_queue(struct kept *kept, struct reap *reap)
 {
     cl_command_queue queue = NULL;
-    if (below()->clGetEventInfo(kept->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) == CL_SUCCESS &&
-        queue)
-        below()->clFinish(queue);
-    kept->can_go_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
+    if (kept->marker)
+        return true;
+    if (below()->clGetEventInfo(kept->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) != CL_SUCCESS ||
+        !queue || below()->clEnqueueMarkerWithWaitList(queue, 0, NULL, &kept->marker) != CL_SUCCESS)
+        return false;
+    reap->settles_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
+    return true;
+}
+
+/* What was in the queue of a failed command is over: from now on nothing new points at its event. Nobody waits for a queue beyond the
+ * patience of the look: a command there may run for any time. */
+static bool queue_is_through(struct kept *kept, struct reap *reap)
+{
+    if (!mark_queue(kept, reap))
+        return false;
+    while (event_status(kept->marker) > CL_COMPLETE)
+        if (!reap_pause(reap))
+            return false;
+    return true;
 }
 
 static bool is_settled(struct kept *kept, struct reap *reap)
@@ -178,8 +194,10 @@ static bool is_settled(struct kept *kept, struct reap *reap)
     kept->besides = besides_trim(kept->besides);
     if (kept->besides)
         return false;
+    if (!kept->can_go_at && queue_is_through(kept, reap))
+        kept->can_go_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
     if (!kept->can_go_at)
-        finish_queue(kept);
+        return false;
     if (os_nanoseconds() >= kept->can_go_at)
         return true;
     if (reap->settles_at < kept->can_go_at)
@@ -202,7 +220,7 @@ static bool goes_with(cl_event event, cl_context context)
     return of == context || gone;
 }
 
-/* A queue can be waited for while no user event is pending, unless a driver's thread calls back. */
+/* A marker ends by itself while no user event is pending. In a driver's thread that calls back nothing is looked at. */
 static bool queues_end(void)
 {
     return !blockers_possible() && !callback_runs_here();
@@ -224,6 +242,7 @@ static void drop(void *what)
     spare_give(&spares, what);
     look_next(atomic_fetch_sub_explicit(&kept_count, 1, memory_order_relaxed) - 1);
     besides_free(kept.besides);
+    event_put_late(kept.marker);
     if (kept.failed)
         below()->clReleaseEvent(kept.event);
     else

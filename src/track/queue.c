@@ -51,6 +51,9 @@ static void handles_remove(struct handles *set, const void *handle)
 /* How many queues are followed. */
 static atomic_uint queue_count;
 
+/* Whether a user event was set to an error: nothing else makes a command of PoCL fail. */
+static atomic_bool failed;
+
 static void destroy(struct record *record)
 {
     struct queue_record *queue = (struct queue_record *)record;
@@ -82,6 +85,7 @@ static cl_int follow_in(struct context_record *context, cl_command_queue handle)
     queue->head = (struct record){.kind = RECORD_QUEUE, .handle = handle, .destroy = destroy};
     record_retain(context);
     queue->context = context;
+    queue->failures = atomic_load(&failed); /* it may be one that was followed before */
     atomic_fetch_add_explicit(&queue_count, 1, memory_order_relaxed);
     cl_int status = below()->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(queue->properties),
                                                    &queue->properties, NULL);
@@ -296,14 +300,36 @@ static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcod
 
 /* ---- commands that fail ---- */
 
-/* How many user events were set to an error: nothing else makes a command of PoCL fail. */
-static atomic_uint failures;
+static void lose_command(struct record *record, void *context)
+{
+    struct queue_record *queue = (struct queue_record *)record;
+    if (!context || queue->context->head.handle == context)
+        atomic_fetch_add(&queue->failures, 1);
+}
+
+/* Commands of extensions are not followed, nor are those with which PoCL moves memory between devices. Where there may be such, any
+ * queue of the event's context may lose a command. */
+static void lose_unseen(cl_event event)
+{
+    cl_context context = NULL;
+    cl_uint devices = 0;
+    if (!handle_may_be(event, clGetEventInfo))
+        return;
+    if (below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS && context)
+        below()->clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof(devices), &devices, NULL);
+    if (devices == 1 && writes_known())
+        return;
+    os_lock(&registry_lock);
+    registry_each_locked(RECORD_QUEUE, lose_command, context);
+    os_unlock(&registry_lock);
+}
 
 static cl_int set_status(cl_event event, cl_int execution_status)
 {
-    if (execution_status < 0) {
+    if (execution_status < 0 && atomic_load_explicit(&queue_count, memory_order_relaxed)) {
         blockers_fail(event);
-        atomic_fetch_add(&failures, 1);
+        lose_unseen(event);
+        atomic_store(&failed, true);
     }
     return below()->clSetUserEventStatus(event, execution_status);
 }
@@ -313,11 +339,17 @@ bool queue_loses_order(const struct queue_record *queue)
     return context_has(queue->context, QUIRK_POCL_ORDER) && !queue_out_of_order(queue);
 }
 
+/* *seen: its failures as of now. */
+static bool lost_order(struct queue_record *queue, unsigned *seen)
+{
+    *seen = atomic_load(&queue->failures);
+    return queue_loses_order(queue) && atomic_load(&queue->failures_seen) != *seen;
+}
+
 void queue_restore_order(struct queue_record *queue)
 {
-    const unsigned seen = atomic_load(&failures);
-    if (queue_loses_order(queue) && atomic_load(&queue->failures_seen) != seen &&
-        insist(below()->clFinish, queue->head.handle) == CL_SUCCESS)
+    unsigned seen;
+    if (lost_order(queue, &seen) && insist(below()->clFinish, queue->head.handle) == CL_SUCCESS)
         atomic_store(&queue->failures_seen, seen);
 }
 
@@ -325,11 +357,11 @@ atomic_uint queue_deferred;
 
 void queue_keep_order(cl_command_queue handle)
 {
-    const unsigned now = atomic_load_explicit(&failures, memory_order_relaxed);
-    if (!now || atomic_load(&queue_deferred) || callback_runs_here())
+    unsigned seen;
+    if (!atomic_load_explicit(&failed, memory_order_relaxed) || atomic_load(&queue_deferred) || callback_runs_here())
         return;
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    if (queue && queue_loses_order(queue) && atomic_load(&queue->failures_seen) != now && queue_enter(queue)) {
+    if (queue && lost_order(queue, &seen) && queue_enter(queue)) {
         queue_restore_order(queue);
         queue_leave(queue);
     }

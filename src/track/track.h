@@ -76,7 +76,8 @@ struct queue_record {
     unsigned entered;               /* see queue_enter */
     const struct blocker *turn;     /* see blocker_turn; NULL: nobody has it */
 
-    atomic_uint failures_seen; /* failed user events as of the last time that the order was restored */
+    atomic_uint failures,
+        failures_seen; /* commands that may have failed: in all, and as of the last time that the order was restored */
 };
 
 bool queue_out_of_order(const struct queue_record *queue);
@@ -92,7 +93,7 @@ void queue_flush_for(cl_event event);
 void queue_waits(cl_command_queue queue, cl_uint count, const cl_event *events);
 
 /* PoCL, up to 6.0, forgets what the next command of an in-order queue has to follow when the last one fails. For such queues:
- * waits until the queue is empty if a user event has failed since the last time. Nothing may hold the queue. */
+ * waits until the queue is empty if one of its commands may have failed since the last time. Nothing may hold the queue. */
 void queue_restore_order(struct queue_record *queue);
 /* The same before any command, for a queue that nothing holds. A held one can't be waited for: its later commands may go past those
  * before the one that has failed. */

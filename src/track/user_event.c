@@ -56,17 +56,37 @@ unsigned blockers_claim(cl_event event)
     return owner;
 }
 
-/* Those that wait for the marked user event, and for something besides, up to a NULL. For the caller to put each, and to free the
- * list. */
+/* Finds the commands that a user event blocks: they are `stuck`. */
+static void look_behind_locked(struct blocker *user)
+{
+    user->marked = true;
+    blocker_look_locked(blocker_pending_and_marked);
+    user->marked = false;
+}
+
+/* The queues of the commands that were found lose them. */
+static void note_failures_locked(void)
+{
+    for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
+        if (blocker->stuck)
+            atomic_fetch_add(&blocker->queue->failures, 1);
+}
+
+/* Whether what it waits for besides has to end first. */
+static bool comes_after(const struct blocker *blocker)
+{
+    return blocker->stuck && blocker->besides && context_has(blocker->queue->context, QUIRK_POCL_ENDS);
+}
+
+/* Those that were found and wait for something besides, up to a NULL. For the caller to put each, and to free the list. */
 static struct blocker **list_besides_locked(void)
 {
     unsigned count = 0, most = 1;
-    blocker_look_locked(blocker_pending_and_marked);
     for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
-        most += blocker->stuck && blocker->besides;
+        most += comes_after(blocker);
     struct blocker **found = calloc(most, sizeof(struct blocker *));
     for (struct blocker *blocker = blocker_list_locked(); blocker && found; blocker = blocker->after)
-        if (blocker->stuck && blocker->besides)
+        if (comes_after(blocker))
             found[count++] = blocker_keep(blocker);
     return found;
 }
@@ -75,14 +95,15 @@ void blockers_fail(cl_event event)
 {
     unsigned patience = 100;
     struct blocker **found = NULL;
-    if (!blockers_possible() || callback_runs_here())
+    if (!blockers_possible())
         return;
+    const bool may_wait = !callback_runs_here();
     os_lock(&registry_lock);
     struct blocker *user = find_user_locked(event);
     if (user) {
-        user->marked = true;
-        found = list_besides_locked();
-        user->marked = false;
+        look_behind_locked(user);
+        note_failures_locked();
+        found = may_wait ? list_besides_locked() : NULL;
     }
     os_unlock(&registry_lock);
     for (struct blocker **each = found; each && *each; each++) {
@@ -95,11 +116,9 @@ void blockers_fail(cl_event event)
 static bool blocks_any_locked(struct blocker *user)
 {
     bool found = false;
-    user->marked = true;
-    blocker_look_locked(blocker_pending_and_marked);
+    look_behind_locked(user);
     for (const struct blocker *blocker = blocker_list_locked(); blocker && !found; blocker = blocker->after)
         found = blocker->stuck;
-    user->marked = false;
     return found;
 }
 
@@ -154,6 +173,10 @@ void blockers_set(cl_event event, bool failed, unsigned owner)
     struct blocker *user = find_user_locked(event);
     if (user && owner)
         claim_locked(user, owner); /* what was deferred meanwhile */
+    if (user && failed) {          /* what came meanwhile */
+        look_behind_locked(user);
+        note_failures_locked();
+    }
     if (user) {
         registry_remove_locked(RECORD_BLOCKER, event);
         blocker_stop_pending_locked(user);
