@@ -173,6 +173,7 @@ static bool mark_queue(struct kept *kept, struct reap *reap)
     if (below()->clGetEventInfo(kept->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) != CL_SUCCESS ||
         !queue || below()->clEnqueueMarkerWithWaitList(queue, 0, NULL, &kept->marker) != CL_SUCCESS)
         return false;
+    below()->clFlush(queue);
     reap->settles_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
     return true;
 }
