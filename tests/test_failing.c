@@ -729,7 +729,28 @@ SHARING_CASE(many_beside_a_command, 0)
     rig_close(&own);
 }
 
+/* Events of failed commands are kept for a while, of one queue too, and do not become ever more. */
+SHARING_CASE(kept_events_are_bounded, 0)
+{
+    enum { FAILURES = 3000, MOST = 2500 };
+    cl_uint refs = 0;
+    for (int i = 0; i < FAILURES; i++) {
+        cl_event fails = user_event(rig->context), failed = marker(rig->queue, 1, &fails);
+        fail_event(fails);
+        drop_event(failed);
+        drop_event(fails);
+        clFlush(rig->queue); /* rusticl holds a queue for commands that it has not begun */
+        if (i % 2)
+            pause_ms(1);
+    }
+    CHECK_INT(clGetCommandQueueInfo(rig->queue, CL_QUEUE_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
+    if (!CHECK(refs < MOST))
+        printf("# %u references\n", refs);
+}
+
 static const struct tap_test tests[] = {
+    /* The first: the loader cuts OPENCL_LAYERS into its parts. */
+    {"over a layer that refuses to finish", short_of_something},
     SHARING_TESTS("commands without events", without_events),
     SHARING_TESTS("events that are given back at once", events_dropped_at_once),
     SHARING_TESTS("one of two events fails", one_of_two_fails),
@@ -745,7 +766,6 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("at the end of a command of the list", when_the_list_ends),
     SHARING_TESTS("at the end of a command of the list, out of order", when_the_list_ends_in_any_order),
     SHARING_TESTS("the order of a queue: an acquire", acquires_keep_order),
-    {"over a layer that refuses to finish", short_of_something},
     SHARING_TESTS("while the driver tells", while_the_driver_tells),
     SHARING_TESTS("nothing outlives the context", with_the_context),
     SHARING_TESTS("nothing outlives the context, the later one first", in_the_other_order),
@@ -753,6 +773,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("longer than the context, in a callback", longer_than_the_context_in_a_callback),
     SHARING_TESTS("contexts beside a command", contexts_beside_a_command),
     SHARING_TESTS("many beside a command", many_beside_a_command),
+    SHARING_TESTS("many, one after the other", kept_events_are_bounded),
 };
 
 TAP_MAIN(tests)

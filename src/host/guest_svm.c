@@ -1,9 +1,10 @@
 /* clEnqueueSVMFree: its callback frees the memory itself, and is Windows code, which the host can't call. The host gets two
- * commands, each with a callback that does nothing. The application's callback is called when the first is over. The second is
+ * commands, each with a callback that does nothing. A thread waits for the first and calls the application's callback. The second is
  * the application's command. It ends after that call, so that nobody who waits for it or for the queue goes on before. */
 #include "host/guest.h"
 
 #include "log.h"
+#include "os/os.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ struct notice {
     free_function notify;
     void *data;
     cl_command_queue queue; /* one reference */
+    cl_event begun;         /* one reference; of the first command */
     cl_event called;        /* one reference; a user event, for which the second command waits */
     cl_event done;          /* one reference; of the second command. PoCL looks at it when `called` is set */
     cl_uint count;
@@ -24,6 +26,8 @@ static uint64_t host_function, host_callback;
 
 static void drop(struct notice *notice)
 {
+    if (notice->begun)
+        next.clReleaseEvent(notice->begun);
     if (notice->called)
         next.clReleaseEvent(notice->called);
     if (notice->done)
@@ -32,10 +36,16 @@ static void drop(struct notice *notice)
     free(notice);
 }
 
-static void CL_CALLBACK over(cl_event event, cl_int status, void *data)
+/* On a thread of its own: that of the callbacks may be in one that waits for this queue, or for a lock of who does. */
+static void over(void *data)
 {
     struct notice *notice = data;
-    (void)event;
+    cl_int status = CL_OUT_OF_RESOURCES;
+    next.clWaitForEvents(1, &notice->begun);
+    if (next.clGetEventInfo(notice->begun, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL) !=
+            CL_SUCCESS ||
+        status > CL_COMPLETE)
+        status = CL_OUT_OF_RESOURCES;
     if (status == CL_COMPLETE)
         notice->notify(notice->queue, notice->count, notice->pointers, notice->data);
     next.clSetUserEventStatus(notice->called, status);
@@ -52,7 +62,7 @@ static struct notice *prepare(cl_command_queue queue, cl_uint count, void *point
         free(notice);
         return NULL;
     }
-    *notice = (struct notice){notify, data, queue, NULL, NULL, count};
+    *notice = (struct notice){notify, data, queue, NULL, NULL, NULL, count};
     if (count && pointers)
         memcpy(notice->pointers, pointers, count * sizeof(*pointers));
     *status = next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
@@ -78,14 +88,18 @@ static cl_int enqueue(cl_command_queue queue, cl_uint count, void *pointers[], u
     return guest_status(host_function, 8, arguments, 0);
 }
 
-/* The notice is the callback's from then on. */
+/* The notice is the thread's from then on. */
 static cl_int follow(struct notice *notice, cl_event begun, cl_event done)
 {
-    const cl_int status = next.clRetainEvent(done);
+    cl_int status = next.clRetainEvent(done);
     if (status != CL_SUCCESS)
         return status;
     notice->done = done;
-    return next.clSetEventCallback(begun, CL_COMPLETE, over, notice);
+    status = next.clRetainEvent(begun);
+    if (status != CL_SUCCESS)
+        return status;
+    notice->begun = begun;
+    return os_thread_start(over, notice) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 }
 
 static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_uint num_svm_pointers,

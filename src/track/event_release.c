@@ -85,15 +85,16 @@ static void drop_late(cl_event event)
         below()->clReleaseEvent(oldest);
 }
 
+static bool queues_end(void);
 static bool can_go(void *what, struct reap *reap);
 static void drop(void *what);
 
 static const struct reap_class needed_by_pocl = {REAP_EVENT, can_go, drop};
 
-/* When twice as many are kept. */
+/* When some more are kept: a failed one goes in the third look at it, so with twice as many they would become ever more. */
 static void look_next(unsigned count)
 {
-    atomic_store_explicit(&look_at, count > LOOK_FIRST / 2 ? count * 2 : LOOK_FIRST, memory_order_relaxed);
+    atomic_store_explicit(&look_at, count + LOOK_FIRST, memory_order_relaxed);
 }
 
 /* Takes over both; false: neither. */
@@ -108,7 +109,7 @@ static bool add(cl_event event, struct besides *besides)
     reap_later(&kept->reaped, &needed_by_pocl, kept);
     if (count < atomic_load_explicit(&look_at, memory_order_relaxed))
         return true;
-    look_next(count);
+    look_next(queues_end() ? count : count * 2); /* else none of them can go now */
     reap_kind(REAP_EVENT, REAP_CONTEXT);
     return true;
 }
@@ -164,14 +165,17 @@ void event_put_late(cl_event event)
         below()->clReleaseEvent(event);
 }
 
-/* False: the driver does not take a marker now. A new one is worth one more look. */
+/* False: the driver does not take a marker now. A new one is worth one more look. A user event has no queue. */
 static bool mark_queue(struct kept *kept, struct reap *reap)
 {
     cl_command_queue queue = NULL;
     if (kept->marker)
         return true;
-    if (below()->clGetEventInfo(kept->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) != CL_SUCCESS ||
-        !queue || below()->clEnqueueMarkerWithWaitList(queue, 0, NULL, &kept->marker) != CL_SUCCESS)
+    if (below()->clGetEventInfo(kept->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) != CL_SUCCESS)
+        return false;
+    if (!queue)
+        return true;
+    if (below()->clEnqueueMarkerWithWaitList(queue, 0, NULL, &kept->marker) != CL_SUCCESS)
         return false;
     below()->clFlush(queue);
     reap->settles_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
@@ -184,7 +188,7 @@ static bool queue_is_through(struct kept *kept, struct reap *reap)
 {
     if (!mark_queue(kept, reap))
         return false;
-    while (event_status(kept->marker) > CL_COMPLETE)
+    while (kept->marker && event_status(kept->marker) > CL_COMPLETE)
         if (!reap_pause(reap))
             return false;
     return true;
