@@ -541,6 +541,18 @@ static inline unsigned run_again(const char *text, const char *variable, const c
     return passed;
 }
 
+/* The same over one layer more, the lowest, whose file is the value of a variable. The loader cuts OPENCL_LAYERS into its parts when
+ * OpenCL is used first, so a program with several layers does this in its first cases. */
+static inline unsigned run_over(const char *layer, const char *text)
+{
+    char layers[1024];
+    const char *others = getenv("OPENCL_LAYERS"), *lowest = getenv(layer);
+    if (!CHECK(others != NULL) || !CHECK(lowest != NULL))
+        return 0;
+    snprintf(layers, sizeof(layers), "%s:%s", lowest, others);
+    return run_again(text, "OPENCL_LAYERS", layers);
+}
+
 /* How many lines of a file hold a text. */
 static inline unsigned lines_with(const char *path, const char *text)
 {

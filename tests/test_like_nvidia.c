@@ -16,20 +16,15 @@ static bool over_layer(void)
 
 static void again(void)
 {
-    char layers[1024];
-    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_LIKE_NVIDIA");
     if (getenv("CLD3D_TEST_OVER_LIKE_NVIDIA")) {
         SKIP("runs the cases below");
         return;
     }
-    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
-        return;
-    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
     test_setenv("CLD3D_NO_QUIRKS", "pocl-order"); /* which asks other events than the markers */
-    CHECK_INT(run_again("like NVIDIA:", "OPENCL_LAYERS", layers), 20);
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "like NVIDIA:"), 20);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1"); /* for the workarounds that go by the name */
-    CHECK_INT(run_again("named NVIDIA:", "OPENCL_LAYERS", layers), 6);
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "named NVIDIA:"), 6);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
     test_setenv("CLD3D_NO_QUIRKS", NULL);

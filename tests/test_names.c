@@ -18,17 +18,12 @@ static bool over_below(void)
 
 static void again(void)
 {
-    char layers[1024];
-    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
     if (getenv("CLD3D_TEST_BELOW_NAMES")) {
         SKIP("runs the cases below");
         return;
     }
-    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
-        return;
-    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_NAMES", "1");
-    CHECK_INT(run_again("named:", "OPENCL_LAYERS", layers), 4);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named:"), 4);
     test_setenv("CLD3D_TEST_BELOW_NAMES", NULL);
 }
 

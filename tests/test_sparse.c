@@ -17,17 +17,12 @@ static bool over_sparse(const struct rig *rig)
 
 static void again(void)
 {
-    char layers[1024];
-    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_SPARSE");
     if (getenv("CLD3D_TEST_OVER_SPARSE")) {
         SKIP("runs the cases below");
         return;
     }
-    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
-        return;
-    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_OVER_SPARSE", "1");
-    CHECK_INT(run_again("sparse:", "OPENCL_LAYERS", layers), 6);
+    CHECK_INT(run_over("CLD3D_TEST_SPARSE", "sparse:"), 6);
     test_setenv("CLD3D_TEST_OVER_SPARSE", NULL);
 }
 
