@@ -44,6 +44,17 @@ static bool has_svm(void)
     return device_number(CL_DEVICE_SVM_CAPABILITIES, 8) & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
 }
 
+static bool open_svm(void)
+{
+    if (!open_all())
+        return false;
+    if (has_svm())
+        return true;
+    SKIP("the device has no shared virtual memory");
+    close_all();
+    return false;
+}
+
 static cl_kernel make_kernel(const char *name)
 {
     const char *text = source;
@@ -229,13 +240,8 @@ static void svm_free_callback(void)
 {
     struct freed freed = {0};
     cl_event event = NULL;
-    if (!open_all())
+    if (!open_svm())
         return;
-    if (!has_svm()) {
-        SKIP("the device has no shared virtual memory");
-        close_all();
-        return;
-    }
     void *memory[2] = {clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0), clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0)};
     void *pointers[2] = {memory[0], memory[1]};
     CHECK_INT(clEnqueueSVMFree(queue, 2, pointers, note_freed, &freed, 0, NULL, &event), CL_SUCCESS);
@@ -255,13 +261,8 @@ static void svm_free_in_order(void)
     struct freed freed = {0};
     cl_event gate, refused = NULL;
     cl_int status = 1;
-    if (!open_all())
+    if (!open_svm())
         return;
-    if (!has_svm()) {
-        SKIP("the device has no shared virtual memory");
-        close_all();
-        return;
-    }
     void *memory = clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0);
     gate = clCreateUserEvent(context, &status);
     CHECK_INT(clEnqueueSVMFree(NULL, 1, &memory, note_freed, &freed, 0, NULL, NULL), CL_INVALID_COMMAND_QUEUE);
@@ -285,13 +286,8 @@ static void svm_free_fails(void)
     struct freed freed = {0};
     cl_event gate, event = NULL;
     cl_int status = 1;
-    if (!open_all())
+    if (!open_svm())
         return;
-    if (!has_svm()) {
-        SKIP("the device has no shared virtual memory");
-        close_all();
-        return;
-    }
     void *memory = clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0);
     gate = clCreateUserEvent(context, &status);
     CHECK_INT(clEnqueueSVMFree(queue, 1, &memory, note_freed, &freed, 1, &gate, &event), CL_SUCCESS);

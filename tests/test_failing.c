@@ -547,9 +547,17 @@ static void fail_beside(const struct rig *rig, cl_event running)
     drop_event(waits[0]);
 }
 
-SHARING_CASE(longer_than_the_context, 0)
+/* Some slow work, one after the other. Gives the event of the last. */
+static cl_event long_work(struct slow_work *work, cl_command_queue queue)
 {
     enum { TIMES = 4 };
+    for (int i = 1; i < TIMES; i++)
+        drop_event(slow_start(work, queue));
+    return slow_start(work, queue);
+}
+
+SHARING_CASE(longer_than_the_context, 0)
+{
     struct rig own;
     struct slow_work work;
     cl_event running = NULL;
@@ -557,11 +565,7 @@ SHARING_CASE(longer_than_the_context, 0)
         return;
     if (slow_open(&own, &work)) {
         cl_command_queue other = make_queue(&own, own.context, 0);
-        for (int i = 0; i < TIMES; i++) {
-            if (running)
-                drop_event(running);
-            running = slow_start(&work, other);
-        }
+        running = long_work(&work, other);
         fail_beside(&own, running);
         slow_close(&work);
         CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
@@ -610,7 +614,6 @@ static void fail_in_callback(const struct rig *rig, cl_command_queue other)
 
 SHARING_CASE(longer_than_the_context_in_a_callback, 0)
 {
-    enum { TIMES = 4 };
     struct rig own;
     struct slow_work work;
     cl_event running = NULL;
@@ -618,11 +621,7 @@ SHARING_CASE(longer_than_the_context_in_a_callback, 0)
         return;
     if (slow_open(&own, &work)) {
         cl_command_queue other = make_queue(&own, own.context, 0);
-        for (int i = 0; i < TIMES; i++) {
-            if (running)
-                drop_event(running);
-            running = slow_start(&work, own.queue);
-        }
+        running = long_work(&work, own.queue);
         fail_in_callback(&own, other);
         slow_close(&work);
         CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
