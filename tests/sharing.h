@@ -541,7 +541,16 @@ static inline unsigned run_again(const char *text, const char *variable, const c
     return passed;
 }
 
-/* The same over one layer more, the lowest, whose file is the value of a variable. The loader cuts OPENCL_LAYERS into its parts when
+/* Whether the host's loader, which takes layers, is there for run_over. Else the case is skipped. */
+static inline bool takes_layers(const char *layer)
+{
+    if (getenv("OPENCL_LAYERS") && getenv(layer))
+        return true;
+    SKIP("over a layer of the host's loader");
+    return false;
+}
+
+/* run_again over one layer more, the lowest, whose file is the value of a variable. The loader cuts OPENCL_LAYERS into its parts when
  * OpenCL is used first, so a program with several layers does this in its first cases. */
 static inline unsigned run_over(const char *layer, const char *text)
 {

@@ -675,15 +675,10 @@ SHARING_CASE(formats_not_in_the_table, 0)
 /* The first cases, over below.c, which does what the variable says. */
 static void each_kind_over(const char *variable)
 {
-    char layers[1024];
-    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
-    if (!before || !layer) {
-        SKIP("over a layer of the host's loader");
+    if (!takes_layers("CLD3D_TEST_BELOW"))
         return;
-    }
-    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv(variable, "1");
-    CHECK_INT(run_again("each kind of resource", "OPENCL_LAYERS", layers), 2);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "each kind of resource"), 2);
     test_setenv(variable, NULL);
 }
 

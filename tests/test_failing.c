@@ -391,16 +391,11 @@ SHARING_CASE(other_queues_go_on, 0)
 /* The same over a driver that is short of something when cld3d waits for the queue (below.c). */
 static void short_of_something(void)
 {
-    char layers[1024];
-    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
-    if (!before || !layer) {
-        SKIP("over a layer of the host's loader");
+    if (!takes_layers("CLD3D_TEST_BELOW"))
         return;
-    }
-    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv(BELOW_NO_FINISH, "1");
     test_setenv("CLD3D_NO_QUIRKS", "pocl-ends"); /* which waits for the slow kernel, up to 100 ms */
-    CHECK_INT(run_again("order of a queue: ", "OPENCL_LAYERS", layers), 4);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "order of a queue: "), 4);
     test_setenv("CLD3D_NO_QUIRKS", NULL);
     test_setenv(BELOW_NO_FINISH, NULL);
 }
@@ -556,28 +551,6 @@ static cl_event long_work(struct slow_work *work, cl_command_queue queue)
     return slow_start(work, queue);
 }
 
-SHARING_CASE(longer_than_the_context, 0)
-{
-    struct rig own;
-    struct slow_work work;
-    cl_event running = NULL;
-    if (!rig_open(&own, rig->api, 0))
-        return;
-    if (slow_open(&own, &work)) {
-        cl_command_queue other = make_queue(&own, own.context, 0);
-        running = long_work(&work, other);
-        fail_beside(&own, running);
-        slow_close(&work);
-        CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
-    }
-    rig_close(&own);
-    if (!running)
-        return;
-    CHECK_INT(clWaitForEvents(1, &running), CL_SUCCESS);
-    pause_ms(10); /* the driver's thread goes on */
-    drop_event(running);
-}
-
 struct held {
     cl_command_queue queue;
     cl_event fails, failed;
@@ -612,7 +585,8 @@ static void fail_in_callback(const struct rig *rig, cl_command_queue other)
     drop_event(begins);
 }
 
-SHARING_CASE(longer_than_the_context_in_a_callback, 0)
+/* A command fails behind another queue's, which goes on for longer than the context. */
+static void outlive_context(const struct rig *rig, bool in_a_callback)
 {
     struct rig own;
     struct slow_work work;
@@ -621,8 +595,11 @@ SHARING_CASE(longer_than_the_context_in_a_callback, 0)
         return;
     if (slow_open(&own, &work)) {
         cl_command_queue other = make_queue(&own, own.context, 0);
-        running = long_work(&work, own.queue);
-        fail_in_callback(&own, other);
+        running = long_work(&work, in_a_callback ? own.queue : other);
+        if (in_a_callback)
+            fail_in_callback(&own, other);
+        else
+            fail_beside(&own, running);
         slow_close(&work);
         CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
     }
@@ -632,6 +609,16 @@ SHARING_CASE(longer_than_the_context_in_a_callback, 0)
     CHECK_INT(clWaitForEvents(1, &running), CL_SUCCESS);
     pause_ms(10); /* the driver's thread goes on */
     drop_event(running);
+}
+
+SHARING_CASE(longer_than_the_context, 0)
+{
+    outlive_context(rig, false);
+}
+
+SHARING_CASE(longer_than_the_context_in_a_callback, 0)
+{
+    outlive_context(rig, true);
 }
 
 /* The second of two commands that fail waits for one of another queue besides, and for the first. Nothing of them outlives the
