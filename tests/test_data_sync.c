@@ -71,6 +71,104 @@ static cl_command_queue another_queue(const struct rig *rig, cl_command_queue_pr
     return queue;
 }
 
+/* ---- predicates ---- */
+
+/* Of whether something was drawn; nothing is. */
+static void *make_predicate(const struct rig *rig)
+{
+    void *predicate = NULL;
+    if (rig->api->version == 11) {
+        const D3D11_QUERY_DESC desc = {D3D11_QUERY_OCCLUSION_PREDICATE, 0};
+        CHECK_INT(ID3D11Device_CreatePredicate((ID3D11Device *)rig->device, &desc, (ID3D11Predicate **)&predicate),
+                  S_OK);
+    } else {
+        const D3D10_QUERY_DESC desc = {D3D10_QUERY_OCCLUSION_PREDICATE, 0};
+        CHECK_INT(ID3D10Device_CreatePredicate((ID3D10Device *)rig->device, &desc, (ID3D10Predicate **)&predicate),
+                  S_OK);
+    }
+    return predicate;
+}
+
+static ID3D11DeviceContext *context_of(const struct rig *rig)
+{
+    ID3D11DeviceContext *context = NULL;
+    ID3D11Device_GetImmediateContext((ID3D11Device *)rig->device, &context);
+    return context;
+}
+
+static void draw_nothing(const struct rig *rig, void *predicate)
+{
+    if (rig->api->version == 11) {
+        ID3D11DeviceContext *context = context_of(rig);
+        ID3D11DeviceContext_Begin(context, (ID3D11Asynchronous *)predicate);
+        ID3D11DeviceContext_End(context, (ID3D11Asynchronous *)predicate);
+        ID3D11DeviceContext_Release(context);
+    } else {
+        ID3D10Predicate_Begin((ID3D10Predicate *)predicate);
+        ID3D10Predicate_End((ID3D10Predicate *)predicate);
+    }
+}
+
+static void set_predicate(const struct rig *rig, void *predicate)
+{
+    if (rig->api->version == 11) {
+        ID3D11DeviceContext *context = context_of(rig);
+        ID3D11DeviceContext_SetPredication(context, predicate, FALSE);
+        ID3D11DeviceContext_Release(context);
+    } else {
+        ID3D10Device_SetPredication((ID3D10Device *)rig->device, predicate, FALSE);
+    }
+}
+
+static void predicate_is(const struct rig *rig, void *predicate)
+{
+    void *found = NULL;
+    BOOL value = TRUE;
+    if (rig->api->version == 11) {
+        ID3D11DeviceContext *context = context_of(rig);
+        ID3D11DeviceContext_GetPredication(context, (ID3D11Predicate **)&found, &value);
+        ID3D11DeviceContext_Release(context);
+    } else {
+        ID3D10Device_GetPredication((ID3D10Device *)rig->device, (ID3D10Predicate **)&found, &value);
+    }
+    CHECK(found == predicate);
+    CHECK_INT(value, FALSE);
+    if (found)
+        rig_release(found);
+}
+
+/* What the program's next draws depend on is no business of acquire and release, which copy all the same. */
+static void predicated(const struct rig *rig)
+{
+    static const struct rig_desc descs[] = {
+        {.width = 100, .bind = D3D11_BIND_VERTEX_BUFFER},
+        {.format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 9, .height = 5},
+        {.format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 9, .height = 5, .depth = 3},
+    };
+    void *predicate = make_predicate(rig);
+    if (!predicate)
+        return;
+    draw_nothing(rig, predicate);
+    for (unsigned i = 0; i < sizeof(descs) / sizeof(descs[0]); i++) {
+        struct shared s;
+        if (!shared_open(&s, rig, &descs[i], 0, CL_MEM_READ_WRITE))
+            continue;
+        unsigned char *bytes = shared_pattern(&s, 60);
+        shared_prepare(&s, 50);
+        set_predicate(rig, predicate);
+        shared_acquire(&s);
+        shared_cl_expect(&s, 50);
+        shared_cl_write(&s, bytes);
+        shared_release(&s);
+        predicate_is(rig, predicate);
+        set_predicate(rig, NULL);
+        shared_d3d_expect(&s, 60);
+        free(bytes);
+        shared_close(&s);
+    }
+    rig_release(predicate);
+}
+
 /* ---- one queue ---- */
 
 /* No flush and no event: Direct3D's write right before, its read right after. */
@@ -331,6 +429,7 @@ static void clears(const struct rig *rig)
     shared_close(&s);
 }
 
+CASES(predicated, 0)
 CASES(frames, 0)
 CASES(clears, 0)
 CASES(queued_copies, 0)
@@ -349,6 +448,7 @@ static const struct tap_test tests[] = {
     ENTRIES("acquired, used and released in three queues", queues),
     ENTRIES("acquired, used and released in an out-of-order queue", out_of_order),
     ENTRIES("all commands wait for a user event", user_event),
+    ENTRIES("a predicate that lets nothing be drawn is set", predicated),
     ENTRIES("user sync: the application waits for Direct3D and for OpenCL", user_sync),
     ENTRIES("user sync: both ways with a buffer, a 2D and a 3D image", user_sync_both_ways),
 };

@@ -69,8 +69,41 @@ DX9_CASE(two_ways, 0)
     dx9_close_surface(&s);
 }
 
+/* ---- a surface that is locked at the first acquire ---- */
+
+/* The program has it locked: Direct3D neither locks it nor copies from it. */
+static void acquire_locked(struct dx9_surface *s)
+{
+    CHECK(fake_d3d_fail("IDirect3DSurface9::LockRect", 1, D3DERR_INVALIDCALL) > 0);
+    CHECK(fake_d3d_fail("IDirect3DDevice9::StretchRect", 1, D3DERR_INVALIDCALL) > 0);
+    CHECK_INT(s->dx9->acquire(s->queue, s->format->plane_count, s->planes, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+    fake_d3d_reset();
+}
+
+/* What can be locked later goes by a lock then, not through a render target for good. */
+DX9_CASE(locked_once, 0)
+{
+    const struct dx9_format *const formats[] = {BGRA8, &dx9_formats[0]};
+    if (over_transport("import")) {
+        SKIP("nothing is copied there");
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        struct dx9_surface s;
+        if (!dx9_open_surface(&s, dx9, formats[i], DX9_PLAIN, WIDTH, HEIGHT))
+            continue;
+        dx9_fill(&s, 1);
+        acquire_locked(&s);
+        const unsigned stretched = fake_d3d_calls("IDirect3DDevice9::StretchRect");
+        dx9_frame(&s, 2);
+        CHECK_INT(fake_d3d_calls("IDirect3DDevice9::StretchRect"), stretched);
+        dx9_close_surface(&s);
+    }
+}
+
 static const struct tap_test tests[] = {
     DX9_TESTS("two objects of a surface, one by a lock and one through a render target", two_ways),
+    DX9_TESTS("a surface that is locked at the first acquire", locked_once),
 };
 
 TAP_MAIN(tests)

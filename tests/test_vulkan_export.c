@@ -391,6 +391,12 @@ static void copies_refused(void)
         CHECK_INT(side.move(NULL, 0, 0, side_why), 1);
         CHECK_INT(side.drop_copy(0), 0);
         CHECK_INT(side.drop_copy(UINT64_MAX), 0);
+        const struct vulkan_move gone = {copy, VK_IMAGE_LAYOUT_GENERAL, 0};
+        side_done(side.move(&gone, 1, 0, side_why));
+        vulkan_drop(&rig, &image);
+        CHECK_REFUSED(side.move(&gone, 1, 1, side_why));
+        if (vulkan_make_image(&rig, &info, 0, &image)) /* perhaps with the same handle */
+            CHECK_REFUSED(side.move(&gone, 1, 1, side_why));
         vulkan_drop(&rig, &image);
         CHECK_INT(side.drop_copy(copy), 1); /* `left` is left to the device */
     }

@@ -23,6 +23,8 @@ static os_mutex lock = OS_MUTEX_INIT;
 static os_condition changed = OS_CONDITION_INIT;
 static bool waiting, released; /* a thread waits in the driver; it may go on */
 static bool submitted[QUEUES], destroyed[IMAGES];
+static VkResult failure; /* of the next wait for a fence */
+static bool goes;        /* the first image is destroyed when the next commands begin */
 
 static bool await(const bool *wanted, unsigned milliseconds)
 {
@@ -125,6 +127,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL driver_begin(VkCommandBuffer commands, con
 {
     (void)commands;
     (void)info;
+    if (goes)
+        vulkan_destroy_image(device.handle, (VkImage)(void *)(uintptr_t)1, NULL);
+    goes = false;
     return VK_SUCCESS;
 }
 
@@ -185,7 +190,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL driver_wait_fences(VkDevice handle, uint32
     (void)fences;
     (void)all;
     (void)nanoseconds;
-    return wait_in_driver();
+    const VkResult result = failure;
+    failure = VK_SUCCESS;
+    return result == VK_SUCCESS ? wait_in_driver() : result;
 }
 
 static VKAPI_ATTR void VKAPI_CALL driver_destroy_image(VkDevice handle, VkImage image,
@@ -377,6 +384,70 @@ static void destroyed_during(void)
     close_device();
 }
 
+/* A wait that fails tells nothing of the commands, unless the device is lost. */
+static void wait_fails(void)
+{
+    open_device();
+    pass(true);
+    failure = VK_ERROR_OUT_OF_HOST_MEMORY;
+    CHECK(!destroys_meanwhile(1, SHORT));
+    close_device();
+    open_device();
+    pass(true);
+    failure = VK_ERROR_DEVICE_LOST;
+    CHECK(destroys_meanwhile(1, PATIENCE / 2));
+    close_device();
+}
+
+static void *release_shortly(void *data)
+{
+    for (int i = 0; i < SHORT; i++)
+        os_sleep_shortly();
+    set(&released);
+    return data;
+}
+
+/* What was submitted is passed, though the wait for it fails at first. */
+static void wait_fails_for_once(void)
+{
+    pthread_t thread;
+    open_device();
+    failure = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (CHECK(pthread_create(&thread, NULL, release_shortly, NULL) == 0)) {
+        pass(false);
+        CHECK(await(&released, 0));
+        pthread_join(thread, NULL);
+    }
+    close_device();
+}
+
+/* The reason of a failure is the driver's. */
+static void lost_before(void)
+{
+    const struct vulkan_move move = {1, VK_IMAGE_LAYOUT_GENERAL, 0};
+    char why[VULKAN_WHY] = "";
+    open_device();
+    pass(true);
+    failure = VK_ERROR_DEVICE_LOST;
+    CHECK_INT(vulkan_copy_pass(&move, 1, true, why), 0);
+    CHECK_STR(strstr(why, "VkResult"), "VkResult -4");
+    close_device();
+}
+
+/* An image that goes on the way is not named in the commands, which are not submitted then. */
+static void gone_on_the_way(void)
+{
+    const struct vulkan_move moves[] = {{2, VK_IMAGE_LAYOUT_GENERAL, 0}, {1, VK_IMAGE_LAYOUT_GENERAL, 0}};
+    char why[VULKAN_WHY] = "";
+    open_device();
+    goes = true;
+    CHECK_INT(vulkan_copy_pass(moves, 2, true, why), 0);
+    CHECK(why[0]);
+    CHECK(!await(&submitted[0], 0));
+    CHECK(destroys_meanwhile(2, PATIENCE / 2));
+    close_device();
+}
+
 static const struct tap_test tests[] = {
     {"a wait for one queue holds up no other", other_queue},
     {"in one queue one call comes after the other", same_queue},
@@ -384,6 +455,10 @@ static const struct tap_test tests[] = {
     {"a queue that the layer does not know", unknown_queue},
     {"an image is destroyed when the layer's commands with it are over", destroyed_behind},
     {"an image is destroyed while the layer waits for another", destroyed_during},
+    {"an image is destroyed before the layer's commands name it", gone_on_the_way},
+    {"a wait for the layer's commands fails", wait_fails},
+    {"a wait for the layer's commands fails for once", wait_fails_for_once},
+    {"the device is lost before the layer's commands", lost_before},
 };
 
 TAP_MAIN(tests)

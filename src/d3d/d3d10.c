@@ -67,6 +67,18 @@ static void flush(void *device)
     ID3D10Device_Flush((ID3D10Device *)device);
 }
 
+static void *get_predicate(void *device, BOOL *value)
+{
+    ID3D10Predicate *predicate = NULL;
+    ID3D10Device_GetPredication((ID3D10Device *)device, &predicate, value);
+    return predicate;
+}
+
+static void set_predicate(void *device, void *predicate, BOOL value)
+{
+    ID3D10Device_SetPredication((ID3D10Device *)device, (ID3D10Predicate *)predicate, value);
+}
+
 static HRESULT end_event(void *device, void **query)
 {
     const D3D10_QUERY_DESC desc = {D3D10_QUERY_EVENT, 0};

@@ -47,6 +47,22 @@ static void flush(void *device)
     com_release(context);
 }
 
+static void *get_predicate(void *device, BOOL *value)
+{
+    ID3D11DeviceContext *context = context_of(device);
+    ID3D11Predicate *predicate = NULL;
+    ID3D11DeviceContext_GetPredication(context, &predicate, value);
+    com_release(context);
+    return predicate;
+}
+
+static void set_predicate(void *device, void *predicate, BOOL value)
+{
+    ID3D11DeviceContext *context = context_of(device);
+    ID3D11DeviceContext_SetPredication(context, (ID3D11Predicate *)predicate, value);
+    com_release(context);
+}
+
 static HRESULT end_event(void *device, void **query)
 {
     const D3D11_QUERY_DESC desc = {D3D11_QUERY_EVENT, 0};

@@ -105,10 +105,26 @@ bool d3d1x_stage(const struct d3d1x_calls *calls, struct surface *surface)
                        d3d1x_create(calls, surface->device, desc->kind, &facts, &surface->staging));
 }
 
+/* A predicate that the application has set for its own draws applies to copies too. */
+void d3d1x_copy(const struct d3d1x_calls *calls, const struct surface *surface, void *to, UINT to_subresource,
+                UINT to_x, void *from, UINT from_subresource, const D3D11_BOX *part)
+{
+    BOOL value = FALSE;
+    void *section = dxgi_lock(surface->device); /* no other thread draws meanwhile */
+    void *predicate = calls->get_predicate(surface->device, &value);
+    if (predicate)
+        calls->set_predicate(surface->device, NULL, FALSE);
+    calls->copy(surface->device, to, to_subresource, to_x, from, from_subresource, part);
+    if (predicate)
+        calls->set_predicate(surface->device, predicate, value);
+    com_release(predicate);
+    dxgi_unlock(section);
+}
+
 bool d3d1x_fetch(const struct d3d1x_calls *calls, struct surface *surface)
 {
-    calls->copy(surface->device, surface->staging, 0, surface->staging_offset, surface->resource,
-                surface->desc.subresource, NULL);
+    d3d1x_copy(calls, surface, surface->staging, 0, surface->staging_offset, surface->resource,
+               surface->desc.subresource, NULL);
     /* A copy reports nothing; the loss of the device is seen here or by the map that waits for the copy. */
     return d3d1x_check(calls, "CopySubresourceRegion", calls->removed_reason(surface->device));
 }
@@ -158,8 +174,8 @@ bool d3d1x_store(const struct d3d1x_calls *calls, struct surface *surface)
     if (surface->desc.dynamic)
         done = store_dynamic(calls, surface);
     else
-        calls->copy(surface->device, surface->resource, surface->desc.subresource, 0, surface->staging, 0,
-                    surface->staging_padding ? &part : NULL);
+        d3d1x_copy(calls, surface, surface->resource, surface->desc.subresource, 0, surface->staging, 0,
+                   surface->staging_padding ? &part : NULL);
     calls->flush(surface->device);
     return done && d3d1x_check(calls, "CopySubresourceRegion", calls->removed_reason(surface->device));
 }

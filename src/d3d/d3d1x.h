@@ -34,7 +34,7 @@ struct d3d1x_calls {
     HRESULT (*create_texture2d)(void *device, const D3D11_TEXTURE2D_DESC *desc, void **texture);
     HRESULT (*create_texture3d)(void *device, const D3D11_TEXTURE3D_DESC *desc, void **texture);
 
-    /* `part`: of the source; NULL: all of it. */
+    /* `part`: of the source; NULL: all of it. The application's predicate may prevent it (d3d1x_copy). */
     void (*copy)(void *device, void *to, UINT to_subresource, UINT to_x, void *from, UINT from_subresource,
                  const D3D11_BOX *part);
     /* clang-format off */
@@ -43,6 +43,10 @@ struct d3d1x_calls {
     /* clang-format on */
     void (*unmap)(void *device, const struct surface_desc *desc, void *resource, UINT subresource);
     void (*flush)(void *device);
+
+    /* The predicate that is set, with one reference, or NULL. */
+    void *(*get_predicate)(void *device, BOOL *value);
+    void (*set_predicate)(void *device, void *predicate, BOOL value);
 
     /* An event query that comes behind all that the device has queued. `reached` may submit that; above 0: it is done,
      * below: Direct3D failed. */
@@ -55,6 +59,10 @@ struct resource_facts d3d1x_facts(const struct d3d1x_calls *calls, void *resourc
 /* Makes a resource of one level and one slice. */
 HRESULT d3d1x_create(const struct d3d1x_calls *calls, void *device, enum surface_kind kind,
                      const struct resource_facts *facts, void **made);
+
+/* calls->copy on the surface's device, whatever predicate is set. */
+void d3d1x_copy(const struct d3d1x_calls *calls, const struct surface *surface, void *to, UINT to_subresource,
+                UINT to_x, void *from, UINT from_subresource, const D3D11_BOX *part);
 
 /* The operations of struct d3d_ops and struct staging_ops, with the calls to use. */
 void *d3d1x_open_device(const struct d3d1x_calls *calls, void *object);

@@ -98,13 +98,13 @@ bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surf
 
 bool d3d1x_copy_from(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy)
 {
-    calls->copy(surface->device, copy->resource, 0, 0, surface->resource, surface->desc.subresource, NULL);
+    d3d1x_copy(calls, surface, copy->resource, 0, 0, surface->resource, surface->desc.subresource, NULL);
     return d3d1x_alive(calls, surface);
 }
 
 bool d3d1x_copy_back(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy)
 {
-    calls->copy(surface->device, surface->resource, surface->desc.subresource, 0, copy->resource, 0, NULL);
+    d3d1x_copy(calls, surface, surface->resource, surface->desc.subresource, 0, copy->resource, 0, NULL);
     calls->flush(surface->device);
     return d3d1x_alive(calls, surface);
 }

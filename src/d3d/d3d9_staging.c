@@ -261,8 +261,10 @@ static bool map(struct surface *surface, bool write, struct mapped_surface *mapp
         return false;
     const struct staging *staging = surface->staging;
     /* All planes go back at once, and the others may have changed meanwhile. */
-    if (staging->memory && (!write || surface->desc.format->planes > 1) && !read_back(surface, device))
+    if (staging->memory && (!write || surface->desc.format->planes > 1) && !read_back(surface, device)) {
+        forget_way(surface->staging); /* a surface that the program had locked goes by a lock the next time */
         return false;
+    }
     if (!lock(staging->memory ? staging->memory : surface->resource, write ? 0 : D3DLOCK_READONLY))
         return false;
     *mapped = locked_plane(surface->desc.format);

@@ -78,9 +78,16 @@ const void *com_identity(void *object)
     return identity;
 }
 
+/* With one reference, or NULL. `device` is known to be one, and each copy asks: the address is not checked as by com_query. */
+static ID3D10Multithread *multithread_of(void *device)
+{
+    void *found = NULL;
+    return SUCCEEDED(IUnknown_QueryInterface((IUnknown *)device, &IID_ID3D10Multithread, &found)) ? found : NULL;
+}
+
 void dxgi_protect(void *device)
 {
-    ID3D10Multithread *multithread = com_query(device, &IID_ID3D10Multithread);
+    ID3D10Multithread *multithread = multithread_of(device);
     if (multithread)
         ID3D10Multithread_SetMultithreadProtected(multithread, TRUE);
     else
@@ -88,20 +95,29 @@ void dxgi_protect(void *device)
     com_release(multithread);
 }
 
-void dxgi_enter(const struct surface *surface)
+void *dxgi_lock(void *device)
 {
-    ID3D10Multithread *multithread = com_query(surface->device, &IID_ID3D10Multithread);
+    ID3D10Multithread *multithread = multithread_of(device);
     if (multithread)
         ID3D10Multithread_Enter(multithread);
-    com_release(multithread);
+    return multithread;
+}
+
+void dxgi_unlock(void *section)
+{
+    if (section)
+        ID3D10Multithread_Leave((ID3D10Multithread *)section);
+    com_release(section);
+}
+
+void dxgi_enter(const struct surface *surface)
+{
+    com_release(dxgi_lock(surface->device));
 }
 
 void dxgi_leave(const struct surface *surface)
 {
-    ID3D10Multithread *multithread = com_query(surface->device, &IID_ID3D10Multithread);
-    if (multithread)
-        ID3D10Multithread_Leave(multithread);
-    com_release(multithread);
+    dxgi_unlock(multithread_of(surface->device));
 }
 
 /* WCHAR is UTF-16 on Windows, where adapters have plain names and surrogates are not worth their code; natively UTF-32. */

@@ -30,6 +30,10 @@ bool dxgi_software(const struct d3d_adapter *adapter);
 /* Switches on protection against use from several threads, where the device has that. */
 void dxgi_protect(void *device);
 
+/* The device's critical section: what it gives is for dxgi_unlock, and may be NULL. */
+void *dxgi_lock(void *device);
+void dxgi_unlock(void *section);
+
 /* staging_ops.enter and leave for both. Where protection is off, the application lets one thread at a time use the device. */
 void dxgi_enter(const struct surface *surface);
 void dxgi_leave(const struct surface *surface);

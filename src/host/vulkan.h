@@ -76,7 +76,7 @@ struct vulkan_side {
 
     /* For a plane, level or layer of an image that OpenCL can't import: an image of ours, of that size, with one level and one
      * layer, in exportable memory of its own. `*copy` is its name, `made` what find_image tells of it. Only where images are
-     * exported: mapped ones need none. The image may be destroyed before its copy, which is of no use then. */
+     * exported: mapped ones need none. The image may be destroyed before its copy, which is of no use then: `move` refuses it. */
     uint64_t (*make_copy)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
                           struct vulkan_image *made, char *why);
     /* Copies the images to their copies, or, with `back`, the copies to the images: on the GPU, behind all that Direct3D has

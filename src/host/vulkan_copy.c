@@ -2,6 +2,7 @@
  * the GPU, in the program's queue. */
 #include "host/vulkan.h"
 #include "host/vulkan_layer.h"
+#include "log.h"
 
 #include <stdlib.h>
 
@@ -120,6 +121,7 @@ uint64_t vulkan_copy_make(uint64_t handle, uint64_t aspect, uint64_t level, uint
     if (!copy)
         return vulkan_refuse(why, "no memory for the record of a copy");
     copy->source = (VkImage)(uintptr_t)handle;
+    copy->source_serial = image.serial;
     copy->subresource = (VkImageSubresourceLayers){(VkImageAspectFlags)aspect, (uint32_t)level, (uint32_t)layer, 1};
     copy->extent = info.extent;
     if (vulkan_make_image(device, &plan, NULL, &copy->image) != VK_SUCCESS || !give_memory(device, copy)) {
@@ -165,6 +167,20 @@ static VkResult wait_for_fence(const struct vulkan_device *device, VkFence fence
     return result == VK_NOT_READY ? device->calls.wait_fences(device->handle, 1, &fence, VK_TRUE, UINT64_MAX) : result;
 }
 
+/* A wait that fails for want of memory tells nothing of the commands. What they use has to stay until they are over, so the driver
+ * is asked again without a limit. A device that is lost has none left. */
+static VkResult wait_until_over(const struct vulkan_device *device, VkFence fence)
+{
+    VkResult result = wait_for_fence(device, fence);
+    if (result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST)
+        log_write(LOG_WARN, "the Vulkan layer: a wait for the GPU failed and is repeated: VkResult %d", (int)result);
+    while (result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST) {
+        os_sleep_shortly();
+        result = wait_for_fence(device, fence);
+    }
+    return result;
+}
+
 /* What copies are made with is one thread's at a time. No lock is held meanwhile: it may wait for what the program does next. */
 static os_condition changed = OS_CONDITION_INIT;
 
@@ -185,11 +201,11 @@ static void give_copier(struct vulkan_device *device)
     os_unlock(&vulkan_lock);
 }
 
-/* Waits until the commands are over. By who has the copier. */
+/* Waits until the commands are over: VK_SUCCESS, or VK_ERROR_DEVICE_LOST. By who has the copier. */
 static VkResult settle(struct vulkan_device *device)
 {
     struct vulkan_copier *copier = &device->copier;
-    const VkResult result = copier->runs ? wait_for_fence(device, copier->fence) : VK_SUCCESS;
+    const VkResult result = copier->runs ? wait_until_over(device, copier->fence) : VK_SUCCESS;
     copier->runs = false;
     os_lock(&vulkan_lock);
     device->commands_over = device->commands_begun;
@@ -209,42 +225,65 @@ static void close_copier(struct vulkan_device *device)
     *copier = (struct vulkan_copier){0};
 }
 
-/* The loader has to know command buffers that it has not seen made. By who has the copier. */
-static bool open_copier(struct vulkan_device *device, uint32_t family)
+/* The loader has to know command buffers that it has not seen made. */
+static VkResult make_commands(struct vulkan_device *device)
+{
+    struct vulkan_copier *copier = &device->copier;
+    const VkCommandBufferAllocateInfo commands = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, NULL, copier->pool,
+                                                  VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+    const VkResult result = device->calls.allocate_commands(device->handle, &commands, &copier->commands);
+    if (result != VK_SUCCESS)
+        return result;
+    return device->set_loader_data ? device->set_loader_data(device->handle, copier->commands)
+                                   : VK_ERROR_INITIALIZATION_FAILED;
+}
+
+static VkResult make_copier(struct vulkan_device *device, uint32_t family)
 {
     struct vulkan_copier *copier = &device->copier;
     const VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, NULL,
                                           VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, family};
     const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    if (settle(device) != VK_SUCCESS)
-        return false;
-    if (copier->pool && copier->family == family)
-        return device->calls.reset_pool(device->handle, copier->pool, 0) == VK_SUCCESS;
-    close_copier(device);
-    if (device->calls.create_pool(device->handle, &pool, NULL, &copier->pool) != VK_SUCCESS)
-        return false;
-    const VkCommandBufferAllocateInfo commands = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, NULL, copier->pool,
-                                                  VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
     copier->family = family;
-    if (device->calls.allocate_commands(device->handle, &commands, &copier->commands) == VK_SUCCESS &&
-        device->set_loader_data && device->set_loader_data(device->handle, copier->commands) == VK_SUCCESS &&
-        device->calls.create_fence(device->handle, &fence, NULL, &copier->fence) == VK_SUCCESS)
-        return true;
-    close_copier(device);
-    return false;
+    VkResult result = device->calls.create_pool(device->handle, &pool, NULL, &copier->pool);
+    if (result == VK_SUCCESS)
+        result = make_commands(device);
+    if (result == VK_SUCCESS)
+        result = device->calls.create_fence(device->handle, &fence, NULL, &copier->fence);
+    return result;
 }
 
-/* The image and its memory stay until the commands that are recorded now are over. */
-static void note_use(const struct vulkan_device *device, VkImage used)
+/* By who has the copier. */
+static VkResult open_copier(struct vulkan_device *device, uint32_t family)
+{
+    const struct vulkan_copier *copier = &device->copier;
+    VkResult result = settle(device);
+    if (result != VK_SUCCESS)
+        return result;
+    if (copier->pool && copier->family == family)
+        return device->calls.reset_pool(device->handle, copier->pool, 0);
+    close_copier(device);
+    result = make_copier(device, family);
+    if (result != VK_SUCCESS)
+        close_copier(device);
+    return result;
+}
+
+enum { ANY_SERIAL = 0 };
+
+/* The image and its memory stay until the commands that are recorded now are over. False: the image is gone already. */
+static bool note_use(const struct vulkan_device *device, VkImage used, uint64_t serial, char *why)
 {
     os_lock(&vulkan_lock);
     struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(used), NULL);
-    struct vulkan_memory_record *memory = image ? vulkan_memory_locked(image->where.memory) : NULL;
-    if (image)
+    const bool there = image && (serial == ANY_SERIAL || image->serial == serial);
+    struct vulkan_memory_record *memory = there ? vulkan_memory_locked(image->where.memory) : NULL;
+    if (there)
         image->used = device->commands_begun;
     if (memory)
         memory->used = device->commands_begun;
     os_unlock(&vulkan_lock);
+    return there || vulkan_refuse(why, "the image has been destroyed");
 }
 
 struct change {
@@ -276,6 +315,14 @@ static void change(const struct vulkan_device *device, const struct change *c)
                           VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
 }
 
+static const struct vulkan_copy_record *find(uint64_t name)
+{
+    os_lock(&vulkan_lock);
+    const struct vulkan_copy_record *copy = vulkan_record_find_locked(VULKAN_COPY, NULL, name, NULL);
+    os_unlock(&vulkan_lock);
+    return copy;
+}
+
 /* The program's image comes from the layout that it has, and goes back to it. Ours is OpenCL's between the copies there and back;
  * what is in it before a copy there does not matter. */
 static void record(const struct vulkan_device *device, const struct vulkan_copy_record *copy,
@@ -300,8 +347,6 @@ static void record(const struct vulkan_device *device, const struct vulkan_copy_
     const struct change after[] = {
         {copy->source, during, layout, access, all, ignored, ignored, one_of(level, layer)},
         {copy->image, general, general, VK_ACCESS_TRANSFER_WRITE_BIT, 0, family, outside, one_of(0, 0)}};
-    note_use(device, copy->source);
-    note_use(device, copy->image);
     change(device, &before[0]);
     change(device, &before[1]);
     device->calls.copy_image(device->copier.commands, back ? copy->image : copy->source, back ? general : during,
@@ -309,6 +354,18 @@ static void record(const struct vulkan_device *device, const struct vulkan_copy_
     change(device, &after[0]);
     if (!back)
         change(device, &after[1]);
+}
+
+/* False: there is nothing to copy any more. */
+static bool record_move(const struct vulkan_device *device, const struct vulkan_move *move, bool back, char *why)
+{
+    const struct vulkan_copy_record *copy = find(move->copy);
+    if (!copy)
+        return vulkan_refuse(why, "no such copy");
+    if (!note_use(device, copy->source, copy->source_serial, why) || !note_use(device, copy->image, ANY_SERIAL, why))
+        return false;
+    record(device, copy, move, back);
+    return true;
 }
 
 /* By who has the copier. */
@@ -330,14 +387,6 @@ static VkResult run(struct vulkan_device *device, struct vulkan_queue *queue)
 }
 
 /* ---- a list ---- */
-
-static const struct vulkan_copy_record *find(uint64_t name)
-{
-    os_lock(&vulkan_lock);
-    const struct vulkan_copy_record *copy = vulkan_record_find_locked(VULKAN_COPY, NULL, name, NULL);
-    os_unlock(&vulkan_lock);
-    return copy;
-}
 
 /* NULL if there is none, and `why` says so. */
 static struct vulkan_queue *find_queue(struct vulkan_device *device, uint32_t family, char *why)
@@ -374,8 +423,9 @@ static VkResult begin(struct vulkan_device *device, uint32_t family)
 {
     const VkCommandBufferBeginInfo once = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                            .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    if (!open_copier(device, family))
-        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    const VkResult result = open_copier(device, family);
+    if (result != VK_SUCCESS)
+        return result;
     os_lock(&vulkan_lock);
     device->commands_begun++;
     os_unlock(&vulkan_lock);
@@ -392,6 +442,13 @@ static uint64_t end(struct vulkan_device *device, struct vulkan_queue *queue, Vk
         result = settle(device);
     give_copier(device);
     return result == VK_SUCCESS ? 1 : vulkan_refuse(why, "%s on the GPU failed: VkResult %d", what, (int)result);
+}
+
+/* Gives the copier back. What was recorded is reset before the next commands. */
+static uint64_t abandon(struct vulkan_device *device)
+{
+    give_copier(device);
+    return 0;
 }
 
 uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
@@ -411,15 +468,16 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
     take_copier(device);
     VkResult result = begin(device, queue->family);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
-        record(device, find(moves[i].copy), &moves[i], back != 0);
+        if (!record_move(device, &moves[i], back != 0, why))
+            return abandon(device);
     return end(device, queue, result, true, "the copy", why);
 }
 
 /* ---- passing ---- */
 
-/* An image that queues of several families may use at once belongs to none of them. */
-static void record_pass(const struct vulkan_device *device, const struct vulkan_image_record *image,
-                        VkImageLayout layout, bool back)
+/* An image that queues of several families may use at once belongs to none of them. False: it is gone. */
+static bool record_pass(const struct vulkan_device *device, const struct vulkan_image_record *image,
+                        VkImageLayout layout, bool back, char *why)
 {
     const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
     const uint32_t ours =
@@ -435,8 +493,10 @@ static void record_pass(const struct vulkan_device *device, const struct vulkan_
         .family_before = back ? outside : ours,
         .family_after = back ? ours : outside,
         .range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}}; /* what OpenCL imports: the rest stays Direct3D's */
-    note_use(device, pass.image);
+    if (!note_use(device, pass.image, image->serial, why))
+        return false;
     change(device, &pass);
+    return true;
 }
 
 static bool can_be_passed(const struct vulkan_move *move, const struct vulkan_move *first,
@@ -468,8 +528,9 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
     take_copier(device);
     VkResult result = begin(device, queue->family);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
-        if (vulkan_look_up_image(moves[i].copy, &image, why))
-            record_pass(device, &image, (VkImageLayout)moves[i].layout, back != 0);
+        if (!can_be_passed(&moves[i], &moves[0], &image, device, why) ||
+            !record_pass(device, &image, (VkImageLayout)moves[i].layout, back != 0, why))
+            return abandon(device);
     return end(device, queue, result, !back, "the change of the image's owner", why);
 }
 

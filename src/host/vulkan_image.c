@@ -6,6 +6,7 @@
 VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan,
                            const VkAllocationCallbacks *allocator, VkImage *made)
 {
+    static uint64_t last_serial; /* guarded by the lock */
     struct vulkan_image_record *image = calloc(1, sizeof(*image));
     const VkResult result =
         image ? device->calls.create_image(device->handle, &plan->info, allocator, made) : VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -20,6 +21,7 @@ VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_pla
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
     os_lock(&vulkan_lock);
+    image->serial = ++last_serial;
     vulkan_record_add_locked(&image->record);
     os_unlock(&vulkan_lock);
     return VK_SUCCESS;

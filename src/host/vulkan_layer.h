@@ -222,6 +222,7 @@ struct vulkan_image_record {
     VkImageCreateInfo info; /* as it was made; without what its pointers point to */
     VkDeviceSize size;      /* of what it needs; 0 as long as nobody has asked */
     uint64_t used;          /* the last number of commands of ours that name it, or 0 */
+    uint64_t serial;        /* not 0, and of no other image: handles come again */
 };
 
 struct vulkan_buffer_record {
@@ -248,6 +249,7 @@ struct vulkan_memory_record {
 struct vulkan_copy_record {
     struct vulkan_record record;
     VkImage source, image;
+    uint64_t source_serial; /* the program may destroy the source before its copy */
     VkDeviceMemory memory;
     VkImageSubresourceLayers subresource; /* of the source */
     VkExtent3D extent;

@@ -90,6 +90,9 @@ struct transport {
 
     /* Release. OpenCL gives them, in the same way. */
     cl_int (*cl_give)(const struct handover *handover, const struct enqueueing *to);
+    /* OpenCL keeps them, since the release failed when all of those commands were over: what they had the driver do is undone, as
+     * far as it can be. NULL: there is nothing to undo. */
+    void (*cl_keep)(const struct handover *handover);
     /* Direct3D takes them when all of those commands are over. False if Direct3D fails; it has all objects even so. */
     bool (*d3d_take)(const struct handover *handover);
 

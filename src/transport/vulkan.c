@@ -178,7 +178,7 @@ void vulkan_return(struct vulkan_object *o)
 {
     const struct vulkan_move move = {o->at.native.image, o->at.native.layout, o->at.native.family};
     char why[VULKAN_WHY] = "";
-    if (o->passed && !o->side->pass(&move, 1, true, why))
+    if (o->passed && !o->moved && !o->side->pass(&move, 1, true, why))
         log_write(LOG_ERROR, "Vulkan passes an image not back to Direct3D whose object goes: %s", why);
     o->passed = false;
 }
@@ -192,26 +192,49 @@ struct passing {
     unsigned count;
 };
 
+/* Whether what is shared lies where it was when the object was made. */
+static bool is_there(struct vulkan_object *o, char *why)
+{
+    struct vulkan_location *then = o->beside ? &o->source : &o->at;
+    o->moved = !vulkan_is_there(o->side, vulkan_shared(o), then, why);
+    return !o->moved;
+}
+
+/* One image can keep all of a call from Direct3D: each goes alone then. What Vulkan does not pass is tried again by whoever passes it
+ * back next. */
+static bool pass_back_alone(const struct passing *some, char *why)
+{
+    bool all = true;
+    for (unsigned i = 0; i < some->count; i++) {
+        struct vulkan_object *o = some->objects[i];
+        o->passed = some->count == 1 || !o->side->pass(&some->moves[i], 1, true, why);
+        all = all && !o->passed;
+    }
+    return all;
+}
+
 static bool pass_some(struct passing *some, bool back)
 {
     char why[VULKAN_WHY] = "";
-    const bool done = !some->count || some->objects[0]->side->pass(some->moves, some->count, back, why);
-    if (!done)
-        log_write(LOG_ERROR, "Vulkan passes no images %s: %s", back ? "back to Direct3D" : "to OpenCL", why);
-    for (unsigned i = 0; i < some->count; i++)
+    bool done = !some->count || some->objects[0]->side->pass(some->moves, some->count, back, why);
+    for (unsigned i = 0; i < some->count && (done || !back); i++)
         some->objects[i]->passed = done && !back;
+    if (!done && back)
+        done = pass_back_alone(some, why);
+    if (!done)
+        log_write(LOG_ERROR, "Vulkan does not pass all images %s: %s", back ? "back to Direct3D" : "to OpenCL", why);
     some->count = 0;
     return done;
 }
 
-/* The images of the device that `first` is of. */
+/* The images of the device that `first` is of. One that was not in its place may be gone, and its handle another one's. */
 static bool pass(const struct handover *handover, const struct surface *first, bool back)
 {
     struct passing some = {.count = 0};
     bool all = true;
     for (cl_uint i = 0; i < handover->count; i++) {
         struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (o->base.surface.device != first->device || !is_passed(o) || o->passed != back)
+        if (o->base.surface.device != first->device || !is_passed(o) || o->passed != back || o->moved)
             continue;
         if (some.count == IMAGES_AT_ONCE)
             all = pass_some(&some, back) && all;
@@ -270,12 +293,11 @@ static bool queue_all(const struct handover *handover)
 }
 
 /* What OpenCL has is the memory in which the resource lay when the object was made, and it can't get another. Asked when Direct3D
- * has submitted all: what it does may move resources. */
+ * has submitted all, since what it does may move resources, and again when OpenCL has written: the bytes are lost then. */
 static bool stayed(struct vulkan_object *o)
 {
-    struct vulkan_location *then = o->beside ? &o->source : &o->at;
     char why[VULKAN_WHY] = "it lies elsewhere now";
-    if (vulkan_is_there(o->side, vulkan_shared(o), then, why))
+    if (is_there(o, why))
         return true;
     log_write(
         LOG_ERROR,
@@ -287,23 +309,34 @@ static bool stayed(struct vulkan_object *o)
 
 static bool all_stayed(const struct handover *handover)
 {
+    bool all = true;
     for (cl_uint i = 0; i < handover->count; i++)
-        if (!stayed(vulkan_object(handover->transfers[i])))
-            return false;
-    return true;
+        all = stayed(vulkan_object(handover->transfers[i])) && all;
+    return all;
+}
+
+/* Takes back what OpenCL has. An image that has moved is not passed back. */
+static bool take_back(const struct handover *handover)
+{
+    const bool released = vulkan_external_release(handover) == CL_SUCCESS;
+    for (cl_uint i = 0; i < handover->count; i++) {
+        struct vulkan_object *o = vulkan_object(handover->transfers[i]);
+        char why[VULKAN_WHY];
+        if (o->passed)
+            is_there(o, why);
+    }
+    return for_devices(handover, pass_back) && released;
 }
 
 static void undo(const struct handover *handover)
 {
-    vulkan_external_release(handover);
-    for_devices(handover, pass_back);
+    take_back(handover);
 }
 
-/* What an earlier release has left with the driver is released first. */
+/* What an earlier release has left with OpenCL is taken back first. */
 static bool d3d_give(const struct handover *handover)
 {
-    if (vulkan_external_release(handover) != CL_SUCCESS || !queue_all(handover) || !for_devices(handover, end_device) ||
-        !all_stayed(handover))
+    if (!take_back(handover) || !queue_all(handover) || !for_devices(handover, end_device) || !all_stayed(handover))
         return false;
     if (for_devices(handover, pass_over) && vulkan_move_beside(handover, false))
         return true;
@@ -311,14 +344,15 @@ static bool d3d_give(const struct handover *handover)
     return false;
 }
 
-/* What OpenCL has written is there. */
+/* What OpenCL has written is there, unless the resource has moved. */
 static bool d3d_take(const struct handover *handover)
 {
     bool all = vulkan_external_release(handover) == CL_SUCCESS;
+    all = all_stayed(handover) && all;
     all = for_devices(handover, pass_back) && all;
     for (cl_uint i = 0; i < handover->count; i++) {
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (o->copy.resource)
+        if (o->copy.resource && !o->moved)
             all = handover->api->native->copy_back(&o->base.surface, &o->copy) && all;
     }
     all = vulkan_move_beside(handover, true) && all;
@@ -380,6 +414,13 @@ static cl_int cl_give(const struct handover *handover, const struct enqueueing *
     return status == CL_SUCCESS && any ? commands_mark(to) : status;
 }
 
+/* The driver acquires again what it has released. It may wait for that, which it can't in a callback. */
+static void cl_keep(const struct handover *handover)
+{
+    if (!callback_runs_commands())
+        log_next("external memory", "clEnqueueAcquireExternalMemObjectsKHR", vulkan_external(handover, true, NULL));
+}
+
 const struct transport vulkan_transport = {
     .name = "vulkan",
     .title = "Vulkan (the resource's own memory)",
@@ -393,6 +434,7 @@ const struct transport vulkan_transport = {
     .d3d_give = d3d_give,
     .cl_take = cl_take,
     .cl_give = cl_give,
+    .cl_keep = cl_keep,
     .d3d_take = d3d_take,
     .undo = undo,
 };

@@ -66,7 +66,7 @@ bool vulkan_move_beside(const struct handover *handover, bool back)
     bool all = true;
     for (cl_uint i = 0; i < handover->count; i++) {
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (!o->beside)
+        if (!o->beside || o->moved)
             continue;
         if (count == AT_ONCE || (count && o->base.surface.device != first->base.surface.device)) {
             all = move_alone(&first->base.surface, first->side, moves, count, back) && all;

@@ -42,6 +42,7 @@ struct vulkan_object {
     struct vulkan_location source; /* of what has such a copy */
     bool imported;                 /* else over mapped memory */
     bool passed;                   /* OpenCL has the image */
+    bool moved;                    /* what is shared was not found in its place when that was asked last */
     bool held;                     /* the memory, by the Vulkan side */
     bool acquired;                 /* the driver's last command acquired what was imported, and did not release it */
     cl_event changed; /* owned; of that command, which changes nothing if it fails. NULL: it has not failed */
@@ -101,7 +102,7 @@ cl_int vulkan_status(cl_int status);
 
 /* Has a copy made, and imports it. Nothing is left behind if that fails. */
 cl_int vulkan_import_beside(struct vulkan_object *object, const struct transfer_request *request, char *why);
-/* Copies over, or back, what of the list has such copies, and waits. */
+/* Copies over, or back, what of the list has such copies and has not moved, and waits. */
 bool vulkan_move_beside(const struct handover *handover, bool back);
 void vulkan_drop_beside(struct vulkan_object *object);
 

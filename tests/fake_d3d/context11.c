@@ -57,7 +57,8 @@ static struct fake_query *query_check(struct fake_device *device, ID3D11Asynchro
 {
     struct fake_object *object = iface ? fake_object_of(iface) : NULL;
 
-    if (object && object->class == &fake_query11_class && object->device == device)
+    if (object && (object->class == &fake_query11_class || object->class == &fake_predicate11_class) &&
+        object->device == device)
         return (struct fake_query *)object;
     fake_violation("%s: no query of this device", method);
     return NULL;
@@ -122,6 +123,8 @@ static const ID3D11DeviceContextVtbl context_vtbl = {
     .CopySubresourceRegion = work_CopySubresourceRegion,
     .UpdateSubresource = work_UpdateSubresource,
     .Flush = work_Flush,
+    .SetPredication = work_SetPredication,
+    .GetPredication = work_GetPredication,
     .Begin = context_Begin,
     .End = context_End,
     .GetData = context_GetData,

@@ -53,11 +53,19 @@ static bool same_size(const struct fake_desc *a, const struct fake_desc *b)
            a->layers == b->layers;
 }
 
+/* Nothing is ever drawn here, so the answer of a predicate is FALSE. */
+static bool predicate_forbids(const struct fake_device *device)
+{
+    return device->predicate && !device->predicate_value;
+}
+
 void fake_copy_resource(struct fake_device *device, struct fake_store *target, struct fake_store *source,
                         const char *method)
 {
     unsigned i;
 
+    if (predicate_forbids(device))
+        return;
     if (target == source) {
         fake_violation("%s: target and source are the same", method);
         return;
@@ -129,6 +137,8 @@ static bool place_allows(const struct fake_copy *copy, const char *method)
 void fake_copy_region(struct fake_device *device, struct fake_copy *copy, const struct fake_box *box,
                       const char *method)
 {
+    if (predicate_forbids(device))
+        return;
     if (copy->target_subresource >= copy->target->count || copy->source_subresource >= copy->source->count) {
         fake_violation("%s: no such subresource", method);
         return;
@@ -183,6 +193,8 @@ void fake_update(struct fake_device *device, struct fake_store *target, unsigned
     struct fake_box place;
     unsigned char *bytes;
 
+    if (predicate_forbids(device))
+        return;
     if (subresource >= target->count) {
         fake_violation("%s: no such subresource", method);
         return;

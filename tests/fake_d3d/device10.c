@@ -28,6 +28,8 @@ static const ID3D10Device1Vtbl device_vtbl = {
     .CopySubresourceRegion = work_CopySubresourceRegion,
     .UpdateSubresource = work_UpdateSubresource,
     .Flush = work_Flush,
+    .SetPredication = work_SetPredication,
+    .GetPredication = work_GetPredication,
 };
 
 static const struct fake_iid device_ifaces[] = {DEVICE_IFACES, {NULL, 0}};

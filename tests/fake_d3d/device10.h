@@ -16,7 +16,7 @@ struct fake_device10 {
 
 /* By enum fake_kind. */
 extern const struct fake_resource_type fake_types10[];
-extern const struct fake_class fake_query10_class;
+extern const struct fake_class fake_query10_class, fake_predicate10_class;
 extern const ID3D10QueryVtbl fake_query10_vtbl;
 
 /* D3D10_RESOURCE_MISC_* and D3D11_RESOURCE_MISC_* agree only in part. */

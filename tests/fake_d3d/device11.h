@@ -26,7 +26,7 @@ void fake_context11_init(struct fake_context11 *context, struct fake_device11 *d
 
 /* By enum fake_kind. */
 extern const struct fake_resource_type fake_types11[];
-extern const struct fake_class fake_query11_class;
+extern const struct fake_class fake_query11_class, fake_predicate11_class;
 extern const ID3D11QueryVtbl fake_query11_vtbl;
 
 #endif

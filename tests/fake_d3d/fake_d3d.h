@@ -10,7 +10,7 @@
  *
  * What is real: buffers and textures of Direct3D 10 and 11 and surfaces and textures of
  * Direct3D 9 (those that DXVA-HD makes too) with the rules for their creation, maps and locks with pitches larger than a row,
- * copies, updates, event queries, identity and reference counts, adapters, shared handles within
+ * copies, updates, event queries, predicates of copies, identity and reference counts, adapters, shared handles within
  * the process, keyed mutexes.  There are no shaders, views or draws: every other method is there,
  * counts its call and answers E_NOTIMPL (fake_d3d_stub_calls tells how often).
  *
@@ -229,6 +229,7 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_OVER_FAILS,   /* or fails in copying over, */
     FAKE_VULKAN_BACK_FAILS,   /* or back */
     FAKE_VULKAN_NO_PASS,      /* images are not passed, or those of the call with the number given */
+    FAKE_VULKAN_ONE_STAYS,    /* no call passes the image that is the first in the next call */
 };
 void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number);
 

@@ -154,6 +154,9 @@ struct fake_device {
     unsigned remove_in; /* calls until then, 0: never */
     HRESULT remove_with;
 
+    struct fake_query *predicate; /* no reference: the program keeps it */
+    BOOL predicate_value;
+
     struct fake_command *commands, **commands_end;
     uint64_t issued, completed; /* numbers of commands */
 };
@@ -445,6 +448,7 @@ struct fake_query {
         FAKE_IFACE(IDirect3DQuery9) query9;
     } face;
     unsigned type, misc;
+    bool predicate;
     bool ended;
     uint64_t number;
 };

@@ -112,6 +112,7 @@ static const struct tap_test tests[] = {
     {"Direct3D 11: delayed work", test_delay11},
     {"Direct3D 11: a held GPU", test_hold11},
     {"Direct3D 11: event queries", test_queries11},
+    {"Direct3D 11: predicates", test_predicates11},
     {"Direct3D 11: ordered failures", test_failures11},
     {"Direct3D 11: lost devices", test_removal11},
     {"Direct3D 11: counters", test_counters11},

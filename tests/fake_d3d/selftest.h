@@ -61,6 +61,7 @@ void test_keyed11(void);
 void test_delay11(void);
 void test_hold11(void);
 void test_queries11(void);
+void test_predicates11(void);
 void test_failures11(void);
 void test_removal11(void);
 void test_counters11(void);

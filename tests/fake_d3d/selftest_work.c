@@ -195,6 +195,36 @@ void test_queries11(void)
     rig11_destroy(&rig);
 }
 
+void test_predicates11(void)
+{
+    struct rig11 rig = rig11_create(0);
+    D3D11_QUERY_DESC desc = {D3D11_QUERY_OCCLUSION_PREDICATE, 0};
+    struct pair pair = pair_create(&rig);
+    ID3D11Predicate *predicate = NULL, *found = NULL;
+    BOOL value = TRUE;
+
+    CHECK_INT(ID3D11Device_CreatePredicate(rig.device, &desc, &predicate), S_OK);
+    ID3D11DeviceContext_Begin(rig.context, (ID3D11Asynchronous *)predicate);
+    ID3D11DeviceContext_End(rig.context, (ID3D11Asynchronous *)predicate);
+    ID3D11DeviceContext_SetPredication(rig.context, predicate, FALSE);
+    send_new(&rig, &pair);
+    ID3D11DeviceContext_GetPredication(rig.context, &found, &value);
+    CHECK(found == predicate && !value);
+    CHECK_INT(ID3D11Predicate_Release(found), 1);
+    ID3D11DeviceContext_SetPredication(rig.context, NULL, FALSE);
+    EXPECT_CONTENTS(pair.still, "old.");
+    EXPECT_CONTENTS(pair.staging, "old.");
+    ID3D11DeviceContext_SetPredication(rig.context, predicate, TRUE);
+    send_new(&rig, &pair);
+    EXPECT_CONTENTS(pair.staging, "new.");
+    ID3D11DeviceContext_SetPredication(rig.context, NULL, FALSE);
+    ID3D11DeviceContext_GetPredication(rig.context, &found, &value);
+    CHECK(found == NULL);
+    CHECK_INT(ID3D11Predicate_Release(predicate), 0);
+    pair_destroy(&pair);
+    rig11_destroy(&rig);
+}
+
 void test_failures11(void)
 {
     struct rig11 rig = rig11_create(0);

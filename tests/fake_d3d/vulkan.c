@@ -15,6 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows 
 static struct fake_store *named;                         /* stores that have names */
 static uint64_t last_name = 0x1000;
 static uint64_t shift;                  /* of all names: with another one every image is another */
+static uint64_t stays;                  /* the image that is not passed (FAKE_VULKAN_ONE_STAYS), or 0 */
 static struct fake_store *files[FILES]; /* by file descriptor; one reference each */
 static enum fake_d3d_vulkan chosen;
 static enum fake_d3d_vulkan_fault the_fault;
@@ -60,6 +61,7 @@ void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number)
     the_fault = fault;
     fault_number = number;
     passes = 0;
+    stays = 0;
     pthread_mutex_unlock(&lock);
 }
 
@@ -88,8 +90,13 @@ static bool has(enum fake_d3d_vulkan_fault fault)
 
 void fake_d3d_vulkan_move(void)
 {
+    struct fake_store *store;
+
     pthread_mutex_lock(&lock);
     shift += 0x100000;
+    passed = 0; /* what was passed is gone */
+    for (store = named; store; store = store->image_after)
+        store->passed = false;
     pthread_mutex_unlock(&lock);
 }
 
@@ -758,6 +765,36 @@ static void set_passed(struct fake_store *store, bool now)
     pthread_mutex_unlock(&lock);
 }
 
+static bool one_stays(const struct vulkan_move *moves, uint64_t count)
+{
+    bool found = false;
+    uint64_t i;
+
+    if (!has(FAKE_VULKAN_ONE_STAYS))
+        return false;
+    pthread_mutex_lock(&lock);
+    stays = stays ? stays : moves[0].copy;
+    for (i = 0; i < count; i++)
+        found = found || moves[i].copy == stays;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* One that is not there keeps all of a call from being passed. */
+static bool all_there(const struct vulkan_move *moves, uint64_t count)
+{
+    bool all = true;
+    uint64_t i;
+
+    for (i = 0; i < count; i++) {
+        struct fake_store *store = find(moves[i].copy);
+
+        all = store && all;
+        fake_store_release(store);
+    }
+    return all;
+}
+
 /* With a number only that call, counted from the fault on. */
 static bool pass_fails(void)
 {
@@ -776,7 +813,7 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
 {
     bool good = true;
 
-    if (pass_fails() || strikes("pass"))
+    if (pass_fails() || strikes("pass") || one_stays(moves, count) || !all_there(moves, count))
         return refuse(why, "the images are not passed");
     for (uint64_t i = 0; i < count; i++) {
         struct fake_store *store = find(moves[i].copy);
@@ -785,8 +822,8 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
             return refuse(why, "no image of that name");
         if (moves[i].layout != LAYOUT || moves[i].family != QUEUE_FAMILY || (store->layout && store->layout != LAYOUT))
             fake_violation("pass: with another layout or family");
-        if (back && !store->passed)
-            fake_violation("pass: an image back that nobody has passed");
+        if (!back == store->passed)
+            fake_violation("pass: an image where it is already");
         good = (back || wait_for_queue(store)) && good;
         if (good)
             set_passed(store, !back);
