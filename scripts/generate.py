@@ -292,7 +292,8 @@ def blocking_file(functions):
         else:
             out += ["    cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */",
                     wrap(f"    void *mapped = underlying.{f.name}(", arguments),
-                    "    return blocking_mapped(done, own, mapped, status, errcode_ret);"]
+                    wrap("    return blocking_mapped(",
+                         f"command_queue, {f.params[1][1]}, done, own, mapped, status, errcode_ret);")]
         out += ["}", ""]
     out += ["void blocking_install_generated(cl_icd_dispatch *table)", "{"]
     out += [f"    table->{f.name} = waited_{f.name};" for f in mine]

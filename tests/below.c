@@ -1,4 +1,4 @@
-/* A layer below cld3d that does what a driver may, for test_create, test_emulated, test_failing, test_names, test_pending and test_written: it has no memory, lets a launch wait for
+/* A layer below cld3d that does what a driver may, for test_callbacks, test_create, test_emulated, test_failing, test_names, test_pending and test_written: it has no memory, lets a launch wait for
  * another one, lacks formats, refuses to finish, takes rows for rows without gaps, gives core functions by name, and functions that set pointers as arguments.
  * Threads may be in all its functions at once. */
 #include "below.h"
@@ -13,13 +13,14 @@
 #include <time.h>
 
 static atomic_uint until_failure, launches;
+static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static unsigned expected, there;
-static cl_uint hold, held; /* which command, and that there is one */
-static cl_uint next_gate;  /* of the next copy of a buffer to an image; 0: none */
-static cl_event gates[BELOW_GATES];
+static cl_uint hold, held;                                     /* which command, and that there is one */
+static cl_uint next_gate;                                      /* of the next copy of a buffer to an image; 0: none */
+static cl_event gates[BELOW_GATES], before_gates[BELOW_GATES]; /* and what the copy waits for besides, or NULL */
 
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
 {
@@ -75,6 +76,44 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
     return below->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, wait_count, wait, event);
 }
 
+static cl_int CL_API_CALL set_user_status(cl_event event, cl_int status)
+{
+    static const struct timespec at_work = {.tv_nsec = 50000000};
+    atomic_fetch_add(&failing, status < 0);
+    const cl_int result = below->clSetUserEventStatus(event, status);
+    if (status < 0 && getenv(BELOW_AT_WORK))
+        nanosleep(&at_work, NULL);
+    atomic_fetch_sub(&failing, status < 0);
+    return result;
+}
+
+static bool is_of_failed_command(cl_event event)
+{
+    cl_command_type type = CL_COMMAND_USER;
+    cl_int status = CL_QUEUED;
+    below->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
+    below->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    return type != CL_COMMAND_USER && type != CL_COMMAND_MARKER && status < 0;
+}
+
+static cl_int CL_API_CALL release_event(cl_event event)
+{
+    if (atomic_load(&failing) && is_of_failed_command(event))
+        atomic_fetch_add(&early, 1);
+    return below->clReleaseEvent(event);
+}
+
+/* PoCL loses a command that fails before what else it waits for is over. */
+static cl_int open_gate(cl_uint at, bool fail)
+{
+    if (fail && before_gates[at])
+        below->clWaitForEvents(1, &before_gates[at]);
+    if (before_gates[at])
+        below->clReleaseEvent(before_gates[at]);
+    below->clSetUserEventStatus(gates[at], fail ? -5 : CL_COMPLETE);
+    return below->clReleaseEvent(gates[at]);
+}
+
 static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,
                                          size_t *size_ret)
 {
@@ -82,6 +121,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     switch (name) {
     case BELOW_FAIL_BUFFER: atomic_store(&until_failure, *value); return CL_SUCCESS;
     case BELOW_LAUNCHES: *value = atomic_load(&launches); return CL_SUCCESS;
+    case BELOW_EARLY: *value = atomic_load(&early); return CL_SUCCESS;
     case BELOW_MEET:
     case BELOW_MET:
         pthread_mutex_lock(&lock);
@@ -103,8 +143,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
         return CL_SUCCESS;
     case BELOW_GATE: next_gate = *value; return CL_SUCCESS;
     case BELOW_OPEN:
-        below->clSetUserEventStatus(gates[*value - 1], CL_COMPLETE);
-        return below->clReleaseEvent(gates[*value - 1]);
+    case BELOW_FAIL: return open_gate(*value - 1, name == BELOW_FAIL);
     default: return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
     }
 }
@@ -217,6 +256,7 @@ static cl_int copy_gated(cl_command_queue queue, cl_mem buffer, cl_mem image, si
 {
     cl_context context = NULL;
     cl_event both[2] = {wait_count ? *wait : NULL, NULL}, *gate = &gates[next_gate - 1];
+    before_gates[next_gate - 1] = wait_count && below->clRetainEvent(*wait) == CL_SUCCESS ? *wait : NULL;
     cl_int status = below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
     next_gate = 0;
     *gate = status == CL_SUCCESS && wait_count < 2 ? below->clCreateUserEvent(context, &status) : NULL;
@@ -254,6 +294,8 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
 static void replace(void)
 {
     table.clFinish = finish;
+    table.clSetUserEventStatus = set_user_status;
+    table.clReleaseEvent = release_event;
     table.clEnqueueMarkerWithWaitList = marker;
     table.clEnqueueCopyImage = copy_image;
     table.clEnqueueCopyBufferToImage = copy_to_image;

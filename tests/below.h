@@ -21,7 +21,12 @@ enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER, BELOW_HOLD_MARKER }
  * that is opened. No user event is seen above. For one thread. */
 #define BELOW_GATE 0x7E66
 #define BELOW_OPEN 0x7E67
+/* The same, and the copy fails. */
+#define BELOW_FAIL 0x7E68
 enum { BELOW_GATES = 2 };
+/* *value becomes the number of references to events of failed commands other than markers that went while a user event failed in another
+ * thread: PoCL may be at work on such a command. */
+#define BELOW_EARLY 0x7E69
 
 /* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
  * bits, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer than four
@@ -37,5 +42,8 @@ enum { BELOW_GATES = 2 };
 
 /* A variable: while it is set, two of three clFinish are refused, the first ones too. */
 #define BELOW_NO_FINISH "CLD3D_TEST_BELOW_NO_FINISH"
+
+/* A variable: while it is set, the failure of a user event takes 50 ms longer. */
+#define BELOW_AT_WORK "CLD3D_TEST_BELOW_AT_WORK"
 
 #endif

@@ -11,9 +11,13 @@
  *  - nor does any after one that has a destructor callback and made user events, if the driver is named NVIDIA's;
  *  - there are no host timers, and no sampler without properties;
  *  - with -cl-kernel-arg-info no program is built that has a kernel without arguments;
- *  - setting the event of a command is CL_INVALID_VALUE.
+ *  - setting the event of a command is CL_INVALID_VALUE, and a user event can be set again, which changes nothing;
+ *  - a query of a queue or context answers for handles of other kinds too, as for a platform's with a device that is none, about
+ *    which a query ends the process, as do queries of events, devices and programs that get a platform, a context or a buffer;
+ *  - of an array of 1D images only the first is copied to a buffer or from one, the rest is CL_INVALID_VALUE.
  *
- * While CLD3D_TEST_NO_BARRIERS is set it is short of something for each barrier. */
+ * While CLD3D_TEST_NO_BARRIERS is set it is short of something for each barrier, and while CLD3D_TEST_NO_CONTEXTS is set for each
+ * context. While CLD3D_TEST_COPIES_FAIL is set each copy of a buffer to an image fails, which has one event to wait for at most. */
 #include "like_nvidia.h"
 
 #include "layer_entry.h"
@@ -97,6 +101,53 @@ static cl_int CL_API_CALL get_mem_info(cl_mem object, cl_mem_info name, size_t r
     return status;
 }
 
+/* ---- handles of other kinds ---- */
+
+/* Looks like an object of the driver. */
+static void *no_device[64];
+
+static cl_int answer_for_platform(void *platform, size_t room, void *to, size_t *size_ret)
+{
+    const void *const device = no_device;
+    memcpy(no_device, platform, sizeof(no_device[0])); /* the table of functions */
+    const size_t size = room < sizeof(device) ? room : sizeof(device);
+    return give_answer(&device, size, size, to, size_ret);
+}
+
+static int is_platform(const void *handle)
+{
+    cl_platform_id platform = NULL;
+    return below->clGetPlatformIDs(1, &platform, NULL) == CL_SUCCESS && platform == handle;
+}
+
+/* A platform, or what is counted: a context or a buffer. */
+static int is_of_other_kind(const void *handle)
+{
+    return handle && (is_platform(handle) || count((cl_mem)handle, 0, 0) != 0);
+}
+
+static void end_for_other_kind(const void *handle)
+{
+    if (is_of_other_kind(handle))
+        abort();
+}
+
+static cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info name, size_t room, void *to,
+                                           size_t *size_ret)
+{
+    end_for_other_kind(program);
+    return below->clGetProgramInfo(program, name, room, to, size_ret);
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
+                                          size_t *size_ret)
+{
+    if (device == (cl_device_id)no_device)
+        abort();
+    end_for_other_kind(device);
+    return below->clGetDeviceInfo(device, name, room, to, size_ret);
+}
+
 /* ---- programs, which keep their context and are not counted ---- */
 
 static struct {
@@ -134,6 +185,8 @@ static cl_int CL_API_CALL release_program(cl_program program)
 static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info name, size_t room, void *to,
                                            size_t *size_ret)
 {
+    if (is_platform(context))
+        return answer_for_platform(context, room, to, size_ret);
     const cl_int status = below->clGetContextInfo(context, name, room, to, size_ret);
     cl_uint references;
     if (status != CL_SUCCESS || name != CL_CONTEXT_REFERENCE_COUNT || !to)
@@ -201,7 +254,7 @@ static cl_int CL_API_CALL set_user_event(cl_event event, cl_int status)
         replace_unset(event, NULL, NULL);
         below->clReleaseEvent(event);
     }
-    return set;
+    return set == CL_INVALID_OPERATION ? CL_SUCCESS : set;
 }
 
 static int has_unset(cl_context context)
@@ -247,6 +300,60 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
     return below->clGetPlatformInfo(platform, name, room, to, size_ret);
 }
 
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 const cl_queue_properties *properties, cl_int *status)
+{
+    if (!is_of_other_kind(device))
+        return below->clCreateCommandQueueWithProperties(context, device, properties, status);
+    if (status)
+        *status = CL_INVALID_DEVICE;
+    return NULL;
+}
+
+/* ---- arrays of 1D images ---- */
+
+static int beyond_first(cl_mem image, const size_t *origin, const size_t *region)
+{
+    cl_mem_object_type type = 0;
+    below->clGetMemObjectInfo(image, CL_MEM_TYPE, sizeof(type), &type, NULL);
+    return type == CL_MEM_OBJECT_IMAGE1D_ARRAY && origin && region && (origin[1] > 0 || region[1] > 1);
+}
+
+static cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue queue, cl_mem image, cl_mem buffer,
+                                               const size_t *origin, const size_t *region, size_t offset, cl_uint count,
+                                               const cl_event *wait, cl_event *event)
+{
+    return beyond_first(image, origin, region)
+               ? CL_INVALID_VALUE
+               : below->clEnqueueCopyImageToBuffer(queue, image, buffer, origin, region, offset, count, wait, event);
+}
+
+/* An event for a command to wait for besides, which is to be set. */
+static cl_event event_of_queue(cl_command_queue queue)
+{
+    cl_context context = NULL;
+    below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    return below->clCreateUserEvent(context, NULL);
+}
+
+static cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
+                                               const size_t *origin, const size_t *region, cl_uint count,
+                                               const cl_event *wait, cl_event *event)
+{
+    if (beyond_first(image, origin, region))
+        return CL_INVALID_VALUE;
+    if (!getenv("CLD3D_TEST_COPIES_FAIL"))
+        return below->clEnqueueCopyBufferToImage(queue, buffer, image, offset, origin, region, count, wait, event);
+    const cl_event both[2] = {event_of_queue(queue), count ? *wait : NULL};
+    const cl_int status =
+        below->clEnqueueCopyBufferToImage(queue, buffer, image, offset, origin, region, count ? 2 : 1, both, event);
+    if (count)
+        below->clWaitForEvents(1, wait); /* PoCL loses a command that fails before what else it waits for is over */
+    below->clSetUserEventStatus(both[0], -5);
+    below->clReleaseEvent(both[0]);
+    return status;
+}
+
 /* ---- programs ---- */
 
 /* Options with which this program is not built: in place of those that the driver takes and then fails with. */
@@ -260,6 +367,8 @@ static const char *options_for(cl_program program, const char *options)
 static cl_int CL_API_CALL build(cl_program program, cl_uint device_count, const cl_device_id *devices,
                                 const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
+    if (is_of_other_kind(program))
+        return CL_INVALID_PROGRAM;
     return below->clBuildProgram(program, device_count, devices, options_for(program, options), notify, data);
 }
 
@@ -296,6 +405,10 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
                                              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
                                              void *data, cl_int *status)
 {
+    if (getenv("CLD3D_TEST_NO_CONTEXTS")) {
+        *status = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
     if (named(properties, CL_GL_CONTEXT_KHR))
         return create_with_opengl(properties, device_count, devices, status);
     if (!named(properties, UNKNOWN_PROPERTY))
@@ -356,6 +469,8 @@ static atomic_int marker_refusal;
 static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,
                                          size_t *size_ret)
 {
+    if (is_platform(queue))
+        return answer_for_platform(queue, room, to, size_ret);
     if (name != LIKE_NVIDIA_NO_MARKERS)
         return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
     atomic_store(&marker_refusal, *(cl_int *)to);
@@ -372,6 +487,9 @@ static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, con
 {
     if (has_null(wait_count, wait))
         return CL_INVALID_EVENT;
+    for (cl_uint i = 0; wait && i < wait_count; i++)
+        if (is_of_other_kind(wait[i]))
+            return CL_INVALID_EVENT_WAIT_LIST;
     if (wait_count == 0 && atomic_load(&marker_refusal))
         return atomic_load(&marker_refusal);
     const cl_int status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
@@ -385,6 +503,7 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, siz
     const cl_int complete = CL_COMPLETE;
     cl_int seen = CL_COMPLETE;
     cl_command_type type = 0;
+    end_for_other_kind(event);
     const cl_int status = below->clGetEventInfo(event, name, room, to, size_ret);
     if (status != CL_SUCCESS || name != CL_EVENT_COMMAND_EXECUTION_STATUS || !to)
         return status;
@@ -450,6 +569,7 @@ static void replace(void)
     table.clGetMemObjectInfo = get_mem_info;
     table.clCreateProgramWithSource = create_program;
     table.clReleaseProgram = release_program;
+    table.clGetProgramInfo = get_program_info;
     table.clBuildProgram = build;
     table.clCompileProgram = compile;
     table.clGetContextInfo = get_context_info;
@@ -462,6 +582,10 @@ static void replace(void)
     table.clCreateContext = create_context;
     table.clCreateContextFromType = create_context_from_type;
     table.clGetCommandQueueInfo = get_queue_info;
+    table.clGetDeviceInfo = get_device_info;
+    table.clEnqueueCopyImageToBuffer = copy_image_to_buffer;
+    table.clEnqueueCopyBufferToImage = copy_buffer_to_image;
+    table.clCreateCommandQueueWithProperties = create_queue;
     table.clRetainCommandQueue = retain_queue;
     table.clEnqueueMarkerWithWaitList = marker;
     table.clEnqueueBarrierWithWaitList = barrier;

@@ -80,6 +80,30 @@ static cl_int CL_API_CALL release(cl_command_queue queue, cl_uint count, const c
     return OWN_RELEASE_CODE - (cl_int)count;
 }
 
+static cl_int CL_API_CALL get_formats(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint plane,
+                                      cl_uint room, cl_uint *formats, cl_uint *count)
+{
+    (void)context, (void)flags, (void)type, (void)room, (void)formats;
+    *count = OWN_FORMAT_COUNT + plane;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_mem_info(cl_mem memory, cl_mem_info name, size_t room, void *to, size_t *size_ret)
+{
+    void *const resource = (void *)(size_t)OWN_RESOURCE;
+    if (name == 0x401E) /* CL_MEM_D3D11_RESOURCE_KHR */
+        return give_answer(&resource, sizeof(resource), room, to, size_ret);
+    return below->clGetMemObjectInfo(memory, name, room, to, size_ret);
+}
+
+static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info name, size_t room, void *to, size_t *size_ret)
+{
+    const cl_uint subresource = OWN_SUBRESOURCE;
+    if (name == 0x401F) /* CL_IMAGE_D3D11_SUBRESOURCE_KHR */
+        return give_answer(&subresource, sizeof(subresource), room, to, size_ret);
+    return below->clGetImageInfo(image, name, room, to, size_ret);
+}
+
 static bool is_dressed(cl_platform_id platform)
 {
     char name[256] = "";
@@ -100,6 +124,7 @@ static const struct {
     {"clCreateFromD3D11Texture2DNV", (function)create_texture},
     {"clEnqueueAcquireD3D11ObjectsKHR", (function)acquire},
     {"clEnqueueReleaseD3D11ObjectsKHR", (function)release},
+    {"clGetSupportedD3D11TextureFormatsINTEL", (function)get_formats},
     {"clGetDeviceIDsFromDX9MediaAdapterKHR", (function)get_media_ids},
     {"clCreateFromDX9MediaSurfaceKHR", (function)create_surface},
     {"clCreateFromDX9MediaSurfaceINTEL", (function)create_intel},
@@ -156,4 +181,6 @@ static void replace(void)
     table.clGetExtensionFunctionAddressForPlatform = get_address;
     table.clGetDeviceInfo = get_device_info;
     table.clCreateContext = create_context;
+    table.clGetMemObjectInfo = get_mem_info;
+    table.clGetImageInfo = get_image_info;
 }

@@ -9,6 +9,9 @@ enum {
     OWN_BUFFER_BYTES = 4096,  /* an object of subresource or plane i has i bytes more */
     OWN_ACQUIRE_CODE = -5000, /* less the number of objects */
     OWN_RELEASE_CODE = -6000,
+    OWN_RESOURCE = 0x7E51, /* what an object answers for its resource and subresource */
+    OWN_SUBRESOURCE = 0x7E52,
+    OWN_FORMAT_COUNT = 4242,       /* and the plane */
     OWN_CONTEXT_PROPERTY = 0x401D, /* CL_CONTEXT_D3D11_DEVICE_KHR */
 
     /* An object of a surface has besides these times what the resource and the shared handle point to, ints of the test. */

@@ -356,6 +356,18 @@ static inline cl_command_queue make_queue(const struct rig *rig, cl_context cont
     return queue;
 }
 
+/* Whether images of a context can have a format, emulated or not. */
+static inline bool images_have_format(cl_context context, cl_mem_object_type type, cl_image_format format)
+{
+    cl_image_format formats[256];
+    cl_uint count = 0;
+    bool found = false;
+    CHECK_INT(clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, type, 256, formats, &count), CL_SUCCESS);
+    for (cl_uint i = 0; i < count && i < 256; i++)
+        found = found || memcmp(&formats[i], &format, sizeof(format)) == 0;
+    return found;
+}
+
 static inline cl_event user_event(cl_context context)
 {
     cl_int status;

@@ -186,38 +186,101 @@ SHARING_CASE(garbage_for_commands, 0)
     shared_close(&shared);
 }
 
-/* Drivers take handles of their own for what they are not: PoCL looks only whether they are its. */
+static void for_a_queue(const struct rig *rig, void *handle, const struct shared *shared)
+{
+    both_refuse(rig, handle, 1, &shared->object, 0, NULL, CL_INVALID_COMMAND_QUEUE);
+}
+
+static void for_a_context(const struct rig *rig, void *handle, const struct shared *spare)
+{
+    cl_int status = 1;
+    CHECK(rig->create_buffer(handle, CL_MEM_READ_WRITE, spare->resource, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_CONTEXT);
+}
+
+static void for_an_event(const struct rig *rig, void *handle, const struct shared *shared)
+{
+    const cl_event event = handle;
+    both_refuse(rig, rig->queue, 1, &shared->object, 1, &event, CL_INVALID_EVENT_WAIT_LIST);
+    CHECK_INT(clSetUserEventStatus(event, CL_COMPLETE), CL_INVALID_EVENT);
+}
+
+static void for_a_device(const struct rig *rig, void *handle)
+{
+    const cl_context_properties list[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
+                                          rig->api->context_device, (cl_context_properties)rig->device, 0};
+    const cl_device_id devices[2] = {rig->cl_device, handle};
+    for (int first = 0; first < 2; first++) {
+        cl_int status = 1;
+        CHECK(clCreateContext(list, 2 - (cl_uint)first, &devices[first], NULL, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_DEVICE);
+    }
+}
+
+static void for_an_image(const struct rig *rig, void *handle, cl_mem image)
+{
+    const size_t origin[3] = {0}, region[3] = {4, 4, 1};
+    CHECK_INT(clEnqueueCopyImage(rig->queue, image, handle, origin, origin, region, 0, NULL, NULL),
+              CL_INVALID_MEM_OBJECT);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, handle, image, origin, origin, region, 0, NULL, NULL),
+              CL_INVALID_MEM_OBJECT);
+}
+
+/* Drivers take handles of their own for what they are not: PoCL looks only whether they are its, NVIDIA's driver for some not even
+ * that. `plain` shares nothing. */
+static void refuse_other_kinds(const struct rig *rig, cl_context plain, cl_command_queue plain_queue, cl_event event,
+                               cl_mem image, const struct shared *shared, const struct shared *spare)
+{
+    void *const handles[] = {rig->platform, rig->cl_device, rig->context,  plain,         rig->queue,
+                             plain_queue,   event,          spare->object, shared->object};
+    for (size_t i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        void *handle = handles[i];
+        if (handle != rig->queue && handle != plain_queue)
+            for_a_queue(rig, handle, shared);
+        if (handle != rig->context && handle != plain)
+            for_a_context(rig, handle, spare);
+        if (handle != event)
+            for_an_event(rig, handle, shared);
+        if (handle != rig->cl_device)
+            for_a_device(rig, handle);
+        if (image && handle != spare->object && handle != shared->object)
+            for_an_image(rig, handle, image);
+        report_garbage(failures, (int)i);
+    }
+}
+
 SHARING_CASE(handles_of_other_kinds, 0)
 {
+    const cl_image_format format = {CL_RG, CL_UNSIGNED_INT8}; /* which few devices have */
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 8};
     struct shared shared, spare;
-    cl_int status;
+    cl_int status = 1;
     if (!shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
-    if (!shared_resource(rig, KIND_BUFFER, 1, &spare)) {
+    if (!shared_open(rig, KIND_BUFFER, 2, &spare)) {
         shared_close(&shared);
         return;
     }
     cl_event event = user_event(rig->context);
+    cl_context plain = plain_context(rig);
+    cl_command_queue plain_queue = make_queue(rig, plain, 0), second = make_queue(rig, rig->context, 0);
+    /* Where the format is the driver's own, so is the judgement. */
+    const bool emulated = !images_have_format(plain, CL_MEM_OBJECT_IMAGE2D, format);
+    cl_mem image = emulated ? clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status) : NULL;
+    refuse_other_kinds(rig, plain, plain_queue, event, image, &shared, &spare);
+    if (emulated && CHECK_INT(status, CL_SUCCESS))
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    /* Nothing is known of samplers: the driver answers. */
     cl_sampler sampler = clCreateSampler(rig->context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &status);
     CHECK_INT(status, CL_SUCCESS);
-    void *const handles[] = {rig->platform, rig->cl_device, shared.object, event, sampler, rig->context, rig->queue};
-    const size_t kinds = sizeof(handles) / sizeof(handles[0]);
-    for (size_t i = 0; i < kinds; i++) {
-        cl_command_queue queue = handles[i];
-        cl_context context = handles[i];
-        if (queue != rig->queue) {
-            status = rig->acquire(queue, 1, &shared.object, 0, NULL, NULL);
-            CHECK(status == CL_INVALID_COMMAND_QUEUE || status == CL_INVALID_CONTEXT);
-        }
-        if (context != rig->context) {
-            /* An error of any kind: it may lie where a context was that is gone. */
-            status = CL_SUCCESS;
-            CHECK(rig->create_buffer(context, CL_MEM_READ_WRITE, spare.resource, &status) == NULL);
-            CHECK(status != CL_SUCCESS);
-        }
-    }
-    CHECK(round_trip(rig, &shared, 1, 2));
+    status = rig->acquire((cl_command_queue)sampler, 1, &shared.object, 0, NULL, NULL);
+    CHECK(status == CL_INVALID_COMMAND_QUEUE || status == CL_INVALID_CONTEXT);
     CHECK_INT(clReleaseSampler(sampler), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(plain_queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     shared_close(&spare);
     shared_close(&shared);
@@ -424,6 +487,27 @@ SHARING_CASE(null_handles, 0)
     shared_close(&shared);
 }
 
+/* Addresses that are no object, asked for what only shared objects have. Under Wine nobody can look whether there is an object. */
+SHARING_CASE(garbage_for_queries, 0)
+{
+#ifdef _WIN32
+    const cl_int expected = rig->api->invalid_resource;
+#else
+    const cl_int expected = CL_INVALID_MEM_OBJECT;
+#endif
+    void *garbage[GARBAGE];
+    void *resource = NULL;
+    cl_uint subresource = 0;
+    fill_garbage(garbage);
+    CHECK_INT(clGetMemObjectInfo((cl_mem)rig->context, rig->api->mem_resource, sizeof(resource), &resource, NULL),
+              CL_INVALID_MEM_OBJECT);
+    for (int i = 0; i < GARBAGE; i++) {
+        CHECK_INT(clGetMemObjectInfo(garbage[i], rig->api->mem_resource, sizeof(resource), &resource, NULL), expected);
+        CHECK_INT(clGetImageInfo(garbage[i], rig->api->image_subresource, sizeof(subresource), &subresource, NULL),
+                  expected);
+    }
+}
+
 /* The places for answers may be NULL or too small in every query of the extension. */
 SHARING_CASE(answers, 0)
 {
@@ -447,7 +531,7 @@ SHARING_CASE(answers, 0)
 /* The same where a driver's dispatch table has holes (sparse.c): a hole makes no garbage a handle. */
 static void garbage_beside_holes(void)
 {
-    CHECK_INT(run_over("CLD3D_TEST_SPARSE", " garbage for "), 12);
+    CHECK_INT(run_over("CLD3D_TEST_SPARSE", " garbage for "), 14);
 }
 #endif
 
@@ -460,12 +544,13 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("garbage for the platform of a context and its devices of OpenCL", garbage_in_context_lists),
     SHARING_TESTS("garbage for resources and their contexts", garbage_for_resources),
     SHARING_TESTS("garbage for queues, objects and events", garbage_for_commands),
-    SHARING_TESTS("handles of other kinds for queues and contexts", handles_of_other_kinds),
+    SHARING_TESTS("handles of other kinds for queues, contexts, events and devices", handles_of_other_kinds),
     SHARING_TESTS("garbage for the platform of a function", garbage_for_names),
     SHARING_TESTS("objects that are gone", stale_objects),
     SHARING_TESTS("COM objects of other kinds", other_com_objects),
     SHARING_TESTS("other interfaces of a texture", other_faces),
     SHARING_TESTS("NULL for every handle", null_handles),
+    SHARING_TESTS("garbage for queries of the extension", garbage_for_queries),
     SHARING_TESTS("no room for answers", answers),
 };
 

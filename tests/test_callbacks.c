@@ -1,5 +1,6 @@
 /* The callbacks of events that cld3d has for Wine: each arrives, once, in order, with the right status, and may call
  * OpenCL. */
+#include "below.h"
 #include "callbacks.h"
 
 /* ---- events ---- */
@@ -119,6 +120,16 @@ static void submitted_user_event(void)
     close_base(&base);
 }
 
+/* Over below.c, of PoCL's events. */
+static void nothing_went_early(const struct base *base)
+{
+    cl_uint early = 0;
+    if (!getenv(BELOW_AT_WORK))
+        return;
+    CHECK_INT(clGetCommandQueueInfo(base->queue, BELOW_EARLY, sizeof(early), &early, NULL), CL_SUCCESS);
+    CHECK_INT(early, 0);
+}
+
 /* A command whose wait list fails: the callback gets an error. */
 static void failed_command(void)
 {
@@ -141,6 +152,28 @@ static void failed_command(void)
     pause_ms(50);
     CHECK_INT(clReleaseEvent(after), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    close_base(&base);
+}
+
+/* A driver that fails the command may still be at work on it when the callback has been called. */
+static void failed_and_released(void)
+{
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    cl_event user = user_event(base.context);
+    cl_mem buffer = make_buffer(&base);
+    cl_event event = fill(&base, buffer, 1, &user);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, -4711), CL_SUCCESS);
+    if (wait_until(&journal.count, 1))
+        CHECK(journal.entries[0].status < 0);
+    nothing_went_early(&base);
     CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
     close_base(&base);
@@ -511,10 +544,136 @@ static void blocking_refusals(void)
     close_base(&base);
 }
 
+static void fail_later(void *data)
+{
+    enum { LATER_MS = 50 };
+    pause_ms(LATER_MS);
+    CHECK_INT(clSetUserEventStatus(data, -5), CL_SUCCESS);
+}
+
+static cl_uint map_count(cl_mem buffer)
+{
+    cl_uint count = 0;
+    CHECK_INT(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof(count), &count, NULL), CL_SUCCESS);
+    return count;
+}
+
+/* A read and a map, behind an event that fails while they wait. */
+static void fail_blocking(const struct base *base, const struct block *block, bool map, cl_event *event)
+{
+    unsigned char bytes[BLOCK_BYTES] = {0};
+    cl_int status = 1;
+    cl_event user = user_event(base->context), marked = NULL;
+    struct test_job job = {fail_later, user};
+    test_thread thread;
+    atomic_store(&journal.count, 0);
+    CHECK_INT(clEnqueueMarkerWithWaitList(base->queue, 1, &user, &marked), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(marked, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    if (CHECK(test_thread_start(&thread, &job))) {
+        if (map)
+            CHECK(clEnqueueMapBuffer(base->queue, block->buffer, CL_TRUE, CL_MAP_READ, 0, BLOCK_BYTES, 1, &user, event,
+                                     &status) == NULL);
+        else
+            status = clEnqueueReadBuffer(base->queue, block->buffer, CL_TRUE, 0, BLOCK_BYTES, bytes, 1, &user, event);
+        CHECK_INT(status, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        test_thread_join(thread);
+    }
+    wait_until(&journal.count, 1);
+    clFinish(base->queue); /* which may tell of the failure */
+    CHECK_INT(map_count(block->buffer), 0);
+    CHECK_INT(clReleaseEvent(marked), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+}
+
+/* Also where the driver's wait for a failed event is no error. */
+static void blocking_failures(void)
+{
+    struct base base;
+    struct block block;
+    if (!open_base(&base, 0) || !open_block(&base, &block))
+        return;
+    for (int i = 0; i < 4; i++) {
+        cl_event event = NULL;
+        fail_blocking(&base, &block, i % 2, i / 2 ? &event : NULL);
+        if (i / 2 && CHECK(event != NULL)) {
+            CHECK(rig_event_status(event) < 0);
+            CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+        }
+    }
+    nothing_went_early(&base);
+    close_block(&block);
+    close_base(&base);
+}
+
+/* ---- acquires and releases ---- */
+
+/* One that fails tells its callback what a query tells: now, behind a user event, and with an event that is given back. */
+static void handovers_that_fail(struct rig *rig)
+{
+    struct shared shared;
+    cl_event user = user_event(rig->context), events[4] = {NULL};
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    atomic_store(&journal.count, 0);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, &events[0]), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &events[1]), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &events[2]), CL_SUCCESS);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(clSetEventCallback(events[i], CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(events[2]), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, -4711), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, &events[3]), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(events[3], CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    wait_until(&journal.count, 4);
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(journal.entries[i].status, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    for (int i = 0; i < 4; i++)
+        if (i != 2)
+            CHECK_INT(clReleaseEvent(events[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+static void failed_handovers(void)
+{
+#ifndef _WIN32
+    if (!getenv("CLD3D_CALLBACKS")) {
+        SKIP("the driver's own");
+        return;
+    }
+#endif
+    sharing_run(&rig_d3d11, 0, handovers_that_fail);
+}
+
 #ifndef _WIN32
 static void ours(void)
 {
-    callbacks_ours(11);
+    callbacks_ours(14);
+}
+
+static void waits_without_error(void)
+{
+    if (getenv("CLD3D_CALLBACKS")) {
+        SKIP("runs a case above");
+        return;
+    }
+    test_setenv("CLD3D_CALLBACKS", "1");
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "callbacks: blocking commands that fail"), 1);
+    test_setenv("CLD3D_CALLBACKS", NULL);
+}
+
+static void last_references(void)
+{
+    if (getenv("CLD3D_CALLBACKS")) {
+        SKIP("runs a case above");
+        return;
+    }
+    test_setenv("CLD3D_CALLBACKS", "1");
+    test_setenv(BELOW_AT_WORK, "1");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "commands that fail"), 1);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "released command that fails"), 1);
+    test_setenv(BELOW_AT_WORK, NULL);
+    test_setenv("CLD3D_CALLBACKS", NULL);
 }
 #endif
 
@@ -525,14 +684,19 @@ static const struct tap_test tests[] = {
     {"callbacks: user events, complete and failed", user_events},
     {"callbacks: a user event is submitted from its creation", submitted_user_event},
     {"callbacks: a command that fails", failed_command},
+    {"callbacks: a released command that fails", failed_and_released},
     {"callbacks: ten thousand, in order", ten_thousand},
     {"callbacks: many queues", many_queues},
     {"callbacks: a queue out of order", out_of_order},
     {"callbacks: OpenCL called again", calls_again},
     {"callbacks: blocking commands beside them", blocking_commands},
     {"callbacks: blocking commands that are refused", blocking_refusals},
+    {"callbacks: blocking commands that fail", blocking_failures},
+    {"callbacks: acquires and releases that fail", failed_handovers},
 #ifndef _WIN32
     {"cld3d's callbacks where the driver has its own", ours},
+    {"cld3d's callbacks where the driver waits for a failed event without an error", waits_without_error},
+    {"cld3d's callbacks where the driver is at work on a failed command for a while", last_references},
 #endif
 };
 

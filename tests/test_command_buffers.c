@@ -337,6 +337,11 @@ static const char double_source[] = "kernel void twice(global const uint *from, 
                                     "    to[i] = 2 * from[i];\n"
                                     "}\n";
 
+static const char fill_source[] = "kernel void fill(global uchar *to)\n"
+                                  "{\n"
+                                  "    to[get_global_id(0)] = 7;\n"
+                                  "}\n";
+
 static bool d3d_is_doubled(const struct rig *rig, const struct shared *from, const struct shared *to)
 {
     cl_uint values[SHARED_BYTES / 4], found[SHARED_BYTES / 4];
@@ -493,6 +498,39 @@ SHARING_CASE(remapped, 0)
     shared_close(&shared);
 }
 
+/* The application may give a part of a buffer back as soon as a command is recorded: the command uses the whole buffer. */
+static void by_part(const struct rig *rig, bool kernel)
+{
+    const cl_buffer_region region = {0, SHARED_BYTES};
+    struct shared shared;
+    cl_int status = 1;
+    if (!shared_open(rig, KIND_BUFFER, THERE, &shared))
+        return;
+    cl_kernel fill = rig_kernel(rig, fill_source, "fill");
+    cl_mem part = clCreateSubBuffer(shared.object, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(fill, 0, sizeof(part), &part), CL_SUCCESS);
+    command_buffer buffer = make_buffer(rig);
+    CHECK_INT(kernel ? launch(buffer, fill, SHARED_BYTES, 1) : fill_buffer(buffer, part, NULL, KIND_BUFFER),
+              CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(fill), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    run_refused(rig, buffer);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    run_well(buffer, true);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK(d3d_is_filled(rig, &shared));
+    finish_and_drop(rig, buffer);
+    shared_close(&shared);
+}
+
+SHARING_CASE(parts, 0)
+{
+    for (int kernel = 0; kernel < 2 && has_buffers(rig); kernel++)
+        by_part(rig, kernel);
+}
+
 /* ---- what is held ---- */
 
 /* A release behind a command buffer that a user event blocks returns, and is there when the event is set. `named`: by the command
@@ -534,6 +572,34 @@ SHARING_CASE(held_by_its_event, 0)
 {
     if (has_buffers(rig))
         release_behind(rig, true);
+}
+
+/* The same behind one whose queue the application has given back: the command buffer keeps it. */
+SHARING_CASE(held_in_a_released_queue, 0)
+{
+    struct shared shared;
+    cl_int status = 1;
+    if (!has_buffers(rig) || !shared_open(rig, KIND_BUFFER, THERE, &shared))
+        return;
+    const cl_ulong properties[] = {0x1293 /* CL_COMMAND_BUFFER_FLAGS_KHR */, SIMULTANEOUS_FLAG, 0};
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    command_buffer buffer = ((create_fn)functions[CREATE])(1, &other, properties, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(fill_buffer(buffer, shared.object, NULL, KIND_BUFFER), CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    queue_wait(rig->queue);
+    cl_event user = user_event(rig->context), run = NULL;
+    CHECK_INT(enqueue(buffer, 1, &user, &run), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &run, NULL), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, THERE));
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK(d3d_is_filled(rig, &shared));
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(run), CL_SUCCESS);
+    finish_and_drop(rig, buffer);
+    shared_close(&shared);
 }
 
 /* Without a user event the bytes are there when the release returns. */
@@ -713,6 +779,7 @@ static void no_buffer(command_buffer buffer, cl_mem plain)
 SHARING_CASE(handles, 0)
 {
     const cl_command_queue none[1] = {NULL};
+    void *const others[] = {rig->platform, rig->cl_device, rig->context};
     cl_mem plain = plain_buffer(rig, 1);
     cl_int status = CL_SUCCESS;
     if (has_buffers(rig)) {
@@ -721,6 +788,13 @@ SHARING_CASE(handles, 0)
         CHECK(((create_fn)functions[CREATE])(2, NULL, NULL, NULL) == NULL);
         CHECK(((create_fn)functions[CREATE])(1, none, NULL, &status) == NULL);
         CHECK_INT(status, CL_INVALID_COMMAND_QUEUE);
+        for (int i = 0; i < 3; i++) {
+            const cl_command_queue queues[2] = {rig->queue, others[i]};
+            CHECK(((create_fn)functions[CREATE])(1, &queues[1], NULL, &status) == NULL);
+            CHECK_INT(status, CL_INVALID_COMMAND_QUEUE);
+            CHECK(((create_fn)functions[CREATE])(2, queues, NULL, &status) == NULL);
+            CHECK_INT(status, CL_INVALID_COMMAND_QUEUE);
+        }
         command_buffer buffer = make_buffer(rig);
         CHECK_INT(count(RETAIN, buffer), CL_SUCCESS);
         CHECK_INT(count(RELEASE, buffer), CL_SUCCESS);
@@ -757,8 +831,11 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("what the kernels of a mutable command buffer use may be others", mutable_kernels),
     SHARING_TESTS("what two threads record has to be acquired", recorded_meanwhile),
     SHARING_TESTS("what a remapped command buffer uses has to be acquired", remapped),
+    SHARING_TESTS("a command buffer uses the buffer whose part it was recorded with", parts),
     SHARING_TESTS("a release behind a command buffer that is held", held_in_its_queue),
     SHARING_TESTS("a release that waits for a command buffer that is held", held_by_its_event),
+    SHARING_TESTS("a release that waits for a held command buffer whose queue was given back",
+                  held_in_a_released_queue),
     SHARING_TESTS("a release that waits for a command buffer that nothing holds", not_held),
     SHARING_TESTS("emulated images are neither copied nor filled in command buffers", refused_images),
     SHARING_TESTS("kernels of command buffers read emulated images right", image_kernels),

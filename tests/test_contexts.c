@@ -237,6 +237,28 @@ SHARING_CASE(context_info, 0)
     CHECK_INT(rig_refs(rig->device), refs);
 }
 
+/* A context without that Direct3D answers too: nothing is faster there. */
+SHARING_CASE(context_prefers_of_others, 0)
+{
+    const struct rig_api *other = rig->api == &rig_d3d11 ? &rig_d3d10 : &rig_d3d11;
+    cl_context plain = plain_context(rig);
+    const struct {
+        cl_context context;
+        cl_context_info name;
+    } asked[] = {{plain, rig->api->prefer_shared}, {plain, other->prefer_shared}, {rig->context, other->prefer_shared}};
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        cl_bool prefer = 7;
+        size_t size = 0;
+        CHECK_INT(clGetContextInfo(asked[i].context, asked[i].name, sizeof(prefer), &prefer, &size), CL_SUCCESS);
+        CHECK_INT(prefer, CL_FALSE);
+        CHECK_INT(size, sizeof(prefer));
+        CHECK_INT(clGetContextInfo(asked[i].context, asked[i].name, sizeof(prefer) - 1, &prefer, NULL),
+                  CL_INVALID_VALUE);
+    }
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+    CHECK_INT(clGetContextInfo(NULL, rig->api->prefer_shared, 0, NULL, NULL), CL_INVALID_CONTEXT);
+}
+
 /* Everything else is the driver's answer. */
 SHARING_CASE(context_info_of_the_driver, 0)
 {
@@ -258,14 +280,15 @@ SHARING_CASE(context_info_of_the_driver, 0)
 }
 
 #ifdef __GLIBC__
-/* Bytes that stay when many contexts and an object of each have gone, in that order or the other. */
-static size_t left_by_contexts(const struct rig *rig, const struct shared *shared, bool contexts_first)
+enum { MANY = 200 };
+
+/* Bytes that stay when `count` contexts and an object of each have gone, in that order or the other. */
+static size_t left_by_contexts(const struct rig *rig, const struct shared *shared, int count, bool contexts_first)
 {
-    enum { MANY = 200 };
     cl_context contexts[MANY];
     cl_mem objects[MANY];
     const size_t before = mallinfo2().uordblks;
-    for (int i = 0; i < MANY; i++) {
+    for (int i = 0; i < count; i++) {
         cl_int status = 1;
         struct rig other = *rig;
         contexts[i] = other.context = rig_make_context(rig, rig->device, true, &status);
@@ -273,7 +296,7 @@ static size_t left_by_contexts(const struct rig *rig, const struct shared *share
         CHECK_INT(status, CL_SUCCESS);
     }
     for (int turn = 0; turn < 2; turn++)
-        for (int i = 0; i < MANY; i++)
+        for (int i = 0; i < count; i++)
             CHECK_INT((turn == 0) == contexts_first ? clReleaseContext(contexts[i]) : clReleaseMemObject(objects[i]),
                       CL_SUCCESS);
     const size_t after = mallinfo2().uordblks;
@@ -286,9 +309,10 @@ SHARING_CASE(contexts_leave_nothing, 0)
     struct shared shared;
     if (!shared_open(rig, KIND_2D, 1, &shared))
         return;
-    left_by_contexts(rig, &shared, false);
-    const size_t objects_first = left_by_contexts(rig, &shared, false);
-    const size_t contexts_first = left_by_contexts(rig, &shared, true);
+    const int count = contexts_are_dear(rig) ? MANY / 10 : MANY;
+    left_by_contexts(rig, &shared, count, false);
+    const size_t objects_first = left_by_contexts(rig, &shared, count, false);
+    const size_t contexts_first = left_by_contexts(rig, &shared, count, true);
     if (!CHECK(contexts_first < objects_first + 20000))
         printf("# %zu bytes, %zu with the objects first\n", contexts_first, objects_first);
     shared_close(&shared);
@@ -306,6 +330,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("contexts: OpenGL without a value", context_null_opengl),
     SHARING_TESTS("contexts: the driver's checks remain", context_other_arguments),
     SHARING_TESTS("contexts: queries of the extension", context_info),
+    SHARING_TESTS("contexts: queries of the extension to others", context_prefers_of_others),
     SHARING_TESTS("contexts: queries of OpenCL", context_info_of_the_driver),
 #ifdef __GLIBC__
     SHARING_TESTS("contexts: nothing stays of them", contexts_leave_nothing),

@@ -1,5 +1,6 @@
 /* Where NVIDIA's driver answers otherwise than the specification says, contexts with interop answer as specified. The
  * driver is a real one under a layer (like_nvidia.c); the first case runs this program again over it. */
+#include "below.h"
 #include "lifetime.h"
 
 #include <CL/cl_gl.h>
@@ -14,6 +15,21 @@ static bool over_layer(void)
     return false;
 }
 
+/* Over a device besides that has images of four channels alone. */
+static unsigned run_over_few_formats(const char *cases)
+{
+    char layers[1024];
+    const char *others = getenv("OPENCL_LAYERS"), *few = getenv("CLD3D_TEST_BELOW");
+    if (!CHECK(others != NULL) || !CHECK(few != NULL))
+        return 0;
+    snprintf(layers, sizeof(layers), "%s:%s", few, others);
+    test_setenv("OPENCL_LAYERS", layers);
+    test_setenv(BELOW_FEW_FORMATS, "all");
+    const unsigned passed = run_over("CLD3D_TEST_LIKE_NVIDIA", cases);
+    test_setenv(BELOW_FEW_FORMATS, NULL);
+    return passed;
+}
+
 static void again(void)
 {
     if (getenv("CLD3D_TEST_OVER_LIKE_NVIDIA")) {
@@ -22,10 +38,11 @@ static void again(void)
     }
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
     test_setenv("CLD3D_NO_QUIRKS", "pocl-order"); /* which asks other events than the markers */
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "like NVIDIA:"), 20);
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "like NVIDIA:"), 24);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1"); /* for the workarounds that go by the name */
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "named NVIDIA:"), 6);
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "named NVIDIA:"), 8);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
+    CHECK_INT(run_over_few_formats("emulated over NVIDIA:"), 4);
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
     test_setenv("CLD3D_NO_QUIRKS", NULL);
 }
@@ -113,9 +130,83 @@ SHARING_CASE(set_command, 0)
     CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, &held), CL_SUCCESS);
     CHECK_INT(clSetUserEventStatus(held, CL_COMPLETE), CL_INVALID_EVENT);
     CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_INVALID_OPERATION);
+    CHECK_INT(clSetUserEventStatus(user, -5), CL_INVALID_OPERATION);
     CHECK_INT(clWaitForEvents(1, &held), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    user = user_event(rig->context);
+    CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_INVALID_OPERATION);
+    CHECK_INT(rig_event_status(user), -5);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+}
+
+/* Handles about which the driver answers as if they were of the kind, or ends the process. */
+static void others_refused(const struct rig *rig, void *handle, const struct shared *shared)
+{
+    const cl_context_properties list[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
+                                          rig->api->context_device, (cl_context_properties)rig->device, 0};
+    const cl_queue_properties on_device[] = {CL_QUEUE_PROPERTIES,
+                                             CL_QUEUE_ON_DEVICE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+    const cl_event event = handle;
+    const cl_device_id device = handle;
+    cl_ulong time[2];
+    cl_int status = 1;
+    CHECK_INT(rig->acquire(handle, 1, &shared->object, 0, NULL, NULL), CL_INVALID_COMMAND_QUEUE);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, 1, &event, NULL), CL_INVALID_EVENT_WAIT_LIST);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &event, NULL), CL_INVALID_EVENT_WAIT_LIST);
+    CHECK_INT(clSetUserEventStatus(event, CL_COMPLETE), CL_INVALID_EVENT);
+    CHECK_INT(clSetUserEventStatus(event, -5), CL_INVALID_EVENT);
+    CHECK_INT(clBuildProgram(handle, 0, NULL, NULL, NULL, NULL), CL_INVALID_PROGRAM);
+    CHECK(clCreateContext(list, 1, &device, NULL, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_DEVICE);
+    CHECK_INT(clGetHostTimer(device, &time[0]), CL_INVALID_DEVICE);
+    CHECK_INT(clGetDeviceAndHostTimer(device, &time[0], &time[1]), CL_INVALID_DEVICE);
+    CHECK(clCreateCommandQueueWithProperties(rig->context, device, on_device, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_DEVICE);
+}
+
+SHARING_CASE(handles_of_other_kinds, 0)
+{
+    struct shared shared, spare;
+    cl_int status = 1;
+    if (!over_layer() || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    cl_command_queue second = make_queue(rig, rig->context, 0); /* beside another, events are asked for their queue */
+    others_refused(rig, rig->platform, &shared);
+    others_refused(rig, rig->context, &shared);
+    others_refused(rig, shared.object, &shared);
+    if (shared_resource(rig, KIND_BUFFER, 1, &spare)) {
+        CHECK(rig->create_buffer((cl_context)rig->platform, CL_MEM_READ_WRITE, spare.resource, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_CONTEXT);
+        shared_close(&spare);
+    }
+    CHECK(round_trip(rig, &shared, 1, 2));
+    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* Sub-devices are in no list. (rusticl 22.3 crashes when it is asked for some.) */
+SHARING_CASE(parts_of_devices, RIG_NO_CONTEXT)
+{
+    const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    cl_device_id parts[64];
+    cl_uint most = 0, count = 0;
+    cl_ulong time[2];
+    if (!over_layer())
+        return;
+    const cl_int expected = clGetDeviceAndHostTimer(rig->cl_device, &time[0], &time[1]);
+    clGetDeviceInfo(rig->cl_device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof(most), &most, NULL);
+    if (most < 2 || most > 64 || clCreateSubDevices(rig->cl_device, equally, 64, parts, &count) != CL_SUCCESS)
+        return;
+    CHECK_INT(clGetHostTimer(parts[0], &time[0]), CL_SUCCESS);
+    test_setenv("CLD3D_TEST_NO_CONTEXTS", "1");
+    CHECK_INT(clGetDeviceAndHostTimer(parts[0], &time[0], &time[1]), CL_OUT_OF_HOST_MEMORY);
+    test_setenv("CLD3D_TEST_NO_CONTEXTS", NULL);
+    CHECK_INT(clGetDeviceAndHostTimer(parts[0], &time[0], &time[1]), expected);
+    for (cl_uint i = 0; i < count; i++)
+        CHECK_INT(clReleaseDevice(parts[i]), CL_SUCCESS);
 }
 
 /* An acquire behind an event that fails has failed, though the driver waits without an error. */
@@ -315,6 +406,113 @@ SHARING_CASE(without_arguments_later, 0)
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
 }
 
+/* A format that cld3d emulates, but not for arrays of 1D images, which it could not copy. */
+SHARING_CASE(lines, 0)
+{
+    const cl_image_format format = {CL_RG, CL_UNORM_INT8};
+    const cl_mem_object_type types[] = {CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE1D_ARRAY};
+    if (!over_layer())
+        return;
+    cl_context plain = plain_context(rig);
+    const bool emulated = !images_have_format(plain, CL_MEM_OBJECT_IMAGE2D, format);
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        const bool expected = i == 0 || !emulated;
+        const cl_image_desc desc = {.image_type = types[i], .image_width = 8, .image_height = 8, .image_array_size = 3};
+        cl_int status = 1;
+        CHECK_INT(images_have_format(rig->context, types[i], format), expected);
+        cl_mem image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
+        CHECK_INT(image != NULL, expected);
+        CHECK_INT(status == CL_SUCCESS, expected);
+        if (image)
+            CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
+}
+
+/* ---- commands of emulated images that fail ---- */
+
+enum { SIDE = 4, EMULATED_BYTES = SIDE * SIDE * 2 };
+static const size_t all_texels[3] = {SIDE, SIDE, 1};
+
+static cl_mem emulated_image(const struct rig *rig, cl_channel_order order, cl_mem_flags flags, void *bytes,
+                             cl_int *status)
+{
+    const cl_image_format format = {order, CL_UNORM_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = SIDE, .image_height = SIDE};
+    return clCreateImage(rig->context, CL_MEM_READ_WRITE | flags, &format, &desc, bytes, status);
+}
+
+/* Texels of alpha alone are converted by the device. */
+SHARING_CASE(failed_creation, 0)
+{
+    unsigned char bytes[EMULATED_BYTES] = {0};
+    cl_int status = 1;
+    if (!over_layer())
+        return;
+    test_setenv("CLD3D_TEST_COPIES_FAIL", "1");
+    CHECK(emulated_image(rig, CL_A, CL_MEM_COPY_HOST_PTR, bytes, &status) == NULL);
+    test_setenv("CLD3D_TEST_COPIES_FAIL", NULL);
+    CHECK_INT(status, CL_OUT_OF_RESOURCES);
+}
+
+static void fail_later(void *data)
+{
+    enum { LATER_MS = 20 };
+    pause_ms(LATER_MS);
+    CHECK_INT(clSetUserEventStatus(data, -5), CL_SUCCESS);
+}
+
+enum blocking_way { BY_READ, BY_MAP, BY_OVERWRITING_MAP, BY_WRITE, BLOCKING_WAYS };
+
+static cl_int run_blocking(cl_command_queue queue, cl_mem image, enum blocking_way way, void *bytes, cl_event wait,
+                           cl_event *event)
+{
+    const cl_map_flags flags = way == BY_MAP ? CL_MAP_READ : CL_MAP_WRITE_INVALIDATE_REGION;
+    size_t pitch;
+    cl_int status = 1;
+    if (way == BY_READ)
+        return clEnqueueReadImage(queue, image, CL_TRUE, no_origin(), all_texels, 0, 0, bytes, 1, &wait, event);
+    if (way == BY_WRITE)
+        return clEnqueueWriteImage(queue, image, CL_TRUE, no_origin(), all_texels, 0, 0, bytes, 1, &wait, event);
+    void *mapped = clEnqueueMapImage(queue, image, CL_TRUE, flags, no_origin(), all_texels, &pitch, NULL, 1, &wait,
+                                     event, &status);
+    CHECK(mapped == NULL);
+    return status;
+}
+
+static void fail_blocking(const struct rig *rig, cl_mem image, enum blocking_way way)
+{
+    unsigned char bytes[EMULATED_BYTES] = {0};
+    cl_event user = user_event(rig->context), event = NULL;
+    struct test_job job = {fail_later, user};
+    test_thread thread;
+    cl_uint mapped = 0;
+    if (CHECK(test_thread_start(&thread, &job))) {
+        CHECK_INT(run_blocking(rig->queue, image, way, bytes, user, &event),
+                  CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        test_thread_join(thread);
+    }
+    CHECK(event == NULL);
+    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_MAP_COUNT, sizeof(mapped), &mapped, NULL), CL_SUCCESS);
+    CHECK_INT(mapped, 0);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+}
+
+SHARING_CASE(failed_blocking, 0)
+{
+    unsigned char memory[EMULATED_BYTES] = {0};
+    cl_int status = CL_SUCCESS;
+    if (!over_layer())
+        return;
+    for (int own = 0; own < 2; own++) {
+        cl_mem image = emulated_image(rig, CL_RG, own ? CL_MEM_USE_HOST_PTR : 0, own ? memory : NULL, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        for (int way = 0; way < BLOCKING_WAYS; way++)
+            fail_blocking(rig, image, (enum blocking_way)way);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
+}
+
 static const struct tap_test tests[] = {
     {"over a driver that answers as NVIDIA's does", again},
     SHARING_TESTS("like NVIDIA: an unknown property", unknown_property),
@@ -324,12 +522,17 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("like NVIDIA: OpenGL's objects, with who synchronises", opengl),
     SHARING_TESTS("like NVIDIA: NULL in a wait list", null_event),
     SHARING_TESTS("like NVIDIA: the event of a command is set", set_command),
+    SHARING_TESTS("like NVIDIA: handles of other kinds", handles_of_other_kinds),
+    SHARING_TESTS("like NVIDIA: timers of sub-devices", parts_of_devices),
     SHARING_TESTS("like NVIDIA: an acquire behind a failed event", failed_event),
     SHARING_TESTS("like NVIDIA: a chain behind an event that fails", failed_chain),
     SHARING_TESTS("like NVIDIA: an acquire ends after it began", times),
+    SHARING_TESTS("emulated over NVIDIA: an image whose texels can't be converted", failed_creation),
+    SHARING_TESTS("emulated over NVIDIA: blocking commands behind an event that fails", failed_blocking),
     SHARING_TESTS("like NVIDIA: a kernel without arguments", without_arguments),
     SHARING_TESTS("named NVIDIA: a kernel without arguments, built with a callback, and compiled",
                   without_arguments_later),
+    SHARING_TESTS("named NVIDIA: arrays of 1D images", lines),
     SHARING_TESTS("named NVIDIA: user events that are never set", unset_user_events),
     SHARING_TESTS("named NVIDIA: a release that can't be deferred", refused_deferral),
 };

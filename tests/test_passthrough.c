@@ -30,8 +30,8 @@ static unsigned run_over_own_sharing(const char *cases, const char *between)
 
 static void steps_aside(void)
 {
-    CHECK_INT(run_over_own_sharing("own sharing,", NULL), 7);
-    CHECK_INT(run_over_own_sharing("own sharing,", getenv("CLD3D_TEST_SPARSE")), 7);
+    CHECK_INT(run_over_own_sharing("own sharing,", NULL), 8);
+    CHECK_INT(run_over_own_sharing("own sharing,", getenv("CLD3D_TEST_SPARSE")), 8);
 }
 
 static void is_forced(void)
@@ -102,6 +102,33 @@ static size_t bytes_of(cl_mem memory)
     CHECK_INT(clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(memory), CL_SUCCESS);
     return bytes;
+}
+
+/* An object of the driver's sharing answers for itself, and the driver's query of formats for its contexts. */
+static void own_queries_with(struct rig *rig)
+{
+    cl_int status = 1;
+    int resource; /* the driver's functions look at none */
+    void *got = NULL;
+    cl_uint number = 0;
+    cl_context context = rig_make_context(rig, rig->device, false, &status);
+    if (!CHECK(context != NULL))
+        return;
+    cl_mem object = rig->create_2d(context, CL_MEM_READ_WRITE, &resource, 3, &status);
+    CHECK_INT(clGetMemObjectInfo(object, rig->api->mem_resource, sizeof(got), &got, NULL), CL_SUCCESS);
+    CHECK_INT((size_t)got, OWN_RESOURCE);
+    CHECK_INT(clGetImageInfo(object, rig->api->image_subresource, sizeof(number), &number, NULL), CL_SUCCESS);
+    CHECK_INT(number, OWN_SUBRESOURCE);
+    CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+    cl_int(CL_API_CALL * get_formats)(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, cl_uint, void *,
+                                      cl_uint *);
+    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clGetSupportedD3D11TextureFormatsINTEL");
+    if (CHECK(address != NULL)) {
+        memcpy(&get_formats, &address, sizeof(get_formats));
+        CHECK_INT(get_formats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 1, 0, NULL, &number), CL_SUCCESS);
+        CHECK_INT(number, OWN_FORMAT_COUNT + 1);
+    }
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
 }
 
 static void own_objects_with(struct rig *rig)
@@ -200,6 +227,7 @@ OWN_CASE(own_strings)
 OWN_CASE(own_devices)
 OWN_CASE(own_contexts)
 OWN_CASE(own_objects)
+OWN_CASE(own_queries)
 OWN_CASE(own_surfaces)
 OWN_CASE(own_commands)
 
@@ -257,6 +285,7 @@ static const struct tap_test tests[] = {
     {"own sharing, devices", own_devices},
     {"own sharing, contexts", own_contexts},
     {"own sharing, objects", own_objects},
+    {"own sharing, queries of objects and formats", own_queries},
     {"own sharing, surfaces of Direct3D 9", own_surfaces},
     {"own sharing, commands", own_commands},
     {"own sharing, functions that the driver lacks", own_missing},

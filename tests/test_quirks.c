@@ -62,7 +62,8 @@ static unsigned quirks_in(const char *name, const char *version)
 /* By driver; ALL are those of PoCL on this machine. */
 enum {
     DESTRUCTOR = 1u << QUIRK_NVIDIA_DESTRUCTOR,
-    NVIDIA = 1u << QUIRK_NVIDIA_UNSET | 1u << QUIRK_NVIDIA_ARGUMENTS | DESTRUCTOR,
+    LINES = 1u << QUIRK_NVIDIA_LINES,
+    NVIDIA = 1u << QUIRK_NVIDIA_UNSET | 1u << QUIRK_NVIDIA_ARGUMENTS | DESTRUCTOR | LINES,
     REMOTE = 1u << QUIRK_POCL_GAPS | 1u << QUIRK_POCL_GONE,
     ALL = ((1u << QUIRKS) - 1) & ~NVIDIA & ~REMOTE,
     ENDS = 1u << QUIRK_POCL_ENDS,
@@ -97,8 +98,8 @@ static void by_driver(void)
     CHECK_INT(quirks_in("rusticl", "OpenCL 3.0 "), 0);
     CHECK_INT(quirks_in("Portable", "OpenCL 3.0 PoCL 3.1"), 0);
     /* What does not tell its name is taken for any of them, but where that would cost something. */
-    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR) | REMOTE);
-    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR) | REMOTE);
+    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE);
+    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE);
 }
 
 static void by_device(void)

@@ -209,6 +209,8 @@ SHARING_CASE(query_arguments, 0)
         rig_close(&other);
     }
     CHECK_INT(query(rig, rig->context, 0x4711000, CL_MEM_OBJECT_IMAGE2D, 0, 0, NULL, &count), CL_INVALID_VALUE);
+    CHECK_INT(query(rig, rig->context, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, CL_MEM_OBJECT_IMAGE2D, 0, 0, NULL, &count),
+              CL_INVALID_VALUE);
     CHECK_INT(query(rig, rig->context, CL_MEM_READ_WRITE, 0x4711, 0, 0, NULL, &count), CL_INVALID_VALUE);
     CHECK_INT(query(rig, rig->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, 0, formats, &count),
               CL_INVALID_VALUE);

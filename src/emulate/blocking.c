@@ -1,29 +1,52 @@
 #include "emulate/blocking.h"
 
+#include "next/settle.h"
+
+/* Waits for a command, and gives its outcome: NVIDIA's driver waits for a failed one without an error. */
+static cl_int outcome(cl_event done)
+{
+    cl_int ended = CL_COMPLETE;
+    cl_int status = underlying.clWaitForEvents(1, &done);
+    if (status == CL_SUCCESS)
+        status = underlying.clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(ended), &ended, NULL);
+    return status == CL_SUCCESS && ended < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : status;
+}
+
+/* The same for a command of whose event nobody else knows. */
+static cl_int last_outcome(cl_event own)
+{
+    const cl_int status = outcome(own);
+    if (status != CL_SUCCESS)
+        settle_failed();
+    underlying.clReleaseEvent(own);
+    return status;
+}
+
 cl_int blocking_end(const cl_event *done, cl_event own, cl_int status)
 {
     if (status != CL_SUCCESS)
         return status;
-    status = underlying.clWaitForEvents(1, done);
-    if (own)
-        underlying.clReleaseEvent(own);
-    return status;
+    return own ? last_outcome(own) : outcome(*done);
 }
 
-void *blocking_mapped(const cl_event *done, cl_event own, void *mapped, cl_int status, cl_int *errcode_ret)
+void *blocking_mapped(cl_command_queue queue, cl_mem memory, const cl_event *done, cl_event own, void *mapped,
+                      cl_int status, cl_int *errcode_ret)
 {
+    const bool enqueued = status == CL_SUCCESS;
     status = blocking_end(done, own, status);
     give_code(errcode_ret, status);
-    return status == CL_SUCCESS ? mapped : NULL;
+    if (status == CL_SUCCESS)
+        return mapped;
+    if (enqueued)
+        underlying.clEnqueueUnmapMemObject(queue, memory, mapped, 0, NULL, NULL);
+    return NULL;
 }
 
 static cl_int CL_API_CALL finish(cl_command_queue queue)
 {
     cl_event last = NULL;
-    if (blocking_waits(queue, CL_TRUE) && underlying.clEnqueueMarkerWithWaitList(queue, 0, NULL, &last) == CL_SUCCESS) {
-        underlying.clWaitForEvents(1, &last);
-        underlying.clReleaseEvent(last);
-    }
+    if (blocking_waits(queue, CL_TRUE) && underlying.clEnqueueMarkerWithWaitList(queue, 0, NULL, &last) == CL_SUCCESS)
+        last_outcome(last);
     return underlying.clFinish(queue);
 }
 

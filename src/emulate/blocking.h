@@ -16,10 +16,11 @@ static inline bool blocking_waits(cl_command_queue queue, cl_bool blocking)
 }
 
 /* The end of such a call, which returned `status`: waits for its event `done`, and gives it back if it is our `own` (else
- * NULL). The result is the whole call's. */
+ * NULL). The result is the whole call's: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if the command has failed. */
 cl_int blocking_end(const cl_event *done, cl_event own, cl_int status);
-/* The same for a map: gives the pointer that the application gets. */
-void *blocking_mapped(const cl_event *done, cl_event own, void *mapped, cl_int status, cl_int *errcode_ret);
+/* The same for a map of `memory`: gives the pointer that the application gets. A map that has failed is given back. */
+void *blocking_mapped(cl_command_queue queue, cl_mem memory, const cl_event *done, cl_event own, void *mapped,
+                      cl_int status, cl_int *errcode_ret);
 
 void blocking_install_generated(cl_icd_dispatch *table);
 

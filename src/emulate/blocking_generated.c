@@ -66,7 +66,7 @@ static void *CL_API_CALL waited_clEnqueueMapBuffer(cl_command_queue command_queu
     cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
     void *mapped = underlying.clEnqueueMapBuffer(command_queue, buffer, CL_FALSE, map_flags, offset, cb,
         num_events_in_wait_list, event_wait_list, done, &status);
-    return blocking_mapped(done, own, mapped, status, errcode_ret);
+    return blocking_mapped(command_queue, buffer, done, own, mapped, status, errcode_ret);
 }
 
 static void *CL_API_CALL waited_clEnqueueMapImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_map,
@@ -81,7 +81,7 @@ static void *CL_API_CALL waited_clEnqueueMapImage(cl_command_queue command_queue
     cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
     void *mapped = underlying.clEnqueueMapImage(command_queue, image, CL_FALSE, map_flags, origin, region,
         image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, done, &status);
-    return blocking_mapped(done, own, mapped, status, errcode_ret);
+    return blocking_mapped(command_queue, image, done, own, mapped, status, errcode_ret);
 }
 
 static cl_int CL_API_CALL waited_clEnqueueReadBufferRect(cl_command_queue command_queue, cl_mem buffer,

@@ -1,6 +1,7 @@
 #include "emulate/emulate.h"
 
 #include "emulate/fence.h"
+#include "emulate/listed.h"
 
 #include "log.h"
 #include "os/os.h"
@@ -19,6 +20,7 @@ void emulate_install(void)
     if (os_is_wine())
         wine_queries_install(&next);
     underlying = next;
+    listed_install(&next);
     newer_install(&next);
     if (!emulate_calls_back()) {
         fence_install(&next);

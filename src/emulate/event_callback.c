@@ -8,6 +8,7 @@
 #include "emulate/emulate.h"
 #include "emulate/delivery.h"
 #include "log.h"
+#include "next/settle.h"
 #include "os/os.h"
 
 #include <stdlib.h>
@@ -21,8 +22,9 @@ struct waiter {
     cl_int type, status;
     event_function notify;
     void *data;
-    unsigned references; /* by the list or the delivery, and by the thread that waits for the event */
-    bool due;            /* a user event: it has reached the state */
+    unsigned references;        /* by the list or the delivery, and by the thread that waits for the event */
+    bool due;                   /* a user event: it has reached the state */
+    unsigned long long goes_at; /* nanoseconds of os.h, once it is among those that stay */
     struct waiter *after;
 };
 
@@ -52,15 +54,67 @@ static unsigned threads, settling;
 
 /* ---- waiters ---- */
 
+/* Those whose events have failed, which stay for SETTLE_MS: the oldest first. */
+static struct waiter *staying, **last_staying = &staying;
+
+static void destroy(struct waiter *waiter)
+{
+    underlying.clReleaseEvent(waiter->event);
+    free(waiter);
+}
+
+static struct waiter *take_settled(unsigned *left)
+{
+    const unsigned long long now = os_nanoseconds();
+    os_lock(&lock);
+    struct waiter *taken = staying;
+    const bool settled = taken && taken->goes_at <= now;
+    *left = 0;
+    if (settled) {
+        staying = taken->after;
+        if (!staying)
+            last_staying = &staying;
+        os_wake_all(&changed);
+    } else if (taken) {
+        *left = (unsigned)((taken->goes_at - now) / 1000000) + 1;
+    }
+    os_unlock(&lock);
+    return settled ? taken : NULL;
+}
+
+static unsigned let_go(void)
+{
+    unsigned left;
+    for (struct waiter *settled; (settled = take_settled(&left));)
+        destroy(settled);
+    return left;
+}
+
+static struct watch farewell = {.look = let_go};
+
+static void stay(struct waiter *waiter)
+{
+    waiter->after = NULL;
+    os_lock(&lock);
+    waiter->goes_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
+    *last_staying = waiter;
+    last_staying = &waiter->after;
+    os_unlock(&lock);
+    if (watch_start(&farewell))
+        return;
+    settle_failed();
+    let_go();
+}
+
 static void drop(struct waiter *waiter)
 {
     os_lock(&lock);
     const bool gone = --waiter->references == 0;
     os_unlock(&lock);
-    if (!gone)
-        return;
-    underlying.clReleaseEvent(waiter->event);
-    free(waiter);
+    if (gone && waiter->status < 0)
+        stay(waiter);
+    else if (gone)
+        destroy(waiter);
 }
 
 static void run(struct delivery *delivery)
@@ -329,7 +383,7 @@ static bool idle_threads(void)
 }
 
 /* Programs that end in order release their queues and contexts before. What is due by then is delivered first, as far as
- * the application's functions don't wait for this very thread. */
+ * the application's functions don't wait for this very thread, and the last failed events go. */
 static void drain(void)
 {
     os_lock(&lock);
@@ -339,6 +393,8 @@ static void drain(void)
     settling++;
     os_wake_all(&changed);
     for (unsigned i = 0; i < 100 && idle_threads(); i++)
+        os_wait(&changed, &lock, 1);
+    for (unsigned i = 0; i < SETTLE_MS && staying; i++)
         os_wait(&changed, &lock, 1);
     settling--;
     os_unlock(&lock);

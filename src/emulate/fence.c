@@ -345,6 +345,19 @@ void fence_free(struct fence *fence)
     free(fence);
 }
 
+/* ---- what the list proves ---- */
+
+/* An entry loses its handle before the driver's queue may go. */
+bool fence_keeps(const void *handle, bool as_context)
+{
+    bool found = false;
+    os_lock(&lock);
+    for (const struct queue *queue = queues; queue && !found; queue = queue->after)
+        found = queue->handle && handle == (as_context ? (const void *)queue->context : (const void *)queue->handle);
+    os_unlock(&lock);
+    return found;
+}
+
 void fence_install(cl_icd_dispatch *table)
 {
     beneath = *table;

@@ -18,6 +18,10 @@ struct fence *fence_make(cl_context context);
 bool fence_passed(struct fence *fence);
 void fence_free(struct fence *fence);
 
+/* Whether a handle is a queue that the application holds or, `as_context`, the context of one, which the queue keeps. False where the
+ * queues are not kept in mind, and for queues that an extension has made. */
+bool fence_keeps(const void *handle, bool as_context);
+
 /* Keeps the queues of `table` in mind from now on. */
 void fence_install(cl_icd_dispatch *table);
 

@@ -2,6 +2,7 @@
  * with 1.2), and queries that would promise the others: a device must not say that it has what can't be called. */
 #include "emulate/emulate.h"
 #include "log.h"
+#include "next/handle.h"
 
 #include <string.h>
 
@@ -29,14 +30,28 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
     return NULL;
 }
 
+/* Only such a device may be asked: drivers crash when they are asked about something else. */
+static bool context_has_device(cl_context context, cl_device_id device)
+{
+    cl_device_id devices[64];
+    size_t size = 0;
+    bool found = false;
+    if (!handle_may_be(context, clGetContextInfo) ||
+        underlying.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS)
+        return false;
+    for (size_t i = 0; i < size / sizeof(devices[0]) && !found; i++)
+        found = devices[i] == device;
+    return found;
+}
+
 /* PoCL 3.1 ends the process where a queue on a device is asked for. */
-static bool wants_missing_device_queue(cl_device_id device, const cl_queue_properties *properties)
+static bool wants_missing_device_queue(cl_context context, cl_device_id device, const cl_queue_properties *properties)
 {
     cl_command_queue_properties can = 0;
     bool wants = false;
     for (const cl_queue_properties *p = properties; p && p[0]; p += 2)
         wants = wants || (p[0] == CL_QUEUE_PROPERTIES && (p[1] & (CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT)));
-    return wants &&
+    return wants && context_has_device(context, device) &&
            underlying.clGetDeviceInfo(device, CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, sizeof(can), &can, NULL) ==
                CL_SUCCESS &&
            !can;
@@ -48,7 +63,7 @@ static cl_command_queue CL_API_CALL check_queue(cl_context context, cl_device_id
     static const char call[] = "clCreateCommandQueueWithProperties";
     cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
     cl_command_queue queue = NULL;
-    if (wants_missing_device_queue(device, properties))
+    if (wants_missing_device_queue(context, device, properties))
         status = log_refuse(call, CL_INVALID_QUEUE_PROPERTIES, "the device has no queues on devices");
     else
         queue = underlying.clCreateCommandQueueWithProperties(context, device, properties, &status);

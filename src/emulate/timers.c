@@ -4,6 +4,7 @@
  * That the functions are there does not tell that there are timers: those of PoCL 3.1 and NVIDIA's driver answer with
  * CL_INVALID_OPERATION, both. */
 #include "emulate/emulate.h"
+#include "emulate/listed.h"
 #include "log.h"
 #include "os/os.h"
 
@@ -12,7 +13,8 @@ static bool below_has_functions;
 static cl_int check(const char *call, cl_device_id device, bool places)
 {
     cl_device_type type;
-    if (underlying.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL) != CL_SUCCESS)
+    if (!listed_may_be_device(device) ||
+        underlying.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL) != CL_SUCCESS)
         return log_refuse(call, CL_INVALID_DEVICE, "%p is no device", (void *)device);
     return places ? CL_SUCCESS : log_refuse(call, CL_INVALID_VALUE, "the place for a timestamp is NULL");
 }
@@ -46,7 +48,7 @@ static cl_int profile(cl_command_queue queue, cl_ulong *device_time)
 /* Queues of ours, one for each device that was asked, kept to the end of the process: programs ask again and again, and
  * contexts take long to make. Guarded by clocks_lock. */
 static struct {
-    cl_device_id device; /* the queue's context holds it */
+    cl_device_id device; /* retained: a part of a device goes from under its context with PoCL 3.1 */
     cl_command_queue queue;
 } clocks[32];
 static unsigned clock_count;
@@ -89,7 +91,9 @@ static void keep_queue(cl_device_id device, cl_command_queue queue)
         clocks[clock_count++].queue = queue;
     }
     os_unlock(&clocks_lock);
-    if (!keep)
+    if (keep)
+        underlying.clRetainDevice(device);
+    else
         underlying.clReleaseCommandQueue(queue);
 }
 
@@ -110,6 +114,8 @@ static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulon
     const cl_ulong host_time = os_nanoseconds();
     if (queue)
         keep_queue(device, queue);
+    if (status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY)
+        return log_next("clGetDeviceAndHostTimer", "a command that tells the device's time", status);
     /* rusticl 22.3 profiles nothing: its four times are 0, 1, 2 and 3. */
     if (status != CL_SUCCESS || device_time <= 3)
         return log_refuse("clGetDeviceAndHostTimer", CL_INVALID_OPERATION, "the device does not tell its time");

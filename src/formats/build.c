@@ -3,6 +3,8 @@
  * one that does both (launch.c). The application sees the options that it gave. */
 #include "formats/image.h"
 
+#include "track/kinds.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 static struct context_record *with_interop(cl_program program)
 {
     cl_context handle = NULL;
-    if (!registry_hot() || !program ||
+    if (!registry_hot() || !handle_may_be(program, clGetProgramInfo) || handle_is_other(HANDLE_PROGRAM, program) ||
         next.clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof(handle), &handle, NULL) != CL_SUCCESS)
         return NULL;
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);

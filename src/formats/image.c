@@ -54,7 +54,22 @@ unsigned image_written(struct image_record *image)
     return written;
 }
 
-void image_set_tidy(struct image_record *image, unsigned written)
+void image_keep_tidied(struct image_record *image, cl_event tidied, cl_command_queue in, unsigned written, bool pending)
+{
+    cl_event put = tidied;
+    os_lock(&registry_lock);
+    if (image->written == written && pending) {
+        put = image->tidied;
+        image->tidied = tidied;
+        image->tidied_in = in;
+    } else if (image->written == written) {
+        image->loose = false;
+    }
+    os_unlock(&registry_lock);
+    event_put(put);
+}
+
+static void set_tidy(struct image_record *image, unsigned written)
 {
     os_lock(&registry_lock);
     cl_event tidied = image->written == written ? set_loose_locked(image, false) : NULL;
@@ -62,9 +77,26 @@ void image_set_tidy(struct image_record *image, unsigned written)
     event_put(tidied);
 }
 
-bool image_command_counts(cl_event event)
+void image_tidied_by(struct image_record *image, cl_event event, cl_command_queue in, unsigned written)
+{
+    if (image_command_counts(event))
+        set_tidy(image, written);
+    else if (image_is_loose(image) && image_command_may_count(event) && next.clRetainEvent(event) == CL_SUCCESS)
+        image_keep_tidied(image, event, in, written, true);
+}
+
+bool image_command_may_count(cl_event event)
 {
     return !blockers_possible() && event_status(event) >= CL_COMPLETE;
+}
+
+bool image_command_counts(cl_event event)
+{
+    if (blockers_possible())
+        return false;
+    const bool failed = atomic_load(&events_failed);
+    const cl_int status = event_status(event);
+    return failed ? status == CL_COMPLETE : status >= CL_COMPLETE;
 }
 
 void image_overwritten(cl_mem handle)
@@ -284,10 +316,9 @@ static cl_int upload(struct image_record *image, const void *bytes)
     if (narrow && status == CL_SUCCESS)
         status =
             image_from_narrow(&(struct image_part){image, origin, image->extent, queue, 0, NULL}, narrow, NULL, &done);
-    if (done) {
-        status = next.clWaitForEvents(1, &done);
-        event_put(done);
-    }
+    if (done && !event_await(done))
+        status = CL_OUT_OF_RESOURCES;
+    event_put(done);
     if (narrow)
         next.clReleaseMemObject(narrow);
     if (queue)

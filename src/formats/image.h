@@ -63,11 +63,19 @@ cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_
 void image_set_loose(struct image_record *image, bool loose);
 bool image_is_loose(struct image_record *image);
 unsigned image_written(struct image_record *image);
-/* A command overwrites all of the image that was enqueued when image_written gave `written`. */
-void image_set_tidy(struct image_record *image, unsigned written);
+/* The command of `event`, enqueued in that queue when image_written gave `written`, overwrites all of the image. Once an event has failed
+ * the image is tidy no sooner than the command is complete. */
+void image_tidied_by(struct image_record *image, cl_event event, cl_command_queue in, unsigned written);
+/* Takes over the event of a command that tidies the image, which is kept if `pending`; else the image is tidy. If the image was written
+ * to since `written` neither holds. */
+void image_keep_tidied(struct image_record *image, cl_event tidied, cl_command_queue in, unsigned written,
+                       bool pending);
 /* Whether later commands may rely on what this one does: it has not failed, and no user event is pending by which it could, or
- * which could let a command that is enqueued later run before it. */
+ * which could let a command that is enqueued later run before it. Once an event has failed it has to be complete: a command behind one
+ * that has failed may fail itself. */
 bool image_command_counts(cl_event event);
+/* The same, or it will be so when the command is complete. */
+bool image_command_may_count(cl_event event);
 /* A command overwrites all of an image in its declared format: no kernel's leavings are in it any longer. While a user event is pending
  * that is not relied on: the command may fail, or be that of a deferred acquire, behind which kernels have been enqueued before it. */
 void image_overwritten(cl_mem image);
@@ -98,6 +106,13 @@ bool image_part_valid(const struct image_part *part);
 /* Refuses a command of the host if the image has one of these flags. A queue of another context is the driver's to refuse. */
 cl_int image_check_access(const char *call, const struct image_part *part, cl_mem_flags forbidden);
 
+/* The code of a command which the driver has taken: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if it was blocking and has failed,
+ * which drivers do not tell. */
+static inline cl_int image_outcome(cl_bool blocking, cl_event done)
+{
+    return blocking && event_status(done) < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
+}
+
 /* Enqueues: the texels of a region come in the declared format, tightly packed, into `narrow` / out of it into the image.
  * `first` (may be NULL) and `done` get events, owned by the caller. On failure no event is given. */
 cl_int image_to_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
@@ -121,12 +136,13 @@ void image_publish(cl_command_queue queue, cl_command_type type, cl_event first,
 void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes);
 /* Before the driver gets kernels that read or write an image: an emulated one is made ready for them as for a kernel that is enqueued
  * (launch.c), behind the wait list. They have to wait for the events that `tidied` gets. Other images need nothing.
- * image_after_kernels is due for each image when the driver has them, and then image_end_kernels with what it has said, which closes
- * the list. */
+ * image_after_kernels is due for each image when the driver has them, and then image_end_kernels with their wait list and what it has
+ * said: what is enqueued later comes after what `tidied` names even if the kernels are refused. It closes the list. */
 cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
                             cl_uint wait_count, const cl_event *wait, struct event_list *tidied);
 void image_after_kernels(cl_mem image, bool writes);
-void image_end_kernels(cl_command_queue queue, struct event_list *tidied, cl_int status);
+void image_end_kernels(const char *call, cl_command_queue queue, struct event_list *tidied, cl_uint wait_count,
+                       const cl_event *wait, cl_int status);
 
 /* The parts of the tier. */
 void image_install(cl_icd_dispatch *table);

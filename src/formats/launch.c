@@ -6,6 +6,7 @@
 #include "formats/image.h"
 
 #include "log.h"
+#include "track/blocker.h"
 #include "track/kernel.h"
 
 void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes)
@@ -47,7 +48,7 @@ struct arguments {
     struct event_list tidied; /* what the kernel waits for besides */
 };
 
-/* Takes the event of the last tidying, to be given back by keep_tidied or event_put. `written`: what is to be the same then. */
+/* Takes the event of the last tidying, to be given back by image_keep_tidied or event_put. `written`: what is to be the same then. */
 static bool take_tidied(struct image_record *image, cl_event *tidied, cl_command_queue *in, unsigned *written)
 {
     os_lock(&registry_lock);
@@ -58,23 +59,6 @@ static bool take_tidied(struct image_record *image, cl_event *tidied, cl_command
     image->tidied = NULL;
     os_unlock(&registry_lock);
     return loose;
-}
-
-/* The event is kept if `pending`; else the image is tidy, and the event is put. If the image was written to meanwhile it is put alone. */
-static void keep_tidied(struct image_record *image, cl_event tidied, cl_command_queue in, unsigned written,
-                        bool pending)
-{
-    cl_event put = tidied;
-    os_lock(&registry_lock);
-    if (image->written == written && pending) {
-        put = image->tidied;
-        image->tidied = tidied;
-        image->tidied_in = in;
-    } else if (image->written == written) {
-        image->loose = false;
-    }
-    os_unlock(&registry_lock);
-    event_put(put);
 }
 
 /* Whether a command of that queue may rely on the tidying: it is over, or comes before in the queue. That of another queue may not be
@@ -106,10 +90,10 @@ static cl_int tidy_for(struct event_list *events, struct image_record *image, cl
     if (status != CL_SUCCESS)
         return status; /* the next launch tries again */
     const bool over = event_status(tidied) == CL_COMPLETE;
-    const bool counts = (relied && over) || image_command_counts(tidied);
+    const bool counts = (relied && over) || image_command_may_count(tidied);
     const bool keep = counts && (over || next.clRetainEvent(tidied) == CL_SUCCESS);
     if (keep)
-        keep_tidied(image, tidied, in, written, !over);
+        image_keep_tidied(image, tidied, in, written, !over);
     if (!over)
         event_list_add(events, tidied);
     else if (!keep)
@@ -130,25 +114,37 @@ static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_uint wait_
     return status;
 }
 
-/* What is enqueued later comes after the tidying even if the kernels are refused. */
-void image_end_kernels(cl_command_queue queue, struct event_list *tidied, cl_int status)
+/* What is enqueued later comes after the tidying. A user event that blocks that blocks the queue: the barrier is followed in place of
+ * the kernels, so that nothing waits for it. */
+static void pass_tidied(const char *call, cl_command_queue queue, const struct event_list *tidied, cl_uint wait_count,
+                        const cl_event *wait)
 {
+    struct blocker *blocker = NULL;
     cl_event passed = NULL;
-    if (status != CL_SUCCESS && tidied->count &&
-        next.clEnqueueBarrierWithWaitList(queue, tidied->count, tidied->events, &passed) == CL_SUCCESS)
-        event_put(passed);
+    blocker_begin(call, queue, ORDER_AFTER_ALL | ORDER_BEFORE_ALL, wait_count, wait, false, &blocker);
+    const cl_int status = next.clEnqueueBarrierWithWaitList(queue, tidied->count, tidied->events, &passed);
+    blocker_end(blocker, status, passed);
+    event_put(passed);
+}
+
+void image_end_kernels(const char *call, cl_command_queue queue, struct event_list *tidied, cl_uint wait_count,
+                       const cl_event *wait, cl_int status)
+{
+    if (status != CL_SUCCESS && tidied->count)
+        pass_tidied(call, queue, tidied, wait_count, wait);
     event_list_close(tidied);
 }
 
 /* The driver has the kernels, or has refused them. Gives the images back. */
-static void end_launch(struct arguments *a, cl_command_queue queue, cl_int status)
+static void end_launch(struct arguments *a, const char *call, cl_command_queue queue, cl_uint wait_count,
+                       const cl_event *wait, cl_int status)
 {
     for (cl_uint i = 0; i < a->count; i++) {
         if (a->writes[i])
             image_set_loose(a->images[i], true);
         record_release(a->images[i]);
     }
-    image_end_kernels(queue, &a->tidied, status);
+    image_end_kernels(call, queue, &a->tidied, wait_count, wait, status);
 }
 
 static cl_int collect(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
@@ -199,13 +195,13 @@ static cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue command_queue
                                                   const size_t *local_work_size, cl_uint num_events_in_wait_list,
                                                   const cl_event *event_wait_list, cl_event *event)
 {
+    static const char call[] = "clEnqueueNDRangeKernel";
     struct arguments arguments;
-    cl_int status = before_launch(&arguments, "clEnqueueNDRangeKernel", command_queue, kernel, &num_events_in_wait_list,
-                                  &event_wait_list);
+    cl_int status = before_launch(&arguments, call, command_queue, kernel, &num_events_in_wait_list, &event_wait_list);
     if (status == CL_SUCCESS)
         status = next.clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
                                              local_work_size, num_events_in_wait_list, event_wait_list, event);
-    end_launch(&arguments, command_queue, status);
+    end_launch(&arguments, call, command_queue, num_events_in_wait_list, event_wait_list, status);
     return status;
 }
 
@@ -213,12 +209,12 @@ static cl_int CL_API_CALL enqueue_task(cl_command_queue command_queue, cl_kernel
                                        cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
                                        cl_event *event)
 {
+    static const char call[] = "clEnqueueTask";
     struct arguments arguments;
-    cl_int status =
-        before_launch(&arguments, "clEnqueueTask", command_queue, kernel, &num_events_in_wait_list, &event_wait_list);
+    cl_int status = before_launch(&arguments, call, command_queue, kernel, &num_events_in_wait_list, &event_wait_list);
     if (status == CL_SUCCESS)
         status = next.clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
-    end_launch(&arguments, command_queue, status);
+    end_launch(&arguments, call, command_queue, num_events_in_wait_list, event_wait_list, status);
     return status;
 }
 

@@ -81,6 +81,23 @@ static void *map_host(const struct map_call *m, cl_mem narrow, cl_event *done, c
     return *status == CL_SUCCESS ? pointer : NULL;
 }
 
+/* The map of `narrow`, or the read from it. A blocking one that has failed is given back. */
+static void *map_filled(const struct map_call *m, cl_mem narrow, cl_event *done, cl_int *status)
+{
+    const bool own = m->part.image->host != NULL;
+    void *pointer = own ? map_host(m, narrow, done, status) : map_buffer(m, narrow, done, status);
+    if (*status != CL_SUCCESS)
+        return NULL;
+    *status = image_outcome(m->blocking, *done);
+    if (*status == CL_SUCCESS)
+        return pointer;
+    if (!own)
+        next.clEnqueueUnmapMemObject(m->part.queue, narrow, pointer, 0, NULL, NULL);
+    event_put(*done);
+    *done = NULL;
+    return NULL;
+}
+
 static void add_mapping(struct image_record *image, struct image_mapping *mapping)
 {
     os_lock(&registry_lock);
@@ -114,8 +131,7 @@ static void *map_emulated(const struct map_call *m, cl_event *event, cl_int *sta
         struct map_call behind = *m;
         if (filled)
             behind.part = image_part_behind(&m->part, &filled);
-        mapping->pointer =
-            image->host ? map_host(&behind, narrow, &done, status) : map_buffer(&behind, narrow, &done, status);
+        mapping->pointer = map_filled(&behind, narrow, &done, status);
         event_put(filled);
     }
     if (narrow && (image->host || *status != CL_SUCCESS))

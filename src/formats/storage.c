@@ -87,7 +87,8 @@ static bool choose(const struct context_record *context, const struct format_lis
 
 static bool may_emulate(const struct context_record *context, cl_mem_object_type type)
 {
-    return context->interop && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER;
+    return context->interop && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER &&
+           !(type == CL_MEM_OBJECT_IMAGE1D_ARRAY && context_has(context, QUIRK_NVIDIA_LINES));
 }
 
 bool storage_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,

@@ -4,6 +4,7 @@
 
 #include "d3d/formats.h"
 #include "log.h"
+#include "track/kinds.h"
 
 #include <string.h>
 
@@ -100,8 +101,10 @@ static cl_int move_rows(const struct image_part *p, bool write, cl_bool blocking
                                                      host->row_pitch, slice_pitch, slice, before_count, before, &event)
                      : next.clEnqueueReadBufferRect(p->queue, narrow, blocking, origin, zero, rows, 0, 0,
                                                     host->row_pitch, slice_pitch, slice, before_count, before, &event);
-        if (status == CL_SUCCESS)
+        if (status == CL_SUCCESS) {
             span_add(span, event);
+            status = image_outcome(blocking, event);
+        }
     }
     return status;
 }
@@ -208,8 +211,8 @@ static cl_int write_emulated(const struct image_part *p, cl_bool blocking, size_
     /* Programs rely on a blocking write to be over, for other queues too, as it is with every driver. */
     if (blocking && !event_await(done))
         status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-    else if (memcmp(p->region, p->image->extent, sizeof(p->image->extent)) == 0 && image_command_counts(done))
-        image_set_tidy(p->image, written);
+    else if (memcmp(p->region, p->image->extent, sizeof(p->image->extent)) == 0)
+        image_tidied_by(p->image, done, p->queue, written);
     image_publish(p->queue, CL_COMMAND_WRITE_IMAGE, first, done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
@@ -301,6 +304,8 @@ static cl_int format_of(cl_mem handle, const struct image_record *image, cl_imag
     }
     /* PoCL 3.1 tells a format of buffers, too. */
     cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
+    if (handle_is_other(HANDLE_MEMORY, handle))
+        return CL_INVALID_MEM_OBJECT;
     const cl_int status = next.clGetMemObjectInfo(handle, CL_MEM_TYPE, sizeof(type), &type, NULL);
     if (status != CL_SUCCESS || type == CL_MEM_OBJECT_BUFFER)
         return CL_INVALID_MEM_OBJECT;

@@ -4,6 +4,7 @@
 #include "host/guest.h"
 
 #include "log.h"
+#include "next/settle.h"
 #include "os/os.h"
 
 #include <stdlib.h>
@@ -49,6 +50,8 @@ static void over(void *data)
     if (status == CL_COMPLETE)
         notice->notify(notice->queue, notice->count, notice->pointers, notice->data);
     next.clSetUserEventStatus(notice->called, status);
+    if (status < 0)
+        settle_failed();
     drop(notice);
 }
 

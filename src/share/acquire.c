@@ -258,6 +258,7 @@ static cl_int release_now(struct command *c)
         else
             status = fail(c, CL_OUT_OF_RESOURCES);
     } else {
+        command_cl_keep(c, moving);
         command_finish(c, true, OBJECT_ACQUIRED);
     }
     event_list_close(&reads);

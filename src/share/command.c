@@ -2,7 +2,7 @@
 #include "share/command.h"
 
 #include "log.h"
-#include "next/handle.h"
+#include "track/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static cl_int find_queue(struct command *c, cl_command_queue handle)
     cl_context context = NULL;
     c->queue = registry_get(RECORD_QUEUE, handle);
     if (!c->queue &&
-        (!handle_may_be(handle, clGetCommandQueueInfo) ||
+        (!handle_may_be(handle, clGetCommandQueueInfo) || handle_is_other(HANDLE_QUEUE, handle) ||
          below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS))
         return log_refuse(c->call, CL_INVALID_COMMAND_QUEUE, "%p is no command queue", (void *)handle);
     if (!c->queue || !context_serves(sharing(c->queue->context), c->api))
@@ -272,6 +272,16 @@ cl_int command_cl_give(const struct command *c, cl_uint end, const struct enqueu
         status = transport_of(&run)->cl_give(&run, to);
     }
     return log_next(c->call, "the read of an object", status);
+}
+
+void command_cl_keep(const struct command *c, cl_uint end)
+{
+    struct handover run;
+    for (cl_uint first = 0; first < end;) {
+        first = next_run(c, first, end, &run);
+        if (transport_of(&run)->cl_keep)
+            transport_of(&run)->cl_keep(&run);
+    }
 }
 
 bool command_d3d_take(const struct command *c, cl_uint end)

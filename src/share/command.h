@@ -59,6 +59,8 @@ bool command_d3d_give(const struct command *command);
 /* OpenCL takes the objects, or gives the first `end`: the list gets the events of what was enqueued, after a failure too. */
 cl_int command_cl_take(const struct command *command, const struct enqueueing *to);
 cl_int command_cl_give(const struct command *command, cl_uint end, const struct enqueueing *to);
+/* OpenCL keeps the first `end` objects, whose release has failed. */
+void command_cl_keep(const struct command *command, cl_uint end);
 /* Direct3D takes the first `end` objects. False if it fails for one of them. */
 bool command_d3d_take(const struct command *command, cl_uint end);
 /* The objects from `first` on are Direct3D's again, as it gave them. */

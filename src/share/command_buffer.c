@@ -2,8 +2,8 @@
 
 #include "formats/image.h"
 #include "log.h"
-#include "next/handle.h"
 #include "share/guard.h"
+#include "track/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,10 @@ static unsigned driver_count;
 
 static void destroy(struct record *record)
 {
-    free(((struct command_buffer *)record)->uses);
-    free(record);
+    struct command_buffer *buffer = (struct command_buffer *)record;
+    record_release(buffer->kept);
+    free(buffer->uses);
+    free(buffer);
 }
 
 struct command_buffer *command_buffer_get(const char *call, command_buffer_handle handle, cl_int *status)
@@ -126,6 +128,7 @@ static bool follow(const struct command_buffer_driver *driver, cl_command_queue 
     buffer->head = (struct record){.kind = RECORD_COMMAND_BUFFER, .handle = handle, .destroy = destroy};
     buffer->driver = driver;
     buffer->queue = queue;
+    buffer->kept = registry_get(RECORD_QUEUE, queue);
     buffer->is_mutable = is_mutable;
     if ((!from || copy_uses(buffer, from)) && registry_add(&buffer->head))
         return true;
@@ -226,7 +229,9 @@ static const struct command_buffer_driver *driver_of(cl_command_queue queue)
     os_lock(&registry_lock);
     const bool single = driver_count == 1;
     os_unlock(&registry_lock);
-    if (!single && below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) == CL_SUCCESS)
+    if (!single &&
+        below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) == CL_SUCCESS &&
+        device_may_be(device))
         below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
     return single ? &drivers[0] : find_driver(platform);
 }
@@ -239,7 +244,8 @@ static cl_int check_queues(const char *call, cl_uint count, const cl_command_que
     if (!count || !queues)
         return log_refuse(call, CL_INVALID_VALUE, "there are no queues (%u at %p)", count, (const void *)queues);
     for (cl_uint i = 0; i < count; i++)
-        if (!handle_may_be(queues[i], clGetCommandQueueInfo))
+        if (!registry_has(RECORD_QUEUE, queues[i]) &&
+            (!handle_may_be(queues[i], clGetCommandQueueInfo) || handle_is_other(HANDLE_QUEUE, queues[i])))
             return log_refuse(call, CL_INVALID_COMMAND_QUEUE, "queue %u, %p, is no queue", i, (void *)queues[i]);
     return CL_SUCCESS;
 }
@@ -433,7 +439,7 @@ static cl_int enqueue_followed(struct command_buffer *buffer, cl_uint num_queues
             status = enqueue(num_queues, queues, buffer->head.handle, guard->wait_count, guard->wait,
                              guard_event(guard, event));
         end_images(&snapshot);
-        image_end_kernels(guard->queue, &tidied, status);
+        image_end_kernels(guard->call, guard->queue, &tidied, guard->wait_count, guard->wait, status);
         guard_end(guard, status, event);
     }
     drop_snapshot(&snapshot);

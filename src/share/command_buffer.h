@@ -52,12 +52,14 @@ struct object_use {
 struct command_buffer {
     struct record head;
     const struct command_buffer_driver *driver; /* constant */
-    cl_command_queue queue; /* constant: the first one that it was made for, retained by the driver's buffer */
+    cl_command_queue queue;    /* constant: the first one that it was made for, retained by the driver's buffer */
+    struct queue_record *kept; /* retained; constant: that queue. NULL: its context is none with interop */
 
     bool is_mutable; /* constant: the program may give its kernels other arguments, which nobody sees */
 
     /* Guarded by registry_lock: the shared objects and emulated images that its commands use, each once. The handles are not
-     * retained, as those of a kernel's arguments are not. */
+     * retained, as those of a kernel's arguments are not. A part of an object stands for all of it: the application may give it back
+     * before the command buffer runs. */
     struct object_use *uses;
     cl_uint count, capacity;
     bool incomplete; /* memory was short for one that a command uses */

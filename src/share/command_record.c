@@ -66,9 +66,12 @@ static cl_int begin_objects(struct recording *r, enum command_buffer_function fu
 /* Bit i of `writes`: the command changes objects[i]. */
 static cl_int end_objects(struct recording *r, cl_int status, cl_uint count, const cl_mem *objects, unsigned writes)
 {
-    for (cl_uint i = 0; status == CL_SUCCESS && i < count; i++)
-        if (registry_has(RECORD_OBJECT, objects[i]))
-            command_buffer_use(r->buffer, objects[i], writes >> i & 1 ? USE_CHANGES : 0);
+    for (cl_uint i = 0; status == CL_SUCCESS && i < count; i++) {
+        struct object_record *object = registry_get(RECORD_OBJECT, objects[i]);
+        if (object)
+            command_buffer_use(r->buffer, object_root(object)->head.handle, writes >> i & 1 ? USE_CHANGES : 0);
+        record_release(object);
+    }
     record_release(r->buffer);
     return status;
 }
@@ -154,7 +157,7 @@ static void add_objects(struct kernel_uses *k, cl_kernel kernel)
     const cl_uint count = kernel_records(kernel, RECORD_OBJECT, (struct record **)objects, indexes, ARGUMENTS);
     for (cl_uint i = 0; i < count; i++) {
         const bool writes = guard_may_write(kernel, indexes[i], objects[i]);
-        k->uses[k->count++] = (struct object_use){objects[i]->head.handle, writes ? USE_CHANGES : 0};
+        k->uses[k->count++] = (struct object_use){object_root(objects[i])->head.handle, writes ? USE_CHANGES : 0};
         record_release(objects[i]);
     }
 }

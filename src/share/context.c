@@ -3,8 +3,8 @@
 
 #include "formats/storage.h"
 #include "log.h"
-#include "next/handle.h"
 #include "share/passthrough.h"
+#include "track/kinds.h"
 
 #include <CL/cl_gl.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
     if (*context && !(*context)->base.head.resting)
         return CL_SUCCESS;
     cl_uint refs;
-    if (handle_may_be(handle, clGetContextInfo) &&
+    if (handle_may_be(handle, clGetContextInfo) && !handle_is_other(HANDLE_CONTEXT, handle) &&
         below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) == CL_SUCCESS)
         return CL_SUCCESS;
     record_release(*context);
@@ -329,7 +329,7 @@ static bool refused_property(const struct creation *c, const cl_context_properti
 
 static cl_int platform_of(const char *call, cl_device_id device, cl_platform_id *platform)
 {
-    const cl_int status = handle_may_be(device, clGetDeviceInfo)
+    const cl_int status = device_may_be(device)
                               ? below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(*platform), platform, NULL)
                               : CL_INVALID_DEVICE;
     if (event_driver_short(status))
@@ -547,6 +547,27 @@ static cl_int query(const struct sharing_context *context, cl_context_info name,
     return CL_INVALID_OPERATION; /* not ours */
 }
 
+static bool asks_prefer_shared(cl_context_info name)
+{
+    for (unsigned i = 0; i < d3d_api_count; i++)
+        if (name && name == d3d_apis[i]->context_prefer_shared)
+            return true;
+    return false;
+}
+
+/* The extension has this answer for any context: one without that Direct3D gains nothing by shared resources. */
+static cl_int query_of_others(cl_context context, cl_context_info name, size_t capacity, void *value, size_t *size_ret)
+{
+    const cl_bool prefer = CL_FALSE;
+    cl_uint refs;
+    if (!asks_prefer_shared(name) || !handle_may_be(context, clGetContextInfo) ||
+        handle_is_other(HANDLE_CONTEXT, context) ||
+        below()->clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS ||
+        passthrough_context(context))
+        return CL_INVALID_OPERATION;
+    return answer("clGetContextInfo", &prefer, sizeof(prefer), capacity, value, size_ret);
+}
+
 static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info param_name, size_t param_value_size,
                                            void *param_value, size_t *param_value_size_ret)
 {
@@ -555,6 +576,8 @@ static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info p
     if (record)
         status = query(record, param_name, param_value_size, param_value, param_value_size_ret);
     record_release(record);
+    if (status == CL_INVALID_OPERATION)
+        status = query_of_others(context, param_name, param_value_size, param_value, param_value_size_ret);
     if (status != CL_INVALID_OPERATION)
         return status;
     return below()->clGetContextInfo(context, param_name, param_value_size, param_value, param_value_size_ret);

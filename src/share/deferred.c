@@ -195,6 +195,7 @@ cl_int defer(struct command *c, enum deferred_kind kind)
         deferred_put(d);
         return status;
     }
+    d->end = kind == DEFERRED_RELEASE ? command_sort_written(&d->command) : d->command.count;
     log_write(LOG_DEBUG, "%s: the queue waits for a user event; the objects change hands when that is set", c->call);
     append(d, kind == DEFERRED_ACQUIRE ? OBJECT_ACQUIRED : OBJECT_IDLE);
     return CL_SUCCESS;

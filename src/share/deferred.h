@@ -35,6 +35,7 @@ struct deferred {
                                  NULL does */
     bool told;        /* the driver has been asked to call back at that end */
     unsigned number;  /* in the order of their calls */
+    cl_uint end;      /* the objects that move stand before it; fixed once the command is begun */
     bool begun;       /* somebody runs it */
     bool over;        /* Direct3D has what it was to bring; the gate may be open */
     bool coming;      /* see coming_locked */

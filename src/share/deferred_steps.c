@@ -20,7 +20,7 @@ static void enqueue_moves(struct deferred *d)
         d->own = below()->clCreateCommandQueue(c->queue->context->head.handle, device, 0, &status);
     if (log_next(c->call, "clCreateCommandQueue", status) == CL_SUCCESS)
         status = d->kind == DEFERRED_RELEASE
-                     ? command_cl_give(c, c->count, &(struct enqueueing){d->own, 0, NULL, &d->moves, true})
+                     ? command_cl_give(c, d->end, &(struct enqueueing){d->own, 0, NULL, &d->moves, true})
                      : command_cl_take(c, &(struct enqueueing){d->own, 0, NULL, &d->moves, true});
     if (d->own)
         queue_push(d->own);
@@ -50,12 +50,16 @@ static void end_moves(struct deferred *d)
 {
     const struct command *c = &d->command;
     const bool release = d->kind == DEFERRED_RELEASE, moved = !atomic_load(&d->failed);
-    if (release && moved)
-        d->done = command_d3d_take(c, c->count);
-    else if (!release && !moved)
+    if (release && moved) {
+        d->done = command_d3d_take(c, d->end);
+        command_undo(c, d->end);
+    } else if (release) {
+        command_cl_keep(c, d->end);
+    } else if (!moved) {
         command_undo(c, 0);
-    else
-        d->done = moved;
+    } else {
+        d->done = true;
+    }
     if (moved)
         command_set_owner(c, !release);
 }
@@ -75,13 +79,17 @@ bool deferred_step(struct deferred *d)
     return true;
 }
 
-/* Bytes that OpenCL has written and that did not get to Direct3D have to get there with the next release. */
+/* Bytes that OpenCL has written and that did not get to Direct3D have to get there with the next release, which may be deferred
+ * already. */
 static void keep_written(const struct deferred *d)
 {
     os_lock(&registry_lock);
     for (cl_uint i = 0; i < d->command.count && !d->done; i++)
         if (d->command.objects[i]->opencl_owns)
             d->command.objects[i]->written = true;
+    for (struct deferred *later = d->after; later && !d->done; later = later->after)
+        if (!later->begun)
+            later->end = later->command.count;
     os_unlock(&registry_lock);
 }
 

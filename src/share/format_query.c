@@ -3,6 +3,7 @@
 
 #include "d3d/formats.h"
 #include "log.h"
+#include "share/passthrough.h"
 
 #include <stdlib.h>
 
@@ -39,9 +40,8 @@ static bool shares(const struct d3d_api *api, const struct format_row *row, cl_m
 static cl_int check_question(const char *call, cl_mem_flags flags, cl_mem_object_type type)
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY | CL_MEM_KERNEL_READ_AND_WRITE;
-    if (flags & ~access)
-        return log_refuse(call, CL_INVALID_VALUE, "the flags 0x%llx have more than an access in them",
-                          (unsigned long long)flags);
+    if ((flags & ~access) || (flags & (flags - 1)))
+        return log_refuse(call, CL_INVALID_VALUE, "the flags 0x%llx are not one access", (unsigned long long)flags);
     if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER)
         return log_refuse(call, CL_INVALID_VALUE, "0x%x is no type of images", type);
     return CL_SUCCESS;
@@ -53,6 +53,8 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
     struct sharing_context *context = NULL;
     cl_image_format *images = NULL;
     cl_uint image_count = 0, count = 0;
+    if (!registry_has(RECORD_CONTEXT, handle) && passthrough_context(handle))
+        return passthrough_get_formats(api, call, handle, flags, type, plane, capacity, codes, found);
     cl_int status = context_get(call, handle, &context);
     if (status == CL_SUCCESS && (!context || !context_serves(context, api)))
         status = log_refuse(call, CL_INVALID_CONTEXT, "the context was not made with a %s device", api->name);

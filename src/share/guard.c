@@ -1,8 +1,8 @@
 #include "share/guard.h"
 
 #include "log.h"
-#include "next/handle.h"
 #include "track/kernel.h"
+#include "track/kinds.h"
 
 static bool strict(void)
 {
@@ -13,7 +13,7 @@ static bool strict(void)
 static bool is_elsewhere(cl_command_queue queue, const struct object_record *object)
 {
     cl_context context = NULL;
-    return handle_may_be(queue, clGetCommandQueueInfo) &&
+    return handle_may_be(queue, clGetCommandQueueInfo) && !handle_is_other(HANDLE_QUEUE, queue) &&
            below()->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS &&
            context != object->context->base.head.handle;
 }

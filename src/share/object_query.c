@@ -3,6 +3,8 @@
 
 #include "d3d/formats.h"
 #include "log.h"
+#include "share/passthrough.h"
+#include "track/kinds.h"
 
 /* The API of the family that a query belongs to, or NULL: the first one speaks for its family. */
 static const struct d3d_api *asked_api(const struct object_record *object, cl_uint name, bool image)
@@ -17,6 +19,19 @@ static const struct d3d_api *asked_api(const struct object_record *object, cl_ui
             found = api;
     }
     return found;
+}
+
+/* The same for an object without a record, whose driver may share by itself: then the query is that driver's. */
+static const struct d3d_api *asked_of_us(const struct object_record *object, cl_mem handle, cl_uint name, bool image)
+{
+    const struct d3d_api *api = asked_api(object, name, image);
+    return api && !object && passthrough_memory(handle) ? NULL : api;
+}
+
+/* The driver is not asked what a handle is that the application has made up. */
+static bool is_none(const struct object_record *object, cl_mem handle)
+{
+    return !object && (!handle_may_be(handle, clGetMemObjectInfo) || handle_is_other(HANDLE_MEMORY, handle));
 }
 
 static cl_int foreign(const char *call, const struct d3d_api *api)
@@ -115,10 +130,10 @@ static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_n
     if (concerns_nothing(param_name))
         return below()->clGetMemObjectInfo(memobj, param_name, param_value_size, param_value, param_value_size_ret);
     struct object_record *object = registry_get(RECORD_OBJECT, memobj);
-    const struct d3d_api *api = asked_api(object, param_name, false);
+    const struct d3d_api *api = asked_of_us(object, memobj, param_name, false);
     cl_int status = CL_INVALID_OPERATION;
-    if (api && !memobj)
-        status = log_refuse("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, "the object is NULL");
+    if (api && is_none(object, memobj))
+        status = log_refuse("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, "%p is no memory object", (void *)memobj);
     else if (api)
         status = query_extension(object, api, param_name, param_value_size, param_value, param_value_size_ret);
     else if (object)
@@ -163,11 +178,11 @@ static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info param_name,
                                          void *param_value, size_t *param_value_size_ret)
 {
     struct object_record *object = registry_get(RECORD_OBJECT, image);
-    const struct d3d_api *api = asked_api(object, param_name, true);
+    const struct d3d_api *api = asked_of_us(object, image, param_name, true);
     const bool is_image = object && !object->parent && object->transfer->surface.desc.format;
     cl_int status = CL_INVALID_OPERATION;
-    if (api && !image)
-        status = log_refuse("clGetImageInfo", CL_INVALID_MEM_OBJECT, "the object is NULL");
+    if (api && is_none(object, image))
+        status = log_refuse("clGetImageInfo", CL_INVALID_MEM_OBJECT, "%p is no memory object", (void *)image);
     else if (api && (!is_image || !made_by(object, api)))
         status = foreign("clGetImageInfo", api);
     else if (api)

@@ -1,8 +1,8 @@
 #include "share/passthrough.h"
 
 #include "log.h"
-#include "next/handle.h"
 #include "share/extensions.h"
+#include "track/kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,16 +59,31 @@ bool passthrough_platform(cl_platform_id platform)
 bool passthrough_device(cl_device_id device)
 {
     cl_platform_id platform = NULL;
-    return handle_may_be(device, clGetDeviceInfo) &&
+    return device_may_be(device) &&
            below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS &&
            passthrough_platform(platform);
+}
+
+/* Whether a driver may share by itself. Only then is one asked what a handle is that the application has made up, since some answer
+ * for handles of any kind, and with what is no device (NVIDIA's, natively). */
+static bool passthrough_possible(void)
+{
+    cl_platform_id platforms[64];
+    cl_uint count = 0;
+    if (below()->clGetPlatformIDs(64, platforms, &count) != CL_SUCCESS)
+        return true;
+    bool possible = count > 64;
+    for (cl_uint i = 0; i < count && i < 64; i++)
+        possible = possible || passthrough_platform(platforms[i]);
+    return possible;
 }
 
 bool passthrough_context(cl_context context)
 {
     cl_device_id devices[64];
     size_t size = 0;
-    return handle_may_be(context, clGetContextInfo) &&
+    return handle_may_be(context, clGetContextInfo) && !handle_is_other(HANDLE_CONTEXT, context) &&
+           passthrough_possible() &&
            below()->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
            size >= sizeof(devices[0]) && passthrough_device(devices[0]);
 }
@@ -76,9 +91,19 @@ bool passthrough_context(cl_context context)
 bool passthrough_queue(cl_command_queue queue)
 {
     cl_device_id device = NULL;
-    return handle_may_be(queue, clGetCommandQueueInfo) &&
+    return handle_may_be(queue, clGetCommandQueueInfo) && !handle_is_other(HANDLE_QUEUE, queue) &&
+           passthrough_possible() &&
            below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) == CL_SUCCESS &&
            passthrough_device(device);
+}
+
+bool passthrough_memory(cl_mem memory)
+{
+    cl_context context = NULL;
+    return handle_may_be(memory, clGetMemObjectInfo) && !handle_is_other(HANDLE_MEMORY, memory) &&
+           passthrough_possible() &&
+           below()->clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS &&
+           !registry_has(RECORD_CONTEXT, context) && passthrough_context(context);
 }
 
 bool passthrough_new_context(const cl_context_properties *properties, cl_uint device_count, const cl_device_id *devices)
@@ -160,11 +185,31 @@ static cl_mem create(next_function function, const struct object_request *r, cl_
     return ((create_surface)function)(context, r->flags, r->api->adapter_type, info, r->index, errcode_ret);
 }
 
-cl_mem passthrough_create(const struct object_request *request, cl_context context, cl_int *errcode_ret)
+static next_function context_function(cl_context context, const char *name)
 {
     cl_device_id devices[64];
     below()->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL);
-    const next_function function = driver_function(platform_of_device(devices[0]), request->call);
+    return driver_function(platform_of_device(devices[0]), name);
+}
+
+cl_int passthrough_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
+                               cl_mem_object_type type, cl_uint plane, cl_uint capacity, cl_uint *codes, cl_uint *found)
+{
+    typedef cl_int(CL_API_CALL * get_formats)(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, cl_uint, cl_uint *,
+                                              cl_uint *);
+    typedef cl_int(CL_API_CALL * get_d3d10)(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, cl_uint *,
+                                            cl_uint *);
+    const next_function function = context_function(context, call);
+    if (!function)
+        return CL_INVALID_OPERATION;
+    if (api->family == FAMILY_D3D10)
+        return ((get_d3d10)function)(context, flags, type, capacity, codes, found);
+    return ((get_formats)function)(context, flags, type, plane, capacity, codes, found);
+}
+
+cl_mem passthrough_create(const struct object_request *request, cl_context context, cl_int *errcode_ret)
+{
+    const next_function function = context_function(context, request->call);
     if (function)
         return create(function, request, context, errcode_ret);
     give_code(errcode_ret, CL_INVALID_OPERATION);

@@ -16,6 +16,8 @@ bool passthrough_platform(cl_platform_id platform);
 bool passthrough_device(cl_device_id device);
 bool passthrough_context(cl_context context);
 bool passthrough_queue(cl_command_queue queue);
+/* The same by a memory object that cld3d does not know. */
+bool passthrough_memory(cl_mem memory);
 /* The same for the platform that a new context will have. */
 bool passthrough_new_context(const cl_context_properties *properties, cl_uint device_count,
                              const cl_device_id *devices);
@@ -27,6 +29,9 @@ cl_int passthrough_get_media_device_ids(const char *call, cl_platform_id platfor
                                         void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices,
                                         cl_uint *found);
 cl_mem passthrough_create(const struct object_request *request, cl_context context, cl_int *errcode_ret);
+cl_int passthrough_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
+                               cl_mem_object_type type, cl_uint plane, cl_uint capacity, cl_uint *codes,
+                               cl_uint *found);
 cl_int passthrough_enqueue(const char *call, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                            cl_uint wait_count, const cl_event *wait, cl_event *event);
 

@@ -1,5 +1,5 @@
-/* Callbacks of events: which threads are in one now. Drivers call back in the threads that run their commands (PoCL), so
- * whoever waits for a command there may wait for himself. */
+/* Callbacks of events and of the ends of memory objects: which threads are in one now. Drivers call back in the threads that run
+ * their commands (PoCL), so whoever waits for a command there may wait for himself. */
 #include "track/track.h"
 
 #include "emulate/emulate.h"
@@ -70,6 +70,7 @@ bool callback_runs_commands(void)
 struct notice {
     void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
     void *data;
+    cl_int failure; /* what it is told if the command fails; 0: what the driver tells */
 };
 
 static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
@@ -77,7 +78,7 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
     struct notice *notice = data;
     struct callback_entry entry;
     callback_enter(&entry, event, status);
-    notice->notify(event, status, notice->data);
+    notice->notify(event, status < 0 && notice->failure ? notice->failure : status, notice->data);
     callback_leave(&entry);
     free(notice);
 }
@@ -90,8 +91,39 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
     struct notice *notice = malloc(sizeof(*notice));
     if (!notice)
         return log_refuse("clSetEventCallback", CL_OUT_OF_HOST_MEMORY, "no memory to follow the callback");
-    *notice = (struct notice){notify, data};
+    *notice = (struct notice){notify, data, event_failure(event)};
     const cl_int status = below()->clSetEventCallback(event, type, on_event, notice);
+    if (status != CL_SUCCESS)
+        free(notice);
+    return status;
+}
+
+/* The same for the end of a memory object, of which a driver tells in the thread that has ended the last command on it. */
+struct memory_notice {
+    void(CL_CALLBACK *notify)(cl_mem, void *);
+    void *data;
+};
+
+static void CL_CALLBACK on_memory_end(cl_mem memory, void *data)
+{
+    struct memory_notice *notice = data;
+    struct callback_entry entry;
+    callback_enter(&entry, NULL, CL_COMPLETE);
+    notice->notify(memory, notice->data);
+    callback_leave(&entry);
+    free(notice);
+}
+
+static cl_int CL_API_CALL set_memory_callback(cl_mem memory, void(CL_CALLBACK *notify)(cl_mem, void *), void *data)
+{
+    if (!registry_hot() || !notify)
+        return below()->clSetMemObjectDestructorCallback(memory, notify, data);
+    struct memory_notice *notice = malloc(sizeof(*notice));
+    if (!notice)
+        return log_refuse("clSetMemObjectDestructorCallback", CL_OUT_OF_HOST_MEMORY,
+                          "no memory to follow the callback");
+    *notice = (struct memory_notice){notify, data};
+    const cl_int status = below()->clSetMemObjectDestructorCallback(memory, on_memory_end, notice);
     if (status != CL_SUCCESS)
         free(notice);
     return status;
@@ -99,5 +131,6 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
 
 void callback_install(cl_icd_dispatch *table)
 {
+    table->clSetMemObjectDestructorCallback = set_memory_callback;
     table->clSetEventCallback = set_event_callback;
 }

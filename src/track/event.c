@@ -4,7 +4,7 @@
 #include "log.h"
 
 #include <string.h>
-#include "next/handle.h"
+#include "track/kinds.h"
 #include "track/spare.h"
 
 #include <stdlib.h>
@@ -53,6 +53,7 @@ cl_int event_make_failed(const char *call, cl_command_type type, struct queue_re
     cl_event made = below()->clCreateUserEvent(queue->context->head.handle, &status);
     if (!made)
         return log_next(call, "clCreateUserEvent", status);
+    atomic_store(&events_failed, true);
     status = log_next(call, "clSetUserEventStatus", below()->clSetUserEventStatus(made, failure));
     if (status != CL_SUCCESS) {
         below()->clReleaseEvent(made);
@@ -61,6 +62,14 @@ cl_int event_make_failed(const char *call, cl_command_type type, struct queue_re
     track(made, type, queue, queue, NULL, failure);
     *event = made;
     return CL_SUCCESS;
+}
+
+cl_int event_failure(cl_event event)
+{
+    struct event_record *record = registry_get(RECORD_EVENT, event);
+    const cl_int failure = record ? record->failure : 0;
+    record_release(record);
+    return failure;
 }
 
 bool event_driver_short(cl_int status)
@@ -184,6 +193,14 @@ bool event_is_command(cl_event event)
            type != CL_COMMAND_USER;
 }
 
+bool event_is_over(cl_event event)
+{
+    cl_int status = CL_QUEUED;
+    return below()->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL) ==
+               CL_SUCCESS &&
+           status <= CL_COMPLETE;
+}
+
 cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events)
 {
     if ((count == 0) != (events == NULL))
@@ -191,7 +208,7 @@ cl_int event_check_list(const char *call, cl_context context, cl_uint count, con
                           (const void *)events, count);
     for (cl_uint i = 0; i < count; i++) {
         cl_context of = NULL;
-        const cl_int asked = handle_may_be(events[i], clGetEventInfo)
+        const cl_int asked = event_may_be(events[i])
                                  ? below()->clGetEventInfo(events[i], CL_EVENT_CONTEXT, sizeof(of), &of, NULL)
                                  : CL_INVALID_EVENT;
         if (event_driver_short(asked))

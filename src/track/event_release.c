@@ -11,6 +11,7 @@
 #include "track/track.h"
 
 #include "log.h"
+#include "next/settle.h"
 #include "track/besides.h"
 #include "track/spare.h"
 
@@ -36,10 +37,6 @@ static struct spares spares = SPARES_INIT(struct kept);
 /* How many are kept, and at which number it is worth looking which of them can go. */
 enum { LOOK_FIRST = 256 };
 static atomic_uint kept_count, look_at = LOOK_FIRST;
-
-/* How long a thread of PoCL may need, on a busy machine, from the end of its queue's last command to the end of its look at those
- * behind. Nothing tells. */
-enum { SETTLE_MS = 100 };
 
 /* The last events that were over when they were dropped. Guarded by registry_lock. */
 enum { RECENT = 64 };

@@ -7,7 +7,7 @@
 #include "track/track.h"
 
 #include "log.h"
-#include "next/handle.h"
+#include "track/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +51,7 @@ static void handles_remove(struct handles *set, const void *handle)
 /* How many queues are followed. */
 static atomic_uint queue_count;
 
-/* Whether a user event was set to an error: nothing else makes a command of PoCL fail. */
-static atomic_bool failed;
+atomic_bool events_failed; /* nothing else makes a command of PoCL fail */
 
 static void destroy(struct record *record)
 {
@@ -85,7 +84,7 @@ static cl_int follow_in(struct context_record *context, cl_command_queue handle)
     queue->head = (struct record){.kind = RECORD_QUEUE, .handle = handle, .destroy = destroy};
     record_retain(context);
     queue->context = context;
-    queue->failures = atomic_load(&failed); /* it may be one that was followed before */
+    queue->failures = atomic_load(&events_failed); /* it may be one that was followed before */
     atomic_fetch_add_explicit(&queue_count, 1, memory_order_relaxed);
     cl_int status = below()->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(queue->properties),
                                                    &queue->properties, NULL);
@@ -239,7 +238,7 @@ static cl_command_queue queue_of(cl_event event)
     struct event_record *ours = registry_get(RECORD_EVENT, event);
     if (ours)
         of = ours->queue;
-    else if (handle_may_be(event, clGetEventInfo))
+    else if (event_may_be(event))
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL);
     record_release(ours);
     return of;
@@ -254,6 +253,7 @@ static bool await_locked(struct queue_record *queue, const struct queue_record *
     return noted;
 }
 
+/* A command that is CL_SUBMITTED needs no flush: its device has it. */
 static void wait_for(struct queue_record *queue, cl_event event)
 {
     cl_command_queue of = queue_of(event);
@@ -329,8 +329,9 @@ static cl_int set_status(cl_event event, cl_int execution_status)
     if (execution_status < 0 && atomic_load_explicit(&queue_count, memory_order_relaxed)) {
         blockers_fail(event);
         lose_unseen(event);
-        atomic_store(&failed, true);
     }
+    if (execution_status < 0)
+        atomic_store(&events_failed, true);
     return below()->clSetUserEventStatus(event, execution_status);
 }
 
@@ -355,10 +356,17 @@ void queue_restore_order(struct queue_record *queue)
 
 atomic_uint queue_deferred;
 
+/* Whether a user event may hold a command of any queue unseen: this thread may be the one that sets it. */
+static bool may_be_held_unseen(void)
+{
+    return blockers_possible() && !writes_known();
+}
+
 void queue_keep_order(cl_command_queue handle)
 {
     unsigned seen;
-    if (!atomic_load_explicit(&failed, memory_order_relaxed) || atomic_load(&queue_deferred) || callback_runs_here())
+    if (!atomic_load_explicit(&events_failed, memory_order_relaxed) || atomic_load(&queue_deferred) ||
+        callback_runs_here() || may_be_held_unseen())
         return;
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
     if (queue && lost_order(queue, &seen) && queue_enter(queue)) {
@@ -384,9 +392,14 @@ void gate_open(const char *call, cl_event gate, bool done)
 
 static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)
 {
-    if (registry_has(RECORD_EVENT, event) ||
-        (registry_hot() && handle_may_be(event, clGetEventInfo) && event_is_command(event)))
+    const bool asked = registry_hot() && event_may_be(event);
+    if (registry_hot() && event && !asked)
+        return log_refuse("clSetUserEventStatus", CL_INVALID_EVENT, "%p is no event", (void *)event);
+    if (registry_has(RECORD_EVENT, event) || (asked && event_is_command(event)))
         return log_refuse("clSetUserEventStatus", CL_INVALID_EVENT, "%p is the event of a command and no user event",
+                          (void *)event);
+    if (asked && event_is_over(event)) /* NVIDIA's driver takes a second status and forgets it */
+        return log_refuse("clSetUserEventStatus", CL_INVALID_OPERATION, "user event %p has been set before",
                           (void *)event);
     const bool followed = blockers_possible();
     const unsigned owner = followed ? blockers_claim(event) : 0;

@@ -51,6 +51,9 @@ static const struct {
     [QUIRK_NVIDIA_DESTRUCTOR] = {"nvidia-destructor", NVIDIA, {0, 0},
                                  "after a context with a destructor callback and user events the release of a context waits for ever: no "
                                  "such callback is set (share/context.c)", NULL, true},
+    [QUIRK_NVIDIA_LINES] = {"nvidia-lines", NVIDIA, {0, 0},
+                            "of an array of 1D images only the first is copied to a buffer or from one: no format is emulated for "
+                            "such arrays (formats/storage.c)", NULL, true},
     /* clang-format on */
 };
 

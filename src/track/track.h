@@ -98,6 +98,9 @@ void queue_restore_order(struct queue_record *queue);
 /* The same before any command, for a queue that nothing holds. A held one can't be waited for: its later commands may go past those
  * before the one that has failed. */
 void queue_keep_order(cl_command_queue queue);
+/* Whether an event has been set to an error: commands behind it may fail, and with NVIDIA's driver those behind them in their queues. It
+ * stays so. Set before the driver hears of the error. */
+extern atomic_bool events_failed;
 /* Commands that the extension has deferred and that are not over: while there are any no queue is waited for there. */
 extern atomic_uint queue_deferred;
 bool queue_loses_order(const struct queue_record *queue);
@@ -122,11 +125,15 @@ void event_track(cl_event event, cl_command_type type, const struct queue_record
 /* Makes the event of a command that has failed already with the negative status `failure`. */
 cl_int event_make_failed(const char *call, cl_command_type type, struct queue_record *queue, cl_int failure,
                          cl_event *event);
+/* The status that the event shows if its command fails; 0: it is no event of ours, and shows the driver's. */
+cl_int event_failure(cl_event event);
 /* A user event goes that nobody has set, and for which nothing waits: it is set to an error where the driver needs it
  * (QUIRK_NVIDIA_UNSET). NULL is allowed. */
 void event_set_unset(cl_event event);
 /* Whether the driver's event is a command's and no user event. False where the driver does not tell. */
 bool event_is_command(cl_event event);
+/* Whether a command has ended, or a user event has been set. False where the driver does not tell. */
+bool event_is_over(cl_event event);
 /* Whether a driver's code says that it could not answer, whatever it was asked. */
 bool event_driver_short(cl_int status);
 /* The driver's execution status, or its error about the event, which is negative too. CL_QUEUED where the driver is short of
@@ -166,7 +173,7 @@ struct callback_entry {
     struct callback_entry *after;
 };
 
-/* A callback begins that tells of an event. */
+/* A callback begins that tells of an event, or for NULL of the end of a memory object. */
 void callback_enter(struct callback_entry *entry, cl_event event, cl_int status);
 void callback_leave(struct callback_entry *entry);
 /* Whether the calling thread is in a callback, where it must not wait for any command. */

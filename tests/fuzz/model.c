@@ -302,14 +302,14 @@ static void comes_after(const struct model *m, struct node *node, int other)
 }
 
 /* All that is over when the first of what follows `node` begins. A command that fails may be over before what it waits
- * for. */
+ * for, and one that a user event holds may fail yet. */
 static struct set all_before(const struct model *m, const struct node *node)
 {
     struct set before = node->waits;
     set_join(&before, &node->after);
     for (int i = m->node_count; i-- > 0;) {
         const struct node *other = &m->nodes[i];
-        if (!set_has(&before, i) || other->doomed || other->fate == FAILED || other->fate == OPEN)
+        if (!set_has(&before, i) || other->doomed || other->fate != DONE)
             continue;
         set_join(&before, &other->waits);
         set_join(&before, &other->after);

@@ -1,0 +1,190 @@
+/* What is known of a handle without a query, and for how long: nothing that is released proves anything, since the driver may give its
+ * address to an object of another kind. */
+#include "tap.h"
+
+#include "emulate/emulate.h"
+#include "emulate/fence.h"
+#include "emulate/listed.h"
+#include "track/kinds.h"
+#include "track/registry.h"
+
+/* Things at addresses, for handles. */
+static char things[8];
+
+static void *thing(int i)
+{
+    return &things[i];
+}
+
+enum { KINDS = HANDLE_PROGRAM + 1 };
+
+/* Other than each kind but one. */
+static void is_alone(const void *handle, enum handle_kind kind)
+{
+    for (int other = 0; other < KINDS; other++)
+        CHECK_INT(handle_is_other((enum handle_kind)other, handle), other != (int)kind);
+}
+
+static void is_unknown(const void *handle)
+{
+    for (int other = 0; other < KINDS; other++)
+        CHECK(!handle_is_other((enum handle_kind)other, handle));
+}
+
+/* ---- records ---- */
+
+static void destroy(struct record *record)
+{
+    (void)record;
+}
+
+static void rests(enum record_kind record_kind, enum handle_kind kind)
+{
+    struct record record = {.kind = record_kind, .handle = thing(0), .destroy = destroy};
+    CHECK(registry_add(&record));
+    is_alone(thing(0), kind);
+    registry_app_retain(record_kind, thing(0));
+    CHECK(!registry_app_rest(record_kind, thing(0)));
+    is_alone(thing(0), kind);
+    CHECK(registry_app_rest(record_kind, thing(0)));
+    is_unknown(thing(0));
+    registry_leave(&record);
+    is_unknown(thing(0));
+}
+
+static void records(void)
+{
+    is_unknown(thing(0));
+    is_unknown(NULL);
+    rests(RECORD_CONTEXT, HANDLE_CONTEXT);
+    rests(RECORD_QUEUE, HANDLE_QUEUE);
+    rests(RECORD_OBJECT, HANDLE_MEMORY);
+}
+
+static void leaves(enum record_kind record_kind, bool proves, enum handle_kind kind)
+{
+    struct record record = {.kind = record_kind, .handle = thing(0), .destroy = destroy};
+    CHECK(registry_add(&record));
+    if (proves)
+        is_alone(thing(0), kind);
+    else
+        is_unknown(thing(0));
+    registry_app_release(record_kind, thing(0));
+    is_unknown(thing(0));
+}
+
+/* What does not follow the application's references alone proves nothing. */
+static void other_records(void)
+{
+    leaves(RECORD_IMAGE, true, HANDLE_MEMORY);
+    leaves(RECORD_BLOCKER, true, HANDLE_EVENT);
+    leaves(RECORD_EVENT, false, HANDLE_EVENT);
+    leaves(RECORD_KERNEL, false, HANDLE_EVENT);
+    leaves(RECORD_COMMAND_BUFFER, false, HANDLE_EVENT);
+}
+
+/* ---- queues that share nothing ---- */
+
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 cl_command_queue_properties properties, cl_int *status)
+{
+    (void)context, (void)device, (void)properties;
+    *status = CL_SUCCESS;
+    return thing(1);
+}
+
+static cl_int CL_API_CALL count_queue(cl_command_queue queue)
+{
+    return queue == thing(1) ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
+}
+
+static void queues(void)
+{
+    cl_icd_dispatch table = {.clCreateCommandQueue = create_queue,
+                             .clRetainCommandQueue = count_queue,
+                             .clReleaseCommandQueue = count_queue};
+    cl_int status = 1;
+    fence_install(&table);
+    cl_command_queue queue = table.clCreateCommandQueue(thing(2), NULL, 0, &status);
+    CHECK(queue == thing(1));
+    CHECK_INT(table.clRetainCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(table.clReleaseCommandQueue(queue), CL_SUCCESS);
+    is_alone(queue, HANDLE_QUEUE);
+    is_alone(thing(2), HANDLE_CONTEXT);
+    CHECK_INT(table.clReleaseCommandQueue(queue), CL_SUCCESS);
+    is_unknown(queue);
+    is_unknown(thing(2));
+    is_unknown(NULL);
+}
+
+/* ---- platforms and devices ---- */
+
+static cl_int one(void *handle, cl_uint room, void *list, cl_uint *count)
+{
+    if (list && room)
+        *(void **)list = handle;
+    if (count)
+        *count = 1;
+    return list || count ? CL_SUCCESS : CL_INVALID_VALUE;
+}
+
+static cl_int CL_API_CALL get_platforms(cl_uint room, cl_platform_id *list, cl_uint *count)
+{
+    return one(thing(3), room, list, count);
+}
+
+/* thing(4), and thing(5) that no list of all has; the platform itself where GPUs are asked for. */
+static cl_int CL_API_CALL get_devices(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *list,
+                                      cl_uint *count)
+{
+    const int which = type == CL_DEVICE_TYPE_CUSTOM ? 5 : type == CL_DEVICE_TYPE_GPU ? 3 : 4;
+    return platform == thing(3) ? one(thing(which), room, list, count) : CL_INVALID_PLATFORM;
+}
+
+static cl_int CL_API_CALL get_parts(cl_device_id device, const cl_device_partition_property *properties, cl_uint room,
+                                    cl_device_id *list, cl_uint *count)
+{
+    (void)properties;
+    return device == thing(4) ? one(thing(6), room, list, count) : CL_INVALID_DEVICE;
+}
+
+static void lists(void)
+{
+    cl_icd_dispatch table = {0};
+    cl_platform_id platform = NULL;
+    cl_device_id part = NULL;
+    cl_uint count = 0;
+    underlying.clGetPlatformIDs = get_platforms;
+    underlying.clGetDeviceIDs = get_devices;
+    underlying.clCreateSubDevices = get_parts;
+    listed_install(&table);
+    CHECK_INT(table.clGetPlatformIDs(0, NULL, NULL), CL_INVALID_VALUE);
+    CHECK_INT(table.clGetPlatformIDs(0, NULL, &count), CL_SUCCESS);
+    CHECK_INT(count, 1);
+    is_unknown(thing(3));
+    CHECK_INT(table.clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK(listed_platform(platform));
+    for (int kind = 0; kind < KINDS; kind++)
+        CHECK(handle_is_other((enum handle_kind)kind, platform));
+    is_unknown(thing(4));
+    CHECK(listed_may_be_device(thing(4))); /* which lists it */
+    CHECK(listed_may_be_device(thing(5)));
+    is_alone(thing(4), HANDLE_DEVICE);
+    CHECK(!listed_may_be_device(thing(6)));
+    CHECK_INT(table.clCreateSubDevices(thing(4), NULL, 1, &part, NULL), CL_SUCCESS);
+    CHECK(listed_may_be_device(part));
+    is_unknown(part); /* it may go, and its address come again */
+    CHECK(!listed_may_be_device(thing(7)));
+    CHECK(!listed_may_be_device((cl_device_id)platform));
+    CHECK_INT(table.clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &part, NULL), CL_SUCCESS);
+    is_alone(platform, HANDLE_DEVICE); /* one object for both */
+}
+
+static const struct tap_test tests[] = {
+    {"what the application holds is of its kind, and of none when it rests", records},
+    {"records of images and blocked commands tell, those of events and kernels do not", other_records},
+    {"queues that share nothing, and their contexts", queues},
+    {"platforms, devices and sub-devices", lists},
+};
+
+TAP_MAIN(tests)
