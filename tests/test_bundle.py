@@ -30,8 +30,9 @@ CHECK = """import json, os, pathlib, sys
 to = pathlib.Path(sys.argv[sys.argv.index("--results") + 1])
 to.mkdir(parents=True)
 outcome = {"program": "acquire", "passed": 1, "failed": 0, "skipped": 0, "remarks": [os.environ["VK_DRIVER_FILES"]],
-           "details": sys.argv[1:]}
+           "details": sys.argv[1:], "environment": dict(os.environ)}
 (to / "results.jsonl").write_text(json.dumps(outcome) + "\\n")
+sys.exit(70 if (pathlib.Path(__file__).parent / "breaks").exists() else 0)
 """
 LOOK = """import json, os, pathlib, re, signal, socket, sys, time
 named = re.search(r'/host(/.*/driver-[^"\\s]*)', pathlib.Path(sys.argv[2]).read_text())
@@ -350,9 +351,43 @@ def a_report_of_an_earlier_run_does_not_stay(machine):
 
 
 @case
+def a_suite_that_breaks_off_is_told(machine):
+    machine.opencl("gpu", "hardware")
+    put(machine.inside / "scripts/breaks", "")
+    assert machine.run("--suite", "wined3d") == 1
+    suite, = machine.report["suites"]
+    assert suite["passed"] == 1 and not suite["whole"] and "CUT SHORT" in machine.text, machine.text
+
+
+@case
+def a_program_that_is_not_there_has_failed(machine):
+    shutil.copy(SCRIPTS / "check", machine.inside / "scripts/check")
+    tests = [{"name": name, "suite": ["cld3d:native"], "cmd": [f"/bin/{name}"], "env": {}, "workdir": None, "timeout": 60, "is_parallel": True, "priority": 0}
+             for name in ("none", "true")]
+    put(machine.inside / "build/linux/meson-info/intro-tests.json", json.dumps(tests))
+    put(machine.inside / "scripts/wine-stop", "#!/bin/sh\n", 0o755)
+    done = subprocess.run([machine.inside / "scripts/check", "--suite", "native", "--machine", "--results", machine.folder / "results"],
+                          capture_output=True, text=True, timeout=200, check=False)
+    results = [json.loads(line) for line in (machine.folder / "results/results.jsonl").read_text().splitlines()]
+    none, = (each for each in results if each["program"] == "none")
+    assert done.returncode == 1 and len(results) == 2 and none["failed"] == 1, (done.stdout, done.stderr)
+    assert "can't be started" in done.stdout and "/bin/none" in done.stdout, done.stdout
+
+
+@case
+def what_chooses_a_driver_or_device_gets_through(machine):
+    machine.opencl("gpu", "hardware")
+    settings = {"RUSTICL_ENABLE": "radeonsi", "CUDA_VISIBLE_DEVICES": "1"}
+    machine.env.update({**settings, "OF_THE_MACHINE": "1"})
+    assert machine.run("--suite", "wined3d") == 0
+    environment = machine.report["suites"][0]["programs"][0]["environment"]
+    assert settings.items() <= environment.items() and "OF_THE_MACHINE" not in environment, environment
+
+
+@case
 def on_software_check_leaves_direct3d_9_out_over_dxvk(machine):
     shutil.copy(SCRIPTS / "check", machine.inside / "scripts/check")
-    tests = [{"name": name, "suite": ["cld3d:native"], "cmd": ["/bin/true"], "env": {}, "workdir": None, "timeout": 60, "is_parallel": True}
+    tests = [{"name": name, "suite": ["cld3d:native"], "cmd": ["/bin/true"], "env": {}, "workdir": None, "timeout": 60, "is_parallel": True, "priority": 0}
              for name in ("acquire", "dx9_data")]
     put(machine.inside / "build/linux/meson-info/intro-tests.json", json.dumps(tests))
     put(machine.inside / "scripts/wine-stop", "#!/bin/sh\n", 0o755)

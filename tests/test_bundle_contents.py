@@ -349,7 +349,7 @@ def put_checkout(folder, bundle):
     meson = folder / "cld3d/build/linux/meson-info/intro-tests.json"
     meson.parent.mkdir(parents=True)
     meson.write_text(json.dumps([{"name": "one", "suite": ["cld3d:native"], "cmd": ["/bin/echo", "1..1\nok 1 - one"], "env": {},
-                                  "workdir": None, "timeout": 60, "is_parallel": True}]))
+                                  "workdir": None, "timeout": 60, "is_parallel": True, "priority": 0}]))
     (folder / "cld3d/about.json").write_text('{"version": "1", "commit": "1"}\n')
     (folder / "etc/OpenCL/vendors").mkdir(parents=True)
     (folder / "etc/OpenCL/vendors/a.icd").write_text("/nowhere\n")
