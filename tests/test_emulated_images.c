@@ -1,6 +1,7 @@
 /* Images that a program makes for itself in a context with interop, in a format that few devices have: of each type, over the
  * program's memory with and without gaps, and with arguments that are refused. What such an image gives is the same on a device
  * that has the format. */
+#include "below.h"
 #include "sharing.h"
 
 enum { TEXEL = 2, MOST = 512 };
@@ -467,6 +468,12 @@ SHARING_CASE(half_floats, 0)
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
+/* The same where the driver lists the format, which natively a layer takes from the list. Before the loader cuts OPENCL_LAYERS. */
+static void half_floats_listed(void)
+{
+    CHECK(run_again("kernels read half floats", BELOW_FEW_FORMATS, "1") > 0);
+}
+
 /* ---- what is refused ---- */
 
 SHARING_CASE(creations_refused, 0)
@@ -807,6 +814,7 @@ SHARING_CASE(read_write_kernels, 0)
 }
 
 static const struct tap_test tests[] = {
+    {"half floats of one channel that the driver lists", half_floats_listed},
     SHARING_TESTS("images of each type begin with a copy of the program's memory", copies_memory),
     SHARING_TESTS("images of each type over the program's memory, mapped in part", uses_memory),
     SHARING_TESTS("images that go while they are mapped", goes_mapped),

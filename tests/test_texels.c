@@ -88,9 +88,9 @@ static void each_type(cl_channel_order order, bool (*same)(const struct converte
 static void each(cl_channel_order order, bool (*same)(const struct converter *, size_t, size_t))
 {
     each_type(order, same);
-    texels_for_any_processor = true;
+    texels_processor = TEXELS_ANY;
     each_type(order, same);
-    texels_for_any_processor = false;
+    texels_processor = TEXELS_OWN;
 }
 
 static void widen_r(void)
@@ -135,10 +135,11 @@ static void copies(void)
 
 static void copy_long(void)
 {
-    copies();
-    texels_for_any_processor = true;
-    copies();
-    texels_for_any_processor = false;
+    for (int processor = TEXELS_OWN; processor <= TEXELS_MOVES_STRINGS; processor++) {
+        texels_processor = processor;
+        copies();
+    }
+    texels_processor = TEXELS_OWN;
 }
 
 /* In 32 bits an image may have more bytes than there are: none of fewer may be made for it. */

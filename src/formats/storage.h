@@ -52,8 +52,8 @@ void texels_widen(const struct converter *converter, void *to, const void *from,
 void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels);
 /* memcpy; by the processor's instruction for strings where that is faster. */
 void texels_copy(void *to, const void *from, size_t bytes);
-/* Set by tests: these functions do only what they do on any processor. */
-extern bool texels_for_any_processor;
+/* Set by tests: what these functions take the processor for. */
+extern enum texels_processor { TEXELS_OWN, TEXELS_ANY, TEXELS_MOVES_STRINGS } texels_processor;
 
 /* Frees the converters of a context. */
 void converters_destroy(struct converter *first);

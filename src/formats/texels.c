@@ -18,7 +18,7 @@
 #define HAS_AVX2 false
 #endif
 
-bool texels_for_any_processor;
+enum texels_processor texels_processor;
 
 bool texels_convertible(const struct converter *c)
 {
@@ -131,7 +131,7 @@ FOR_AVX2 static void narrow_by_avx2(const struct converter *c, void *to, const v
 
 void texels_widen(const struct converter *c, void *to, const void *from, size_t texels)
 {
-    if (HAS_AVX2 && !texels_for_any_processor)
+    if (HAS_AVX2 && texels_processor != TEXELS_ANY)
         widen_by_avx2(c, to, from, texels);
     else
         widen(c, to, from, texels);
@@ -139,7 +139,7 @@ void texels_widen(const struct converter *c, void *to, const void *from, size_t 
 
 void texels_narrow(const struct converter *c, void *to, const void *from, size_t texels)
 {
-    if (HAS_AVX2 && !texels_for_any_processor)
+    if (HAS_AVX2 && texels_processor != TEXELS_ANY)
         narrow_by_avx2(c, to, from, texels);
     else
         narrow(c, to, from, texels);
@@ -213,7 +213,7 @@ static void move_string(void *to, const void *from, size_t bytes)
 void texels_copy(void *to, const void *from, size_t bytes)
 {
     enum { LINE = 64, LONG = 64 << 10 };
-    if (bytes < LONG || texels_for_any_processor || !moves_strings()) {
+    if (bytes < LONG || texels_processor == TEXELS_ANY || (texels_processor == TEXELS_OWN && !moves_strings())) {
         memcpy(to, from, bytes);
         return;
     }
