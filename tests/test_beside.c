@@ -1,6 +1,6 @@
 /* Planes over a Vulkan that is played (suite native-export): OpenCL imports no plane and Direct3D copies none, so the Vulkan side
  * has a copy of it on the GPU. Which way they go, what comes over and back, and what goes wrong on the way. */
-#include "sharing.h"
+#include "lifetime.h"
 
 enum { WIDTH = 64, HEIGHT = 32, LUMA = WIDTH * HEIGHT, FRAME = LUMA * 3 / 2 };
 
@@ -118,6 +118,31 @@ SHARING_CASE(copies_fail, 0)
     CHECK_INT(fake_d3d_vulkan_copies(), 0);
 }
 
+/* Of two objects of a plane, each in a context, one is only read, and released last. */
+SHARING_CASE(only_read, 0)
+{
+    unsigned char frame[FRAME], there[FRAME];
+    struct rig second;
+    void *texture = skipped() ? NULL : make_frame(rig, frame, 3);
+    if (!texture || !second_open(rig, &second))
+        return;
+    cl_mem reads = make_luma(rig, texture), writes = make_luma(&second, texture);
+    CHECK_INT(acquire_one(rig, reads), CL_SUCCESS);
+    CHECK_INT(acquire_one(&second, writes), CL_SUCCESS);
+    luma_is(rig, reads, frame);
+    rig_pattern(frame, LUMA, 20);
+    write_luma(&second, writes, frame);
+    CHECK_INT(release_one(&second, writes), CL_SUCCESS);
+    CHECK_INT(release_one(rig, reads), CL_SUCCESS);
+    rig_read(rig, texture, &nv12, 0, there);
+    CHECK_MEM(there, frame, FRAME);
+    CHECK_INT(clReleaseMemObject(reads), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(writes), CL_SUCCESS);
+    second_close(&second);
+    rig_release(texture);
+    CHECK_INT(fake_d3d_vulkan_copies(), 0);
+}
+
 /* More in one list than the Vulkan side is given at once. */
 SHARING_CASE(many, 0)
 {
@@ -157,6 +182,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("beside: a plane comes over and goes back", both_ways),
     SHARING_TESTS("beside: no copy, and no import of it", no_copy),
     SHARING_TESTS("beside: copies fail", copies_fail),
+    SHARING_TESTS("beside: of two objects one is only read", only_read),
     SHARING_TESTS("beside: many planes in a list", many),
 };
 

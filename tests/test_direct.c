@@ -3,8 +3,7 @@
  * resources go, everything that can go wrong on the way, and that nothing is left behind then. The data tests go these ways
  * too. */
 #include "common/dx9.h"
-#include "common/dx9.h"
-#include "sharing.h"
+#include "lifetime.h"
 
 static char layers[1024]; /* as the program was given them: the loader cuts the variable into its parts */
 
@@ -217,6 +216,52 @@ SHARING_CASE(levels_and_slices, 0)
     CHECK(fake_d3d_calls("Map") >= maps); /* by rig_read alone */
     rig_release(texture);
     nothing_left(rig);
+}
+
+/* Of two objects of a level, each in a context, the first one is only read, and released last: what the second one has brought back
+ * stays. With `held` a user event holds that release. */
+static void read_beside_a_writer(const struct rig *rig, bool held)
+{
+    enum { LEVEL = 1, BYTES = 8 * 4 * 4 };
+    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 16, .height = 8, .levels = 2};
+    const size_t region[3] = {8, 4, 1};
+    unsigned char bytes[BYTES], there[BYTES] = {0};
+    struct rig second;
+    void *texture = rig_make(rig, rig->device, &desc, NULL);
+    if (!CHECK(texture != NULL) || !second_open(rig, &second))
+        return;
+    rig_pattern(bytes, BYTES, 1);
+    rig_write(rig, texture, &desc, LEVEL, bytes);
+    cl_mem reads = rig->create_2d(rig->context, CL_MEM_READ_WRITE, texture, LEVEL, NULL);
+    cl_mem writes = rig->create_2d(second.context, CL_MEM_READ_WRITE, texture, LEVEL, NULL);
+    cl_event user = held ? user_event(rig->context) : NULL;
+    CHECK_INT(acquire_one(rig, reads), CL_SUCCESS);
+    CHECK_INT(acquire_one(&second, writes), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadImage(rig->queue, reads, CL_TRUE, no_origin(), region, 0, 0, there, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_MEM(there, bytes, BYTES);
+    if (held)
+        CHECK_INT(rig->release(rig->queue, 1, &reads, 1, &user, NULL), CL_SUCCESS);
+    rig_pattern(bytes, BYTES, 2);
+    CHECK_INT(clEnqueueWriteImage(second.queue, writes, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_INT(release_one(&second, writes), CL_SUCCESS);
+    CHECK_INT(held ? clSetUserEventStatus(user, CL_COMPLETE) : release_one(rig, reads), CL_SUCCESS);
+    rig_read(rig, texture, &desc, LEVEL, there);
+    CHECK_MEM(there, bytes, BYTES);
+    if (held)
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(reads), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(writes), CL_SUCCESS);
+    second_close(&second);
+    rig_release(texture);
+    nothing_left(rig);
+}
+
+SHARING_CASE(only_read, 0)
+{
+    read_beside_a_writer(rig, false);
+    read_beside_a_writer(rig, true);
 }
 
 /* What a GPU keeps beside an image's bytes is written out when the image changes hands. */
@@ -1169,6 +1214,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: one wait serves a list", one_wait),
     SHARING_TESTS("direct: an object shows nothing of it", seen),
     SHARING_TESTS("direct: levels and slices", levels_and_slices),
+    SHARING_TESTS("direct: of two objects one is only read", only_read),
     SHARING_TESTS("direct: images are passed to OpenCL and back", images_are_passed),
     SHARING_TESTS("direct: images that Vulkan does not pass", pass_fails),
     SHARING_TESTS("direct: one image that Vulkan does not pass", pass_fails_for_one),

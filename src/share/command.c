@@ -304,7 +304,7 @@ cl_uint command_sort_written(struct command *c)
     for (cl_uint i = 0; i < c->count; i++) {
         struct object_record *object = c->objects[i];
         struct transfer *transfer = c->transfers[i];
-        if (known && !object->written && transfer->transport->leaves_out_unwritten)
+        if (known && !object->written && transfer->left_out)
             continue;
         memmove(&c->objects[moving + 1], &c->objects[moving], (i - moving) * sizeof(*c->objects));
         memmove(&c->transfers[moving + 1], &c->transfers[moving], (i - moving) * sizeof(*c->transfers));

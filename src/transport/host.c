@@ -62,7 +62,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
         snprintf(why, TRANSPORT_WHY, "no memory for the object's record");
         return status;
     }
-    staged->base = (struct transfer){.transport = &host_transport, .surface = request->surface};
+    staged->base = (struct transfer){.transport = &host_transport, .surface = request->surface, .left_out = true};
     staged->base.memory = create_memory(request, &status);
     if (!staged->base.memory) {
         free(staged);
@@ -167,7 +167,6 @@ static cl_int cl_give(const struct handover *handover, const struct enqueueing *
 const struct transport host_transport = {
     .name = "host",
     .title = "host (staging copy)",
-    .leaves_out_unwritten = true,
     .open = open_pool,
     .close = close_pool,
     .free_state = free,

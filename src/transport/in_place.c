@@ -223,7 +223,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
         snprintf(why, TRANSPORT_WHY, "%s", memory.in_place ? "no memory for the object's record" : memory.why);
         return memory.in_place ? CL_OUT_OF_HOST_MEMORY : CL_INVALID_OPERATION;
     }
-    t->staged.base = (struct transfer){.transport = &in_place_transport, .surface = request->surface};
+    t->staged.base = (struct transfer){.transport = &in_place_transport, .surface = request->surface, .left_out = true};
     t->state = request->state;
     t->staged.pool = &t->state->pool;
     const cl_int status = make(t, request, memory.alignment, why);
@@ -315,7 +315,6 @@ static cl_int cl_give(const struct handover *handover, const struct enqueueing *
 const struct transport in_place_transport = {
     .name = "in-place",
     .title = "in place (OpenCL computes in the host's memory)",
-    .leaves_out_unwritten = true,
     .open = open_state,
     .close = close_state,
     .free_state = free,

@@ -26,6 +26,8 @@ struct transfer {
     const char *
         way; /* which of its ways the transport has chosen, for people; lives as long as the process. NULL: it has one */
     struct way_count *count; /* of the context, set when the object is made (statistics.h) */
+    bool left_out; /* of a release, if no command has changed it since the acquire: `undo` takes the place of both
+                      steps then */
 };
 
 /* The objects of one command that share a transport and an API. */
@@ -48,10 +50,6 @@ struct transport {
     const char *name;  /* for settings and messages, without blanks: "host" */
     const char *title; /* for people: "host (staging copy)" */
     bool by_name;      /* used only where the setting names it */
-
-    /* Whether objects that no command has changed since the acquire may be left out of a release: `undo` takes the place of
-     * both of its steps then. */
-    bool leaves_out_unwritten;
 
     /* What the transport keeps for a context; the three are NULL if that is nothing. `open`: NULL if memory is short.
      * `close`, NULL if there is nothing to do: the application has given the context back. From now on the state holds neither a Direct3D device nor an

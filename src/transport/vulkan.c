@@ -143,6 +143,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     status = share_either(o, request, why);
     if (status == CL_SUCCESS) {
         o->base.way = way_of(o);
+        o->base.left_out = o->copy.resource || o->beside; /* its bytes are not the resource's */
         *made = &o->base;
     } else {
         destroy(&o->base);
