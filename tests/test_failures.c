@@ -379,7 +379,7 @@ SHARING_CASE(lost_while_deferred, 0)
                 CHECK_INT(doomed.acquire(doomed.queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
             fake_d3d_remove(doomed.device, DXGI_ERROR_DEVICE_REMOVED);
             CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-            CHECK(command_end(CL_SUCCESS, released) < 0);
+            CHECK_INT(command_end(CL_SUCCESS, released), CL_OUT_OF_RESOURCES);
             if (cycles)
                 CHECK(command_end(CL_SUCCESS, acquired) < 0);
             CHECK_INT(clReleaseEvent(user), CL_SUCCESS);

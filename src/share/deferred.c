@@ -33,6 +33,7 @@ void deferred_put(void *what)
     record_release(d->command.queue);
     blocker_put(d->behind);
     blocker_put(d->gate_blocker);
+    record_release(d->event);
     free(d);
 }
 
@@ -84,9 +85,11 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
     blocker_end(blocker, status, end);
-    if (status == CL_SUCCESS)
-        command_publish(c, end);
-    return status;
+    if (status != CL_SUCCESS)
+        return status;
+    command_publish(c, end);
+    d->event = c->event ? registry_get(RECORD_EVENT, end) : NULL;
+    return CL_SUCCESS;
 }
 
 static bool add_event(struct event_list *list, cl_event event)

@@ -29,6 +29,7 @@ struct deferred {
         *behind; /* kept; what blocked the command when it was enqueued, or NULL. What blocks its queue since then
                                  comes after it */
     struct blocker *gate_blocker; /* kept; the gate's */
+    struct event_record *event;   /* held; of the application's event. NULL: it wants none */
 
     /* Guarded by registry_lock. */
     cl_event told_by; /* whose end somebody has to go on with, of a command that was begun in a callback: who sets it to

@@ -28,6 +28,14 @@ static void enqueue_moves(struct deferred *d)
         atomic_store(&d->failed, true);
 }
 
+/* Direct3D has failed: the event tells that, and not that something before it has. */
+static bool direct3d_fails(const struct deferred *d)
+{
+    if (d->event)
+        atomic_store(&d->event->failure, CL_OUT_OF_RESOURCES);
+    return false;
+}
+
 /* What the command waited for is over. False: it is at its end already. */
 static bool begin_moves(struct deferred *d)
 {
@@ -40,7 +48,7 @@ static bool begin_moves(struct deferred *d)
     if (!command_owner_is(c, release))
         return false;
     if (!release && !command_d3d_give(c))
-        return false;
+        return direct3d_fails(d);
     enqueue_moves(d);
     return true;
 }
@@ -51,7 +59,7 @@ static void end_moves(struct deferred *d)
     const struct command *c = &d->command;
     const bool release = d->kind == DEFERRED_RELEASE, moved = !atomic_load(&d->failed);
     if (release && moved) {
-        d->done = command_d3d_take(c, d->end);
+        d->done = command_d3d_take(c, d->end) || direct3d_fails(d);
         command_undo(c, d->end);
     } else if (release) {
         command_cl_keep(c, d->end);

@@ -70,15 +70,16 @@ bool callback_runs_commands(void)
 struct notice {
     void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
     void *data;
-    cl_int failure; /* what it is told if the command fails; 0: what the driver tells */
+    cl_int failure; /* what it is told if the command fails and its event is not known then; 0: what the driver tells */
 };
 
 static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 {
     struct notice *notice = data;
     struct callback_entry entry;
+    const cl_int known = status < 0 ? event_failure(event) : 0, failure = known ? known : notice->failure;
     callback_enter(&entry, event, status);
-    notice->notify(event, status < 0 && notice->failure ? notice->failure : status, notice->data);
+    notice->notify(event, status < 0 && failure ? failure : status, notice->data);
     callback_leave(&entry);
     free(notice);
 }

@@ -116,8 +116,8 @@ struct event_record {
     cl_command_queue queue;
     struct queue_record *kept; /* retained; the queue, where the driver's event is none of its events. Else NULL */
     cl_context context;
-    cl_event first; /* owned; the command began with this event's. NULL: with the event itself */
-    cl_int failure; /* the status to report if the command failed: negative */
+    cl_event first;     /* owned; the command began with this event's. NULL: with the event itself */
+    atomic_int failure; /* the status to report if the command failed: negative */
 };
 
 /* Makes `event` answer as a command of `type` in `queue`. Takes over `first`. */
