@@ -333,6 +333,29 @@ static void set_when_memory_goes_d3d11(void)
     sharing_run(&rig_d3d11, 0, set_when_memory_goes);
 }
 
+/* What is enqueued after the release may wait for the function, in any queue. */
+static void set_after_the_release(void)
+{
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    for (int i = 0; i < 4; i++) {
+        cl_event user = user_event(base.context), after = NULL;
+        cl_mem buffer = make_buffer(&base);
+        atomic_store(&memories_gone, 0);
+        CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory_set, &user), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+        CHECK_INT(clEnqueueMarkerWithWaitList(base.queue, 1, &user, &after), CL_SUCCESS);
+        CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+        if (!wait_until(&memories_gone, 1))
+            CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &after), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(after), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    }
+    close_base(&base);
+}
+
 #ifndef _WIN32
 /* The thread that calls back is the one that would run the commands which the user event sets free. */
 static void one_thread(void)
@@ -518,6 +541,7 @@ static void uncounted(void)
     }
     test_setenv("CLD3D_CALLBACKS", "1");
     CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "the end of a memory object"), 3);
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "a user event that is set when memory goes"), 2);
     test_setenv("CLD3D_CALLBACKS", NULL);
 }
 #endif
@@ -529,6 +553,7 @@ static const struct tap_test tests[] = {
     {"callbacks: the end of a memory object after its queue's", memory_ends_after_queue},
     {"callbacks: a lock held around a release and taken in a callback", lock_around_a_release_d3d11},
     {"a user event that is set when memory goes", set_when_memory_goes_d3d11},
+    {"a user event that is set when memory goes, for what comes after", set_after_the_release},
 #ifndef _WIN32
     {"a user event that is set in the one thread of a driver", one_thread},
 #endif

@@ -4,7 +4,7 @@
  * object are counted by the drivers as well, and the functions must not be called before they are done, since that is how
  * an application learns that memory of its own is free. Nothing tells when a driver drops one, so after a release by the
  * application the count is looked at regularly. Commands that are queued some drivers leave out of the count: there the
- * context's queues must have gone past the moment of the last release. */
+ * context's queues must have gone past the moment of the last release: what comes after it may wait for the function. */
 #include "emulate/emulate.h"
 #include "emulate/delivery.h"
 #include "emulate/fence.h"
@@ -29,7 +29,9 @@ struct watched {
     void *handle; /* one reference */
     struct destructor *last;
     bool released;       /* by the application, at least once */
-    struct fence *fence; /* since only we hold it, if the driver does not count commands; the watch's alone */
+    unsigned releasing;  /* threads in a release of the application's: it stays as long */
+    struct fence *begun; /* by the release after which only we hold it, if the driver does not count commands */
+    struct fence *fence; /* the same, the watch's alone */
     struct watched *after;
 };
 
@@ -76,6 +78,8 @@ static void run(struct delivery *delivery)
         d->notify(watched->handle, d->data);
         free(d);
     }
+    if (watched->begun)
+        fence_free(watched->begun);
     free(watched);
 }
 
@@ -96,16 +100,26 @@ static cl_context context_of(enum kind kind, void *handle)
     return kind == KIND_CONTEXT ? handle : context;
 }
 
+/* Whether nobody but us holds it, but maybe commands in queues: then there is a fence behind these, unless memory is short. */
+static bool is_ours(const struct watched *watched, bool *counted, struct fence **fence)
+{
+    if (references(watched->kind, watched->handle) != 1)
+        return false;
+    cl_context context = context_of(watched->kind, watched->handle);
+    *counted = !context || fence_counted_below(context);
+    *fence = *counted ? NULL : fence_make(context);
+    return true;
+}
+
 /* Whether nobody but us holds it, no command in a queue either. */
 static bool is_dead(struct watched *watched)
 {
+    bool counted;
     if (!watched->fence) {
-        if (references(watched->kind, watched->handle) != 1)
+        if (!is_ours(watched, &counted, &watched->fence))
             return false;
-        cl_context context = context_of(watched->kind, watched->handle);
-        if (!context || fence_counted_below(context))
+        if (counted)
             return true;
-        watched->fence = fence_make(context);
     }
     if (!watched->fence || !fence_passed(watched->fence)) /* without memory for one, later */
         return false;
@@ -121,12 +135,16 @@ static bool deliver_one(unsigned *left)
     os_lock(&lock);
     *left = 0;
     for (struct watched *watched = all; watched; watched = watched->after) {
-        if (!watched->released)
+        if (!watched->released || watched->releasing)
             continue;
+        if (!watched->fence) {
+            watched->fence = watched->begun;
+            watched->begun = NULL;
+        }
         os_unlock(&lock);
         const bool dead = is_dead(watched);
         os_lock(&lock);
-        if (dead) {
+        if (dead && !watched->releasing) {
             *find_locked(watched->kind, watched->handle) = watched->after;
             os_unlock(&lock);
             deliver(&watched->delivery);
@@ -151,16 +169,34 @@ static unsigned look(void)
 
 static struct watch watch = {.look = look};
 
-static cl_int released(enum kind kind, void *handle, cl_int status)
+static struct watched *begin_release(enum kind kind, const void *handle)
 {
-    bool known = false;
     os_lock(&lock);
     struct watched *watched = *find_locked(kind, handle);
-    if (watched && status == CL_SUCCESS)
-        known = watched->released = true;
+    if (watched)
+        watched->releasing++;
     os_unlock(&lock);
-    if (known)
-        watch_start(&watch);
+    return watched;
+}
+
+static cl_int end_release(struct watched *watched, cl_int status)
+{
+    bool counted;
+    struct fence *begun = NULL;
+    if (!watched)
+        return status;
+    if (status == CL_SUCCESS)
+        is_ours(watched, &counted, &begun);
+    os_lock(&lock);
+    struct fence *former = begun ? watched->begun : NULL;
+    if (begun)
+        watched->begun = begun;
+    watched->released = watched->released || status == CL_SUCCESS;
+    watched->releasing--;
+    os_unlock(&lock);
+    if (former)
+        fence_free(former);
+    watch_start(&watch);
     return status;
 }
 
@@ -267,7 +303,8 @@ static cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info p
 
 static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
 {
-    return released(KIND_MEMORY, memobj, underlying.clReleaseMemObject(memobj));
+    struct watched *watched = begin_release(KIND_MEMORY, memobj);
+    return end_release(watched, underlying.clReleaseMemObject(memobj));
 }
 
 /* The next in line for these two, set at installation. */
@@ -275,12 +312,14 @@ static cl_int(CL_API_CALL *release_context_below)(cl_context);
 
 static cl_int CL_API_CALL release_context(cl_context context)
 {
-    return released(KIND_CONTEXT, context, release_context_below(context));
+    struct watched *watched = begin_release(KIND_CONTEXT, context);
+    return end_release(watched, release_context_below(context));
 }
 
 static cl_int CL_API_CALL release_program(cl_program program)
 {
-    return released(KIND_PROGRAM, program, underlying.clReleaseProgram(program));
+    struct watched *watched = begin_release(KIND_PROGRAM, program);
+    return end_release(watched, underlying.clReleaseProgram(program));
 }
 
 void destructor_install(cl_icd_dispatch *table)
