@@ -360,6 +360,44 @@ SHARING_CASE(kernel_pending_without_queue, 0)
     }
 }
 
+/* The queue has come back from an event, after the last release or after one that was put off. */
+SHARING_CASE(kernel_pending_in_a_queue_again, 0)
+{
+    struct shared shared;
+    struct rig second;
+    cl_event kept = NULL;
+    if (!shared_resource(rig, KIND_BUFFER, 1, &shared) || !second_open(rig, &second))
+        return;
+    cl_mem out = clCreateBuffer(second.context, CL_MEM_READ_WRITE, 64, NULL, NULL);
+    const struct counts before = count_kept(&second, &shared);
+    shared.object = create(&second, &shared);
+    cl_kernel kernel = kernel_for(&second, &shared, out);
+    cl_event user = user_event(second.context), ran = NULL;
+    CHECK_INT(acquire_one(&second, shared.object), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(second.queue, 0, NULL, &kept), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &kept), CL_SUCCESS);
+    refuse_markers(rig, true);
+    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+    CHECK_INT(clRetainCommandQueue(second.queue), CL_SUCCESS);
+    refuse_markers(rig, false);
+    cl_command_queue other = make_queue(&second, second.context, 0); /* which looks at what was put off */
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(launch(second.queue, kernel, 1, &user, &ran), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+    shared.object = NULL;
+    counts_are(rig, &shared, before, 0, kind_is_kept(rig, KIND_BUFFER));
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    finish_event(ran);
+    CHECK_INT(clReleaseEvent(kept), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(out), CL_SUCCESS);
+    if (kind_is_kept(rig, KIND_BUFFER))
+        counts_are(rig, &shared, before, 0, 0);
+    second_close(&second);
+    shared_close(&shared);
+}
+
 #ifndef _WIN32
 /* A driver that does not count what commands use, as NVIDIA's does not. */
 static void kernels_uncounted(void)
@@ -378,6 +416,7 @@ static void kernels_uncounted(void)
         CHECK_INT(run_again("pending: a kernel", "OPENCL_LAYERS", layers), 4);
         CHECK_INT(run_again("pending: a kernel whose queue is gone", "OPENCL_LAYERS", layers),
                   2); /* the first of a process */
+        CHECK_INT(run_again("pending: a queue that comes again", "OPENCL_LAYERS", layers), 2);
     }
     test_setenv("CLD3D_TEST_NO_MARKERS", NULL);
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
@@ -575,6 +614,74 @@ SHARING_CASE(queue_comes_again, 0)
     CHECK_INT(clReleaseCommandQueue(again), CL_SUCCESS);
     CHECK(round_trip(rig, &shared, 2, 3));
     CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* A queue of which the event of a command is all that is left. */
+static cl_event queue_is_left(const struct rig *rig, cl_command_queue *queue)
+{
+    cl_command_queue left = make_queue(rig, rig->context, 0);
+    cl_event user = user_event(rig->context), event = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(left, 1, &user, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(left), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(*queue), queue, NULL), CL_SUCCESS);
+    CHECK(*queue == left);
+    return event;
+}
+
+/* It works without a reference of the application's, for as long as the event keeps it; a command that a user event blocks is
+ * followed in it. */
+SHARING_CASE(queue_is_only_left, 0)
+{
+    struct shared shared;
+    struct rig second = *rig;
+    unsigned char bytes[SHARED_BYTES];
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    for (unsigned turn = 0; turn < 4; turn++) {
+        cl_event kept = queue_is_left(rig, &second.queue), user = user_event(rig->context), end = NULL;
+        const struct rig *releases = turn % 2 ? rig : &second;
+        rig_pattern(bytes, sizeof(bytes), 10 + turn);
+        if (turn < 2)
+            CHECK(round_trip(&second, &shared, turn ? 10 : 1, 9));
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        cl_event written = NULL;
+        CHECK_INT(cl_write(second.queue, &shared, bytes, 1, &user, &written), CL_SUCCESS);
+        CHECK_INT(rig->release(releases->queue, 1, &shared.object, 1, &written, &end), CL_SUCCESS);
+        CHECK(rig_event_status(end) > CL_COMPLETE);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &end), CL_SUCCESS);
+        CHECK(d3d_has(rig, &shared, 10 + turn));
+        const cl_event events[] = {kept, user, written, end};
+        for (int i = 0; i < 4; i++)
+            CHECK_INT(clReleaseEvent(events[i]), CL_SUCCESS);
+    }
+    shared_close(&shared);
+}
+
+/* A deferred release keeps its queue too, of which the application has no reference to give back. */
+SHARING_CASE(queue_is_left_to_a_release, 0)
+{
+    struct shared shared;
+    struct rig second = *rig;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event user = user_event(rig->context), end = NULL;
+    second.queue = make_queue(rig, rig->context, 0);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(rig->release(second.queue, 1, &shared.object, 1, &user, &end), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(clReleaseCommandQueue(second.queue), CL_INVALID_COMMAND_QUEUE);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &end), CL_SUCCESS);
+    CHECK_INT(clGetEventInfo(end, CL_EVENT_COMMAND_QUEUE, sizeof(second.queue), &second.queue, NULL), CL_SUCCESS);
+    CHECK(round_trip(&second, &shared, 1, 2));
+    CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     shared_close(&shared);
 }
@@ -819,12 +926,15 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("pending: a cycle without context, queue and object", all_given_back_meanwhile),
     SHARING_TESTS("pending: a kernel", kernel_pending),
     SHARING_TESTS("pending: a kernel whose queue is gone", kernel_pending_without_queue),
+    SHARING_TESTS("pending: a queue that comes again", kernel_pending_in_a_queue_again),
     SHARING_TESTS("mapped: made again", mapped_and_made_again),
     SHARING_TESTS("used: made again", used_and_made_again),
     SHARING_TESTS("events: never set", user_events_never_set),
     SHARING_TESTS("events: last of all", events_last),
     SHARING_TESTS("given back in a callback", given_back_in_a_callback),
     SHARING_TESTS("given back and retained again: a queue", queue_comes_again),
+    SHARING_TESTS("given back: a queue that an event keeps", queue_is_only_left),
+    SHARING_TESTS("given back: a queue that a deferred release keeps", queue_is_left_to_a_release),
 #ifndef _WIN32
     SHARING_TESTS("callbacks when an object is deleted", destructor_callbacks),
     SHARING_TESTS("two threads in a queue: a release while another is enqueued", release_meanwhile),

@@ -148,15 +148,33 @@ static cl_command_queue CL_API_CALL create_queue_with(cl_context context, cl_dev
                errcode_ret);
 }
 
+/* Of a queue whose release was put off the driver's reference, which was still to go, is the application's again. */
+static cl_int retain_listed_locked(struct queue *queue)
+{
+    const cl_int status = queue->put_off ? CL_SUCCESS : beneath.clRetainCommandQueue(queue->handle);
+    queue->put_off = 0;
+    queue->references += status == CL_SUCCESS;
+    return status;
+}
+
+/* A queue that is not listed has been released, and an event has kept it. */
+static cl_int retain_unlisted(cl_command_queue handle)
+{
+    cl_context context = NULL;
+    cl_int status = beneath.clRetainCommandQueue(handle);
+    if (status == CL_SUCCESS &&
+        underlying.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS)
+        add(handle, context, &status);
+    return status;
+}
+
 static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
 {
-    const cl_int status = beneath.clRetainCommandQueue(handle);
     os_lock(&lock);
-    struct queue *queue = status == CL_SUCCESS ? find_locked(handle) : NULL;
-    if (queue)
-        queue->references++;
+    struct queue *queue = find_locked(handle);
+    const cl_int status = queue ? retain_listed_locked(queue) : CL_SUCCESS;
     os_unlock(&lock);
-    return status;
+    return queue ? status : retain_unlisted(handle);
 }
 
 /* The marker of a queue that is idle ends at once, and keeps nothing then. */

@@ -12,7 +12,7 @@
 static cl_int find_queue(struct command *c, cl_command_queue handle)
 {
     cl_context context = NULL;
-    c->queue = registry_get(RECORD_QUEUE, handle);
+    c->queue = queue_get(handle);
     if (!c->queue &&
         (!handle_may_be(handle, clGetCommandQueueInfo) || handle_is_other(HANDLE_QUEUE, handle) ||
          below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS))

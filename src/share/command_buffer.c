@@ -128,7 +128,7 @@ static bool follow(const struct command_buffer_driver *driver, cl_command_queue 
     buffer->head = (struct record){.kind = RECORD_COMMAND_BUFFER, .handle = handle, .destroy = destroy};
     buffer->driver = driver;
     buffer->queue = queue;
-    buffer->kept = registry_get(RECORD_QUEUE, queue);
+    buffer->kept = queue_get(queue);
     buffer->is_mutable = is_mutable;
     if ((!from || copy_uses(buffer, from)) && registry_add(&buffer->head))
         return true;

@@ -59,10 +59,12 @@ static cl_int begin(struct guard *guard)
     cl_int status = check_wait(guard);
     if (status != CL_SUCCESS)
         return status;
+    struct queue_record *queue = queue_hold(guard->queue);
     queue_keep_order(guard->queue);
     queue_waits(guard->queue, guard->wait_count, guard->wait);
     status = blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named,
                            &guard->blocker);
+    record_release(queue);
     blocker_turn(guard->blocker, !guard->blocking);
     return status;
 }

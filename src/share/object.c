@@ -201,19 +201,10 @@ static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)
     return status;
 }
 
-/* Whether the application has no reference to an object that something else still keeps. */
-static bool given_back(const struct object_record *object)
-{
-    os_lock(&registry_lock);
-    const bool resting = object->head.resting;
-    os_unlock(&registry_lock);
-    return resting;
-}
-
 static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
 {
     struct object_record *object = registry_get(RECORD_OBJECT, memobj);
-    if (object && given_back(object)) {
+    if (object && registry_rests(&object->head)) {
         record_release(object);
         return log_refuse("clReleaseMemObject", CL_INVALID_MEM_OBJECT,
                           "object %p was released as often as it was retained; release it once less", (void *)memobj);

@@ -256,9 +256,11 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info param_nam
                                          void *param_value, size_t *param_value_size_ret)
 {
     struct event_record *record = registry_get(RECORD_EVENT, event);
-    if (!record)
-        return below()->clGetEventInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
-    const cl_int status = query(record, event, param_name, param_value_size, param_value, param_value_size_ret);
+    const cl_int status =
+        record ? query(record, event, param_name, param_value_size, param_value, param_value_size_ret)
+               : below()->clGetEventInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
+    if (status == CL_SUCCESS && param_name == CL_EVENT_COMMAND_QUEUE && param_value && registry_hot())
+        queue_told(*(cl_command_queue *)param_value);
     record_release(record);
     return status;
 }

@@ -131,6 +131,11 @@ static cl_command_queue CL_API_CALL create_queue_with_properties(cl_context cont
     return followed("clCreateCommandQueueWithProperties", context, queue, errcode_ret);
 }
 
+/* ---- queues that the application gets again ---- */
+
+/* One thread at a time retains a queue, or gives it a record again. */
+static os_mutex coming_back = OS_MUTEX_INIT;
+
 /* A queue whose record went with the application's last reference may have lived on through an event. */
 static cl_int follow_again(cl_command_queue handle)
 {
@@ -146,7 +151,7 @@ static cl_int follow_again(cl_command_queue handle)
     return status;
 }
 
-static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
+static cl_int retain_alone(cl_command_queue queue)
 {
     if (registry_revive(RECORD_QUEUE, queue))
         return CL_SUCCESS; /* the driver's reference that was ours to release is the application's again */
@@ -159,6 +164,62 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
     return status;
 }
 
+static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
+{
+    os_lock(&coming_back);
+    const cl_int status = retain_alone(queue);
+    os_unlock(&coming_back);
+    return status;
+}
+
+/* Those that events have told of while the application had no reference to them. Other handles are no queues for certain: PoCL 3.1
+ * tells the context of anything. Guarded by registry_lock. */
+static struct handles told;
+static atomic_bool any_told;
+
+void queue_told(cl_command_queue handle)
+{
+    os_lock(&registry_lock);
+    const struct record *record = registry_find_locked(RECORD_QUEUE, handle);
+    if (handle && (!record || record->resting) && handles_add(&told, handle))
+        atomic_store_explicit(&any_told, true, memory_order_relaxed);
+    os_unlock(&registry_lock);
+}
+
+/* Whether it is such a queue, of a context of ours. */
+static bool has_come_back(cl_command_queue handle)
+{
+    cl_context context = NULL;
+    os_lock(&registry_lock);
+    const bool is_queue = handles_has(&told, handle);
+    os_unlock(&registry_lock);
+    return is_queue && handle_may_be(handle, clGetCommandQueueInfo) && !handle_is_other(HANDLE_QUEUE, handle) &&
+           below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS &&
+           registry_has(RECORD_CONTEXT, context);
+}
+
+struct queue_record *queue_get(cl_command_queue handle)
+{
+    struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
+    if (queue || !atomic_load_explicit(&any_told, memory_order_relaxed) || !has_come_back(handle))
+        return queue;
+    os_lock(&coming_back);
+    queue = registry_get(RECORD_QUEUE, handle);
+    if (!queue && retain_alone(handle) == CL_SUCCESS) {
+        queue = registry_get(RECORD_QUEUE, handle);
+        registry_app_rest(RECORD_QUEUE, handle);
+    }
+    os_unlock(&coming_back);
+    return queue;
+}
+
+struct queue_record *queue_hold(cl_command_queue handle)
+{
+    return atomic_load_explicit(&any_told, memory_order_relaxed) ? queue_get(handle) : NULL;
+}
+
+/* ---- releases ---- */
+
 static void is_flushed(struct record *record, void *handle)
 {
     handles_remove(&((struct queue_record *)record)->awaits, handle);
@@ -167,6 +228,11 @@ static void is_flushed(struct record *record, void *handle)
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
+    if (queue && registry_rests(&queue->head)) {
+        record_release(queue);
+        return log_refuse("clReleaseCommandQueue", CL_INVALID_COMMAND_QUEUE,
+                          "queue %p was released as often as it was retained; release it once less", (void *)handle);
+    }
     if (!queue || !registry_app_rest(RECORD_QUEUE, handle)) {
         record_release(queue);
         return below()->clReleaseCommandQueue(handle);
@@ -244,9 +310,11 @@ static cl_command_queue queue_of(cl_event event)
     return of;
 }
 
-/* False: memory was short for what `queue` awaits. */
+/* False: memory was short for what `queue` awaits, or its record may go before the queue. */
 static bool await_locked(struct queue_record *queue, const struct queue_record *other, bool flushed)
 {
+    if (queue->head.resting)
+        return false;
     bool noted = flushed || handles_add(&queue->awaits, other->head.handle);
     for (unsigned i = 0; i < other->awaits.count; i++)
         noted = handles_add(&queue->awaits, other->awaits.list[i]) && noted;

@@ -73,6 +73,8 @@ bool registry_add_locked(struct record *record, struct record **stale)
     if (atomic_load_explicit(&registry_records, memory_order_relaxed) >= bucket_count && !grow_locked())
         return false;
     *stale = registry_remove_locked(record->kind, record->handle);
+    if (*stale && (*stale)->resting)
+        *stale = NULL; /* the registry does not hold it */
     record->app_refs = 1;
     record_retain(record);
     struct record **head = &buckets[bucket_of(record->kind, record->handle, bucket_count)];
@@ -208,6 +210,14 @@ bool registry_revive(enum record_kind kind, const void *handle)
     }
     os_unlock(&registry_lock);
     return revived;
+}
+
+bool registry_rests(const struct record *record)
+{
+    os_lock(&registry_lock);
+    const bool resting = record->resting;
+    os_unlock(&registry_lock);
+    return resting;
 }
 
 void registry_leave(struct record *record)

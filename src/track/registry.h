@@ -84,6 +84,8 @@ void registry_app_release(enum record_kind kind, const void *handle);
 bool registry_app_rest(enum record_kind kind, const void *handle);
 /* The application has a reference again to what rested. False: there is no such record, or it does not rest. */
 bool registry_revive(enum record_kind kind, const void *handle);
+/* Whether the application has no reference to what somebody else still holds. */
+bool registry_rests(const struct record *record);
 /* Takes a resting record out of the registry, if it is there. */
 void registry_leave(struct record *record);
 

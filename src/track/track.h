@@ -80,6 +80,14 @@ struct queue_record {
         failures_seen; /* commands that may have failed: in all, and as of the last time that the order was restored */
 };
 
+/* The record of a queue, retained, or NULL: it is no queue of a context of ours. One that the application has released, and has again
+ * from an event that keeps it, gets a record for as long as somebody holds that. */
+struct queue_record *queue_get(cl_command_queue handle);
+/* The same once there may be such a queue; NULL before. */
+struct queue_record *queue_hold(cl_command_queue handle);
+/* The application has a queue, or NULL, from an event. */
+void queue_told(cl_command_queue handle);
+
 bool queue_out_of_order(const struct queue_record *queue);
 bool queue_profiles(const struct queue_record *queue);
 /* Flushes a queue of the driver's. A driver that is short of something is asked again: somebody waits for what is in the queue. */
