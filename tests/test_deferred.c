@@ -470,6 +470,48 @@ SHARING_CASE(behind_a_barrier, RIG_OUT_OF_ORDER)
     shared_close(&shared);
 }
 
+enum barrier { OF_1_0, OF_1_2, BEHIND_AN_EVENT, BARRIERS };
+
+static cl_int put_barrier(cl_command_queue queue, enum barrier which, cl_event over)
+{
+    return which == OF_1_0   ? clEnqueueBarrier(queue)
+           : which == OF_1_2 ? clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL)
+                             : clEnqueueBarrierWithWaitList(queue, 1, &over, NULL);
+}
+
+/* A barrier of the program's behind a deferred acquire does not let go what the acquire holds back. */
+SHARING_CASE(before_a_barrier, RIG_OUT_OF_ORDER)
+{
+    cl_event over = complete_event(rig);
+    for (int which = 0; which < BARRIERS; which++) {
+        unsigned char bytes[SHARED_BYTES] = {0}, expected[SHARED_BYTES];
+        struct shared shared;
+        cl_command_queue queue = make_queue(rig, rig->context, 0);
+        cl_event user = user_event(rig->context), later = NULL;
+        if (!open_written(rig, KIND_BUFFER, &shared))
+            return;
+        rig_pattern(expected, sizeof(expected), 2);
+        CHECK_INT(rig->release(queue, 1, &shared.object, 1, &user, NULL), CL_SUCCESS);
+        CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(put_barrier(rig->queue, (enum barrier)which, over), CL_SUCCESS);
+        CHECK_INT(clEnqueueReadBuffer(rig->queue, shared.object, CL_FALSE, 0, sizeof(bytes), bytes, 0, NULL, &later),
+                  CL_SUCCESS);
+        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+        pause_ms(20);
+        if (!CHECK(rig_event_status(later) > CL_COMPLETE))
+            printf("# with barrier %d\n", which);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &later), CL_SUCCESS);
+        CHECK_MEM(bytes, expected, sizeof(bytes));
+        check_after(rig, &shared, true, 2);
+        CHECK_INT(clReleaseEvent(later), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+        shared_close(&shared);
+    }
+    CHECK_INT(clReleaseEvent(over), CL_SUCCESS);
+}
+
 /* ---- two threads set user events ---- */
 
 struct setter {
@@ -592,6 +634,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("an acquire beside a held command, out of order", past_a_held_command),
     SHARING_TESTS("an acquire behind another one, out of order", behind_an_acquire),
     SHARING_TESTS("behind a barrier", behind_a_barrier),
+    SHARING_TESTS("before a barrier", before_a_barrier),
     SHARING_TESTS("a user event is set in the device's critical section", critical_section),
     SHARING_TESTS("two threads set the two user events of a release", two_setters),
 #ifndef _WIN32

@@ -26,4 +26,5 @@ void tiers_install(void)
     device_type_install(&tier_share_table);
     functions_install(&tier_share_table, entry_point);
     guard_install(&tier_share_table); /* above everything: it calls the tier below */
+    guard_barrier_install(&tier_share_table);
 }

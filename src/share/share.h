@@ -186,6 +186,7 @@ void strings_install(cl_icd_dispatch *table);
 void device_type_install(cl_icd_dispatch *table);
 /* `own` gives the extensions' own functions by name, NULL for others. */
 void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name));
-void guard_install(cl_icd_dispatch *table); /* guard_generated.c */
+void guard_install(cl_icd_dispatch *table);         /* guard_generated.c */
+void guard_barrier_install(cl_icd_dispatch *table); /* comes after guard_install */
 
 #endif
