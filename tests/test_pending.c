@@ -649,6 +649,7 @@ SHARING_CASE(queue_is_only_left, 0)
         if (turn < 2)
             CHECK(round_trip(&second, &shared, turn ? 10 : 1, 9));
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        queue_wait(rig->queue);
         cl_event written = NULL;
         CHECK_INT(cl_write(second.queue, &shared, bytes, 1, &user, &written), CL_SUCCESS);
         CHECK_INT(rig->release(releases->queue, 1, &shared.object, 1, &written, &end), CL_SUCCESS);
