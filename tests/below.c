@@ -14,6 +14,7 @@
 
 static atomic_uint until_failure, launches;
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
+static atomic_llong works_until;   /* nanoseconds */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
@@ -76,6 +77,13 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
     return below->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, wait_count, wait, event);
 }
 
+static long long nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
 static cl_int CL_API_CALL set_user_status(cl_event event, cl_int status)
 {
     static const struct timespec at_work = {.tv_nsec = 50000000};
@@ -83,6 +91,10 @@ static cl_int CL_API_CALL set_user_status(cl_event event, cl_int status)
     const cl_int result = below->clSetUserEventStatus(event, status);
     if (status < 0 && getenv(BELOW_AT_WORK))
         nanosleep(&at_work, NULL);
+    pthread_mutex_lock(&lock);
+    if (status < 0 && hold == BELOW_HOLD_QUERY)
+        atomic_store(&works_until, nanoseconds() + 50000000);
+    pthread_mutex_unlock(&lock);
     atomic_fetch_sub(&failing, status < 0);
     return result;
 }
@@ -96,9 +108,20 @@ static bool is_of_failed_command(cl_event event)
     return type != CL_COMMAND_USER && type != CL_COMMAND_MARKER && status < 0;
 }
 
+static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *to, size_t *size_ret)
+{
+    cl_int seen = CL_COMPLETE;
+    const cl_int status = below->clGetEventInfo(event, name, room, to, size_ret);
+    if (status == CL_SUCCESS && name == CL_EVENT_COMMAND_EXECUTION_STATUS && to)
+        memcpy(&seen, to, sizeof(seen));
+    if (seen > CL_COMPLETE)
+        be_held(BELOW_HOLD_QUERY);
+    return status;
+}
+
 static cl_int CL_API_CALL release_event(cl_event event)
 {
-    if (atomic_load(&failing) && is_of_failed_command(event))
+    if ((atomic_load(&failing) || nanoseconds() < atomic_load(&works_until)) && is_of_failed_command(event))
         atomic_fetch_add(&early, 1);
     return below->clReleaseEvent(event);
 }
@@ -296,6 +319,7 @@ static void replace(void)
     table.clFinish = finish;
     table.clSetUserEventStatus = set_user_status;
     table.clReleaseEvent = release_event;
+    table.clGetEventInfo = get_event_info;
     table.clEnqueueMarkerWithWaitList = marker;
     table.clEnqueueCopyImage = copy_image;
     table.clEnqueueCopyBufferToImage = copy_to_image;

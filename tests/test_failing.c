@@ -736,6 +736,66 @@ SHARING_CASE(kept_events_are_bounded, 0)
 }
 
 #ifndef _WIN32
+/* ---- two threads ---- */
+
+static cl_uint order_below(const struct rig *rig, cl_command_queue_info name, cl_uint value)
+{
+    CHECK_INT(clGetCommandQueueInfo(rig->queue, name, sizeof(value), &value, NULL), CL_SUCCESS);
+    return value;
+}
+
+static bool is_pocl(const struct rig *rig)
+{
+    char name[64] = "";
+    CHECK_INT(clGetPlatformInfo(rig->platform, CL_PLATFORM_NAME, sizeof(name), name, NULL), CL_SUCCESS);
+    return strcmp(name, "Portable Computing Language") == 0;
+}
+
+static void give_back_event(void *data)
+{
+    drop_event(data);
+}
+
+/* One thread asks whether the command may fail, and gives its event back; between the two another one lets it fail. */
+SHARING_CASE(given_back_meanwhile, 0)
+{
+    static const cl_uint zero = 0;
+    cl_int status = 1;
+    cl_event fails, event = NULL;
+    test_thread thread;
+    if (!getenv(BELOW_AT_WORK)) {
+        SKIP("only as a part of the case above");
+        return;
+    }
+    if (!is_pocl(rig))
+        return; /* other drivers need no more references */
+    fails = user_event(rig->context);
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, sizeof(zero), NULL, &status);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 1, &fails, &event),
+              CL_SUCCESS);
+    struct test_job job = {give_back_event, event};
+    order_below(rig, BELOW_HOLD, BELOW_HOLD_QUERY);
+    if (CHECK(test_thread_start(&thread, &job))) {
+        for (int i = 0; i < 5000 && !order_below(rig, BELOW_HELD, 0); i++)
+            pause_ms(1);
+        fail_event(fails);
+        order_below(rig, BELOW_HOLD, BELOW_HOLD_NONE);
+        test_thread_join(thread);
+    }
+    CHECK_INT(order_below(rig, BELOW_EARLY, 0), 0);
+    drop_event(fails);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+}
+
+static void while_at_work(void)
+{
+    if (!takes_layers("CLD3D_TEST_BELOW"))
+        return;
+    test_setenv(BELOW_AT_WORK, "1");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "two threads: "), 2);
+    test_setenv(BELOW_AT_WORK, NULL);
+}
+
 /* ---- commands that cld3d does not see ---- */
 
 /* A marker that goes to the driver past cld3d, as a command of an extension does. */
@@ -783,6 +843,7 @@ static const struct tap_test tests[] = {
     {"over a layer that refuses to finish", short_of_something},
 #ifndef _WIN32
     {"where commands of extensions may be", with_unseen_commands},
+    {"over a layer that is at work on a failed command for a while", while_at_work},
 #endif
     SHARING_TESTS("commands without events", without_events),
     SHARING_TESTS("events that are given back at once", events_dropped_at_once),
@@ -809,6 +870,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("many, one after the other", kept_events_are_bounded),
 #ifndef _WIN32
     SHARING_TESTS("unseen: a command that a user event holds", unseen_commands),
+    SHARING_TESTS("two threads: an event is given back while its command fails", given_back_meanwhile),
 #endif
 };
 

@@ -126,8 +126,9 @@ static bool keep_if_needed(cl_event event, bool ours, struct besides *besides)
 {
     if (!atomic_load_explicit(&needed, memory_order_relaxed))
         return false;
+    const bool may_fail = blockers_possible(); /* asked first: it may fail right after its status is asked for */
     const cl_int status = event_status(event);
-    if (status == CL_COMPLETE || (status > CL_COMPLETE && !blockers_possible()) || !needs_care(event, ours))
+    if (status == CL_COMPLETE || (status > CL_COMPLETE && !may_fail) || !needs_care(event, ours))
         return false;
     keep(event, besides);
     return true;
