@@ -121,8 +121,8 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
 
 static cl_int(CL_API_CALL *guarded_barrier)(cl_command_queue, cl_uint, const cl_event *, cl_event *);
 
-/* PoCL 3.1 forgets what a barrier of an out-of-order queue holds back for a later one with a wait list: so that one waits for the earlier
- * ones itself, as far as user events block them. */
+/* PoCL 3.1 forgets what a barrier of an out-of-order queue holds back for a later one with a wait list: so that one waits for the
+ * earlier ones itself, as far as user events block them. */
 static cl_int CL_API_CALL barrier(cl_command_queue handle, cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     struct queue_record *queue = wait_count && blockers_possible() ? registry_get(RECORD_QUEUE, handle) : NULL;

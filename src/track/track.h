@@ -80,8 +80,8 @@ struct queue_record {
         failures_seen; /* commands that may have failed: in all, and as of the last time that the order was restored */
 };
 
-/* The record of a queue, retained, or NULL: it is no queue of a context of ours. One that the application has released, and has again
- * from an event that keeps it, gets a record for as long as somebody holds that. */
+/* The record of a queue, retained, or NULL: it is no queue of a context of ours. One that the application has released, and has
+ * again from an event that keeps it, gets a record for as long as somebody holds that. */
 struct queue_record *queue_get(cl_command_queue handle);
 /* The same once there may be such a queue; NULL before. */
 struct queue_record *queue_hold(cl_command_queue handle);
