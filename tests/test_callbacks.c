@@ -307,6 +307,269 @@ static void out_of_order(void)
     close_base(&base);
 }
 
+enum { MANY_HELD = 100 };
+
+static void CL_CALLBACK on_held(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    (void)status;
+    atomic_fetch_add((atomic_uint *)data, 1);
+}
+
+/* More commands than are looked at in a queue in order, and one that none of them holds. Whether NVIDIA's driver lets it go past them
+ * is the driver's business. */
+static void free_behind_many(const struct base *base)
+{
+    atomic_uint held = 0;
+    atomic_store(&journal.count, 0);
+    cl_event gate = user_event(base->context);
+    cl_mem buffers[] = {make_buffer(base), make_buffer(base)};
+    for (int i = 0; i < MANY_HELD; i++) {
+        cl_event event = fill(base, buffers[0], 1, &gate);
+        CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_held, &held), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    }
+    cl_event free_one = fill(base, buffers[1], 0, NULL);
+    CHECK_INT(clSetEventCallback(free_one, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    CHECK_INT(clFlush(base->queue), CL_SUCCESS);
+    if (has_ended(free_one)) {
+        wait_until(&journal.count, 1);
+        CHECK_INT(atomic_load(&held), 0);
+    }
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    wait_until(&held, MANY_HELD);
+    CHECK_INT(clReleaseEvent(free_one), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffers[0]), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffers[1]), CL_SUCCESS);
+}
+
+static void out_of_order_behind_many(void)
+{
+    struct base base;
+    if (!open_base(&base, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+        return;
+    free_behind_many(&base);
+    close_base(&base);
+}
+
+/* Queues in order whose callbacks have come, and which are gone. */
+enum { FORMER = 12 };
+
+static void make_former(const struct base *base, cl_command_queue queues[FORMER])
+{
+    cl_event events[FORMER], gate = user_event(base->context);
+    cl_int status = 1;
+    atomic_store(&journal.count, 0);
+    for (int i = 0; i < FORMER; i++) {
+        queues[i] = clCreateCommandQueue(base->context, base->device, 0, &status);
+        CHECK_INT(clEnqueueMarkerWithWaitList(queues[i], 1, &gate, &events[i]), CL_SUCCESS);
+        CHECK_INT(clSetEventCallback(events[i], CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+        CHECK_INT(clFlush(queues[i]), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+    }
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    wait_until(&journal.count, FORMER);
+    pause_ms(50); /* the driver and the threads that waited let go of them */
+    for (int i = FORMER; i-- > 0;)
+        CHECK_INT(clReleaseEvent(events[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+}
+
+static bool is_among(cl_command_queue queue, const cl_command_queue queues[FORMER])
+{
+    for (int i = 0; i < FORMER; i++)
+        if (queues[i] == queue)
+            return true;
+    return false;
+}
+
+/* A queue out of order at the address of one that was in order. */
+static void address_again(void)
+{
+    struct base base;
+    cl_command_queue former[FORMER], queues[2 * FORMER] = {NULL};
+    cl_int status = 1;
+    unsigned again = 0;
+    if (!open_base(&base, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+        return;
+    make_former(&base, former);
+    for (int i = 0; i < 2 * FORMER; i++) {
+        queues[i] = clCreateCommandQueue(base.context, base.device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
+        if (!is_among(queues[i], former))
+            continue;
+        again++;
+        free_behind_many(&(struct base){base.platform, base.device, base.context, queues[i]});
+    }
+    if (!again)
+        SKIP("no address came again");
+    for (int i = 0; i < 2 * FORMER; i++)
+        CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+    close_base(&base);
+}
+
+/* ---- queues that are given back ---- */
+
+static void make_and_release_queue(const struct base *base)
+{
+    cl_int status = 1;
+    cl_command_queue queue = clCreateCommandQueue(base->context, base->device, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+}
+
+/* A release waits for no command: one whose callback has come already may never end. */
+static void release_beside_running(void)
+{
+    enum { QUEUES = 4, MOST_MS = 300 };
+    const cl_uint turns = 300000000;
+    struct base base;
+    struct slow_work work;
+    if (!open_base(&base, 0))
+        return;
+    const struct rig rig = {.context = base.context, .cl_device = base.device};
+    if (!slow_open(&rig, &work))
+        return;
+    atomic_store(&journal.count, 0);
+    CHECK_INT(clSetKernelArg(work.kernel, 1, sizeof(turns), &turns), CL_SUCCESS);
+    cl_event event = slow_start(&work, base.queue);
+    CHECK_INT(clSetEventCallback(event, CL_SUBMITTED, on_event, NULL), CL_SUCCESS);
+    wait_until(&journal.count, 1);
+    const double begun = test_now();
+    for (int i = 0; i < QUEUES; i++)
+        make_and_release_queue(&base);
+    const double lasted = test_now() - begun;
+    if (rig_event_status(event) > CL_COMPLETE)
+        CHECK(lasted < MOST_MS / 1000.0);
+    else
+        SKIP("the command has ended meanwhile");
+    CHECK_INT(clFinish(base.queue), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    slow_close(&work);
+    close_base(&base);
+}
+
+/* The callback of a command that has ended comes before its queue's release returns. */
+static void due_before_release(void)
+{
+    enum { QUEUES = 300 };
+    struct base base;
+    unsigned late = 0;
+    cl_int status = 1;
+    if (!open_base(&base, 0))
+        return;
+    atomic_uint came = 0;
+    for (unsigned i = 0; i < QUEUES; i++) {
+        cl_event event = NULL;
+        cl_command_queue queue = clCreateCommandQueue(base.context, base.device, 0, &status);
+        CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event), CL_SUCCESS);
+        CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_held, &came), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+        late += atomic_load(&came) != i + 1;
+        wait_until(&came, i + 1);
+    }
+    CHECK_INT(late, 0);
+    close_base(&base);
+}
+
+static cl_uint event_refs(cl_event event)
+{
+    cl_uint refs = 0;
+    CHECK_INT(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
+    return refs;
+}
+
+/* A command that is going to fail, with a callback. */
+static cl_event fill_to_fail(const struct base *base, cl_mem buffer, const cl_event *user,
+                             void(CL_CALLBACK *notify)(cl_event, cl_int, void *))
+{
+    cl_event event = fill(base, buffer, 1, user);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, notify, NULL), CL_SUCCESS);
+    CHECK_INT(clFlush(base->queue), CL_SUCCESS);
+    return event;
+}
+
+static void CL_CALLBACK on_event_slowly(cl_event event, cl_int status, void *data)
+{
+    pause_ms(50);
+    on_event(event, status, data);
+}
+
+/* What is kept of a command that has failed goes before the release returns, though its callback came last. */
+static void failed_before_release(void)
+{
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    cl_event user = user_event(base.context);
+    cl_mem buffer = make_buffer(&base);
+    cl_event event = fill_to_fail(&base, buffer, &user, on_event_slowly);
+    CHECK_INT(clSetUserEventStatus(user, -4711), CL_SUCCESS);
+    CHECK(has_ended(event));
+    make_and_release_queue(&base);
+    const cl_uint refs = event_refs(event);
+    pause_ms(300);
+    CHECK_INT(event_refs(event), refs);
+    wait_until(&journal.count, 1);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    close_base(&base);
+}
+
+struct release_time {
+    const struct base *base;
+    double lasted;
+};
+
+static void CL_CALLBACK on_event_release_queue(cl_event event, cl_int status, void *data)
+{
+    struct release_time *time = data;
+    const double begun = test_now();
+    make_and_release_queue(time->base);
+    time->lasted = test_now() - begun;
+    on_event(event, status, data);
+}
+
+static double release_in_callback_after_failure(const struct base *base)
+{
+    struct release_time time = {base, 0};
+    atomic_store(&journal.count, 0);
+    cl_event users[] = {user_event(base->context), user_event(base->context)};
+    cl_mem buffer = make_buffer(base);
+    cl_event event = fill_to_fail(base, buffer, users, on_event);
+    CHECK_INT(clSetEventCallback(users[1], CL_COMPLETE, on_event_release_queue, &time), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(users[0], -4711), CL_SUCCESS);
+    wait_until(&journal.count, 1);
+    CHECK_INT(clSetUserEventStatus(users[1], CL_COMPLETE), CL_SUCCESS);
+    wait_until(&journal.count, 2);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseEvent(users[i]), CL_SUCCESS);
+    pause_ms(150); /* PoCL may be at work on the command */
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    return time.lasted;
+}
+
+/* No callback can come while one runs, so its calls wait for none. */
+static void release_in_callback(void)
+{
+    enum { TIMES = 3, MOST_MS = 50 };
+    struct base base;
+    double least = 1;
+    if (!open_base(&base, 0))
+        return;
+    for (int i = 0; i < TIMES; i++) {
+        const double lasted = release_in_callback_after_failure(&base);
+        least = lasted < least ? lasted : least;
+    }
+    CHECK(least < MOST_MS / 1000.0);
+    close_base(&base);
+}
+
 /* ---- a callback that calls OpenCL ---- */
 
 struct relay {
@@ -688,6 +951,12 @@ static const struct tap_test tests[] = {
     {"callbacks: ten thousand, in order", ten_thousand},
     {"callbacks: many queues", many_queues},
     {"callbacks: a queue out of order", out_of_order},
+    {"callbacks: a queue out of order, behind many", out_of_order_behind_many},
+    {"callbacks: a queue out of order at the address of another", address_again},
+    {"callbacks: a queue's release beside a long command", release_beside_running},
+    {"callbacks: what is due comes before a queue's release returns", due_before_release},
+    {"callbacks: what failed goes before a queue's release returns", failed_before_release},
+    {"callbacks: a queue's release in one, after a failure", release_in_callback},
     {"callbacks: OpenCL called again", calls_again},
     {"callbacks: blocking commands beside them", blocking_commands},
     {"callbacks: blocking commands that are refused", blocking_refusals},

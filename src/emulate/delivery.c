@@ -73,13 +73,14 @@ void deliver(struct delivery *delivery)
     os_unlock(&lock);
 }
 
-static void end_watches(void);
+bool delivery_here(void)
+{
+    return here;
+}
 
 void delivery_drain(void)
 {
     const unsigned long long end = os_nanoseconds() + SETTLE_MS * 1000000ull;
-    if (here)
-        return;
     os_lock(&lock);
     settling++;
     os_wake_all(&came);
@@ -87,7 +88,6 @@ void delivery_drain(void)
         os_wait(&came, &lock, (unsigned)((end - now) / 1000000) + 1);
     settling--;
     os_unlock(&lock);
-    end_watches();
 }
 
 /* ---- watches ---- */
@@ -147,8 +147,7 @@ static void look_through(void *data)
     os_unlock(&watch_lock);
 }
 
-/* The thread goes if nobody wants to look. */
-static void end_watches(void)
+void watches_drain(void)
 {
     os_lock(&watch_lock);
     watches_end = true;

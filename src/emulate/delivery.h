@@ -16,9 +16,11 @@ bool delivery_ready(void);
 /* Takes `delivery` over, and starts the thread again if it has gone for want of work. May be called with any lock held. */
 void deliver(struct delivery *delivery);
 
-/* Waits until all is delivered that was there and both threads have gone, or a second is over. Threads must not be left
- * when a process ends: Wine ends them with a signal for which PoCL's compiler has a handler. Does nothing on the thread
- * that delivers. */
+/* Whether this is the thread that delivers. */
+bool delivery_here(void);
+
+/* Waits until all is delivered that was there and the thread has gone, or a second is over; not for the thread that delivers. Threads
+ * must not be left when a process ends: Wine ends them with a signal for which PoCL's compiler has a handler. */
 void delivery_drain(void);
 
 /* How long a thread waits for work before it goes. */
@@ -35,5 +37,8 @@ struct watch {
 
 /* `watch` lives for ever. False: there are no means for the thread. */
 bool watch_start(struct watch *watch);
+
+/* Waits a moment for the thread to go, unless somebody wants to look. */
+void watches_drain(void);
 
 #endif

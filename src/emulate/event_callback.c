@@ -40,7 +40,7 @@ struct callback_queue {
 
 enum {
     MOST_THREADS = 4, /* which wait for heads of lists */
-    WINDOW = 64,      /* how many of a list are looked at beyond its head */
+    WINDOW = 64,      /* how many of a queue in order are looked at beyond its head */
     LONGEST_LOOK_MS = 16,
 };
 
@@ -144,13 +144,14 @@ static void unlink_locked(struct callback_queue *list, struct waiter **place)
 }
 
 /* Delivers what is due, from the head on. What comes later in a queue in order ends later, so if it has ended, what was
- * before it is looked at again first. Only one thread at a time goes through a list, and it alone takes out of it. */
+ * before it is looked at again first, and behind many that have not ended nobody looks. Only one thread at a time goes through a list,
+ * and it alone takes out of it. */
 static void sweep_locked(struct callback_queue *list)
 {
     unsigned unfinished = 0;
     const struct waiter *restarted_for = NULL;
     struct waiter **place = &list->first;
-    while (*place && unfinished < WINDOW) {
+    while (*place && (unfinished < WINDOW || !list->ordered)) {
         struct waiter *waiter = *place;
         if (!list->queue && !waiter->due) {
             place = &waiter->after;
@@ -195,17 +196,26 @@ static void remove_locked(struct callback_queue *list)
     free(list);
 }
 
-static void wait_for_head(struct callback_queue *list)
+/* The first callback for the end of a command: OpenCL can't wait for other states, and the command of one that has been called may never
+ * end. */
+static struct waiter *first_for_end(const struct callback_queue *list)
 {
-    struct waiter *head = list->first;
-    head->references++;
+    struct waiter *waiter = list->first;
+    while (waiter && waiter->type != CL_COMPLETE)
+        waiter = waiter->after;
+    return waiter;
+}
+
+static void wait_for_end(struct callback_queue *list, struct waiter *waiter)
+{
+    waiter->references++;
     os_unlock(&lock);
-    const cl_int status = underlying.clWaitForEvents(1, &head->event);
-    drop(head);
+    const cl_int status = underlying.clWaitForEvents(1, &waiter->event);
+    drop(waiter);
     os_lock(&lock);
     sweep(list);
     /* A driver that can't wait, or an event that another thread delivers: not at full speed. */
-    if (list->first == head && status != CL_SUCCESS)
+    if (first_for_end(list) == waiter && status != CL_SUCCESS)
         os_wait(&changed, &lock, 1);
 }
 
@@ -214,13 +224,12 @@ static void lane_thread(void *data)
     struct callback_queue *list = data;
     os_lock(&lock);
     for (bool rested = false; list->first || list->sweeping || (!rested && !settling);) {
-        if (list->first) {
-            rested = false;
-            wait_for_head(list);
-            continue;
-        }
-        os_wait(&changed, &lock, THREAD_REST_MS);
-        rested = true;
+        struct waiter *waiter = first_for_end(list);
+        rested = !list->first;
+        if (waiter)
+            wait_for_end(list, waiter);
+        else
+            os_wait(&changed, &lock, THREAD_REST_MS);
     }
     remove_locked(list);
     threads--;
@@ -274,12 +283,17 @@ bool event_callback_awaited(cl_command_queue queue)
     return awaited;
 }
 
+/* A list that is empty may be that of an earlier queue at the same address. */
 static struct callback_queue *find_lane_locked(cl_command_queue queue, bool ordered)
 {
-    for (struct callback_queue *list = callback_lists; list; list = list->after)
-        if (list->queue == queue)
-            return list;
-    struct callback_queue *list = calloc(1, sizeof(*list));
+    struct callback_queue *list = callback_lists;
+    while (list && list->queue != queue)
+        list = list->after;
+    if (list) {
+        list->ordered = ordered;
+        return list;
+    }
+    list = calloc(1, sizeof(*list));
     if (!list)
         return NULL;
     *list = (struct callback_queue){.queue = queue, .ordered = ordered, .after = callback_lists};
@@ -374,32 +388,51 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
 
 /* ---- the end ---- */
 
-static bool idle_threads(void)
+/* Whether a thread finds out what is due, or is about to go. */
+static bool any_at_work(void)
 {
     for (const struct callback_queue *list = callback_lists; list; list = list->after)
-        if (list->threaded && !list->first)
+        if (list->sweeping || (list->threaded && !list->first))
             return true;
     return false;
 }
 
+static bool any_staying(void)
+{
+    return staying != NULL;
+}
+
+/* Until it is over, or a moment has passed: nothing here may wait for a command. */
+static void wait_while_locked(bool (*lasts)(void))
+{
+    const unsigned long long end = os_nanoseconds() + 2000000ull * SETTLE_MS;
+    while (lasts() && os_nanoseconds() < end)
+        os_wait(&changed, &lock, 1);
+}
+
 /* Programs that end in order release their queues and contexts before. What is due by then is delivered first, as far as
- * the application's functions don't wait for this very thread, and the last failed events go. */
+ * the application's functions don't wait for this very thread, and the last failed events go. In a callback nothing can be
+ * delivered. */
 static void drain(void)
 {
+    if (delivery_here())
+        return;
     os_lock(&lock);
     const bool any = callback_lists != NULL;
     for (struct callback_queue *list = callback_lists; list; list = list->after)
         sweep(list);
     settling++;
     os_wake_all(&changed);
-    for (unsigned i = 0; i < 100 && idle_threads(); i++)
-        os_wait(&changed, &lock, 1);
-    for (unsigned i = 0; i < SETTLE_MS && staying; i++)
-        os_wait(&changed, &lock, 1);
-    settling--;
+    wait_while_locked(any_at_work);
     os_unlock(&lock);
     if (any)
         delivery_drain();
+    os_lock(&lock);
+    wait_while_locked(any_staying);
+    settling--;
+    os_unlock(&lock);
+    if (any)
+        watches_drain();
 }
 
 static cl_int CL_API_CALL release_command_queue(cl_command_queue command_queue)
