@@ -185,25 +185,20 @@ def mem_arguments(f):
     return [name for text, name in f.params if re.match(r"cl_mem \w+$", text)]
 
 
-# Commands without objects and wait list that come after all others of their queue, or before them.
-ORDERING = {"clEnqueueMarker", "clEnqueueBarrier"}
-
-
 def guarded(f):
-    """Every command of the core API that takes memory objects, a kernel or events to wait for, or orders others."""
+    """Every command of the core API that takes memory objects, a kernel or events to wait for. Those of OpenCL 1.0 that order others
+    become such ones (src/share/older.c)."""
     if f.own or not f.name.startswith("clEnqueue") or not f.exported:
         return False
-    return (bool(mem_arguments(f)) or f.param("kernel") or f.param("event_wait_list") or f.param("event_list")
-            or f.name in ORDERING or any(f.param(m) for m in MEM_LISTS))
+    return (bool(mem_arguments(f)) or f.param("kernel") or f.param("event_wait_list")
+            or any(f.param(m) for m in MEM_LISTS))
 
 
 def blocking_order(f):
     """How a command stands to the others of an out-of-order queue, as a C expression."""
     after = "num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL"
-    return {"clEnqueueMarker": "ORDER_AFTER_ALL", "clEnqueueMarkerWithWaitList": after,
-            "clEnqueueBarrier": "ORDER_BEFORE_ALL | ORDER_AFTER_ALL",
-            "clEnqueueBarrierWithWaitList": f"ORDER_BEFORE_ALL | ({after})",
-            "clEnqueueWaitForEvents": "ORDER_BEFORE_ALL"}.get(f.name, "ORDER_ALONE")
+    return {"clEnqueueMarkerWithWaitList": after,
+            "clEnqueueBarrierWithWaitList": f"ORDER_BEFORE_ALL | ({after})"}.get(f.name, "ORDER_ALONE")
 
 
 def may_write(f):
@@ -219,8 +214,7 @@ def may_write(f):
 
 
 def guard_setup(f):
-    wait = ("num_events_in_wait_list, event_wait_list" if f.param("event_wait_list")
-            else "num_events, event_list" if f.param("event_list") else "0, NULL")
+    wait = "num_events_in_wait_list, event_wait_list" if f.param("event_wait_list") else "0, NULL"
     named = "event != NULL" if f.param("event") else "false"
     blocking = next((f"{name} != CL_FALSE" for _, name in f.params if name.startswith("blocking_")), "false")
     return wrap("    struct guard guard = {",

@@ -259,45 +259,6 @@ static cl_int CL_API_CALL guarded_clEnqueueNativeKernel(cl_command_queue command
     return guard_end(&guard, status, event);
 }
 
-static cl_int CL_API_CALL guarded_clEnqueueMarker(cl_command_queue command_queue, cl_event *event)
-{
-    if (!registry_hot())
-        return below()->clEnqueueMarker(command_queue, event);
-    struct guard guard = {command_queue, "clEnqueueMarker", ORDER_AFTER_ALL, 0, NULL, event != NULL, false, NULL};
-    cl_int status = guard_objects(&guard, 0, NULL, 0);
-    if (status != CL_SUCCESS)
-        return status;
-    status = below()->clEnqueueMarker(command_queue, guard_event(&guard, event));
-    return guard_end(&guard, status, event);
-}
-
-static cl_int CL_API_CALL guarded_clEnqueueWaitForEvents(cl_command_queue command_queue, cl_uint num_events,
-    const cl_event *event_list)
-{
-    if (!registry_hot())
-        return below()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
-    struct guard guard = {command_queue, "clEnqueueWaitForEvents", ORDER_BEFORE_ALL, num_events, event_list, false,
-        false, NULL};
-    cl_int status = guard_objects(&guard, 0, NULL, 0);
-    if (status != CL_SUCCESS)
-        return status;
-    status = below()->clEnqueueWaitForEvents(command_queue, num_events, event_list);
-    return guard_end(&guard, status, NULL);
-}
-
-static cl_int CL_API_CALL guarded_clEnqueueBarrier(cl_command_queue command_queue)
-{
-    if (!registry_hot())
-        return below()->clEnqueueBarrier(command_queue);
-    struct guard guard = {command_queue, "clEnqueueBarrier", ORDER_BEFORE_ALL | ORDER_AFTER_ALL, 0, NULL, false, false,
-        NULL};
-    cl_int status = guard_objects(&guard, 0, NULL, 0);
-    if (status != CL_SUCCESS)
-        return status;
-    status = below()->clEnqueueBarrier(command_queue);
-    return guard_end(&guard, status, NULL);
-}
-
 static cl_int CL_API_CALL guarded_clEnqueueAcquireGLObjects(cl_command_queue command_queue, cl_uint num_objects,
     const cl_mem *mem_objects, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
@@ -595,9 +556,6 @@ void guard_install(cl_icd_dispatch *table)
     table->clEnqueueNDRangeKernel = guarded_clEnqueueNDRangeKernel;
     table->clEnqueueTask = guarded_clEnqueueTask;
     table->clEnqueueNativeKernel = guarded_clEnqueueNativeKernel;
-    table->clEnqueueMarker = guarded_clEnqueueMarker;
-    table->clEnqueueWaitForEvents = guarded_clEnqueueWaitForEvents;
-    table->clEnqueueBarrier = guarded_clEnqueueBarrier;
     table->clEnqueueAcquireGLObjects = guarded_clEnqueueAcquireGLObjects;
     table->clEnqueueReleaseGLObjects = guarded_clEnqueueReleaseGLObjects;
     table->clEnqueueReadBufferRect = guarded_clEnqueueReadBufferRect;

@@ -188,5 +188,6 @@ void device_type_install(cl_icd_dispatch *table);
 void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name));
 void guard_install(cl_icd_dispatch *table);         /* guard_generated.c */
 void guard_barrier_install(cl_icd_dispatch *table); /* comes after guard_install */
+void older_install(cl_icd_dispatch *table);
 
 #endif

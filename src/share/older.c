@@ -1,0 +1,48 @@
+/* The functions of OpenCL 1.0 that order commands, as those of OpenCL 1.2 that came in their place: in queues of contexts with interop, so
+ * that what is known of these holds for them too, and under Wine. PoCL 3.1 ends the process in clEnqueueWaitForEvents, and if a command
+ * fails whose event nobody has. */
+#include "share/share.h"
+
+#include "log.h"
+#include "os/os.h"
+
+/* Other queues may be of a driver that has no OpenCL 1.2. */
+static bool becomes_newer(cl_command_queue queue)
+{
+    return os_is_wine() || (registry_hot() && registry_has(RECORD_QUEUE, queue));
+}
+
+static cl_int CL_API_CALL enqueue_marker(cl_command_queue queue, cl_event *event)
+{
+    if (!becomes_newer(queue))
+        return below()->clEnqueueMarker(queue, event);
+    if (!event)
+        return log_refuse("clEnqueueMarker", CL_INVALID_VALUE, "the place for the event is NULL");
+    return tier_share()->clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
+}
+
+static cl_int CL_API_CALL enqueue_barrier(cl_command_queue queue)
+{
+    if (!becomes_newer(queue))
+        return below()->clEnqueueBarrier(queue);
+    return tier_share()->clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
+}
+
+static cl_int CL_API_CALL enqueue_wait_for_events(cl_command_queue queue, cl_uint num_events,
+                                                  const cl_event *event_list)
+{
+    static const char call[] = "clEnqueueWaitForEvents";
+    if (!becomes_newer(queue))
+        return below()->clEnqueueWaitForEvents(queue, num_events, event_list);
+    if (!num_events || !event_list)
+        return log_refuse(call, CL_INVALID_VALUE, "the list of %u events is %p", num_events, (const void *)event_list);
+    const cl_int status = tier_share()->clEnqueueBarrierWithWaitList(queue, num_events, event_list, NULL);
+    return status == CL_INVALID_EVENT_WAIT_LIST ? CL_INVALID_EVENT : status;
+}
+
+void older_install(cl_icd_dispatch *table)
+{
+    table->clEnqueueMarker = enqueue_marker;
+    table->clEnqueueBarrier = enqueue_barrier;
+    table->clEnqueueWaitForEvents = enqueue_wait_for_events;
+}
