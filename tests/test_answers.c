@@ -128,6 +128,49 @@ static void functions_too(void)
     }
 }
 
+/* ---- what is wrong ---- */
+
+static void bad_queries(void)
+{
+    static const cl_uint device_names[] = {CL_DEVICE_EXTENSIONS, CL_DEVICE_EXTENSIONS_WITH_VERSION,
+                                           CL_DEVICE_EXECUTION_CAPABILITIES, CL_DEVICE_NAME,
+                                           CL_DEVICE_SVM_CAPABILITIES};
+    static const cl_uint platform_names[] = {CL_PLATFORM_EXTENSIONS, CL_PLATFORM_EXTENSIONS_WITH_VERSION,
+                                             CL_PLATFORM_NAME};
+    static void *nothing[64];
+    char text[16];
+    size_t size = 4711;
+    if (!find())
+        return;
+    cl_device_id right = device;
+    cl_platform_id right_platform = platform;
+    void *wrong[] = {NULL, nothing, right_platform};
+    for (int w = 0; w < 3; w++) {
+        device = wrong[w];
+        for (unsigned i = 0; i < sizeof(device_names) / sizeof(device_names[0]); i++) {
+            CHECK_INT(ask(true, device_names[i], 0, NULL, &size), CL_INVALID_DEVICE);
+            CHECK_INT(ask(true, device_names[i], sizeof(text), text, NULL), CL_INVALID_DEVICE);
+        }
+    }
+    device = right;
+    wrong[2] = right;
+    for (int w = 1; w < 3; w++) { /* what NULL means is the implementation's choice */
+        platform = wrong[w];
+        for (unsigned i = 0; i < sizeof(platform_names) / sizeof(platform_names[0]); i++)
+            CHECK_INT(ask(false, platform_names[i], 0, NULL, &size), CL_INVALID_PLATFORM);
+    }
+    platform = right_platform;
+    CHECK_INT(size, 4711);
+    for (int of_device = 0; of_device < 2; of_device++) {
+        CHECK_INT(ask(of_device, 0x4711, 0, NULL, &size), CL_INVALID_VALUE);
+        CHECK_INT(ask(of_device, of_device ? CL_DEVICE_EXTENSIONS : CL_PLATFORM_EXTENSIONS, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(ask(of_device, of_device ? CL_DEVICE_EXTENSIONS : CL_PLATFORM_EXTENSIONS, 0, text, NULL),
+                  CL_INVALID_VALUE);
+    }
+    CHECK_INT(ask(true, CL_DEVICE_EXECUTION_CAPABILITIES, 0, text, NULL), CL_INVALID_VALUE);
+    CHECK_INT(ask(true, CL_DEVICE_EXECUTION_CAPABILITIES, 0, NULL, NULL), CL_SUCCESS);
+}
+
 /* ---- the rest ---- */
 
 static void compiler(void)
@@ -142,6 +185,7 @@ static const struct tap_test tests[] = {
     {"what a device can execute", execution},
     {"extensions with and without version", both_lists},
     {"extensions and their functions", functions_too},
+    {"queries that are wrong", bad_queries},
     {"the compiler is unloaded", compiler},
 };
 

@@ -268,6 +268,9 @@ static void svm_free_in_order(void)
     CHECK_INT(clEnqueueSVMFree(NULL, 1, &memory, note_freed, &freed, 0, NULL, NULL), CL_INVALID_COMMAND_QUEUE);
     CHECK(clEnqueueSVMFree(queue, 1, &memory, note_freed, &freed, 1, NULL, &refused) < 0);
     CHECK(clEnqueueSVMFree(queue, 0, &memory, note_freed, &freed, 0, NULL, &refused) < 0);
+    CHECK_INT(clEnqueueSVMFree(queue, 1, NULL, note_freed, &freed, 0, NULL, &refused), CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueSVMFree(queue, 1 << 26, &memory, note_freed, &freed, 0, NULL, &refused), CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueSVMFree(queue, CL_UINT_MAX, &memory, note_freed, &freed, 0, NULL, &refused), CL_INVALID_VALUE);
     CHECK(refused == NULL);
     CHECK_INT(clEnqueueSVMFree(queue, 1, &memory, note_freed, &freed, 1, &gate, NULL), CL_SUCCESS);
     CHECK_INT(clFlush(queue), CL_SUCCESS);

@@ -3,6 +3,8 @@
  * and what works without it works as well. */
 #include "sharing.h"
 
+#include <CL/cl_ext.h>
+
 static cl_device_id device;
 static cl_context context;
 
@@ -61,6 +63,39 @@ static void queues(void)
     if (!has_companion()) /* NVIDIA's driver takes any */
         queue_fails(unknown, CL_INVALID_VALUE);
     queue_fails(on_device, CL_INVALID_QUEUE_PROPERTIES);
+    close_context();
+}
+
+static bool device_lists(const char *extension)
+{
+    static char text[16384];
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof(text), text, NULL), CL_SUCCESS);
+    return strstr(text, extension) != NULL;
+}
+
+/* Where the device lists an extension for them they are taken, though OpenCL 1.2 can't pass them on. */
+static void queue_hints(void)
+{
+    static const struct {
+        const char *extension;
+        cl_queue_properties name;
+    } hints[] = {{"cl_khr_priority_hints", CL_QUEUE_PRIORITY_KHR}, {"cl_khr_throttle_hints", CL_QUEUE_THROTTLE_KHR}};
+    if (!open_context())
+        return;
+    for (int i = 0; i < 2; i++)
+        for (cl_queue_properties value = 1; value <= 4; value *= 2) {
+            const cl_queue_properties hint[] = {hints[i].name, value, CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE,
+                                                0};
+            if (device_lists(hints[i].extension))
+                queue_is(hint, CL_QUEUE_PROFILING_ENABLE);
+            else if (!has_companion())
+                queue_fails(hint, CL_INVALID_VALUE);
+        }
+    for (int i = 0; i < 2; i++) {
+        const cl_queue_properties wrong[] = {hints[i].name, 3, 0};
+        if (!has_companion())
+            queue_fails(wrong, CL_INVALID_VALUE);
+    }
     close_context();
 }
 
@@ -279,6 +314,63 @@ static void many_clones(void)
     close_context();
 }
 
+/* ---- contexts ---- */
+
+static void contexts(void)
+{
+    static const cl_device_type types[] = {CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_CUSTOM};
+    cl_platform_id platform;
+    cl_device_id found;
+    cl_int status = 1;
+    if (!open_context())
+        return;
+    CHECK(clCreateContext(NULL, 1, &device, NULL, &status, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_VALUE);
+    CHECK(clCreateContextFromType(NULL, CL_DEVICE_TYPE_ALL, NULL, &status, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_VALUE);
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL), CL_SUCCESS);
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0};
+    for (int i = 0; i < 4; i++) {
+        if (clGetDeviceIDs(platform, types[i % 2], 1, &found, NULL) != CL_DEVICE_NOT_FOUND)
+            continue;
+        status = 1;
+        CHECK(clCreateContextFromType(properties, types[i % 2], NULL, NULL, i / 2 ? NULL : &status) == NULL);
+        CHECK_INT(status, i / 2 ? 1 : CL_DEVICE_NOT_FOUND);
+    }
+    close_context();
+}
+
+/* ---- what OpenCL 1.2 has replaced ---- */
+
+/* PoCL 3.1 has no clEnqueueWaitForEvents: it ends the process. */
+static void older(void)
+{
+    cl_int status = 1, ended = 0;
+    cl_event none = NULL, marked = NULL;
+    if (!open_context())
+        return;
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
+    cl_event gate = clCreateUserEvent(context, &status);
+    CHECK_INT(clEnqueueWaitForEvents(queue, 1, &gate), CL_SUCCESS);
+    CHECK_INT(clEnqueueBarrier(queue), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarker(queue, &marked), CL_SUCCESS);
+    CHECK_INT(clFlush(queue), CL_SUCCESS);
+    pause_ms(20);
+    CHECK_INT(clGetEventInfo(marked, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(ended), &ended, NULL), CL_SUCCESS);
+    CHECK(ended > CL_COMPLETE);
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &marked), CL_SUCCESS);
+    CHECK_INT(clEnqueueWaitForEvents(NULL, 1, &gate), CL_INVALID_COMMAND_QUEUE);
+    CHECK_INT(clEnqueueWaitForEvents(queue, 0, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueWaitForEvents(queue, 1, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueWaitForEvents(queue, 1, &none), CL_INVALID_EVENT);
+    CHECK_INT(clEnqueueMarker(queue, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clReleaseEvent(marked), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    close_context();
+}
+
 static void the_rest_is_refused(void)
 {
     if (has_companion()) {
@@ -314,6 +406,21 @@ static void the_rest_is_refused(void)
     close_context();
 }
 
+/* An answer fills its own bytes alone, however much room there is said to be. */
+static void room_is_kept(cl_device_info name, size_t size)
+{
+    unsigned char bytes[24];
+    size_t told = 0;
+    memset(bytes, 0xAA, sizeof(bytes));
+    CHECK_INT(clGetDeviceInfo(device, name, SIZE_MAX / 2, bytes, &told), CL_SUCCESS);
+    CHECK_INT(told, size);
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        CHECK_INT(bytes[i], i < size ? 0 : 0xAA);
+    CHECK_INT(clGetDeviceInfo(device, name, size - 1, bytes, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clGetDeviceInfo(device, name, 0, NULL, &told), CL_SUCCESS);
+    CHECK_INT(told, size);
+}
+
 static void nothing_is_promised(void)
 {
     static const cl_device_info numbers[] = {CL_DEVICE_SVM_CAPABILITIES, CL_DEVICE_PIPE_SUPPORT,
@@ -328,8 +435,10 @@ static void nothing_is_promised(void)
         return;
     for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         cl_ulong value = ~0ull;
-        if (clGetDeviceInfo(device, numbers[i], sizeof(value), &value, &size) == CL_SUCCESS)
-            CHECK_INT(size == 8 ? value : (cl_uint)value, 0);
+        if (clGetDeviceInfo(device, numbers[i], sizeof(value), &value, &size) != CL_SUCCESS)
+            continue;
+        CHECK_INT(size == 8 ? value : (cl_uint)value, 0);
+        room_is_kept(numbers[i], size);
     }
     if (clGetDeviceInfo(device, CL_DEVICE_IL_VERSION, sizeof(text), text, &size) == CL_SUCCESS) {
         CHECK_STR(text, "");
@@ -340,11 +449,14 @@ static void nothing_is_promised(void)
 
 static const struct tap_test tests[] = {
     {"queues with properties", queues},
+    {"queues with hints", queue_hints},
     {"samplers with properties", samplers},
     {"buffers and images with properties", buffers_and_images},
     {"host and device timers", timers},
     {"a kernel's clone", clones},
     {"many kernels and their clones", many_clones},
+    {"contexts that are refused", contexts},
+    {"what OpenCL 1.2 has replaced", older},
     {"what OpenCL 1.2 has not is refused", the_rest_is_refused},
     {"what is refused is not promised", nothing_is_promised},
 };

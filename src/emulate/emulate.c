@@ -21,6 +21,7 @@ void emulate_install(void)
         wine_queries_install(&next);
     underlying = next;
     listed_install(&next);
+    contexts_install(&next);
     newer_install(&next);
     if (!emulate_calls_back()) {
         fence_install(&next);

@@ -28,6 +28,8 @@ void program_notify_install(cl_icd_dispatch *table);
 void destructor_install(cl_icd_dispatch *table);
 /* What Wine's opencl.dll answers wrongly. */
 void wine_queries_install(cl_icd_dispatch *table);
+/* What is to be refused. */
+void contexts_install(cl_icd_dispatch *table);
 /* What nobody fills, and what a driver fills without having it. */
 void newer_install(cl_icd_dispatch *table);
 /* Whether the OpenCL below has the functions; its devices may still have no timers. */

@@ -108,7 +108,7 @@ static void list_all(void)
     cl_platform_id all[MOST];
     cl_device_id some[MOST];
     cl_uint count = 0;
-    if (underlying.clGetPlatformIDs(MOST, all, &count) != CL_SUCCESS)
+    if (get_platform_ids(MOST, all, &count) != CL_SUCCESS)
         return;
     for (cl_uint i = 0; i < count && i < MOST; i++)
         for (int type = 0; type < 2; type++)
@@ -121,6 +121,13 @@ bool listed_may_be_device(cl_device_id device)
         return true;
     list_all();
     return has(&devices, device) || atomic_load(&devices.full) || atomic_load(&parts.full);
+}
+
+bool listed_may_be_platform(cl_platform_id platform)
+{
+    if (!has(&platforms, platform))
+        list_all();
+    return has(&platforms, platform) || atomic_load(&platforms.full);
 }
 
 void listed_install(cl_icd_dispatch *table)

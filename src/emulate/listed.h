@@ -15,6 +15,8 @@ void listed_install(cl_icd_dispatch *table);
 bool listed_platform(const void *handle);
 bool listed_device(const void *handle);
 
+/* Whether a handle can be a platform, which are listed if need be. */
+bool listed_may_be_platform(cl_platform_id platform);
 /* Whether a handle can be a device: one of a platform, which are listed if need be, or at the address where a sub-device is or was. */
 bool listed_may_be_device(cl_device_id device);
 

@@ -3,10 +3,43 @@
 #include "emulate/emulate.h"
 #include "log.h"
 #include "next/handle.h"
+#include "next/query.h"
 
 #include <string.h>
 
 /* ---- queues, samplers, buffers, images with properties ---- */
+
+/* Only such a device may be asked: drivers crash when they are asked about something else. */
+static bool context_has_device(cl_context context, cl_device_id device)
+{
+    cl_device_id devices[64];
+    size_t size = 0;
+    bool found = false;
+    if (!handle_may_be(context, clGetContextInfo) ||
+        underlying.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS)
+        return false;
+    for (size_t i = 0; i < size / sizeof(devices[0]) && !found; i++)
+        found = devices[i] == device;
+    return found;
+}
+
+/* Whether a property is a hint of an extension that the device lists: what it hints at may be ignored. */
+static bool is_hint(cl_context context, cl_device_id device, cl_queue_properties name)
+{
+    const char *extension = name == CL_QUEUE_PRIORITY_KHR   ? "cl_khr_priority_hints"
+                            : name == CL_QUEUE_THROTTLE_KHR ? "cl_khr_throttle_hints"
+                                                            : NULL;
+    char text[16384];
+    return extension && context_has_device(context, device) &&
+           next.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof(text), text, NULL) == CL_SUCCESS &&
+           words_have(text, extension, strlen(extension));
+}
+
+static bool is_level(cl_queue_properties value)
+{
+    return value == CL_QUEUE_PRIORITY_HIGH_KHR || value == CL_QUEUE_PRIORITY_MED_KHR ||
+           value == CL_QUEUE_PRIORITY_LOW_KHR;
+}
 
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                                  const cl_queue_properties *properties, cl_int *errcode_ret)
@@ -22,26 +55,13 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
             status = log_refuse(call, CL_INVALID_QUEUE_PROPERTIES,
                                 "property 0x%llx is 0x%llx; the OpenCL below has no queues on devices",
                                 (unsigned long long)p[0], (unsigned long long)p[1]);
-        else
-            status = log_refuse(call, CL_INVALID_VALUE, "unknown property 0x%llx", (unsigned long long)p[0]);
+        else if (!is_hint(context, device, p[0]) || !is_level(p[1]))
+            status = log_refuse(call, CL_INVALID_VALUE, "unknown property 0x%llx, or value 0x%llx",
+                                (unsigned long long)p[0], (unsigned long long)p[1]);
     if (status == CL_SUCCESS)
         return underlying.clCreateCommandQueue(context, device, bits, errcode_ret);
     give_code(errcode_ret, status);
     return NULL;
-}
-
-/* Only such a device may be asked: drivers crash when they are asked about something else. */
-static bool context_has_device(cl_context context, cl_device_id device)
-{
-    cl_device_id devices[64];
-    size_t size = 0;
-    bool found = false;
-    if (!handle_may_be(context, clGetContextInfo) ||
-        underlying.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS)
-        return false;
-    for (size_t i = 0; i < size / sizeof(devices[0]) && !found; i++)
-        found = devices[i] == device;
-    return found;
 }
 
 /* PoCL 3.1 ends the process where a queue on a device is asked for. */
@@ -157,32 +177,19 @@ static bool promises_too_much(cl_device_info name)
     }
 }
 
-/* As answers of their usual size: a text or list without content for what is variable. */
-static cl_int empty(size_t size, size_t capacity, void *to, size_t *size_ret)
-{
-    if (to && capacity < size)
-        return CL_INVALID_VALUE;
-    if (to && size)
-        memset(to, 0, size);
-    if (size_ret)
-        *size_ret = size;
-    return CL_SUCCESS;
-}
-
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
                                           void *param_value, size_t *param_value_size_ret)
 {
-    const cl_int status =
-        underlying.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+    static const cl_ulong zero = 0;
+    const bool text = param_name == CL_DEVICE_IL_VERSION, list = param_name == CL_DEVICE_ILS_WITH_VERSION;
+    size_t size = 0;
+    if (!text && !list && !promises_too_much(param_name))
+        return underlying.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+    const cl_int status = underlying.clGetDeviceInfo(device, param_name, 0, NULL, &size);
     if (status != CL_SUCCESS)
         return status;
-    if (param_name == CL_DEVICE_IL_VERSION)
-        return empty(1, param_value_size, param_value, param_value_size_ret);
-    if (param_name == CL_DEVICE_ILS_WITH_VERSION)
-        return empty(0, param_value_size, param_value, param_value_size_ret);
-    if (promises_too_much(param_name) && param_value)
-        memset(param_value, 0, param_value_size);
-    return status;
+    size = text ? 1 : list ? 0 : size < sizeof(zero) ? size : sizeof(zero);
+    return answer("clGetDeviceInfo", &zero, size, param_value_size, param_value, param_value_size_ret);
 }
 
 /* ---- installation ---- */

@@ -3,8 +3,9 @@
  * It takes names out of the extension strings whose functions it does not know, but not out of the lists with versions,
  * and it leaves in what came later than it: extensions whose functions nobody can get. It counts the sizes of those strings
  * before it shortens them. And it changes the execution capabilities where they ought to lie, without a look at whether
- * there is a place for them. */
+ * there is a place for them. What is no platform or device makes the host crash, or give anything. */
 #include "emulate/emulate.h"
+#include "emulate/listed.h"
 #include "log.h"
 #include "next/query.h"
 
@@ -136,9 +137,11 @@ static cl_platform_id platform_of(cl_device_id device)
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
                                           void *param_value, size_t *param_value_size_ret)
 {
+    if (!listed_may_be_device(device))
+        return log_refuse("clGetDeviceInfo", CL_INVALID_DEVICE, "%p is no device", (void *)device);
     if (param_name == CL_DEVICE_EXECUTION_CAPABILITIES)
         return execution_capabilities(device, param_value_size, param_value, param_value_size_ret);
-    if (!device || (param_name != CL_DEVICE_EXTENSIONS && param_name != CL_DEVICE_EXTENSIONS_WITH_VERSION))
+    if (param_name != CL_DEVICE_EXTENSIONS && param_name != CL_DEVICE_EXTENSIONS_WITH_VERSION)
         return wine.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
     const struct subject s = {"clGetDeviceInfo", platform_of(device), device};
     if (param_name == CL_DEVICE_EXTENSIONS)
@@ -150,6 +153,8 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
                                             size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {
     const struct subject s = {"clGetPlatformInfo", platform, NULL};
+    if (platform && !listed_may_be_platform(platform)) /* what NULL means is the implementation's choice */
+        return log_refuse(s.call, CL_INVALID_PLATFORM, "%p is no platform", (void *)platform);
     if (param_name == CL_PLATFORM_EXTENSIONS)
         return extension_string(&s, param_value_size, param_value, param_value_size_ret);
     if (param_name == CL_PLATFORM_EXTENSIONS_WITH_VERSION)

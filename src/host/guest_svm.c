@@ -66,7 +66,7 @@ static struct notice *prepare(cl_command_queue queue, cl_uint count, void *point
         return NULL;
     }
     *notice = (struct notice){notify, data, queue, NULL, NULL, NULL, count};
-    if (count && pointers)
+    if (count)
         memcpy(notice->pointers, pointers, count * sizeof(*pointers));
     *status = next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
     if (*status == CL_SUCCESS)
@@ -113,6 +113,9 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
     if (!pfn_free_func)
         return enqueue(command_queue, num_svm_pointers, svm_pointers, 0, num_events_in_wait_list, event_wait_list,
                        event);
+    if (num_svm_pointers && !os_readable_array(svm_pointers, num_svm_pointers, sizeof(*svm_pointers)))
+        return log_refuse("clEnqueueSVMFree", CL_INVALID_VALUE, "there are no %u pointers at %p", num_svm_pointers,
+                          (void *)svm_pointers);
     cl_event begun = NULL, done = NULL;
     cl_int status;
     struct notice *notice = prepare(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data, &status);
