@@ -1,7 +1,13 @@
-#define _GNU_SOURCE /* NSIG, sigaltstack */
+#define _GNU_SOURCE /* NSIG, sigaltstack, tgkill */
 #include "host/signals.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
 
 /* SIG_DFL where Wine has none, or where it is not ours to set again. */
 static struct sigaction wines[NSIG];
@@ -16,6 +22,104 @@ static void note(void)
     wines[SIGFPE].sa_handler = SIG_DFL;
 }
 
+/* ---- threads that Wine ends in a wait of the driver's ---- */
+
+/* Of those that are to be ended; 0: nobody. */
+static atomic_int ending[256];
+enum { MOST_ENDING = sizeof(ending) / sizeof(ending[0]) };
+static sem_t any_ending;
+
+/* glibc's, as they lie behind pthread_cleanup_push in C. */
+extern void _pthread_cleanup_push(struct _pthread_cleanup_buffer *, void (*)(void *), void *);
+extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *, int);
+
+/* While a thread waits for a condition, it has a function on a list of glibc's, that takes the mutex again if the thread exits. */
+static bool in_wait(void)
+{
+    struct _pthread_cleanup_buffer top;
+    _pthread_cleanup_push(&top, NULL, NULL);
+    const bool waits = top.__prev != NULL;
+    _pthread_cleanup_pop(&top, 0);
+    return waits;
+}
+
+static bool put(int before, int after)
+{
+    for (int i = 0; i < MOST_ENDING; i++) {
+        int expected = before;
+        if (atomic_compare_exchange_strong(&ending[i], &expected, after))
+            return true;
+    }
+    return false;
+}
+
+/* Wine's handler exits the thread. From within a wait glibc would run the function on frames of a stack that it does not know, and the
+ * process would end; or the mutex would be nobody's. Such a thread is asked again until it does not wait any more. */
+static void on_quit(int number, siginfo_t *info, void *context)
+{
+    const int kept = errno, thread = gettid();
+    if (in_wait() && (put(thread, thread) || put(0, thread))) {
+        sem_post(&any_ending);
+        errno = kept;
+        return;
+    }
+    put(thread, 0);
+    wines[SIGQUIT].sa_sigaction(number, info, context);
+}
+
+static bool ask_again(void)
+{
+    bool any = false;
+    for (int i = 0; i < MOST_ENDING; i++) {
+        const int thread = atomic_load(&ending[i]);
+        if (thread && tgkill(getpid(), thread, SIGQUIT) != 0)
+            put(thread, 0); /* it has gone by itself */
+        any = any || thread;
+    }
+    return any;
+}
+
+static void *ask_again_and_again(void *none)
+{
+    static const struct timespec pause = {.tv_nsec = 10000000};
+    for (;;) {
+        if (ask_again())
+            nanosleep(&pause, NULL);
+        else
+            sem_wait(&any_ending);
+    }
+    return none;
+}
+
+/* Without signals of Wine's. */
+static bool start_asking(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool started =
+        sem_init(&any_ending, 0, 0) == 0 && pthread_create(&thread, NULL, ask_again_and_again, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started && pthread_detach(thread) == 0;
+}
+
+/* ---- the handlers ---- */
+
+static bool asking;
+
+static void set_all(void)
+{
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction action = wines[number];
+        if (action.sa_handler == SIG_DFL)
+            continue;
+        if (number == SIGQUIT && asking)
+            action.sa_sigaction = on_quit;
+        sigaction(number, &action, NULL);
+    }
+}
+
 /* The calling thread's stack for handlers: LLVM sets another, in the thread in which it takes the signals. */
 static stack_t before_call(void)
 {
@@ -27,9 +131,7 @@ static stack_t before_call(void)
 /* Other threads may be in such calls too: each sets the same handlers again. */
 static void after_call(const stack_t *stack)
 {
-    for (int number = 1; number < NSIG; number++)
-        if (wines[number].sa_handler != SIG_DFL)
-            sigaction(number, &wines[number], NULL);
+    set_all();
     sigaltstack(stack, NULL);
 }
 
@@ -87,13 +189,34 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devic
                                           input_programs, pfn_notify, user_data, errcode_ret));
 }
 
+/* A thread that is ended here uses the events until the wait is over, and the program may give them back before. */
+static cl_int CL_API_CALL wait_for_events(cl_uint num_events, const cl_event *event_list)
+{
+    enum { MOST = 64 };
+    cl_event held[MOST] = {NULL};
+    cl_uint count = 0;
+    if (!event_list || num_events > MOST)
+        return next.clWaitForEvents(num_events, event_list);
+    while (count < num_events && next.clRetainEvent(event_list[count]) == CL_SUCCESS) {
+        held[count] = event_list[count];
+        count++;
+    }
+    const cl_int status = next.clWaitForEvents(num_events, count == num_events && count ? held : event_list);
+    while (count > 0)
+        next.clReleaseEvent(held[--count]);
+    return status;
+}
+
 void signals_install(cl_icd_dispatch *table)
 {
     note();
+    asking = (wines[SIGQUIT].sa_flags & SA_SIGINFO) && wines[SIGQUIT].sa_handler != SIG_DFL && start_asking();
+    set_all();
     table->clGetDeviceIDs = get_device_ids;
     table->clCreateContext = create_context;
     table->clCreateContextFromType = create_context_from_type;
     table->clBuildProgram = build_program;
     table->clCompileProgram = compile_program;
     table->clLinkProgram = link_program;
+    table->clWaitForEvents = wait_for_events;
 }

@@ -1,4 +1,4 @@
-/* Wine's signal handlers, kept from drivers that set their own in their place.
+/* Wine's signal handlers, kept from drivers that set their own in their place, and from glibc in a thread that is to end.
  *
  * Wine suspends threads with SIGUSR1, ends them with SIGQUIT and makes exceptions of SIGSEGV and its like. LLVM takes
  * them all, in PoCL's clGetDeviceIDs: a thread can't be suspended then (GetThreadContext waits for ever), and two
