@@ -30,16 +30,16 @@ enum { MOST_ENDING = sizeof(ending) / sizeof(ending[0]) };
 static sem_t any_ending;
 
 /* glibc's, as they lie behind pthread_cleanup_push in C. */
-extern void _pthread_cleanup_push(struct _pthread_cleanup_buffer *, void (*)(void *), void *);
-extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *, int);
+extern void cleanup_push(struct _pthread_cleanup_buffer *, void (*)(void *), void *) __asm__("_pthread_cleanup_push");
+extern void cleanup_pop(struct _pthread_cleanup_buffer *, int) __asm__("_pthread_cleanup_pop");
 
 /* While a thread waits for a condition, it has a function on a list of glibc's, that takes the mutex again if the thread exits. */
 static bool in_wait(void)
 {
     struct _pthread_cleanup_buffer top;
-    _pthread_cleanup_push(&top, NULL, NULL);
+    cleanup_push(&top, NULL, NULL);
     const bool waits = top.__prev != NULL;
-    _pthread_cleanup_pop(&top, 0);
+    cleanup_pop(&top, 0);
     return waits;
 }
 
