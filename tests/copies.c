@@ -1,6 +1,7 @@
 /* A layer that makes a driver keep copies of its own of memory that an application gives it, as drivers for GPUs do. Below
  * cld3d, as the driver would be. CLD3D_TEST_COPIES says of what: "images", "buffers". With CLD3D_TEST_LATE_COUNTS it makes
- * the driver count commands among the references of an object for a moment after they have ended. CLD3D_TEST_DRIVER names one other
+ * the driver count commands among the references of an object for a moment after they have ended. While CLD3D_TEST_NO_COUNTS is
+ * set the driver has no memory to tell such a count. CLD3D_TEST_DRIVER names one other
  * thing that is wrong with the driver (test_in_place.c). */
 #include "layer_entry.h"
 
@@ -144,6 +145,8 @@ static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *events)
 
 static cl_int CL_API_CALL get_mem_info(cl_mem memory, cl_mem_info name, size_t room, void *to, size_t *size_ret)
 {
+    if (name == CL_MEM_REFERENCE_COUNT && getenv("CLD3D_TEST_NO_COUNTS"))
+        return CL_OUT_OF_HOST_MEMORY;
     const cl_int status = below->clGetMemObjectInfo(memory, name, room, to, size_ret);
     cl_uint count;
     if (status != CL_SUCCESS || name != CL_MEM_REFERENCE_COUNT || !to)

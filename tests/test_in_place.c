@@ -481,6 +481,60 @@ SHARING_CASE(in_use, 0)
     }
 }
 
+/* The same while the driver can't tell who uses the object: what the command writes reaches no later object of the same shape. */
+static void released_uncounted(struct rig *rig, enum kind kind)
+{
+    struct shared shared, later;
+    unsigned char bytes[SHARED_BYTES];
+    if (!shared_open(rig, kind, 1, &shared))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 9);
+    cl_event user = user_event(rig->context);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
+    test_setenv("CLD3D_TEST_NO_COUNTS", "1");
+    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+    test_setenv("CLD3D_TEST_NO_COUNTS", NULL);
+    shared.object = NULL;
+    if (shared_open(rig, kind, 2, &later)) {
+        cl_command_queue free_queue = make_queue(rig, rig->context, 0);
+        CHECK_INT(rig->acquire(free_queue, 1, &later.object, 0, NULL, NULL), CL_SUCCESS);
+        queue_wait(free_queue);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        queue_wait(rig->queue);
+        CHECK(cl_has(free_queue, &later, 2));
+        CHECK_INT(clReleaseCommandQueue(free_queue), CL_SUCCESS);
+        shared_close(&later);
+    }
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 1));
+    shared_close(&shared);
+}
+
+SHARING_CASE(uncounted, 0)
+{
+    if (!getenv("CLD3D_TEST_UNCOUNTED")) {
+        SKIP("only as a part of the case below");
+        return;
+    }
+    for (int stays = 0; stays < 2; stays++) {
+        fake_d3d_stays(stays);
+        for (int kind = 0; kind < KINDS; kind++)
+            released_uncounted(rig, (enum kind)kind);
+    }
+}
+
+static void no_counts(void)
+{
+    if (over_copies() || getenv("CLD3D_TEST_LATE_COUNTS") || getenv("CLD3D_TEST_UNCOUNTED")) {
+        SKIP("runs the case above");
+        return;
+    }
+    test_setenv("CLD3D_TEST_UNCOUNTED", "1");
+    CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", "without counts: "), 2);
+    test_setenv("CLD3D_TEST_UNCOUNTED", NULL);
+}
+
 /* A callback may be one of the driver's threads, in which no trial of the device can be awaited. */
 struct maker {
     const struct rig *rig;
@@ -576,6 +630,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("3D textures whose slices OpenCL can't have", odd_slices),
     SHARING_TESTS("memory that moves with each map", moving),
     SHARING_TESTS("an object that is released while a command waits", in_use),
+    SHARING_TESTS("without counts: an object that is released while a command waits", uncounted),
+    {"an object that is released while a command waits and the driver can't tell", no_counts},
     SHARING_TESTS("objects made in a callback", made_in_a_callback),
     SHARING_TESTS("objects made again", made_again),
 };

@@ -73,7 +73,7 @@ cl_int commands_stand_apart(const struct enqueueing *to)
 
 bool commands_use(cl_mem memory, cl_uint references)
 {
-    cl_uint counted = 0, maps = 0;
+    cl_uint counted = CL_UINT_MAX, maps = 0; /* a driver that can't tell is asked again */
     next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(counted), &counted, NULL);
     next.clGetMemObjectInfo(memory, CL_MEM_MAP_COUNT, sizeof(maps), &maps, NULL);
     return counted > references + maps;

@@ -21,7 +21,8 @@ cl_int commands_stand(const struct enqueueing *to, cl_uint count, struct transfe
 cl_int commands_stand_apart(const struct enqueueing *to);
 
 /* Whether somebody but the caller, who has so many references, uses a memory object. Commands of a driver that counts them are
- * references, and so are maps; but those that the application still has of an object which it has released are nobody's. */
+ * references, and so are maps; but those that the application still has of an object which it has released are nobody's. True
+ * where the driver does not tell. */
 bool commands_use(cl_mem memory, cl_uint references);
 
 #endif
