@@ -202,7 +202,8 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 
 static bool is_left_out(cl_image_format format, bool everywhere)
 {
-    return (format.image_channel_data_type == CL_UNORM_INT8 && !everywhere) ||
+    const cl_channel_type type = format.image_channel_data_type;
+    return ((type == CL_UNORM_INT8 || type == CL_HALF_FLOAT) && !everywhere) ||
            (format.image_channel_order != CL_RGBA && format.image_channel_order != CL_BGRA);
 }
 

@@ -30,7 +30,7 @@ enum { BELOW_GATES = 2 };
 #define BELOW_EARLY 0x7E69
 
 /* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
- * bits, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer than four
+ * bits or of halves, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer than four
  * channels: then those are emulated with any driver. */
 #define BELOW_FEW_FORMATS "CLD3D_TEST_BELOW_FEW_FORMATS"
 

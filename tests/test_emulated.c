@@ -4,6 +4,8 @@
 #include "sharing.h"
 #include "untidy.h"
 
+#include <math.h>
+
 static cl_uint order(const struct rig *rig, cl_command_queue_info what, cl_uint value)
 {
     CHECK_INT(clGetCommandQueueInfo(rig->queue, what, sizeof(value), &value, NULL), CL_SUCCESS);
@@ -95,7 +97,7 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 26 : 22);
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 28 : 24);
     /* And where one thread of the driver runs all commands. */
     test_setenv("POCL_MAX_PTHREAD_COUNT", "1");
     CHECK_INT(run_again("in a callback: ", "OPENCL_LAYERS", layers), 2);
@@ -912,7 +914,7 @@ SHARING_CASE(copies_with_native_types, RIG_NO_CONTEXT)
     close_few(&own);
 }
 
-/* R in whole numbers is emulated in 3D alone; RG in fractions is in both, in 2D in 8 bits and in 3D in floats. */
+/* R in whole numbers is emulated in 3D alone; RG in fractions or halves is in both, in 2D in its own type and in 3D in floats. */
 SHARING_CASE(copies_between_types, RIG_NO_CONTEXT)
 {
     struct rig own;
@@ -922,8 +924,54 @@ SHARING_CASE(copies_between_types, RIG_NO_CONTEXT)
         copy_part(&own, (cl_image_format){CL_R, CL_UNSIGNED_INT8}, 1, from_deep);
         copy_part(&own, (cl_image_format){CL_R, CL_FLOAT}, 4, from_deep);
         copy_part(&own, (cl_image_format){CL_RG, CL_UNORM_INT8}, 2, from_deep);
+        copy_part(&own, (cl_image_format){CL_RG, CL_HALF_FLOAT}, 4, from_deep);
         copy_part(&own, (cl_image_format){CL_RGBA, CL_UNORM_INT8}, 4, from_deep);
     }
+    close_few(&own);
+}
+
+static const char look_source[] =
+    "constant sampler_t at = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "kernel void look(read_only image3d_t from, global float4 *to) { *to = read_imagef(from, at, (int4)(0)); }\n";
+
+/* Fills all of an image of halves that is stored in floats: kernels read what a half holds of the colour, as the host does. */
+static void fill_halves(const struct rig *rig, cl_kernel kernel, const cl_float *colour, const cl_float *expected)
+{
+    const cl_float with[4] = {colour[0], colour[1], 7, 7};
+    const size_t region[3] = {WIDTH, HEIGHT, 2}, one = 1;
+    cl_uchar bytes[2 * TEXELS * 4] = {0};
+    cl_float found[4] = {0};
+    cl_mem image = filled_image(rig, (cl_image_format){CL_RG, CL_HALF_FLOAT}, true, bytes);
+    cl_mem seen = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, sizeof(found), NULL, NULL);
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(image), &image), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(seen), &seen), CL_SUCCESS);
+    CHECK_INT(clEnqueueFillImage(rig->queue, image, with, no_origin(), region, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, seen, CL_TRUE, 0, sizeof(found), found, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_MEM(found, ((cl_float[4]){expected[0], expected[1], 0, 1}), sizeof(found));
+    CHECK_INT(clReleaseMemObject(seen), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+SHARING_CASE(fills_of_halves, RIG_NO_CONTEXT)
+{
+    static const cl_float all[][2][2] = {
+        {{0.1f, -0.1f}, {0x1.998p-4f, -0x1.998p-4f}},
+        {{0x1.002p0f, 0x1.006p0f}, {1, 0x1.008p0f}}, /* halfway: to even */
+        {{0x1.ffep15f, 0x1.fffp0f}, {INFINITY, 2}},
+        {{65519, -65504}, {65504, -65504}},
+        {{-INFINITY, 1e30f}, {-INFINITY, INFINITY}},
+        {{0x1p-24f, 0x1.8p-24f}, {0x1p-24f, 0x1p-23f}}, /* subnormal */
+        {{0x1p-25f, -0x1p-149f}, {0, -0.0f}},
+        {{0x1.ffep-15f, -0.0f}, {0x1p-14f, -0.0f}},
+    };
+    struct rig own;
+    if (!open_few(rig, &own))
+        return;
+    cl_kernel kernel = rig_kernel(&own, look_source, "look");
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        fill_halves(&own, kernel, all[i][0], all[i][1]);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
     close_few(&own);
 }
 
@@ -1045,6 +1093,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("over the layer: maps and unmaps that find no memory for the conversion", no_memory_for_maps),
     SHARING_TESTS("over the layer: copies between images of which one is the driver's", copies_with_native_types),
     SHARING_TESTS("over the layer: copies between images that are stored in two formats", copies_between_types),
+    SHARING_TESTS("over the layer: fills of halves that are stored in floats", fills_of_halves),
     SHARING_TESTS("in a callback: an image of the program's bytes", made_in_callback),
     SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),
     SHARING_TESTS("over the layer: what tidies an image while the driver takes its time", tidied_meanwhile),

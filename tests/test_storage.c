@@ -540,7 +540,7 @@ static void colours(void)
     filled(CL_RGBA, CL_UNORM_INT16, from, (float[4]){20316 / 65535.0f, 0, 1, 32768 / 65535.0f});
     filled(CL_RGBA, CL_SNORM_INT16, from, (float[4]){10158 / 32767.0f, -1, 1, 16384 / 32767.0f});
     filled(CL_RGBA, CL_FLOAT, from, from);
-    filled(CL_RG, CL_HALF_FLOAT, from, (float[4]){0.31f, -2.0f, 0, 1});
+    filled(CL_RG, CL_HALF_FLOAT, from, (float[4]){0x1.3d8p-2f, -2.0f, 0, 1});
     filled(CL_R, CL_UNORM_INT8, from, (float[4]){79 / 255.0f, 0, 0, 1});
     filled(CL_A, CL_UNORM_INT8, from, (float[4]){0, 0, 0, 128 / 255.0f});
     filled(CL_YUYV_INTEL, CL_UNORM_INT8, from, (float[4]){79 / 255.0f, 0, 1, 1});

@@ -383,6 +383,16 @@ cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue
 
 /* ---- fill colours ---- */
 
+/* What a half holds of it. */
+static float halved(float x)
+{
+    if (!isfinite(x) || x == 0)
+        return x;
+    const int exponent = ilogbf(x), step = (exponent < -14 ? -14 : exponent) - 10; /* of its last bit */
+    const float held = ldexpf(rintf(ldexpf(x, -step)), step);
+    return fabsf(held) > 65504 ? copysignf(INFINITY, x) : held;
+}
+
 /* Of the normalized types. */
 static float quantized(cl_channel_type type, float x)
 {
@@ -413,11 +423,11 @@ void storage_fill_color(cl_image_format declared, const void *color, void *chang
             memcpy(&bits[i], &one_float, sizeof(one_float));
         else if (!kept)
             bits[i] = 0;
-        if (whole || type == CL_FLOAT || type == CL_HALF_FLOAT)
+        if (whole || type == CL_FLOAT)
             continue;
         cl_float value;
         memcpy(&value, &bits[i], sizeof(value));
-        value = quantized(type, value);
+        value = type == CL_HALF_FLOAT ? halved(value) : quantized(type, value);
         memcpy(&bits[i], &value, sizeof(value));
     }
     memcpy(changed, bits, sizeof(bits));
