@@ -21,18 +21,18 @@ enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
  * against this list (scripts/check-settings). */
 /* clang-format off */
 #define SETTINGS(X)                                                                                                    \
-    X(SETTING_LOG, "CLD3D_LOG", "warn", "how much is said: none, error, warn, info, debug; after a comma or alone `stats`: what each context's objects cost")                            \
-    X(SETTING_LOG_FILE, "CLD3D_LOG_FILE", "", "a file that gets the messages instead of the standard error stream")    \
-    X(SETTING_NEXT, "CLD3D_NEXT", "", "full path of the OpenCL.dll below; else the system's own")                      \
+    X(SETTING_LOG, "CLD3D_LOG", "warn", "log level: none, error, warn, info or debug; `stats`, alone or after a comma, adds what each context's objects cost") \
+    X(SETTING_LOG_FILE, "CLD3D_LOG_FILE", "", "file that receives the messages instead of standard error")             \
+    X(SETTING_NEXT, "CLD3D_NEXT", "", "full path of the OpenCL.dll to forward calls to; by default the system's own")  \
     X(SETTING_STRICT, "CLD3D_STRICT", "1", "0 lets commands use shared objects that are not acquired")                 \
-    X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")                \
-    X(SETTING_CALLBACKS, "CLD3D_CALLBACKS", "0", "1 calls the program's callbacks itself, which it does under Wine anyway") \
-    X(SETTING_COPY_BACK, "CLD3D_COPY_BACK", "0", "1 brings all bytes back in each release, whatever was written")        \
-    X(SETTING_CPU_AS_GPU, "CLD3D_CPU_AS_GPU", "0", "1 shows CPU devices as GPUs, for programs that take no other")        \
-    X(SETTING_TRANSPORT, "CLD3D_TRANSPORT", "", "names of the transports that may be used, with commas: `vulkan`, `in-place`, `host` (docs/behaviour.md); else all") \
-    X(SETTING_VULKAN, "CLD3D_VULKAN", "", "how the Vulkan layer makes images that can be shared: `mapped`, `export` or `none`; else what suits the device") \
-    X(SETTING_VULKAN_SMALLEST, "CLD3D_VULKAN_SMALLEST", "65536", "bytes of the smallest image that the Vulkan layer makes exportable on a GPU") \
-    X(SETTING_NO_QUIRKS, "CLD3D_NO_QUIRKS", "", "names of driver workarounds to turn off, with commas, or `all` (docs/quirks.md)")
+    X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")               \
+    X(SETTING_CALLBACKS, "CLD3D_CALLBACKS", "0", "1 makes cld3d call the program's callbacks itself, as it always does under Wine") \
+    X(SETTING_COPY_BACK, "CLD3D_COPY_BACK", "0", "1 copies all bytes back in each release, whatever was written")      \
+    X(SETTING_CPU_AS_GPU, "CLD3D_CPU_AS_GPU", "0", "1 presents CPU devices as GPUs to programs that accept only GPUs") \
+    X(SETTING_TRANSPORT, "CLD3D_TRANSPORT", "", "comma-separated list of the transports that may be used: `vulkan`, `in-place`, `host` (docs/behaviour.md); by default all") \
+    X(SETTING_VULKAN, "CLD3D_VULKAN", "", "how the Vulkan layer makes images shareable: `mapped`, `export` or `none`; by default whatever suits the device") \
+    X(SETTING_VULKAN_SMALLEST, "CLD3D_VULKAN_SMALLEST", "65536", "size in bytes of the smallest image that the Vulkan layer makes exportable on a GPU") \
+    X(SETTING_NO_QUIRKS, "CLD3D_NO_QUIRKS", "", "comma-separated list of driver workarounds to turn off, or `all` (docs/quirks.md)")
 /* clang-format on */
 
 enum setting {
