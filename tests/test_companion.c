@@ -75,7 +75,7 @@ static void joined(void)
     const report_function ask =
         (report_function)(void (*)(void))GetProcAddress(GetModuleHandleA("OpenCL.dll"), "cld3d_report");
     if (CHECK(ask != NULL))
-        CHECK_STR(ask("companion"), "joined, version " CHANNEL_VERSION_TEXT " of the channel");
+        CHECK_STR(ask("companion"), "connected, version " CHANNEL_VERSION_TEXT " of the channel");
 }
 
 static void strings(void)

@@ -28,7 +28,7 @@ static bool in_place(void)
 static void expect_what_it_says(void)
 {
     if (!getenv("CLD3D_TEST_IN_PLACE"))
-        test_setenv("CLD3D_TEST_IN_PLACE", logged("objects over memory of the host work in place") ? "1" : "0");
+        test_setenv("CLD3D_TEST_IN_PLACE", logged("objects in host memory work in place") ? "1" : "0");
 }
 
 /* Over a driver that does not work in the host's memory. */
@@ -58,8 +58,8 @@ SHARING_CASE(chosen, 0)
         CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 20 + (unsigned)kind));
     shared_close_all(all);
     expect_what_it_says();
-    CHECK_INT(logged("objects over memory of the host work in place"), in_place() && !over_copies());
-    CHECK_INT(logged("objects over memory of the host do not work in place"), !in_place() || over_copies());
+    CHECK_INT(logged("objects in host memory work in place"), in_place() && !over_copies());
+    CHECK_INT(logged("objects in host memory do not work in place"), !in_place() || over_copies());
     CHECK_INT(logged("the object's transport: in place"), in_place() && !over_copies());
     CHECK_INT(logged("the object's transport: host"), !in_place() || over_copies());
 }
@@ -97,15 +97,15 @@ static const struct wrong {
 } wrongs[] = {
     {"has memory of its own", "the device has memory of its own"},
     {"is not available", "the device has no images"},
-    {"aligns to nothing", "tells no alignment of its memory that can be kept"},
-    {"aligns to 12 bytes", "tells no alignment of its memory that can be kept"},
-    {"aligns to 8192 bytes", "tells no alignment of its memory that can be kept"},
-    {"does not answer", "a command of the trial failed"},
-    {"fills late", "a command of the trial failed"},
-    {"has no compiler", "a command of the trial failed"},
-    {"runs no kernels", "kernels do not work in memory of the host"},
+    {"aligns to nothing", "reports no usable memory alignment"},
+    {"aligns to 12 bytes", "reports no usable memory alignment"},
+    {"aligns to 8192 bytes", "reports no usable memory alignment"},
+    {"does not answer", "a command of the probe failed"},
+    {"fills late", "a command of the probe failed"},
+    {"has no compiler", "a command of the probe failed"},
+    {"runs no kernels", "kernels do not work in host memory"},
     {"counts no commands", "do not work in place"},
-    {"counts what is over", "does not tell when the last command that used an object is over"},
+    {"counts what is over", "does not report when the last command that used an object has ended"},
 };
 
 SHARING_CASE(wrong_driver, 0)
@@ -349,7 +349,7 @@ SHARING_CASE(aligned, 0)
     if (!shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
     snprintf(text, sizeof(text), "clCreateFromD3D%dBufferKHR: the object's transport: %s", rig->api->version,
-             "in place (OpenCL computes in the host's memory): in the staging copy");
+             "in place (OpenCL computes in host memory): in the staging copy");
     CHECK(logged(text));
     CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
     void *bytes =
@@ -383,7 +383,7 @@ SHARING_CASE(moved, 0)
     CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
     CHECK_INT(rig_event_status(event), CL_OUT_OF_RESOURCES);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
-    CHECK(logged("mapped a staging copy at another place"));
+    CHECK(logged("mapped a staging copy at another address"));
     CHECK_INT(acquire_one(rig, shared.object), CL_OUT_OF_RESOURCES);
     CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
     CHECK(d3d_has(rig, &shared, 2));
@@ -565,7 +565,7 @@ SHARING_CASE(made_in_a_callback, 0)
         for (int i = 0; i < 10000 && !atomic_load(&maker.made); i++)
             pause_ms(1);
         if (CHECK(atomic_load(&maker.made)) && CHECK_INT(maker.status, CL_SUCCESS)) {
-            CHECK(logged("the object is made in a callback, where nobody may wait for a trial"));
+            CHECK(logged("the object is created in a callback, where a probe may not wait"));
             CHECK(round_trip(rig, &maker.shared, 1, 2));
         }
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);

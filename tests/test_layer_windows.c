@@ -395,7 +395,7 @@ static void says_so(void)
         fread(text, 1, sizeof(text) - 1, file);
         fclose(file);
     }
-    CHECK_INT(count_of(text, "passes everything on"), 1);
+    CHECK_INT(count_of(text, "passes all calls on"), 1);
     DeleteFileA(path);
 }
 

@@ -17,7 +17,7 @@ static const char *report(const char *topic)
 static void is_refused(void)
 {
     CHECK_STR(report("companion"),
-              "refused: it speaks version 99 of the channel, this OpenCL.dll version " CHANNEL_VERSION_TEXT);
+              "refused: it has version 99 of the channel, this OpenCL.dll has version " CHANNEL_VERSION_TEXT);
 }
 
 static void as_without(void)

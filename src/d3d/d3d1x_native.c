@@ -23,11 +23,11 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
     uint64_t size = 0;
     *place = (struct native_place){0};
     if (facts.usage != D3D11_USAGE_DEFAULT || facts.access || facts.levels == 0)
-        return native_refuse(why, why_size, "the CPU may map the resource, so that its contents may be elsewhere");
+        return native_refuse(why, why_size, "the CPU may map the resource, so its contents may be elsewhere");
     if (desc->kind == SURFACE_BUFFER) {
         place->address = dxvk_buffer_address(surface->device, surface->resource, &size);
         return (place->address && size >= desc->width) ||
-               native_refuse(why, why_size, "Direct3D does not tell the address of its buffers");
+               native_refuse(why, why_size, "Direct3D does not report the addresses of its buffers");
     }
     if (of_swap_chain(surface->resource))
         return native_refuse(why, why_size, "the texture is a buffer of a swap chain");
@@ -37,7 +37,7 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
     place->sampled_levels =
         facts.levels > 1 && !(facts.bind & (D3D11_BIND_RENDER_TARGET | D3D11_BIND_UNORDERED_ACCESS));
     if (!place->image || !dxvk_queue_family(surface->device, &place->family))
-        return native_refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
+        return native_refuse(why, why_size, "this Direct3D does not run on Vulkan, or does not report its images");
     return true;
 }
 

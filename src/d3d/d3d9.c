@@ -119,15 +119,15 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
     const struct format_row *first = format_from_d3d9(d->Format, 0);
     if (!first)
         return describe_refuse(DESCRIBE_BAD_FORMAT, why, why_size,
-                               "D3DFORMAT 0x%x is not in the tables of formats that can be shared",
+                               "D3DFORMAT 0x%x is not in the tables of sharable formats; use one of them",
                                (unsigned)d->Format);
     const struct format_row *format = format_from_d3d9(d->Format, plane);
     if (!format)
-        return describe_refuse(DESCRIBE_BAD_SUBRESOURCE, why, why_size, "plane %u is out of range: %s has %u", plane,
-                               first->name, first->planes);
+        return describe_refuse(DESCRIBE_BAD_SUBRESOURCE, why, why_size, "plane %u is out of range: %s has %u planes",
+                               plane, first->name, first->planes);
     if (cuts_pairs(format, d))
         return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size,
-                               "the surface has %ux%u texels; %s needs even numbers", (unsigned)d->Width,
+                               "the surface has %ux%u texels; %s requires an even width and height", (unsigned)d->Width,
                                (unsigned)d->Height, format->name);
     *desc = (struct surface_desc){.kind = SURFACE_IMAGE_2D,
                                   .format = format,
@@ -152,17 +152,17 @@ static enum describe_status describe(void *device, void *resource, enum surface_
 {
     (void)kind; /* a surface is a 2D image */
     if (!com_identity(resource))
-        return describe_refuse(DESCRIBE_NOT_AN_OBJECT, why, why_size, "resource %p is no COM object", resource);
+        return describe_refuse(DESCRIBE_NOT_AN_OBJECT, why, why_size, "resource %p is not a COM object", resource);
     IDirect3DSurface9 *surface = query_same(resource, &IID_IDirect3DSurface9);
     if (!surface)
-        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size, "resource %p is no IDirect3DSurface9", resource);
+        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size, "resource %p is not an IDirect3DSurface9", resource);
     D3DSURFACE_DESC d;
     enum describe_status status = DESCRIBE_OTHER_KIND;
     if (!of_device(surface, device)) {
         snprintf(why, why_size, "the surface belongs to another Direct3D 9 device than the context's");
         status = DESCRIBE_OTHER_DEVICE;
     } else if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(surface, &d))) {
-        snprintf(why, why_size, "the surface does not describe itself");
+        snprintf(why, why_size, "the surface's description cannot be obtained");
     } else {
         status = describe_surface(&d, plane, desc, why, why_size);
         if (status == DESCRIBED)

@@ -51,21 +51,21 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
     DWORD levels;
     *place = (struct native_place){0};
     if (FAILED(IDirect3DSurface9_GetDesc((IDirect3DSurface9 *)surface->resource, &d)))
-        return native_refuse(why, why_size, "the surface does not describe itself");
+        return native_refuse(why, why_size, "the surface's description cannot be obtained");
     if (d.Usage & D3DUSAGE_DYNAMIC)
         return native_refuse(why, why_size, "a dynamic texture's contents may be elsewhere");
     if (d.Usage & D3DUSAGE_AUTOGENMIPMAP)
-        return native_refuse(why, why_size, "Direct3D makes the texture's other levels of what it sees written");
+        return native_refuse(why, why_size, "Direct3D generates the texture's other levels from what it sees written");
     if (format->planes > 1 || cl_order_packed_yuv(format->cl.image_channel_order))
-        return native_refuse(why, why_size, "Direct3D 9 keeps video surfaces in other formats");
+        return native_refuse(why, why_size, "Direct3D 9 stores video surfaces in other formats");
     if (is_in(surface->resource, &IID_IDirect3DSwapChain9))
         return native_refuse(why, why_size, "the surface is a buffer of a swap chain");
     if (!place_in_image(surface->resource, &place->level, &levels))
-        return native_refuse(why, why_size, "the surface is no level of a plain texture");
+        return native_refuse(why, why_size, "the surface is not a level of a plain texture");
     place->sampled_levels = levels > 1 && !(d.Usage & D3DUSAGE_RENDERTARGET);
     place->image = dxvk_image(surface->resource, &place->layout);
     if (!place->image || !dxvk_queue_family(device, &place->family))
-        return native_refuse(why, why_size, "this Direct3D does not stand on Vulkan, or does not tell its images");
+        return native_refuse(why, why_size, "this Direct3D does not run on Vulkan, or does not report its images");
     return true;
 }
 
@@ -73,7 +73,7 @@ static bool find(const struct surface *surface, struct native_place *place, char
 {
     IDirect3DDevice9 *device = d3d9_enter(surface->resource);
     if (!device)
-        return native_refuse(why, why_size, "the surface tells no device");
+        return native_refuse(why, why_size, "the surface reports no device");
     const bool found = find_image(device, surface, place, why, why_size);
     return d3d9_leave() ? found : native_refuse(why, why_size, "the device is lost");
 }

@@ -14,9 +14,9 @@ bool d3d_check(const char *call, HRESULT result)
         HRESULT code;
         const char *name, *advice;
     } names[] = {
-        {DXGI_ERROR_DEVICE_REMOVED, "DXGI_ERROR_DEVICE_REMOVED", "; the Direct3D device is lost, make a new one"},
-        {DXGI_ERROR_DEVICE_RESET, "DXGI_ERROR_DEVICE_RESET", "; the Direct3D device is lost, make a new one"},
-        {DXGI_ERROR_DEVICE_HUNG, "DXGI_ERROR_DEVICE_HUNG", "; the Direct3D device is lost, make a new one"},
+        {DXGI_ERROR_DEVICE_REMOVED, "DXGI_ERROR_DEVICE_REMOVED", "; the Direct3D device is lost, create a new one"},
+        {DXGI_ERROR_DEVICE_RESET, "DXGI_ERROR_DEVICE_RESET", "; the Direct3D device is lost, create a new one"},
+        {DXGI_ERROR_DEVICE_HUNG, "DXGI_ERROR_DEVICE_HUNG", "; the Direct3D device is lost, create a new one"},
         {DXGI_ERROR_INVALID_CALL, "DXGI_ERROR_INVALID_CALL", ""},
         {E_OUTOFMEMORY, "E_OUTOFMEMORY", "; out of memory"},
         {E_INVALIDARG, "E_INVALIDARG", ""},
@@ -24,8 +24,8 @@ bool d3d_check(const char *call, HRESULT result)
         {E_NOTIMPL, "E_NOTIMPL", ""},
         {D3DERR_DEVICELOST, "D3DERR_DEVICELOST", "; the Direct3D device is lost, reset it"},
         {D3DERR_DEVICENOTRESET, "D3DERR_DEVICENOTRESET", "; the Direct3D device was lost, reset it"},
-        {D3DERR_DEVICEHUNG, "D3DERR_DEVICEHUNG", "; the Direct3D device is lost, make a new one"},
-        {D3DERR_DEVICEREMOVED, "D3DERR_DEVICEREMOVED", "; the Direct3D device is lost, make a new one"},
+        {D3DERR_DEVICEHUNG, "D3DERR_DEVICEHUNG", "; the Direct3D device is lost, create a new one"},
+        {D3DERR_DEVICEREMOVED, "D3DERR_DEVICEREMOVED", "; the Direct3D device is lost, create a new one"},
         {D3DERR_OUTOFVIDEOMEMORY, "D3DERR_OUTOFVIDEOMEMORY", "; out of memory"},
         {D3DERR_INVALIDCALL, "D3DERR_INVALIDCALL", ""},
     };
@@ -91,7 +91,8 @@ void dxgi_protect(void *device)
     if (multithread)
         ID3D10Multithread_SetMultithreadProtected(multithread, TRUE);
     else
-        log_write(LOG_DEBUG, "the Direct3D device has no ID3D10Multithread: it is not protected against other threads");
+        log_write(LOG_DEBUG,
+                  "the Direct3D device has no ID3D10Multithread: it is not protected against use by several threads");
     com_release(multithread);
 }
 
@@ -235,18 +236,19 @@ enum describe_status dxgi_describe_child(const struct child_facts *child, void *
                                          size_t why_size)
 {
     if (!com_identity(resource))
-        return describe_refuse(DESCRIBE_NOT_AN_OBJECT, why, why_size, "resource %p is no COM object", resource);
+        return describe_refuse(DESCRIBE_NOT_AN_OBJECT, why, why_size, "resource %p is not a COM object", resource);
     /* The same address is asked for, not only the same object: what the caller will call is this interface. */
     void *typed = com_query(resource, child->kind);
     com_release(typed);
     if (typed != resource)
-        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size, "resource %p is no %s", resource, child->kind_name);
+        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size, "resource %p is not an %s", resource,
+                               child->kind_name);
     void *owner = child->owner(resource);
     const bool same = owner && (owner == device || com_identity(owner) == com_identity(device));
     com_release(owner);
     if (!same)
         return describe_refuse(DESCRIBE_OTHER_DEVICE, why, why_size,
-                               "the resource belongs to another Direct3D device than the context (%p)", device);
+                               "the resource belongs to another Direct3D device than the context's (%p)", device);
     return DESCRIBED;
 }
 
@@ -282,12 +284,12 @@ static enum describe_status describe_texture(const struct resource_facts *facts,
     const struct format_row *format = format_from_dxgi(facts->format, planes > 1 ? index % planes : 0);
     if (!format)
         return describe_refuse(DESCRIBE_BAD_FORMAT, why, why_size,
-                               "DXGI format %u is not in the table of formats that can be shared",
+                               "DXGI format %u is not in the table of sharable formats; use one of them",
                                (unsigned)facts->format);
     if (cuts_chroma(format, facts))
         return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size,
-                               "the texture has %ux%u texels; %s needs even numbers", facts->width, facts->height,
-                               format->name);
+                               "the texture has %ux%u texels; %s requires an even width and height", facts->width,
+                               facts->height, format->name);
     const uint32_t level = planes > 1 ? 0 : index % facts->levels;
     *desc = (struct surface_desc){
         .kind = kind,

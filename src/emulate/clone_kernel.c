@@ -260,11 +260,11 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel source_kernel, cl_int *errco
     if (note)
         clone = create_alike(source_kernel, &status);
     else
-        status = log_refuse(call, CL_INVALID_KERNEL, "%p is no kernel", (void *)source_kernel);
+        status = log_refuse(call, CL_INVALID_KERNEL, "%p is not a kernel", (void *)source_kernel);
     if (clone) {
         status = give_arguments(note, clone);
         if (status != CL_SUCCESS) {
-            log_refuse(call, status, "the kernel's arguments could not be set again");
+            log_refuse(call, status, "the kernel's arguments could not be set on the clone");
             release_kernel(clone);
             clone = NULL;
         }

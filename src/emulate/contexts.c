@@ -10,7 +10,8 @@ static cl_int check(const char *call, notify_function notify, const void *user_d
 {
     return notify || !user_data || !os_is_wine()
                ? CL_SUCCESS
-               : log_refuse(call, CL_INVALID_VALUE, "user_data is %p, but there is no function for it", user_data);
+               : log_refuse(call, CL_INVALID_VALUE,
+                            "user_data is %p, but pfn_notify is NULL; pass a function or NULL for both", user_data);
 }
 
 static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint num_devices,

@@ -50,7 +50,7 @@ static bool ready_locked(void)
     if (!delivering)
         delivering = os_thread_start(deliver_all, NULL);
     if (!delivering)
-        log_write(LOG_ERROR, "no thread for callbacks can be started");
+        log_write(LOG_ERROR, "the thread for callbacks cannot be started");
     return delivering;
 }
 

@@ -213,16 +213,16 @@ static struct watched *add_locked(enum kind kind, void *handle, struct watched *
 static cl_int add(const char *call, enum kind kind, void *handle, cl_int invalid, function notify, void *data)
 {
     if (!handle || references(kind, handle) == 0)
-        return log_refuse(call, invalid, "%p is no such object", handle);
+        return log_refuse(call, invalid, "%p is not an object of this kind", handle);
     if (!notify)
-        return log_refuse(call, CL_INVALID_VALUE, "the function is NULL");
+        return log_refuse(call, CL_INVALID_VALUE, "the callback function is NULL");
     struct watched *fresh = calloc(1, sizeof(*fresh));
     struct destructor *destructor = malloc(sizeof(*destructor));
     cl_int status = fresh && destructor && delivery_ready() ? retain(kind, handle) : CL_OUT_OF_HOST_MEMORY;
     if (status != CL_SUCCESS) {
         free(fresh);
         free(destructor);
-        return log_refuse(call, status, "no means to call the function");
+        return log_refuse(call, status, "no memory or thread to call the callback");
     }
     *fresh = (struct watched){.delivery.run = run, .kind = kind, .handle = handle};
     cl_context context = context_of(kind, handle);

@@ -351,13 +351,13 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec
     static const char call[] = "clSetEventCallback";
     cl_command_queue queue = NULL;
     if (!event || underlying.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) != CL_SUCCESS)
-        return log_refuse(call, CL_INVALID_EVENT, "%p is no event", (void *)event);
+        return log_refuse(call, CL_INVALID_EVENT, "%p is not an event", (void *)event);
     if (!pfn_notify || command_exec_callback_type < CL_COMPLETE || command_exec_callback_type > CL_SUBMITTED)
-        return log_refuse(call, CL_INVALID_VALUE, "the function is %s, the state %d", pfn_notify ? "given" : "NULL",
-                          command_exec_callback_type);
+        return log_refuse(call, CL_INVALID_VALUE, "the callback function is %s, the execution status %d",
+                          pfn_notify ? "given" : "NULL", command_exec_callback_type);
     struct waiter *waiter = delivery_ready() ? calloc(1, sizeof(*waiter)) : NULL;
     if (!waiter)
-        return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no means to call the function");
+        return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory or thread to call the callback");
     *waiter = (struct waiter){.delivery.run = run,
                               .event = event,
                               .type = command_exec_callback_type,

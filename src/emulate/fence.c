@@ -87,7 +87,7 @@ static cl_command_queue add(cl_command_queue handle, cl_context context, cl_int 
     if (handle && !queue) {
         beneath.clReleaseCommandQueue(handle);
         give_code(errcode_ret,
-                  log_refuse("clCreateCommandQueue", CL_OUT_OF_HOST_MEMORY, "no memory to follow the queue"));
+                  log_refuse("clCreateCommandQueue", CL_OUT_OF_HOST_MEMORY, "no memory to track the queue"));
     }
     if (!queue)
         return NULL;
@@ -277,7 +277,8 @@ bool fence_counted_below(cl_context context)
     if (found)
         return counted;
     counted = count_tried(context, devices[0]);
-    log_write(LOG_DEBUG, "the driver counts queued commands among an object's references: %s", counted ? "yes" : "no");
+    log_write(LOG_DEBUG, "the driver counts queued commands in the reference counts of objects: %s",
+              counted ? "yes" : "no");
     os_lock(&lock);
     if (known_count < sizeof(known) / sizeof(known[0])) {
         known[known_count].platform = platform;

@@ -53,7 +53,7 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
             bits = p[1];
         else if (p[0] == CL_QUEUE_PROPERTIES || p[0] == CL_QUEUE_SIZE)
             status = log_refuse(call, CL_INVALID_QUEUE_PROPERTIES,
-                                "property 0x%llx is 0x%llx; the OpenCL below has no queues on devices",
+                                "property 0x%llx is 0x%llx; the OpenCL below has no on-device queues",
                                 (unsigned long long)p[0], (unsigned long long)p[1]);
         else if (!is_hint(context, device, p[0]) || !is_level(p[1]))
             status = log_refuse(call, CL_INVALID_VALUE, "unknown property 0x%llx, or value 0x%llx",
@@ -84,7 +84,7 @@ static cl_command_queue CL_API_CALL check_queue(cl_context context, cl_device_id
     cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
     cl_command_queue queue = NULL;
     if (wants_missing_device_queue(context, device, properties))
-        status = log_refuse(call, CL_INVALID_QUEUE_PROPERTIES, "the device has no queues on devices");
+        status = log_refuse(call, CL_INVALID_QUEUE_PROPERTIES, "the device has no on-device queues");
     else
         queue = underlying.clCreateCommandQueueWithProperties(context, device, properties, &status);
     if (status == CL_INVALID_PROPERTY) /* which the specification does not have for queues, but rusticl 22.3 */
@@ -106,7 +106,7 @@ static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sample
             i++;
         if (i == 3 || given[i]) {
             const cl_int status = log_refuse("clCreateSamplerWithProperties", CL_INVALID_VALUE,
-                                             "property 0x%llx is unknown or there twice", (unsigned long long)p[0]);
+                                             "property 0x%llx is unknown or given twice", (unsigned long long)p[0]);
             give_code(errcode_ret, status);
             return NULL;
         }

@@ -15,8 +15,8 @@ static void explain(const char *call, cl_int status)
 {
     if (status == CL_INVALID_OPERATION && os_is_wine())
         log_write(LOG_WARN,
-                  "%s: CL_INVALID_OPERATION (%d): Wine 8's opencl.dll fails so always; with the host companion "
-                  "libcld3d.so the function works",
+                  "%s: CL_INVALID_OPERATION (%d): Wine 8's opencl.dll always fails in this function; it works with the "
+                  "host companion libcld3d.so",
                   call, status);
 }
 
@@ -63,7 +63,7 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices,
         return underlying.clBuildProgram(program, num_devices, device_list, options, NULL, user_data);
     struct notice *notice = prepare(pfn_notify, user_data);
     if (!notice)
-        return log_refuse("clBuildProgram", CL_OUT_OF_HOST_MEMORY, "no means to call the notify function");
+        return log_refuse("clBuildProgram", CL_OUT_OF_HOST_MEMORY, "no memory or thread to call the notify function");
     return finish(notice, program, underlying.clBuildProgram(program, num_devices, device_list, options, NULL, NULL),
                   CL_BUILD_PROGRAM_FAILURE);
 }
@@ -82,7 +82,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
     }
     struct notice *notice = prepare(pfn_notify, user_data);
     if (!notice)
-        return log_refuse("clCompileProgram", CL_OUT_OF_HOST_MEMORY, "no means to call the notify function");
+        return log_refuse("clCompileProgram", CL_OUT_OF_HOST_MEMORY, "no memory or thread to call the notify function");
     status = underlying.clCompileProgram(program, num_devices, device_list, options, num_input_headers, input_headers,
                                          header_include_names, NULL, NULL);
     explain("clCompileProgram", status);

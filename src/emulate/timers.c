@@ -15,8 +15,8 @@ static cl_int check(const char *call, cl_device_id device, bool places)
     cl_device_type type;
     if (!listed_may_be_device(device) ||
         underlying.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL) != CL_SUCCESS)
-        return log_refuse(call, CL_INVALID_DEVICE, "%p is no device", (void *)device);
-    return places ? CL_SUCCESS : log_refuse(call, CL_INVALID_VALUE, "the place for a timestamp is NULL");
+        return log_refuse(call, CL_INVALID_DEVICE, "%p is not a device", (void *)device);
+    return places ? CL_SUCCESS : log_refuse(call, CL_INVALID_VALUE, "the pointer for a timestamp is NULL");
 }
 
 static cl_int CL_API_CALL get_host_timer(cl_device_id device, cl_ulong *host_timestamp)
@@ -115,10 +115,10 @@ static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulon
     if (queue)
         keep_queue(device, queue);
     if (status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY)
-        return log_next("clGetDeviceAndHostTimer", "a command that tells the device's time", status);
+        return log_next("clGetDeviceAndHostTimer", "a command that reads the device's time", status);
     /* rusticl 22.3 profiles nothing: its four times are 0, 1, 2 and 3. */
     if (status != CL_SUCCESS || device_time <= 3)
-        return log_refuse("clGetDeviceAndHostTimer", CL_INVALID_OPERATION, "the device does not tell its time");
+        return log_refuse("clGetDeviceAndHostTimer", CL_INVALID_OPERATION, "the device does not report its time");
     *device_timestamp = device_time;
     *host_timestamp = host_time;
     return CL_SUCCESS;

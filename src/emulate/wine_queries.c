@@ -138,7 +138,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
                                           void *param_value, size_t *param_value_size_ret)
 {
     if (!listed_may_be_device(device))
-        return log_refuse("clGetDeviceInfo", CL_INVALID_DEVICE, "%p is no device", (void *)device);
+        return log_refuse("clGetDeviceInfo", CL_INVALID_DEVICE, "%p is not a device", (void *)device);
     if (param_name == CL_DEVICE_EXECUTION_CAPABILITIES)
         return execution_capabilities(device, param_value_size, param_value, param_value_size_ret);
     if (param_name != CL_DEVICE_EXTENSIONS && param_name != CL_DEVICE_EXTENSIONS_WITH_VERSION)
@@ -154,7 +154,7 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
 {
     const struct subject s = {"clGetPlatformInfo", platform, NULL};
     if (platform && !listed_may_be_platform(platform)) /* what NULL means is the implementation's choice */
-        return log_refuse(s.call, CL_INVALID_PLATFORM, "%p is no platform", (void *)platform);
+        return log_refuse(s.call, CL_INVALID_PLATFORM, "%p is not a platform", (void *)platform);
     if (param_name == CL_PLATFORM_EXTENSIONS)
         return extension_string(&s, param_value_size, param_value, param_value_size_ret);
     if (param_name == CL_PLATFORM_EXTENSIONS_WITH_VERSION)

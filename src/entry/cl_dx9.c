@@ -39,8 +39,7 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context contex
     entry_open();
     const struct d3d_api *api = media_api(adapter_type);
     if (!api)
-        return refuse(errcode_ret,
-                      log_refuse(call, CL_INVALID_VALUE, "adapter_type is 0x%x, none of the three", adapter_type));
+        return refuse(errcode_ret, log_refuse(call, CL_INVALID_VALUE, "adapter_type 0x%x is unknown", adapter_type));
     /* A bad structure has no resource; that is refused in its turn, after a bad context. */
     if (os_readable(surface_info, sizeof(info)))
         memcpy(&info, surface_info, sizeof(info));

@@ -144,7 +144,9 @@ bool entry_set_next(bool another)
         next_load(find, library);
         log_write(LOG_INFO, "the loader has found no driver: the OpenCL below is %s", wines_path);
     } else if (another) {
-        log_write(LOG_WARN, "the loader has found no driver, and there is no opencl.dll of Wine's to be used instead");
+        log_write(
+            LOG_WARN,
+            "the loader has found no driver, and Wine has no opencl.dll to use instead; install Wine with OpenCL");
     }
     return true; /* clInitLayer has set `next` else */
 }

@@ -66,7 +66,7 @@ static const char *unfit(void *library)
 {
     if (is_ourselves(library) || os_library_symbol(library, "cld3d_report"))
         return "it is cld3d itself";
-    return os_library_symbol(library, "clGetPlatformIDs") ? NULL : "it is no OpenCL library";
+    return os_library_symbol(library, "clGetPlatformIDs") ? NULL : "it is not an OpenCL library";
 }
 
 static void *open_next(void)

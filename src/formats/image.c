@@ -159,7 +159,8 @@ cl_int image_check_access(const char *call, const struct image_part *p, cl_mem_f
     struct queue_record *queue = registry_get(RECORD_QUEUE, p->queue);
     const bool here = queue && queue->context == p->image->context;
     record_release(queue);
-    return here ? log_refuse(call, CL_INVALID_OPERATION, "the image was made with flags 0x%lx",
+    return here ? log_refuse(call, CL_INVALID_OPERATION,
+                             "the image was created with flags 0x%lx, which do not allow this access",
                              (unsigned long)p->image->flags)
                 : CL_SUCCESS;
 }
@@ -330,7 +331,7 @@ static cl_int check_pairs(const cl_image_format *format, const cl_image_desc *de
 {
     if (!cl_order_packed_yuv(format->image_channel_order) || desc->image_width % 2 == 0)
         return CL_SUCCESS;
-    return log_refuse("clCreateImage", CL_INVALID_IMAGE_SIZE, "an image of packed YUV is %zu wide; it must be even",
+    return log_refuse("clCreateImage", CL_INVALID_IMAGE_SIZE, "the width of a packed YUV image is %zu; it must be even",
                       desc->image_width);
 }
 
@@ -351,14 +352,15 @@ static cl_int check_flags(cl_mem_flags flags)
     }
     return valid && !(flags & ~known)
                ? CL_SUCCESS
-               : log_refuse("clCreateImage", CL_INVALID_VALUE, "flags 0x%lx", (unsigned long)flags);
+               : log_refuse("clCreateImage", CL_INVALID_VALUE, "the flags 0x%lx are invalid or contradict each other",
+                            (unsigned long)flags);
 }
 
 static cl_int check_host(cl_mem_flags flags, const void *host)
 {
     const bool wanted = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
     if (wanted != (host != NULL))
-        return log_refuse("clCreateImage", CL_INVALID_HOST_PTR, "host_ptr is %p with flags 0x%lx", host,
+        return log_refuse("clCreateImage", CL_INVALID_HOST_PTR, "host_ptr is %p, but the flags are 0x%lx", host,
                           (unsigned long)flags);
     return CL_SUCCESS;
 }
@@ -378,8 +380,8 @@ static cl_int check_pitches(const cl_image_format *format, const cl_image_desc *
          (slice >= stride * (lines ? 1 : desc->image_height) && (lines ? slice % texel : slice % stride) == 0)))
         return CL_SUCCESS;
     return log_refuse("clCreateImage", CL_INVALID_IMAGE_DESCRIPTOR,
-                      "pitches of %zu and %zu bytes for %zux%zu texels of %zu, host_ptr %p", row, slice,
-                      desc->image_width, desc->image_height, texel, host);
+                      "the pitches of %zu and %zu bytes do not fit %zux%zu texels of %zu bytes with host_ptr %p", row,
+                      slice, desc->image_width, desc->image_height, texel, host);
 }
 
 static struct image_record *new_image(struct context_record *context, struct converter *converter,

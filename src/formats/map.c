@@ -166,7 +166,8 @@ static cl_int check_map(const struct map_call *m, const size_t *row_pitch, const
         return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "the region is empty or outside the image");
     if ((m->flags & ~known) ||
         ((m->flags & CL_MAP_WRITE_INVALIDATE_REGION) && (m->flags & (CL_MAP_READ | CL_MAP_WRITE))))
-        return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "map flags 0x%lx", (unsigned long)m->flags);
+        return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "the map flags 0x%lx are invalid",
+                          (unsigned long)m->flags);
     if (!row_pitch || (layered && !slice_pitch))
         return log_refuse("clEnqueueMapImage", CL_INVALID_VALUE, "image_row_pitch or image_slice_pitch is NULL");
     return image_check_access("clEnqueueMapImage", &m->part, forbidden(m->flags));
@@ -317,7 +318,7 @@ static cl_int CL_API_CALL unmap_mem_object(cl_command_queue command_queue, cl_me
                                                      num_events_in_wait_list, event_wait_list},
                                 mapping, event);
     else
-        status = log_refuse("clEnqueueUnmapMemObject", CL_INVALID_VALUE, "%p is no mapped pointer of image %p",
+        status = log_refuse("clEnqueueUnmapMemObject", CL_INVALID_VALUE, "%p is not a mapped pointer of image %p",
                             mapped_ptr, (void *)memobj);
     record_release(image);
     return status;

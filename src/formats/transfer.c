@@ -24,11 +24,12 @@ static cl_int host_rows(const char *call, const struct image_record *image, cons
         slice_pitch = 0;
     }
     if (row_pitch && row_pitch < bytes)
-        return log_refuse(call, CL_INVALID_VALUE, "the row pitch is %zu, a row has %zu bytes", row_pitch, bytes);
+        return log_refuse(call, CL_INVALID_VALUE, "the row pitch of %zu bytes is less than a row of %zu bytes",
+                          row_pitch, bytes);
     *host = (struct host_rows){{bytes, region[1], region[2]}, row_pitch ? row_pitch : bytes, 0};
     if (slice_pitch && slice_pitch < host->row_pitch * region[1])
-        return log_refuse(call, CL_INVALID_VALUE, "the slice pitch is %zu, a slice has %zu bytes", slice_pitch,
-                          host->row_pitch * region[1]);
+        return log_refuse(call, CL_INVALID_VALUE, "the slice pitch of %zu bytes is less than a slice of %zu bytes",
+                          slice_pitch, host->row_pitch * region[1]);
     host->slice_pitch = region[2] > 1 ? slice_pitch : 0;
     return CL_SUCCESS;
 }
@@ -390,10 +391,10 @@ static cl_int copy_emulated(const struct image_copy *c, cl_event *event)
     if (status == CL_SUCCESS)
         status = format_of(c->to, to_image, &to);
     if (status != CL_SUCCESS)
-        return log_refuse("clEnqueueCopyImage", CL_INVALID_MEM_OBJECT, "source or destination is no image");
+        return log_refuse("clEnqueueCopyImage", CL_INVALID_MEM_OBJECT, "the source or the destination is not an image");
     if (!cl_format_equal(from, to))
         return log_refuse("clEnqueueCopyImage", CL_IMAGE_FORMAT_MISMATCH,
-                          "source and destination differ in their format");
+                          "the source and the destination have different formats");
     status = check_side(c->from, out);
     if (status == CL_SUCCESS)
         status = check_side(c->to, &c->in);

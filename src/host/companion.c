@@ -104,8 +104,9 @@ static cl_int act(struct channel_request *request)
         return CL_SUCCESS;
     }
     if (request->version != CHANNEL_VERSION)
-        return log_refuse("the companion", CL_INVALID_VALUE, "a request of version %u, this is version %u",
-                          request->version, CHANNEL_VERSION);
+        return log_refuse("the companion", CL_INVALID_VALUE,
+                          "the request has version %u, this companion has version %u", request->version,
+                          CHANNEL_VERSION);
     switch (request->action) {
     case CHANNEL_FIND: request->result = find((const char *)(uintptr_t)a[0]); return CL_SUCCESS;
     case CHANNEL_EXTEND:
@@ -114,7 +115,7 @@ static cl_int act(struct channel_request *request)
     case CHANNEL_NOTHING: request->result = as_number(nothing); return CL_SUCCESS;
     case CHANNEL_CALL: request->result = call(request->address, a); return CL_SUCCESS;
     case CHANNEL_VULKAN: request->result = vulkan((const char *)(uintptr_t)a[0]); return CL_SUCCESS;
-    default: return log_refuse("the companion", CL_INVALID_VALUE, "an unknown request %u", request->action);
+    default: return log_refuse("the companion", CL_INVALID_VALUE, "unknown request %u", request->action);
     }
 }
 

@@ -102,18 +102,18 @@ void guest_join(void)
         return;
     const uint64_t version = guest_ask(CHANNEL_HELLO, 0, 1, &none);
     if (version && version != CHANNEL_VERSION) {
-        snprintf(report, sizeof(report), "refused: it speaks version %u of the channel, this OpenCL.dll version %u",
+        snprintf(report, sizeof(report), "refused: it has version %u of the channel, this OpenCL.dll has version %u",
                  (unsigned)version, (unsigned)CHANNEL_VERSION);
         log_write(LOG_ERROR,
-                  "the companion libcld3d.so was refused: it speaks version %u of the channel, this OpenCL.dll "
-                  "version %u; use both of the same release",
+                  "the companion libcld3d.so was refused: it has version %u of the channel, this OpenCL.dll has "
+                  "version %u; use both from the same release",
                   (unsigned)version, (unsigned)CHANNEL_VERSION);
     }
     if (version != CHANNEL_VERSION)
         return;
     joined = true;
-    snprintf(report, sizeof(report), "joined, version %u of the channel", (unsigned)version);
-    log_write(LOG_INFO, "the companion answers: the host's OpenCL is there with all its functions");
+    snprintf(report, sizeof(report), "connected, version %u of the channel", (unsigned)version);
+    log_write(LOG_INFO, "the companion is connected: all functions of the host's OpenCL are available");
     fill_slots();
     guest_svm_install(&next);
 #ifdef _WIN64

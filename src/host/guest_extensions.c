@@ -64,7 +64,7 @@ static void *find(cl_platform_id platform, const char *name)
     const next_function function = address ? bridge(address) : NULL;
     void *found;
     if (address && !function)
-        log_write(LOG_ERROR, "%s: more than %d functions of extensions are in use; this one is left out", name,
+        log_write(LOG_ERROR, "%s: more than %d extension functions are in use; this one is not available", name,
                   BRIDGES);
     memcpy(&found, &function, sizeof(found));
     return found;

@@ -114,13 +114,13 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
         return enqueue(command_queue, num_svm_pointers, svm_pointers, 0, num_events_in_wait_list, event_wait_list,
                        event);
     if (num_svm_pointers && !os_readable_array(svm_pointers, num_svm_pointers, sizeof(*svm_pointers)))
-        return log_refuse("clEnqueueSVMFree", CL_INVALID_VALUE, "there are no %u pointers at %p", num_svm_pointers,
+        return log_refuse("clEnqueueSVMFree", CL_INVALID_VALUE, "%u pointers cannot be read at %p", num_svm_pointers,
                           (void *)svm_pointers);
     cl_event begun = NULL, done = NULL;
     cl_int status;
     struct notice *notice = prepare(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data, &status);
     if (!notice)
-        return log_refuse("clEnqueueSVMFree", status, "no means to call the callback");
+        return log_refuse("clEnqueueSVMFree", status, "no memory or thread to call the callback");
     status = enqueue(command_queue, num_svm_pointers, svm_pointers, host_callback, num_events_in_wait_list,
                      event_wait_list, &begun);
     if (status == CL_SUCCESS)

@@ -6,7 +6,7 @@
 const struct vulkan_side *vulkan_access(char *why)
 {
 #ifdef _WIN32
-    snprintf(why, VULKAN_WHY, "the host's side can't be reached from a library of 32 bits");
+    snprintf(why, VULKAN_WHY, "the host's side cannot be reached from a 32-bit library");
     return NULL;
 #else
     const struct vulkan_side *side = vulkan_side_here();

@@ -51,11 +51,11 @@ static bool can_be_copied(const struct vulkan_image_record *image, uint64_t aspe
 {
     const VkImageUsageFlags both = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     if (image->way != VULKAN_EXPORT)
-        return vulkan_refuse(why, "the image needs no copy: the host sees its planes, levels and layers");
+        return vulkan_refuse(why, "the image needs no copy: its planes, levels and layers are host-visible");
     if (!vulkan_image_has(image, aspect, level, layer))
         return vulkan_refuse(why, "the image has no such subresource");
     if ((image->info.usage & both) != both)
-        return vulkan_refuse(why, "the image was not made to be copied");
+        return vulkan_refuse(why, "the image was not created for copies");
     return true;
 }
 
@@ -116,7 +116,7 @@ uint64_t vulkan_copy_make(uint64_t handle, uint64_t aspect, uint64_t level, uint
     const VkImageCreateInfo info = info_of(&image, aspect, level);
     vulkan_plan_own(device, &info, &plan);
     if (!plan.way)
-        return vulkan_refuse(why, "the driver exports no image like the copy");
+        return vulkan_refuse(why, "the driver cannot export an image for the copy");
     struct vulkan_copy_record *copy = calloc(1, sizeof(*copy));
     if (!copy)
         return vulkan_refuse(why, "no memory for the record of a copy");
@@ -414,7 +414,7 @@ static bool fits_first(const struct vulkan_move *move, const struct vulkan_move 
 {
     const struct vulkan_copy_record *copy = find(move->copy);
     if (!copy || copy->record.device != device || move->family != first->family)
-        return vulkan_refuse(why, copy ? "the copies are not of one device and queue" : "no such copy");
+        return vulkan_refuse(why, copy ? "the copies belong to several devices or queues" : "no such copy");
     return has_contents(move, why);
 }
 
@@ -507,7 +507,7 @@ static bool can_be_passed(const struct vulkan_move *move, const struct vulkan_mo
     if (image->way != VULKAN_EXPORT)
         return vulkan_refuse(why, "the image is not exported");
     if ((device && image->record.device != device) || move->family != first->family)
-        return vulkan_refuse(why, "the images are not of one device and queue");
+        return vulkan_refuse(why, "the images belong to several devices or queues");
     return has_contents(move, why);
 }
 
@@ -531,7 +531,7 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
         if (!can_be_passed(&moves[i], &moves[0], &image, device, why) ||
             !record_pass(device, &image, (VkImageLayout)moves[i].layout, back != 0, why))
             return abandon(device);
-    return end(device, queue, result, !back, "the change of the image's owner", why);
+    return end(device, queue, result, !back, "the ownership transfer of the image", why);
 }
 
 /* ---- the end ---- */

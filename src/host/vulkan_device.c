@@ -27,7 +27,8 @@ static uint64_t smallest_image(void)
     const char *text = setting_text(SETTING_VULKAN_SMALLEST);
     const unsigned long long value = strtoull(text, &end, 10);
     if (*end || end == text)
-        log_write(LOG_WARN, "%s is '%s', which is no number of bytes", setting_variable(SETTING_VULKAN_SMALLEST), text);
+        log_write(LOG_WARN, "%s is '%s', which is not a number of bytes", setting_variable(SETTING_VULKAN_SMALLEST),
+                  text);
     return value;
 }
 
@@ -90,26 +91,27 @@ static const char *why_not(const struct vulkan_device *device, const VkPhysicalD
     const VkDeviceGroupDeviceCreateInfo *group =
         vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
     if (device->way == VULKAN_NONE)
-        return "CLD3D_VULKAN says so";
+        return "CLD3D_VULKAN is set to none";
     if (group && group->physicalDeviceCount > 1)
-        return "it is a group of several";
+        return "it is a group of several devices";
     if (properties->apiVersion < VK_API_VERSION_1_1)
-        return "it has no Vulkan 1.1";
+        return "it does not support Vulkan 1.1";
     if (device->way == VULKAN_EXPORT && !has_fd_extension(device->instance, device->physical))
-        return "it can't export memory (VK_KHR_external_memory_fd)";
+        return "it cannot export memory (VK_KHR_external_memory_fd)";
     if (device->way == VULKAN_EXPORT && properties->limits.maxMemoryAllocationCount < FEW_ALLOCATIONS)
-        return "it has too few allocations of memory";
+        return "it allows too few memory allocations";
     return NULL;
 }
 
 /* Before the device is made: what there is to know about it, and in which way it can share. */
 static void look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
 {
-    static const char *const ways[] = {"not shared", "shared by mapped memory", "shared by exported memory"};
+    static const char *const ways[] = {"not shared", "shared through mapped memory", "shared through exported memory"};
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
     VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
     if (!device->instance->usable) {
-        log_write(LOG_INFO, "the Vulkan layer: the program wants Vulkan 1.0: nothing of it is shared");
+        log_write(LOG_INFO, "the Vulkan layer: the program requests Vulkan 1.0: nothing is shared; use a Direct3D that "
+                            "requests 1.1 or later");
         return;
     }
     device->instance->properties(device->physical, &properties);

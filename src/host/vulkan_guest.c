@@ -134,7 +134,7 @@ static bool join(char *why)
     else if (version == 0)
         snprintf(why, VULKAN_WHY, "cld3d's Vulkan layer is not active (VK_INSTANCE_LAYERS, docs/vulkan-layer.md)");
     else
-        snprintf(why, VULKAN_WHY, "the companion has version %u of the Vulkan side, this OpenCL.dll version %u",
+        snprintf(why, VULKAN_WHY, "the companion has version %u of the Vulkan side, this OpenCL.dll has version %u",
                  (unsigned)version, (unsigned)VULKAN_SIDE_VERSION);
     return false;
 }

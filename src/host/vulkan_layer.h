@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static_assert(sizeof(void *) == 8, "handles are pointers: the host's side is of 64 bits");
+static_assert(sizeof(void *) == 8, "handles are pointers: the host's side has 64 bits");
 
 /* ---- instances and devices ---- */
 

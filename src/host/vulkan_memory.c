@@ -79,7 +79,7 @@ bool vulkan_memory_abandon_locked(struct vulkan_memory_record *memory)
     if (memory->holds) {
         log_write(
             LOG_WARN,
-            "the Vulkan layer: a device was destroyed while %u still looked at memory of it; its %llu bytes are lost",
+            "the Vulkan layer: a device was destroyed while its memory was still held %u times; %llu bytes are leaked",
             memory->holds, (unsigned long long)memory->size);
         return false;
     }

@@ -47,7 +47,7 @@ static uint64_t describe_by_name(uint64_t name, uint64_t offset, uint64_t size, 
 {
     struct vulkan_memory_record *memory = vulkan_memory_hold(name);
     if (!memory)
-        return vulkan_refuse(why, "its memory can't be exported and is not seen by the host, or there is none");
+        return vulkan_refuse(why, "its memory can't be exported and is not host-visible, or there is none");
     const uint64_t good = describe(memory, offset, size, found, why);
     vulkan_memory_put(memory);
     return good;
@@ -65,8 +65,7 @@ bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, ch
         *image = *found;
     os_unlock(&vulkan_lock);
     if (!found)
-        vulkan_refuse(why, "no image of the Vulkan layer's: it is too small or of a kind that is not shared, or was "
-                           "made without the layer");
+        vulkan_refuse(why, "unknown to the Vulkan layer: too small, not a sharable kind, or created without the layer");
     else if (several)
         vulkan_refuse(why, "ambiguous: several devices have an image with this handle");
     return found && !several;
@@ -183,7 +182,7 @@ static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memor
     }
     os_unlock(&vulkan_lock);
     if (!search.found)
-        return vulkan_refuse(why, "no buffer of the Vulkan layer's has these addresses");
+        return vulkan_refuse(why, "the Vulkan layer knows no buffer with these addresses");
     if (search.several)
         return vulkan_refuse(why, "ambiguous: several buffers have these addresses");
     return describe_by_name(memory, offset, rest, found, why);
@@ -206,11 +205,11 @@ static uint64_t export(uint64_t name, int32_t *file, char *why)
         result = device->calls.get_fd(device->handle, &info, &got);
     vulkan_memory_put(memory);
     if (result == VK_ERROR_FEATURE_NOT_PRESENT)
-        return vulkan_refuse(why, "the memory can't be exported");
+        return vulkan_refuse(why, "the memory cannot be exported");
     if (result != VK_SUCCESS)
         return vulkan_refuse(why, "vkGetMemoryFdKHR failed: VkResult %d", (int)result);
     if (got < 0) /* lavapipe says nothing of it */
-        return vulkan_refuse(why, "vkGetMemoryFdKHR gave no file descriptor: there may be none left");
+        return vulkan_refuse(why, "vkGetMemoryFdKHR returned no file descriptor: there may be none left");
     *file = got;
     return 1;
 }

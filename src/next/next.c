@@ -55,5 +55,5 @@ void next_load(next_function (*find)(const char *name, void *library), void *lib
 cl_int next_lacks(const char *function, const char *since)
 {
     return log_refuse(function, CL_INVALID_OPERATION,
-                      "the OpenCL below has no such function (it came with %s); use one that has", since);
+                      "the OpenCL below lacks this function (added in %s); use a driver that has it", since);
 }

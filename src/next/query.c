@@ -7,7 +7,8 @@
 cl_int answer(const char *call, const void *value, size_t size, size_t capacity, void *to, size_t *size_ret)
 {
     if (to && capacity < size)
-        return log_refuse(call, CL_INVALID_VALUE, "param_value_size is %zu, the answer has %zu bytes", capacity, size);
+        return log_refuse(call, CL_INVALID_VALUE, "param_value_size is %zu, but the value has %zu bytes", capacity,
+                          size);
     if (to && size)
         memcpy(to, value, size);
     if (size_ret)

@@ -89,7 +89,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     cl_event end;
     struct upload *upload = upload_make();
     if (!upload)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to follow the objects' bytes");
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to track the objects' bytes");
     blocker_turn(c->blocker, true);
     if (!queue_out_of_order(c->queue))
         begin_profile(c);
@@ -99,7 +99,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
         status = end_acquire(c, writes, &end);
     if (status == CL_SUCCESS && below()->clRetainEvent(end) != CL_SUCCESS) {
         event_list_add(writes, end);
-        status = log_refuse(c->call, CL_OUT_OF_RESOURCES, "the driver can't keep the event of a write");
+        status = log_refuse(c->call, CL_OUT_OF_RESOURCES, "the driver cannot retain the event of a write");
     }
     if (status == CL_SUCCESS) {
         upload->event = end;
@@ -225,8 +225,8 @@ static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list
     if (status != CL_SUCCESS || (done && !acquire_failed(c)))
         return status;
     if (atomic_load(&c->queue->context->lost))
-        return log_refuse(c->call, CL_OUT_OF_RESOURCES, "the device has gone: Direct3D gets nothing");
-    log_write(LOG_WARN, "%s: a command that it waits for has failed: Direct3D gets nothing", c->call);
+        return log_refuse(c->call, CL_OUT_OF_RESOURCES, "the device is lost: nothing is copied to Direct3D");
+    log_write(LOG_WARN, "%s: a command that it waits for has failed: nothing is copied to Direct3D", c->call);
     return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
 
@@ -305,7 +305,8 @@ static cl_int release_objects(struct command *c)
     bool behind;
     const struct object_record *stuck = command_take(c, OBJECT_ACQUIRED, OBJECT_RELEASING, &behind);
     if (stuck)
-        return log_refuse(c->call, c->api->not_acquired, "object %p is not acquired", (void *)stuck->head.handle);
+        return log_refuse(c->call, c->api->not_acquired, "object %p is not acquired; acquire it first",
+                          (void *)stuck->head.handle);
     if (event_list_failed(c->wait_count, c->wait)) {
         command_finish(c, true, OBJECT_ACQUIRED);
         return log_refuse(c->call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,

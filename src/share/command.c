@@ -16,9 +16,9 @@ static cl_int find_queue(struct command *c, cl_command_queue handle)
     if (!c->queue &&
         (!handle_may_be(handle, clGetCommandQueueInfo) || handle_is_other(HANDLE_QUEUE, handle) ||
          below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS))
-        return log_refuse(c->call, CL_INVALID_COMMAND_QUEUE, "%p is no command queue", (void *)handle);
+        return log_refuse(c->call, CL_INVALID_COMMAND_QUEUE, "%p is not a command queue", (void *)handle);
     if (!c->queue || !context_serves(sharing(c->queue->context), c->api))
-        return log_refuse(c->call, CL_INVALID_CONTEXT, "the queue's context was not made with a %s device",
+        return log_refuse(c->call, CL_INVALID_CONTEXT, "the queue's context was not created with a %s device",
                           c->api->name);
     return CL_SUCCESS;
 }
@@ -34,8 +34,9 @@ static bool make_lists(struct command *c, cl_uint count)
 static cl_int check_object(const struct command *c, const struct object_record *object, cl_mem handle)
 {
     if (!object || object->parent || object->transfer->surface.api->family != c->api->family)
-        return log_refuse(c->call, CL_INVALID_MEM_OBJECT, "object %u of the list, %p, was not made of a resource of %s",
-                          c->count, (void *)handle, c->api->extension);
+        return log_refuse(c->call, CL_INVALID_MEM_OBJECT,
+                          "object %u of the list, %p, was not created from a %s resource", c->count, (void *)handle,
+                          c->api->extension);
     if (&object->context->base != c->queue->context)
         return log_refuse(c->call, CL_INVALID_CONTEXT,
                           "object %u of the list, %p, belongs to another context than the "
@@ -62,7 +63,7 @@ static void insert(struct command *c, struct object_record *object)
 static cl_int find_objects(struct command *c, cl_uint count, const cl_mem *handles)
 {
     if ((count == 0) != (handles == NULL))
-        return log_refuse(c->call, CL_INVALID_VALUE, "the list of objects is %p, but its length %u",
+        return log_refuse(c->call, CL_INVALID_VALUE, "the list of objects is %p, but its length is %u",
                           (const void *)handles, count);
     if (!make_lists(c, count))
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u objects", count);

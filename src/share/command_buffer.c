@@ -50,7 +50,8 @@ static void destroy(struct record *record)
 struct command_buffer *command_buffer_get(const char *call, command_buffer_handle handle, cl_int *status)
 {
     struct command_buffer *buffer = registry_get(RECORD_COMMAND_BUFFER, handle);
-    *status = buffer ? CL_SUCCESS : log_refuse(call, INVALID_COMMAND_BUFFER, "%p is no command buffer", (void *)handle);
+    *status =
+        buffer ? CL_SUCCESS : log_refuse(call, INVALID_COMMAND_BUFFER, "%p is not a command buffer", (void *)handle);
     return buffer;
 }
 
@@ -193,9 +194,8 @@ static const struct command_buffer_driver *add_driver(cl_platform_id platform)
     driver.followed = version_of(platform, &version);
     driver.properties = version >= CL_MAKE_VERSION(0, 9, 5);
     if (!driver.followed)
-        log_write(LOG_INFO,
-                  "the driver does not tell the version of cl_khr_command_buffer: commands of command buffers are not "
-                  "followed, nor checked for objects that are not acquired");
+        log_write(LOG_INFO, "the driver does not report the version of cl_khr_command_buffer: commands of command "
+                            "buffers are neither tracked nor checked for objects that are not acquired");
     for (int i = 0; i < COMMAND_BUFFER_FUNCTIONS; i++)
         driver.functions[i] = below()->clGetExtensionFunctionAddressForPlatform(platform, command_buffer_names[i]);
     os_lock(&registry_lock);
@@ -242,11 +242,13 @@ static const struct command_buffer_driver *driver_of(cl_command_queue queue)
 static cl_int check_queues(const char *call, cl_uint count, const cl_command_queue *queues)
 {
     if (!count || !queues)
-        return log_refuse(call, CL_INVALID_VALUE, "there are no queues (%u at %p)", count, (const void *)queues);
+        return log_refuse(call, CL_INVALID_VALUE, "the list of queues is invalid (%u at %p)", count,
+                          (const void *)queues);
     for (cl_uint i = 0; i < count; i++)
         if (!registry_has(RECORD_QUEUE, queues[i]) &&
             (!handle_may_be(queues[i], clGetCommandQueueInfo) || handle_is_other(HANDLE_QUEUE, queues[i])))
-            return log_refuse(call, CL_INVALID_COMMAND_QUEUE, "queue %u, %p, is no queue", i, (void *)queues[i]);
+            return log_refuse(call, CL_INVALID_COMMAND_QUEUE, "queue %u of the list, %p, is not a queue", i,
+                              (void *)queues[i]);
     return CL_SUCCESS;
 }
 
@@ -256,7 +258,7 @@ static cl_int count_reference(enum command_buffer_function function, const struc
     count_fn count;
     memcpy(&count, &driver->functions[function], sizeof(count));
     return count ? count(handle)
-                 : log_refuse(command_buffer_names[function], CL_INVALID_OPERATION, "the driver has no such function");
+                 : log_refuse(command_buffer_names[function], CL_INVALID_OPERATION, "the driver lacks this function");
 }
 
 /* What the driver has made, if it has. */
@@ -267,7 +269,8 @@ static command_buffer_handle followed(enum command_buffer_function function, con
     if (!handle || follow(driver, queue, handle, is_mutable, from))
         return handle;
     count_reference(BUFFER_RELEASE, driver, handle);
-    *status = log_refuse(command_buffer_names[function], CL_OUT_OF_HOST_MEMORY, "no memory to follow it");
+    *status =
+        log_refuse(command_buffer_names[function], CL_OUT_OF_HOST_MEMORY, "no memory to track the command buffer");
     return NULL;
 }
 
@@ -292,7 +295,7 @@ static command_buffer_handle make(cl_uint count, const cl_command_queue *queues,
         memcpy(&create, &driver->functions[BUFFER_CREATE], sizeof(create));
     if (!create) {
         *status = log_refuse(command_buffer_names[BUFFER_CREATE], CL_INVALID_COMMAND_QUEUE,
-                             "queue %p is of a platform without this extension", (void *)queues[0]);
+                             "queue %p belongs to a platform without this extension", (void *)queues[0]);
         return NULL;
     }
     return followed(BUFFER_CREATE, driver, queues[0], create(count, queues, properties, status),
@@ -329,7 +332,7 @@ static command_buffer_handle CL_API_CALL remap_buffer(command_buffer_handle hand
                             remap(handle, automatic, num_queues, queues, num_handles, handles, handles_ret, &status),
                             buffer->is_mutable, buffer, &status);
         else
-            status = log_refuse(call, CL_INVALID_OPERATION, "the driver has no such function");
+            status = log_refuse(call, CL_INVALID_OPERATION, "the driver lacks this function");
     }
     record_release(buffer);
     give_code(errcode_ret, status);
@@ -427,7 +430,7 @@ static cl_int enqueue_followed(struct command_buffer *buffer, cl_uint num_queues
     struct snapshot snapshot;
     memcpy(&enqueue, &buffer->driver->functions[BUFFER_ENQUEUE], sizeof(enqueue));
     if (!enqueue)
-        return log_refuse(guard->call, CL_INVALID_OPERATION, "the driver has no such function");
+        return log_refuse(guard->call, CL_INVALID_OPERATION, "the driver lacks this function");
     cl_int status = take_snapshot(buffer, &snapshot)
                         ? guard_objects(guard, snapshot.count, snapshot.objects, snapshot.writes)
                         : log_refuse(guard->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of objects");

@@ -32,7 +32,8 @@ static cl_int begin(struct recording *r, enum command_buffer_function function, 
     if (r->function && (function == RECORD_ND_RANGE_KERNEL || r->buffer->driver->properties == properties))
         return CL_SUCCESS;
     record_release(r->buffer);
-    return log_refuse(r->call, INVALID_COMMAND_BUFFER, "%p is of another platform than this function", (void *)handle);
+    return log_refuse(r->call, INVALID_COMMAND_BUFFER, "%p belongs to another platform than this function",
+                      (void *)handle);
 }
 
 /* ---- copies and fills ---- */
@@ -41,14 +42,13 @@ static cl_int check_objects(const struct recording *r, cl_uint count, const cl_m
 {
     for (cl_uint i = 0; i < count; i++)
         if (registry_has(RECORD_IMAGE, objects[i]))
-            return log_refuse(
-                r->call, CL_IMAGE_FORMAT_NOT_SUPPORTED,
-                "image %p is in a format that the device lacks and cld3d emulates, which no command of a command "
-                "buffer converts; enqueue this command by itself, or use a format of the device's",
-                (void *)objects[i]);
+            return log_refuse(r->call, CL_IMAGE_FORMAT_NOT_SUPPORTED,
+                              "image %p has a format that the device lacks and cld3d emulates; a command buffer cannot "
+                              "convert it: enqueue this command separately, or use a format that the device supports",
+                              (void *)objects[i]);
     return command_buffer_reserve(r->buffer, count)
                ? CL_SUCCESS
-               : log_refuse(r->call, CL_OUT_OF_HOST_MEMORY, "no memory to note the objects of a command");
+               : log_refuse(r->call, CL_OUT_OF_HOST_MEMORY, "no memory to record the objects of a command");
 }
 
 static cl_int begin_objects(struct recording *r, enum command_buffer_function function, bool properties,
@@ -182,13 +182,12 @@ static cl_int check_kernel(const struct recording *r, const struct kernel_uses *
         if (k->uses[i].how & USE_READS_IMAGE && command_buffer_uses(r->buffer, k->uses[i].object) & USE_WRITES_IMAGE)
             return log_refuse(
                 r->call, CL_IMAGE_FORMAT_NOT_SUPPORTED,
-                "a kernel before this one in the command buffer writes to image %p, whose format the device lacks "
-                "and cld3d emulates; record this kernel into another command buffer, or use a format of the "
-                "device's",
+                "an earlier kernel in the command buffer writes to image %p, whose format the device lacks and cld3d "
+                "emulates; record this kernel into another command buffer, or use a format that the device supports",
                 (void *)k->uses[i].object);
     return command_buffer_reserve(r->buffer, k->count)
                ? CL_SUCCESS
-               : log_refuse(r->call, CL_OUT_OF_HOST_MEMORY, "no memory to note the objects of a command");
+               : log_refuse(r->call, CL_OUT_OF_HOST_MEMORY, "no memory to record the objects of a command");
 }
 
 typedef cl_int(CL_API_CALL *kernel_fn)(command_buffer_handle, cl_command_queue, const cl_ulong *, cl_kernel, cl_uint,

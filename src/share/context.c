@@ -151,7 +151,7 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
         return CL_SUCCESS;
     record_release(*context);
     *context = NULL;
-    return log_refuse(call, CL_INVALID_CONTEXT, "%p is no OpenCL context", (void *)handle);
+    return log_refuse(call, CL_INVALID_CONTEXT, "%p is not an OpenCL context", (void *)handle);
 }
 
 /* ---- properties ---- */
@@ -194,13 +194,13 @@ static cl_int add_interop(const char *call, struct sharing_context *context, con
     if (!object)
         return CL_SUCCESS;
     if (!device)
-        return log_refuse(call, api->invalid_device, "%p is no %s device", object, api->name);
+        return log_refuse(call, api->invalid_device, "%p is not a %s device", object, api->name);
     /* Media adapters may stand side by side, Direct3D 10 or 11 only alone. */
     const struct d3d_api *before = context->interop_count ? context->interop[0].api : api;
     if (before->family != api->family) {
         api->ops->release(device);
         return log_refuse(call, CL_INVALID_OPERATION,
-                          "interop with %s and with %s was asked for; make a context for each", before->name,
+                          "interop with both %s and %s was requested; create a context for each", before->name,
                           api->name);
     }
     context->interop[context->interop_count].api = api;
@@ -253,7 +253,7 @@ static cl_int read_properties(const char *call, struct sharing_context *context,
     driver[kept] = 0;
     if (graphics && exclusive(context))
         return log_refuse(call, CL_INVALID_OPERATION,
-                          "interop with OpenGL and with %s was asked for; make a context for each",
+                          "interop with both OpenGL and %s was requested; create a context for each",
                           context->interop[0].api->name);
     return CL_SUCCESS;
 }
@@ -335,7 +335,7 @@ static cl_int platform_of(const char *call, cl_device_id device, cl_platform_id 
     if (event_driver_short(status))
         return log_next(call, "clGetDeviceInfo", status);
     return status == CL_SUCCESS ? status
-                                : log_refuse(call, CL_INVALID_DEVICE, "%p is no OpenCL device", (void *)device);
+                                : log_refuse(call, CL_INVALID_DEVICE, "%p is not an OpenCL device", (void *)device);
 }
 
 /* Whether all devices are of one platform, that which is named if one is: PoCL takes those of other drivers for its own. */
@@ -354,7 +354,7 @@ static cl_int check_platforms(const struct creation *c, const cl_context_propert
         if (!platform_valid(platform))
             continue; /* a driver may tell one that it does not list */
         if (named && platform != named)
-            return log_refuse(c->call, CL_INVALID_DEVICE, "device %u of the list, %p, is of another platform", i,
+            return log_refuse(c->call, CL_INVALID_DEVICE, "device %u of the list, %p, belongs to another platform", i,
                               (void *)c->devices[i]);
         named = platform;
     }
@@ -374,8 +374,9 @@ static cl_int check_devices(const char *call, const struct d3d_api *api, cl_cont
         if (status != CL_SUCCESS)
             return status;
         if (!shares)
-            return log_refuse(call, api->invalid_device,
-                              "a device of the context has no images: it can't share with %s", api->name);
+            return log_refuse(
+                call, api->invalid_device,
+                "a device of the context has no image support: it cannot share with %s; use another device", api->name);
     }
     return CL_SUCCESS;
 }

@@ -199,7 +199,7 @@ cl_int defer(struct command *c, enum deferred_kind kind)
         return status;
     }
     d->end = kind == DEFERRED_RELEASE ? command_sort_written(&d->command) : d->command.count;
-    log_write(LOG_DEBUG, "%s: the queue waits for a user event; the objects change hands when that is set", c->call);
+    log_write(LOG_DEBUG, "%s: the queue waits for a user event; ownership changes when that is set", c->call);
     append(d, kind == DEFERRED_ACQUIRE ? OBJECT_ACQUIRED : OBJECT_IDLE);
     return CL_SUCCESS;
 }

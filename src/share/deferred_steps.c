@@ -82,7 +82,7 @@ bool deferred_step(struct deferred *d)
         command_undo(&d->command, 0);
     if (!d->done && d->kind != DEFERRED_UNDO)
         log_write(LOG_WARN,
-                  "%s: the deferred command failed, or one that it waits for: the objects stay whose they were",
+                  "%s: the deferred command, or one that it waits for, has failed: the objects keep their owner",
                   d->command.call);
     return true;
 }

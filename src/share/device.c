@@ -121,8 +121,8 @@ static cl_int check_lists(const struct d3d_api *api, cl_uint set, cl_uint capaci
 {
     const char *call = api->call.get_device_ids;
     if (set != api->preferred_set && set != api->all_set)
-        return log_refuse(call, CL_INVALID_VALUE, "device set 0x%x; it can be 0x%x (preferred) or 0x%x (all)", set,
-                          api->preferred_set, api->all_set);
+        return log_refuse(call, CL_INVALID_VALUE, "the device set is 0x%x; it can be 0x%x (preferred) or 0x%x (all)",
+                          set, api->preferred_set, api->all_set);
     if (capacity == 0 && devices)
         return log_refuse(call, CL_INVALID_VALUE, "num_entries is 0, but devices is not NULL");
     if (!devices && !found)
@@ -134,7 +134,8 @@ static cl_int check_platform(const struct d3d_api *api, cl_platform_id platform)
 {
     const cl_int status = platform_check(platform);
     if (status == CL_INVALID_PLATFORM)
-        return log_refuse(api->call.get_device_ids, status, "%p is no platform of clGetPlatformIDs", (void *)platform);
+        return log_refuse(api->call.get_device_ids, status, "%p is not a platform from clGetPlatformIDs",
+                          (void *)platform);
     return log_next(api->call.get_device_ids, "clGetPlatformIDs", status);
 }
 
@@ -168,17 +169,18 @@ static cl_int find_adapter(const struct d3d_api *api, bool object_is_adapter, vo
     if (object_is_adapter)
         return api->ops->adapter(object, true, adapter)
                    ? CL_SUCCESS
-                   : log_refuse(call, CL_INVALID_VALUE, "%p is no IDXGIAdapter", object);
+                   : log_refuse(call, CL_INVALID_VALUE, "%p is not an IDXGIAdapter", object);
     void *device = object ? api->ops->open_device(object) : NULL;
     if (!device)
-        return log_refuse(call, CL_INVALID_VALUE, "%p is no %s device", object, api->name);
+        return log_refuse(call, CL_INVALID_VALUE, "%p is not a %s device", object, api->name);
     const bool found = api->ops->adapter(device, false, adapter);
     if (found)
         match_identify(api, device, adapter);
     api->ops->release(device);
     return found ? CL_SUCCESS
-                 : log_refuse(call, CL_OUT_OF_RESOURCES, "the %s device %p does not tell its adapter; it may be lost",
-                              api->name, object);
+                 : log_refuse(call, CL_OUT_OF_RESOURCES,
+                              "the adapter of the %s device %p cannot be determined; the device may be lost", api->name,
+                              object);
 }
 
 /* The API that a source stands for: Intel's function has one for each kind of device. */
@@ -201,7 +203,7 @@ cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, 
                                           found);
     if (status == CL_SUCCESS && !of)
         status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE,
-                            "device source 0x%x is none of this function; 0x%x is a %s device", source,
+                            "device source 0x%x is not valid for this function; 0x%x is a %s device", source,
                             api->device_source, api->name);
     if (status == CL_SUCCESS)
         status = check_lists(api, set, capacity, devices, found);
@@ -229,7 +231,9 @@ static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *con
     for (cl_uint i = 0; i < count; i++) {
         const struct d3d_api *api = media_api(types[i]);
         if (!api)
-            return log_refuse(call, CL_INVALID_VALUE, "adapter type %u is 0x%x, none of the three", i, types[i]);
+            return log_refuse(call, CL_INVALID_VALUE,
+                              "adapter type %u is 0x%x, which is not one of the three types of the extension", i,
+                              types[i]);
         const cl_int status = find_adapter(api, false, objects[i], &adapters[i]);
         if (status != CL_SUCCESS)
             return status;
@@ -248,8 +252,9 @@ cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count
                                                 capacity, devices, found);
     if (status == CL_SUCCESS && (adapter_count == 0 || !os_readable_array(types, adapter_count, sizeof(*types)) ||
                                  !os_readable_array(objects, adapter_count, sizeof(*objects))))
-        status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE, "%u adapters, types %p, adapters %p",
-                            adapter_count, (const void *)types, (const void *)objects);
+        status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE,
+                            "invalid list: %u adapters, types at %p, adapters at %p", adapter_count,
+                            (const void *)types, (const void *)objects);
     if (status == CL_SUCCESS)
         status = check_lists(api, set, capacity, devices, found);
     if (status != CL_SUCCESS)

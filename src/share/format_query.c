@@ -41,9 +41,10 @@ static cl_int check_question(const char *call, cl_mem_flags flags, cl_mem_object
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY | CL_MEM_KERNEL_READ_AND_WRITE;
     if ((flags & ~access) || (flags & (flags - 1)))
-        return log_refuse(call, CL_INVALID_VALUE, "the flags 0x%llx are not one access", (unsigned long long)flags);
+        return log_refuse(call, CL_INVALID_VALUE, "the flags 0x%llx are not exactly one kind of access",
+                          (unsigned long long)flags);
     if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER)
-        return log_refuse(call, CL_INVALID_VALUE, "0x%x is no type of images", type);
+        return log_refuse(call, CL_INVALID_VALUE, "0x%x is not an image type", type);
     return CL_SUCCESS;
 }
 
@@ -57,11 +58,11 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
         return passthrough_get_formats(api, call, handle, flags, type, plane, capacity, codes, found);
     cl_int status = context_get(call, handle, &context);
     if (status == CL_SUCCESS && (!context || !context_serves(context, api)))
-        status = log_refuse(call, CL_INVALID_CONTEXT, "the context was not made with a %s device", api->name);
+        status = log_refuse(call, CL_INVALID_CONTEXT, "the context was not created with a %s device", api->name);
     if (status == CL_SUCCESS)
         status = check_question(call, flags, type);
     if (status == CL_SUCCESS && ((capacity == 0 && codes) || (!codes && !found)))
-        status = log_refuse(call, CL_INVALID_VALUE, "num_entries is %u, the list %p, the count %p", capacity,
+        status = log_refuse(call, CL_INVALID_VALUE, "num_entries is %u with a list at %p and a count at %p", capacity,
                             (void *)codes, (void *)found);
     if (status == CL_SUCCESS)
         status = log_next(call, "clGetSupportedImageFormats", list_images(handle, flags, type, &images, &image_count));

@@ -58,7 +58,7 @@ static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const
     if (own && platform_valid(platform))
         return as_object(own);
     if (own) {
-        log_refuse("clGetExtensionFunctionAddressForPlatform", CL_INVALID_PLATFORM, "%p is no platform",
+        log_refuse("clGetExtensionFunctionAddressForPlatform", CL_INVALID_PLATFORM, "%p is not a platform",
                    (void *)platform);
         return NULL;
     }

@@ -131,9 +131,9 @@ static cl_int CL_API_CALL barrier(cl_command_queue handle, cl_uint wait_count, c
     event_list_open(&held);
     const bool known = !held_apart || (blocked_list_events(queue, ORDER_BEFORE_ALL, &held) &&
                                        event_list_join(&held, &wait_count, &wait));
-    const cl_int status = known ? guarded_barrier(handle, wait_count, wait, event)
-                                : log_refuse("clEnqueueBarrierWithWaitList", CL_OUT_OF_HOST_MEMORY,
-                                             "no memory for the barriers before it");
+    const cl_int status =
+        known ? guarded_barrier(handle, wait_count, wait, event)
+              : log_refuse("clEnqueueBarrierWithWaitList", CL_OUT_OF_HOST_MEMORY, "no memory for the earlier barriers");
     event_list_close(&held);
     record_release(queue);
     return status;

@@ -22,14 +22,15 @@ enum match { MATCH_NONE, MATCH_VENDOR, MATCH_NAME, MATCH_LUID, MATCH_UUID };
 
 /* As MATCH_... Of the last call; for people. */
 static const char *const reasons[] = {
-    "no OpenCL has the adapter's hardware, so Direct3D's resources are as near to the CPU as to any other device",
+    "no OpenCL device is the adapter's hardware, so Direct3D's resources are as close to the CPU as to any other "
+    "device",
     "the vendor is the same, and no device has the adapter's name",
     "the name is the same",
     "the LUID is the same",
     "the UUID of its Vulkan device is the same",
 };
-static const char no_cpu[] = "no OpenCL has the adapter's hardware, and none is a CPU: any device is as good";
-static _Atomic(const char *) last_reason = "nobody has asked yet";
+static const char no_cpu[] = "no OpenCL device is the adapter's hardware or a CPU: all devices are equally suitable";
+static _Atomic(const char *) last_reason = "no query has been made yet";
 
 const char *match_reason(void)
 {

@@ -207,7 +207,8 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     if (object && registry_rests(&object->head)) {
         record_release(object);
         return log_refuse("clReleaseMemObject", CL_INVALID_MEM_OBJECT,
-                          "object %p was released as often as it was retained; release it once less", (void *)memobj);
+                          "object %p is released more often than it was created or retained; remove one release",
+                          (void *)memobj);
     }
     if (!object || !registry_app_rest(RECORD_OBJECT, memobj)) {
         record_release(object);
@@ -246,8 +247,8 @@ static void adopt(cl_mem child, cl_mem parent)
         object_destroy(&object->head);
         return;
     }
-    log_write(LOG_ERROR, "no memory to follow a sub-buffer: its use is not checked");
-    writes_hidden("a sub-buffer is not known");
+    log_write(LOG_ERROR, "no memory to track a sub-buffer: its use is not checked");
+    writes_hidden("a sub-buffer is not tracked");
     record_release(of);
 }
 

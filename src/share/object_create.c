@@ -69,7 +69,7 @@ static cl_int check_context(struct creation *c, cl_context handle)
         if (fits_adapter(api, c->context->interop[i].api))
             return CL_SUCCESS;
     return log_refuse(c->asked->call, api->no_interop,
-                      "context %p was not made with a %s device; give one in its properties", (void *)handle,
+                      "context %p was not created with a %s device; pass one in its properties", (void *)handle,
                       api->name);
 }
 
@@ -81,9 +81,10 @@ static cl_int check_flags(const struct creation *c)
     case CL_MEM_READ_ONLY:
     case CL_MEM_WRITE_ONLY: return CL_SUCCESS;
     default:
-        return log_refuse(c->asked->call, CL_INVALID_VALUE,
-                          "flags 0x%lx; one of CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE can be given",
-                          (unsigned long)c->asked->flags);
+        return log_refuse(
+            c->asked->call, CL_INVALID_VALUE,
+            "the flags are 0x%lx; only CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY or CL_MEM_READ_WRITE is allowed",
+            (unsigned long)c->asked->flags);
     }
 }
 
@@ -91,7 +92,7 @@ static cl_int describe(struct creation *c, struct surface_desc *desc)
 {
     const struct object_request *asked = c->asked;
     enum describe_status status = DESCRIBE_OTHER_DEVICE;
-    char why[256] = "the resource is of none of the context's devices";
+    char why[256] = "the resource belongs to none of the context's devices";
     /* A context may have several media adapters: the resource belongs to one of them. */
     for (unsigned i = 0; i < c->context->interop_count && status == DESCRIBE_OTHER_DEVICE; i++) {
         if (!fits_adapter(asked->api, c->context->interop[i].api))
@@ -117,8 +118,7 @@ static cl_int check_handle(const struct creation *c)
         asked->api->ops->opens_handle(asked->resource, asked->shared_handle))
         return CL_SUCCESS;
     return log_refuse(asked->call, asked->api->invalid_resource,
-                      "shared_handle %p is no handle of such a surface; NULL is "
-                      "allowed",
+                      "shared_handle %p is not a handle of such a surface; pass NULL or the surface's handle",
                       asked->shared_handle);
 }
 
@@ -149,15 +149,15 @@ static cl_int claim(struct object_record *object, const struct creation *c)
         return CL_SUCCESS;
     const void *identity = asked->api->ops->identity(asked->resource);
     if (!identity)
-        return log_refuse(asked->call, asked->api->invalid_resource, "resource %p does not tell its identity",
-                          asked->resource);
+        return log_refuse(asked->call, asked->api->invalid_resource,
+                          "resource %p does not return its IUnknown interface", asked->resource);
     object->claim = claim_subresource(c->context, identity, asked->index, &taken);
     if (object->claim)
         return CL_SUCCESS;
     if (!taken)
         return log_refuse(asked->call, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
     return log_refuse(asked->call, asked->api->invalid_resource,
-                      "subresource %u of resource %p has an object in this context already; use it or release it first",
+                      "subresource %u of resource %p already has an object in this context; use or release that one",
                       asked->index, asked->resource);
 }
 

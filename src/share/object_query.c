@@ -36,7 +36,7 @@ static bool is_none(const struct object_record *object, cl_mem handle)
 
 static cl_int foreign(const char *call, const struct d3d_api *api)
 {
-    return log_refuse(call, api->invalid_resource, "the object was not made of a resource of %s", api->extension);
+    return log_refuse(call, api->invalid_resource, "the object was not created from a %s resource", api->extension);
 }
 
 static bool made_by(const struct object_record *object, const struct d3d_api *api)
@@ -133,7 +133,7 @@ static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_n
     const struct d3d_api *api = asked_of_us(object, memobj, param_name, false);
     cl_int status = CL_INVALID_OPERATION;
     if (api && is_none(object, memobj))
-        status = log_refuse("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, "%p is no memory object", (void *)memobj);
+        status = log_refuse("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, "%p is not a memory object", (void *)memobj);
     else if (api)
         status = query_extension(object, api, param_name, param_value_size, param_value, param_value_size_ret);
     else if (object)
@@ -182,7 +182,7 @@ static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info param_name,
     const bool is_image = object && !object->parent && object->transfer->surface.desc.format;
     cl_int status = CL_INVALID_OPERATION;
     if (api && is_none(object, image))
-        status = log_refuse("clGetImageInfo", CL_INVALID_MEM_OBJECT, "%p is no memory object", (void *)image);
+        status = log_refuse("clGetImageInfo", CL_INVALID_MEM_OBJECT, "%p is not a memory object", (void *)image);
     else if (api && (!is_image || !made_by(object, api)))
         status = foreign("clGetImageInfo", api);
     else if (api)

@@ -17,7 +17,7 @@ static cl_int CL_API_CALL enqueue_marker(cl_command_queue queue, cl_event *event
     if (!becomes_newer(queue))
         return below()->clEnqueueMarker(queue, event);
     if (!event)
-        return log_refuse("clEnqueueMarker", CL_INVALID_VALUE, "the place for the event is NULL");
+        return log_refuse("clEnqueueMarker", CL_INVALID_VALUE, "the pointer for the event is NULL");
     return tier_share()->clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
 }
 
@@ -35,7 +35,8 @@ static cl_int CL_API_CALL enqueue_wait_for_events(cl_command_queue queue, cl_uin
     if (!becomes_newer(queue))
         return below()->clEnqueueWaitForEvents(queue, num_events, event_list);
     if (!num_events || !event_list)
-        return log_refuse(call, CL_INVALID_VALUE, "the list of %u events is %p", num_events, (const void *)event_list);
+        return log_refuse(call, CL_INVALID_VALUE, "the list of %u events is invalid: %p", num_events,
+                          (const void *)event_list);
     const cl_int status = tier_share()->clEnqueueBarrierWithWaitList(queue, num_events, event_list, NULL);
     return status == CL_INVALID_EVENT_WAIT_LIST ? CL_INVALID_EVENT : status;
 }

@@ -103,7 +103,7 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
     if (*blocker)
         note_besides(*blocker, count, wait);
     return followed ? CL_SUCCESS
-                    : log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to follow a command that a user event blocks");
+                    : log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to track a command that a user event blocks");
 }
 
 static bool try_turn(struct blocker *blocker, bool keep, bool overdue)

@@ -91,7 +91,7 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
         return below()->clSetEventCallback(event, type, notify, data);
     struct notice *notice = malloc(sizeof(*notice));
     if (!notice)
-        return log_refuse("clSetEventCallback", CL_OUT_OF_HOST_MEMORY, "no memory to follow the callback");
+        return log_refuse("clSetEventCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");
     *notice = (struct notice){notify, data, event_failure(event)};
     const cl_int status = below()->clSetEventCallback(event, type, on_event, notice);
     if (status != CL_SUCCESS)
@@ -121,8 +121,7 @@ static cl_int CL_API_CALL set_memory_callback(cl_mem memory, void(CL_CALLBACK *n
         return below()->clSetMemObjectDestructorCallback(memory, notify, data);
     struct memory_notice *notice = malloc(sizeof(*notice));
     if (!notice)
-        return log_refuse("clSetMemObjectDestructorCallback", CL_OUT_OF_HOST_MEMORY,
-                          "no memory to follow the callback");
+        return log_refuse("clSetMemObjectDestructorCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");
     *notice = (struct memory_notice){notify, data};
     const cl_int status = below()->clSetMemObjectDestructorCallback(memory, on_memory_end, notice);
     if (status != CL_SUCCESS)

@@ -37,7 +37,7 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
         record_release(kept);
         spare_give(&records, record);
     }
-    log_write(LOG_ERROR, "no memory to follow an event: it will show the driver's command type");
+    log_write(LOG_ERROR, "no memory to track an event: queries will return the driver's command type");
     event_put(first);
 }
 
@@ -156,8 +156,7 @@ static bool await_remote(cl_event event, struct context_record *context)
         os_sleep_shortly();
     }
     atomic_store(&context->lost, true);
-    log_write(LOG_WARN, "the device of queue %p has gone with commands in it: nobody waits for them any longer",
-              (void *)queue);
+    log_write(LOG_WARN, "the device of queue %p is lost with commands pending: they are abandoned", (void *)queue);
     return false;
 }
 
@@ -204,7 +203,7 @@ bool event_is_over(cl_event event)
 cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events)
 {
     if ((count == 0) != (events == NULL))
-        return log_refuse(call, CL_INVALID_EVENT_WAIT_LIST, "the wait list is %p, but its length %u",
+        return log_refuse(call, CL_INVALID_EVENT_WAIT_LIST, "the wait list is %p, but its length is %u",
                           (const void *)events, count);
     for (cl_uint i = 0; i < count; i++) {
         cl_context of = NULL;
@@ -214,7 +213,7 @@ cl_int event_check_list(const char *call, cl_context context, cl_uint count, con
         if (event_driver_short(asked))
             return log_next(call, "clGetEventInfo", asked);
         if (asked != CL_SUCCESS)
-            return log_refuse(call, CL_INVALID_EVENT_WAIT_LIST, "event %u of the wait list, %p, is no event", i,
+            return log_refuse(call, CL_INVALID_EVENT_WAIT_LIST, "event %u of the wait list, %p, is not an event", i,
                               (void *)events[i]);
         if (of != context)
             return log_refuse(call, CL_INVALID_CONTEXT, "event %u of the wait list belongs to another context", i);

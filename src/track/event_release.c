@@ -118,7 +118,7 @@ static void keep(cl_event event, struct besides *besides)
     if (add(event, besides))
         return;
     besides_free(besides);
-    log_write(LOG_ERROR, "no memory to keep an event of PoCL: it is never released");
+    log_write(LOG_ERROR, "no memory to keep a PoCL event: it is never released");
 }
 
 /* True: both are taken over. */

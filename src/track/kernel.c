@@ -55,8 +55,8 @@ static bool set_argument_locked(struct kernel_record *kernel, cl_uint index, cl_
 
 static void lost_track(void)
 {
-    log_write(LOG_ERROR, "no memory to follow a kernel's arguments: their use is not checked");
-    writes_hidden("a kernel's arguments are not known");
+    log_write(LOG_ERROR, "no memory to track a kernel's arguments: their use is not checked");
+    writes_hidden("a kernel's arguments are not tracked");
 }
 
 /* For a kernel that may have no record yet. */

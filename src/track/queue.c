@@ -103,7 +103,7 @@ static cl_int follow(const char *call, cl_context context, cl_command_queue hand
     record_release(record);
     if (status == CL_SUCCESS)
         return status;
-    return log_refuse(call, status, "queue %p can't be followed, so it could acquire nothing", (void *)handle);
+    return log_refuse(call, status, "queue %p cannot be tracked, so it could not acquire objects", (void *)handle);
 }
 
 static cl_command_queue followed(const char *call, cl_context context, cl_command_queue handle, cl_int *errcode_ret)
@@ -231,7 +231,8 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     if (queue && registry_rests(&queue->head)) {
         record_release(queue);
         return log_refuse("clReleaseCommandQueue", CL_INVALID_COMMAND_QUEUE,
-                          "queue %p was released as often as it was retained; release it once less", (void *)handle);
+                          "queue %p is released more often than it was created or retained; remove one release",
+                          (void *)handle);
     }
     if (!queue || !registry_app_rest(RECORD_QUEUE, handle)) {
         record_release(queue);
@@ -361,7 +362,7 @@ static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcod
     }
     event_set_unset(event);
     below()->clReleaseEvent(event);
-    const cl_int status = log_refuse("clCreateUserEvent", CL_OUT_OF_HOST_MEMORY, "no memory to follow a user event");
+    const cl_int status = log_refuse("clCreateUserEvent", CL_OUT_OF_HOST_MEMORY, "no memory to track a user event");
     give_code(errcode_ret, status);
     return NULL;
 }
@@ -454,7 +455,7 @@ void gate_open(const char *call, cl_event gate, bool done)
         status = below()->clSetUserEventStatus(gate, wanted);
     }
     if (status != CL_SUCCESS)
-        log_write(LOG_ERROR, "%s: the driver can't set a user event (%d): the command's event never ends", call,
+        log_write(LOG_ERROR, "%s: the driver cannot set a user event (%d): the command's event never ends", call,
                   status);
 }
 
@@ -462,12 +463,12 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
 {
     const bool asked = registry_hot() && event_may_be(event);
     if (registry_hot() && event && !asked)
-        return log_refuse("clSetUserEventStatus", CL_INVALID_EVENT, "%p is no event", (void *)event);
+        return log_refuse("clSetUserEventStatus", CL_INVALID_EVENT, "%p is not an event", (void *)event);
     if (registry_has(RECORD_EVENT, event) || (asked && event_is_command(event)))
-        return log_refuse("clSetUserEventStatus", CL_INVALID_EVENT, "%p is the event of a command and no user event",
+        return log_refuse("clSetUserEventStatus", CL_INVALID_EVENT, "%p is the event of a command, not a user event",
                           (void *)event);
     if (asked && event_is_over(event)) /* NVIDIA's driver takes a second status and forgets it */
-        return log_refuse("clSetUserEventStatus", CL_INVALID_OPERATION, "user event %p has been set before",
+        return log_refuse("clSetUserEventStatus", CL_INVALID_OPERATION, "user event %p has already been set",
                           (void *)event);
     const bool followed = blockers_possible();
     const unsigned owner = followed ? blockers_claim(event) : 0;

@@ -23,37 +23,27 @@ static const struct {
 } quirks[QUIRKS] = {
     /* clang-format off */
     [QUIRK_POCL_EVENTS] = {"pocl-events", POCL, {0, 0},
-                           "commands that fail, or that wait for one which does, are freed while they are in use: their events are "
-                           "kept (event_release.c)"},
+                           "commands that fail, or that wait for a failed one, are freed while in use: their events are kept (event_release.c)"},
     [QUIRK_POCL_ORDER] = {"pocl-order", POCL, {6, 0},
-                          "an in-order queue forgets what its next command has to follow when the last one fails: such a queue is "
-                          "waited for once (queue.c)"},
+                          "an in-order queue loses its order when its last command fails: cld3d waits until such a queue is empty (queue.c)"},
     [QUIRK_POCL_ENDS] = {"pocl-ends", POCL, {0, 0},
-                         "a command that fails at the moment at which another one ends that it waits for ends the process: that "
-                         "moment is waited for (share/command.c)"},
+                         "a command that fails at the moment at which another one ends that it waits for ends the process: cld3d waits for that other one first (share/command.c)"},
     [QUIRK_POCL_HALF] = {"pocl-half", POCL, {0, 0},
-                         "half floats of images with one channel are taken for whole numbers: such images are emulated "
-                         "(formats/storage.c)"},
+                         "half floats of images with one channel are read as integers: such images are emulated (formats/storage.c)"},
     [QUIRK_POCL_TELLS] = {"pocl-tells", POCL, {0, 0},
-                          "a callback for an event that has failed already comes as if it had ended well: events that are over are "
-                          "asked (share/deferred.c)"},
+                          "a callback for an already failed event reports success: the status of completed events is queried (share/deferred.c)"},
     [QUIRK_POCL_GAPS] = {"pocl-gaps", POCL, {0, 0},
-                         "the remote driver takes all rows of an image in the host's memory for rows without gaps: shared images go "
-                         "by such rows (transport/host.c)", REMOTE},
+                         "the remote driver treats all rows of an image in host memory as tightly packed: shared images are moved in such rows (transport/host.c)", REMOTE},
     [QUIRK_POCL_GONE] = {"pocl-gone", POCL, {0, 0},
-                         "a wait for commands of a remote device that goes never returns: they are asked, and given up (event.c)", REMOTE},
+                         "a wait for commands of a lost remote device never returns: they are polled, and abandoned (event.c)", REMOTE},
     [QUIRK_NVIDIA_UNSET] = {"nvidia-unset", NVIDIA, {0, 0},
-                            "the release of a context waits for ever for a user event that went without being set: one that blocks "
-                            "nothing is set to an error as it goes (event.c)"},
+                            "the release of a context never returns if a user event was released without being set: one that blocks nothing is set to an error when it is released (event.c)"},
     [QUIRK_NVIDIA_ARGUMENTS] = {"nvidia-arguments", NVIDIA, {0, 0},
-                                "a program that has a kernel without arguments is not built with -cl-kernel-arg-info: where no failure "
-                                "can be followed by a build without that option, it is not added (formats/build.c)"},
+                                "a program that has a kernel without arguments does not build with -cl-kernel-arg-info: the option is not added where a failed build cannot be repeated without it (formats/build.c)"},
     [QUIRK_NVIDIA_DESTRUCTOR] = {"nvidia-destructor", NVIDIA, {0, 0},
-                                 "after a context with a destructor callback and user events the release of a context waits for ever: no "
-                                 "such callback is set (share/context.c)", NULL, true},
+                                 "after a context with a destructor callback and user events the release of a context never returns: no such callback is set (share/context.c)", NULL, true},
     [QUIRK_NVIDIA_LINES] = {"nvidia-lines", NVIDIA, {0, 0},
-                            "of an array of 1D images only the first is copied to a buffer or from one: no format is emulated for "
-                            "such arrays (formats/storage.c)", NULL, true},
+                            "only the first image of a 1D image array is copied to or from a buffer: no format is emulated for such arrays (formats/storage.c)", NULL, true},
     /* clang-format on */
 };
 

@@ -8,7 +8,7 @@ static atomic_bool hidden;
 void writes_hidden(const char *why)
 {
     if (!atomic_exchange_explicit(&hidden, true, memory_order_relaxed))
-        log_write(LOG_DEBUG, "what writes to shared objects can't be followed: %s; every release brings all bytes back",
+        log_write(LOG_DEBUG, "writes to shared objects cannot be tracked: %s; every release copies all bytes back",
                   why);
 }
 

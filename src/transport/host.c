@@ -66,8 +66,8 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     staged->base.memory = create_memory(request, &status);
     if (!staged->base.memory) {
         free(staged);
-        snprintf(why, TRANSPORT_WHY, "the OpenCL below can't make an object of %ux%ux%u texels, format %s", desc->width,
-                 desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
+        snprintf(why, TRANSPORT_WHY, "the OpenCL below cannot create an object of %ux%ux%u texels, format %s",
+                 desc->width, desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
         return status;
     }
     staged->pool = request->state;

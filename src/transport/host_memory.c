@@ -61,7 +61,7 @@ static bool passed(struct trial *t, cl_int status)
 {
     if (t->status == CL_SUCCESS && status != CL_SUCCESS) {
         t->status = status;
-        t->why = "a command of the trial failed";
+        t->why = "a command of the probe failed";
     }
     return t->status == CL_SUCCESS;
 }
@@ -89,7 +89,7 @@ static bool ask_device(struct trial *t)
     if (!available || !images)
         return refuse(t, "the device has no images");
     if (t->alignment == 0 || (t->alignment & (t->alignment - 1)) || t->alignment > 4096)
-        return refuse(t, "the device tells no alignment of its memory that can be kept");
+        return refuse(t, "the device reports no usable memory alignment");
     return true;
 }
 
@@ -232,7 +232,7 @@ static bool fills_in_place(struct trial *t)
     if (!take_all(t))
         return false;
     return found(t, TO, 0x33, 0x11, word_of(0x33)) ||
-           refuse(t, "what the device writes to memory of the host is not there when its command is over");
+           refuse(t, "the device's writes to host memory are not visible when its command has ended");
 }
 
 static void set_arguments(struct trial *t)
@@ -256,7 +256,7 @@ static bool computes_in_place(struct trial *t, unsigned value)
     if (!take_all(t))
         return false;
     return (found(t, FROM, value, value, word_of(value)) && found(t, TO, value + 1, 0x44, word_of(value) + 1)) ||
-           refuse(t, "kernels do not work in memory of the host");
+           refuse(t, "kernels do not work in host memory");
 }
 
 static cl_uint references(cl_mem memory)
@@ -309,7 +309,7 @@ static bool counts_commands(struct trial *t)
     enum verdict verdict = TOO_FAST;
     int kernels = FEWEST;
     if (!comes_to_rest(t))
-        return refuse(t, "the driver does not tell when the last command that used an object is over");
+        return refuse(t, "the driver does not report when the last command that used an object has ended");
     for (int turn = 0; turn < TURNS && verdict == TOO_FAST && t->status == CL_SUCCESS; turn++) {
         verdict = watch_kernels(t, kernels);
         kernels = kernels < MOST ? 2 * kernels : MOST;
@@ -317,9 +317,11 @@ static bool counts_commands(struct trial *t)
     if (t->status != CL_SUCCESS)
         return false;
     if (verdict != COUNTED)
-        return refuse(t, verdict == NOT_COUNTED ? "the driver does not count commands among the references of an object"
-                                                : "commands are over before one sees whether the driver counts them");
-    return comes_to_rest(t) || refuse(t, "the driver does not tell when the last command that used an object is over");
+        return refuse(t, verdict == NOT_COUNTED
+                             ? "the driver does not count commands in the reference count of an object"
+                             : "commands end before one can see whether the driver counts them");
+    return comes_to_rest(t) ||
+           refuse(t, "the driver does not report when the last command that used an object has ended");
 }
 
 static struct host_memory try_device(cl_device_id device)
@@ -334,7 +336,7 @@ static struct host_memory try_device(cl_device_id device)
         .in_place = in_place,
         .known = !event_driver_short(t.status) && t.status != CL_MEM_OBJECT_ALLOCATION_FAILURE,
         .alignment = t.alignment,
-        .why = in_place ? "the device computes in the host's memory" : t.why,
+        .why = in_place ? "the device computes in host memory" : t.why,
     };
 }
 
@@ -378,7 +380,7 @@ static void tell(cl_device_id device, const struct host_memory *memory)
 {
     char name[128] = "";
     next.clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name) - 1, name, NULL);
-    log_write(LOG_INFO, "device '%s': objects over memory of the host %s: %s", name,
+    log_write(LOG_INFO, "device '%s': objects in host memory %s: %s", name,
               memory->in_place ? "work in place" : "do not work in place", memory->why);
 }
 
@@ -411,9 +413,9 @@ struct host_memory host_memory_of_context(cl_context context)
     cl_device_id devices[64];
     size_t size = 0;
     struct host_memory all = {
-        .in_place = true, .known = true, .alignment = 1, .why = "all devices compute in the host's memory"};
+        .in_place = true, .known = true, .alignment = 1, .why = "all devices compute in host memory"};
     if (next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS || size == 0)
-        return (struct host_memory){.why = "the devices of the context are not known"};
+        return (struct host_memory){.why = "the devices of the context are unknown"};
     for (size_t i = 0; i < size / sizeof(devices[0]) && all.in_place; i++) {
         const struct host_memory one = host_memory_of_device(devices[i]);
         const size_t alignment = one.alignment > all.alignment ? one.alignment : all.alignment;

@@ -195,7 +195,7 @@ static cl_int make(struct in_place *t, const struct transfer_request *request, s
     t->staged.base.memory = create_memory(t, request, &status);
     t->staged.base.way = t->direct ? "in the staging copy" : "in rows beside the staging copy";
     if (!t->staged.base.memory)
-        snprintf(why, TRANSPORT_WHY, "the OpenCL below makes no such object over memory of the host (%s)",
+        snprintf(why, TRANSPORT_WHY, "the OpenCL below does not create such an object in host memory (%s)",
                  cl_error_name(status));
     return t->staged.base.memory ? CL_SUCCESS : status;
 }
@@ -215,7 +215,7 @@ static struct in_place *new_in_place(void)
 
 static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
 {
-    struct host_memory memory = {.why = "the object is made in a callback, where nobody may wait for a trial"};
+    struct host_memory memory = {.why = "the object is created in a callback, where a probe may not wait"};
     if (!callback_runs_here())
         memory = host_memory_of_context(request->context);
     struct in_place *t = memory.in_place ? new_in_place() : NULL;
@@ -275,8 +275,8 @@ static bool has_moved(struct in_place *t)
         return false;
     if (!atomic_exchange(&t->state->moves, true))
         log_write(LOG_ERROR,
-                  "Direct3D has mapped a staging copy at another place than before: objects that lie in one can't be "
-                  "acquired any more; make them again, or set %s=host",
+                  "Direct3D has mapped a staging copy at another address than before: objects in such a copy can no "
+                  "longer be acquired; create them again, or set %s=host",
                   setting_variable(SETTING_TRANSPORT));
     return true;
 }
@@ -314,7 +314,7 @@ static cl_int cl_give(const struct handover *handover, const struct enqueueing *
 
 const struct transport in_place_transport = {
     .name = "in-place",
-    .title = "in place (OpenCL computes in the host's memory)",
+    .title = "in place (OpenCL computes in host memory)",
     .open = open_state,
     .close = close_state,
     .free_state = free,

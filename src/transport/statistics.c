@@ -33,6 +33,6 @@ void statistics_tell(struct statistics *statistics)
         struct way_count *way = &statistics->ways[i];
         const unsigned long long objects = atomic_exchange(&way->objects, 0), bytes = atomic_exchange(&way->bytes, 0);
         if (objects)
-            log_statistics("%llu objects went by: %s; the CPU moved %llu bytes", objects, way->way, bytes);
+            log_statistics("%llu objects shared by: %s; the CPU moved %llu bytes", objects, way->way, bytes);
     }
 }

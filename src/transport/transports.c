@@ -138,7 +138,7 @@ static void tell_way(struct transports *transports, const struct transfer_reques
     const char *way = made->way ? made->way : chosen->title;
     const char *before = atomic_exchange_explicit(&transports->told, way, memory_order_relaxed);
     snprintf(last_way, sizeof(last_way), "%s%s%s%s%s%s", chosen->title, made->way ? ": " : "",
-             made->way ? made->way : "", why[0] ? "; not better: " : "", why, reasons);
+             made->way ? made->way : "", why[0] ? "; no better method: " : "", why, reasons);
     log_write(before == way ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s", request->call, last_way);
 }
 

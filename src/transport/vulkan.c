@@ -180,7 +180,7 @@ void vulkan_return(struct vulkan_object *o)
     const struct vulkan_move move = {o->at.native.image, o->at.native.layout, o->at.native.family};
     char why[VULKAN_WHY] = "";
     if (o->passed && !o->moved && !o->side->pass(&move, 1, true, why))
-        log_write(LOG_ERROR, "Vulkan passes an image not back to Direct3D whose object goes: %s", why);
+        log_write(LOG_ERROR, "Vulkan does not pass the image of a destroyed object back to Direct3D: %s", why);
     o->passed = false;
 }
 
@@ -297,14 +297,13 @@ static bool queue_all(const struct handover *handover)
  * has submitted all, since what it does may move resources, and again when OpenCL has written: the bytes are lost then. */
 static bool stayed(struct vulkan_object *o)
 {
-    char why[VULKAN_WHY] = "it lies elsewhere now";
+    char why[VULKAN_WHY] = "it is elsewhere now";
     if (is_there(o, why))
         return true;
-    log_write(
-        LOG_ERROR,
-        "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can't be acquired any more; make "
-        "it again, or set %s=host",
-        why, setting_variable(SETTING_TRANSPORT));
+    log_write(LOG_ERROR,
+              "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can no longer be acquired; "
+              "create it again, or set %s=host",
+              why, setting_variable(SETTING_TRANSPORT));
     return false;
 }
 

@@ -43,9 +43,9 @@ static bool look_at_device(struct vulkan_context *c, cl_device_id device, bool f
     uint8_t uuid[UUID_BYTES];
     cl_uint bits = 0;
     if (below()->clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL) != CL_SUCCESS)
-        return refuse(c, "an OpenCL device does not tell which hardware it is");
+        return refuse(c, "an OpenCL device does not report its UUID");
     if (names_other_handles(device))
-        return refuse(c, "an OpenCL device does not import memory by opaque file descriptors");
+        return refuse(c, "an OpenCL device cannot import opaque file descriptors");
     if (!first && memcmp(uuid, c->uuid, sizeof(uuid)) != 0)
         return refuse(c, "the context has several OpenCL devices");
     memcpy(c->uuid, uuid, sizeof(uuid));
@@ -66,7 +66,7 @@ static bool look_at_platform(struct vulkan_context *c, cl_device_id device)
 {
     cl_platform_id platform = NULL;
     if (below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
-        return refuse(c, "an OpenCL device does not tell its platform");
+        return refuse(c, "an OpenCL device does not report its platform");
     c->acquire = find_function(platform, "clEnqueueAcquireExternalMemObjectsKHR");
     c->release = find_function(platform, "clEnqueueReleaseExternalMemObjectsKHR");
     return (c->acquire && c->release) || refuse(c, "the OpenCL below has no functions for external memory");
@@ -78,7 +78,7 @@ static bool look(struct vulkan_context *c)
     size_t size = 0;
     if (below()->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS ||
         size == 0)
-        return refuse(c, "the devices of the context are not known");
+        return refuse(c, "the devices of the context are unknown");
     c->alignment = 1;
     c->device = devices[0];
     for (size_t i = 0; i < size / sizeof(devices[0]); i++)
@@ -131,22 +131,22 @@ static bool is_importable(const struct vulkan_object *o, char *why)
     const struct vulkan_memory *memory = &image->memory;
     const char *reason = NULL;
     if (!memory->exportable)
-        reason = "the memory can't be exported";
+        reason = "the memory cannot be exported";
     else if (!has_room(desc, memory))
         reason = "the resource is larger than its memory";
     else if (desc->kind == SURFACE_BUFFER)
         reason =
-            memory->offset % o->context->alignment ? "the buffer begins where the OpenCL device allows none" : NULL;
+            memory->offset % o->context->alignment ? "the OpenCL device does not allow a buffer at this offset" : NULL;
     else if (desc->format->planes > 1 && !o->beside)
-        reason = "a plane can't be imported";
+        reason = "a plane cannot be imported";
     else if (image->tiling != TILING_OPTIMAL)
         reason = "the image is linear";
     else if (!memory->dedicated || memory->offset)
-        reason = "the image does not have its memory for itself";
+        reason = "the image has no dedicated memory";
     else if (o->at.native.level || o->at.native.layer)
         reason = "only the first level and slice of an image can be imported";
     else if (image->levels > 1 && (image->layers > 1 || desc->kind == SURFACE_IMAGE_3D))
-        reason = "an image of several levels and slices can't be imported";
+        reason = "an image of several levels and slices cannot be imported";
     if (reason)
         snprintf(why, VULKAN_WHY, "%s", reason);
     return !reason;
@@ -202,7 +202,7 @@ cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *req
         return CL_INVALID_OPERATION;
     }
     if (memcmp(o->context->uuid, o->at.image.memory.device_uuid, UUID_BYTES) != 0) {
-        snprintf(why, VULKAN_WHY, "the OpenCL device is another one than Direct3D's");
+        snprintf(why, VULKAN_WHY, "the OpenCL device is not Direct3D's device");
         return CL_INVALID_OPERATION;
     }
     if (!is_importable(o, why) || !o->side->export(o->at.image.memory.memory, &file, why))
@@ -249,13 +249,13 @@ cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, c
     if (!o->whole)
         return below()->clCreateSubBuffer(transfer->memory, flags, type, info, status);
     if (type != CL_BUFFER_CREATE_TYPE_REGION || !info)
-        return no_part(CL_INVALID_VALUE, status, "a part is asked for by a region alone");
+        return no_part(CL_INVALID_VALUE, status, "a sub-buffer can be created only from a region");
     if (!flags_fit(o->flags, flags))
-        return no_part(CL_INVALID_VALUE, status, "the buffer does not allow such an access");
+        return no_part(CL_INVALID_VALUE, status, "the buffer does not allow this access");
     if (asked->size == 0)
-        return no_part(CL_INVALID_BUFFER_SIZE, status, "the part has no bytes");
+        return no_part(CL_INVALID_BUFFER_SIZE, status, "the sub-buffer has no bytes");
     if (asked->origin >= size || asked->size > size - asked->origin)
-        return no_part(CL_INVALID_VALUE, status, "the part is not within the buffer");
+        return no_part(CL_INVALID_VALUE, status, "the sub-buffer is not within the buffer");
     const cl_buffer_region region = {(size_t)o->at.image.memory.offset + asked->origin, asked->size};
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
     return below()->clCreateSubBuffer(o->whole, flags & access ? flags : flags | o->flags, type, &region, status);

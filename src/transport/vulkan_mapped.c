@@ -55,7 +55,7 @@ static bool planes_too(cl_context context, const struct surface_desc *desc, char
 static bool computes_here(cl_context context, char *why)
 {
     if (callback_runs_here())
-        return refuse(why, "the object is made in a callback, where nobody may wait for a trial");
+        return refuse(why, "the object is created in a callback, where a probe may not wait");
     const struct host_memory memory = host_memory_of_context(context);
     return memory.in_place || refuse(why, memory.why);
 }
@@ -66,7 +66,7 @@ cl_int vulkan_over_mapped(struct vulkan_object *o, const struct transfer_request
     struct vulkan_place place;
     cl_int status = CL_SUCCESS;
     if (request->surface.desc.kind == SURFACE_BUFFER || !memory->mapped) {
-        refuse(why, "the host does not see the memory");
+        refuse(why, "the memory is not host-visible");
         return CL_INVALID_OPERATION;
     }
     if (request->surface.desc.format->planes > 1 && !planes_too(request->context, &request->surface.desc, why))
@@ -76,7 +76,7 @@ cl_int vulkan_over_mapped(struct vulkan_object *o, const struct transfer_request
         !computes_here(request->context, why))
         return CL_INVALID_OPERATION;
     if (!rows_fit(&request->surface.desc, memory, &place)) {
-        refuse(why, "OpenCL can't have the image's rows as they lie");
+        refuse(why, "OpenCL cannot use the image's row layout");
         return CL_INVALID_IMAGE_SIZE;
     }
     if (!o->side->hold(memory->memory, why))
@@ -84,6 +84,6 @@ cl_int vulkan_over_mapped(struct vulkan_object *o, const struct transfer_request
     o->held = true;
     o->base.memory = make_image(o, request, &place, &status);
     if (!o->base.memory)
-        snprintf(why, VULKAN_WHY, "the OpenCL below makes no image over the memory: error %d", status);
+        snprintf(why, VULKAN_WHY, "the OpenCL below creates no image over the memory: error %d", status);
     return o->base.memory ? CL_SUCCESS : vulkan_status(status);
 }

@@ -130,7 +130,7 @@ bool vulkan_fits(const struct surface_desc *desc, const struct vulkan_location *
     }
     if (desc->format->planes > 1 ? has_plane(image->format, desc->format) : has_texels(image->format, desc->format))
         return true;
-    snprintf(why, VULKAN_WHY, "the image has the Vulkan format %u, whose texels are not those of %s", image->format,
+    snprintf(why, VULKAN_WHY, "the image has Vulkan format %u, whose texels differ from those of %s", image->format,
              desc->format->name);
     return false;
 }
