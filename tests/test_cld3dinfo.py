@@ -38,7 +38,7 @@ def check_text():
         check(f"{name}  on, by cld3d; works" in text or f"{name} on, by cld3d; works" in " ".join(text.split()),
               f"{name} does not work", text)
     check(text.count("37 of the 37 in the specification") >= 1, "not all 37 formats can be shared", text)
-    check("its way: " in text, "it does not say which way the bytes go", text)
+    check("transport: " in text, "it does not name the transport", text)
     for kind in ("texture", "level", "buffer", "plane", "surface", "render target"):
         check(re.search(rf"^ +{kind}: \S", text, re.MULTILINE), f"it does not say which way a {kind} goes", text)
     check("preferred: " in text, "it does not say why the device is preferred", text)

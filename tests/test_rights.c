@@ -142,7 +142,7 @@ static void every_folder_is_looked_at(void)
     CHECK(strstr(why, "kernel32.dll") != NULL); /* it belongs to the user himself */
     CHECK(rights_keep_library(path, true, why, sizeof(why)));
     CHECK(!rights_keep_library(L"C:\\nowhere.dll", true, why, sizeof(why)));
-    CHECK(strstr(why, "can't be found out") != NULL);
+    CHECK(strstr(why, "cannot be determined") != NULL);
 }
 
 static const struct tap_test tests[] = {

@@ -23,16 +23,16 @@ static bool second; /* this is the process that does the work */
 static void usage(FILE *stream)
 {
     fputs("Usage: cld3dinfo [OPTION]...\n"
-          "Says whether cld3d is active and works, and what OpenCL shares with Direct3D.\n"
+          "Shows whether cld3d is active and works, and what OpenCL shares with Direct3D.\n"
           "\n"
-          "  -f, --formats     also the table of all formats on all devices\n"
-          "  -j, --json        all that is known as JSON, for bug reports and programs\n"
-          "  -r, --register    makes Khronos' OpenCL.dll load the cld3d.dll beside this program, for all programs\n"
-          "  -u, --unregister  no longer\n"
-          "  -h, --help        this text\n"
-          "  -V, --version     the version of cld3dinfo\n"
+          "  -f, --formats     also print the table of all formats on all devices\n"
+          "  -j, --json        print everything as JSON, for bug reports and programs\n"
+          "  -r, --register    make the Khronos OpenCL.dll load the cld3d.dll in this program's folder, for all programs\n"
+          "  -u, --unregister  undo --register\n"
+          "  -h, --help        print this text\n"
+          "  -V, --version     print the version of cld3dinfo\n"
           "\n"
-          "Exit status: 0 if a device shares or what was asked is done, 1 if not, 2 for a wrong option.\n",
+          "Exit status: 0 if a device shares or the request succeeded, 1 if not, 2 for a wrong option.\n",
           stream);
 }
 

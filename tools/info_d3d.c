@@ -57,7 +57,7 @@ static void find_dxgi(struct direct3d *d3d)
     }
     IDXGIFactory1_Release(factory);
     if (d3d->adapter_count == 0)
-        why_say(d3d->dxgi_why, "DXGI knows no graphics adapter; is there a display?");
+        why_say(d3d->dxgi_why, "DXGI reports no graphics adapter; is there a display?");
 }
 
 /* ---- Direct3D 9 counts for itself: by screens, not by cards ---- */
@@ -101,7 +101,7 @@ static void find_d3d9(struct direct3d *d3d)
         why_say(d3d->d3d9_why, "d3d9.dll has no Direct3DCreate9Ex");
         return;
     }
-    if (!step(d3d->d3d9_why, "opening Direct3D 9"))
+    if (!step(d3d->d3d9_why, "initialising Direct3D 9"))
         return;
     const HRESULT result = create(D3D_SDK_VERSION, &d3d->d3d9);
     if (FAILED(result) || !d3d->d3d9) {
@@ -146,7 +146,7 @@ void direct3d_find(struct direct3d *d3d)
         for (unsigned i = 0; i < API_COUNT; i++) {
             if (!d3d->runtimes[i].module)
                 continue;
-            if (step(d3d->adapters[a].d3d[i].why, "making a %s device on adapter %u", apis[i]->name, a))
+            if (step(d3d->adapters[a].d3d[i].why, "creating a %s device on adapter %u", apis[i]->name, a))
                 apis[i]->open(d3d, &d3d->adapters[a]);
         }
     }

@@ -34,21 +34,21 @@ static void find_inactive(const struct opencl *cl)
     if (!cl->library.module) {
         f = add(true, "no-opencl", "no OpenCL.dll can be loaded");
         snprintf(f->cause, sizeof(f->cause), "%s", cl->library.why);
-        snprintf(f->remedy, sizeof(f->remedy), "This program has %u bits and needs a %u-bit OpenCL.dll.",
+        snprintf(f->remedy, sizeof(f->remedy), "This %u-bit program needs a %u-bit OpenCL.dll.",
                  (unsigned)sizeof(void *) * 8, (unsigned)sizeof(void *) * 8);
     }
     f = add(true, cl->beside_unused ? "beside-unused" : "not-active", "cld3d is not active");
     snprintf(f->cause, sizeof(f->cause), "%s", cl->library.module ? cl->library.path : "there is no OpenCL.dll");
     if (cl->beside_unused && os_is_wine())
-        snprintf(
-            f->remedy, sizeof(f->remedy),
-            "An OpenCL.dll lies beside this program, but Wine does not load it: set WINEDLLOVERRIDES=opencl=n,b in "
-            "the environment, or opencl to \"native, builtin\" in winecfg.");
+        snprintf(f->remedy, sizeof(f->remedy),
+                 "There is an OpenCL.dll in the folder of this program, but Wine does not load it: set "
+                 "WINEDLLOVERRIDES=opencl=n,b in the environment, or opencl to \"native, builtin\" in winecfg.");
     else if (cl->beside_unused)
         snprintf(f->remedy, sizeof(f->remedy),
-                 "An OpenCL.dll lies beside this program, but another one is used (see below).");
+                 "There is an OpenCL.dll in the folder of this program, but another one is used (see below).");
     else
-        snprintf(f->remedy, sizeof(f->remedy), "To activate cld3d, put its OpenCL.dll beside the program%s.",
+        snprintf(f->remedy, sizeof(f->remedy),
+                 "To activate cld3d, copy its OpenCL.dll into the folder of the program%s.",
                  os_is_wine() ? " and set WINEDLLOVERRIDES=opencl=n,b" : "");
 }
 
@@ -61,7 +61,7 @@ static void find_opencl(const struct info *info)
     if (!cl->library.module)
         return;
     if (no_next(cl)) {
-        struct finding *f = add(true, "no-below", "cld3d finds no OpenCL below itself");
+        struct finding *f = add(true, "no-below", "cld3d finds no OpenCL to forward calls to");
         snprintf(f->cause, sizeof(f->cause), "%s", cl->next);
         snprintf(f->remedy, sizeof(f->remedy), "%s.",
                  setting_text(SETTING_NEXT)[0] ? "Correct or unset CLD3D_NEXT; see \"OpenCL below\""
@@ -73,9 +73,9 @@ static void find_opencl(const struct info *info)
     } else if (cl->device_count == 0) {
         struct finding *f = add(true, "no-device", "there is no OpenCL device");
         snprintf(f->cause, sizeof(f->cause), "%s",
-                 cl->platform_count == 0 ? cl->why : "no platform has a device for programs of this kind");
+                 cl->platform_count == 0 ? cl->why : "no platform has a device for programs of this bitness");
         snprintf(f->remedy, sizeof(f->remedy), "Install an OpenCL driver for %u-bit programs%s.", bits,
-                 os_is_wine() ? " on the system that runs Wine; clinfo there shows what it has"
+                 os_is_wine() ? " on the system that runs Wine; clinfo there shows its devices"
                               : "; it comes with the graphics driver");
     }
 }
@@ -83,14 +83,14 @@ static void find_opencl(const struct info *info)
 static void find_versions(const struct opencl *cl)
 {
     if (cl->cld3d.module && cl->version && strcmp(cl->version, CLD3D_VERSION) != 0) {
-        struct finding *f = add(false, "version", "cld3d is of another version than this program");
+        struct finding *f = add(false, "version", "cld3d has another version than this program");
         snprintf(f->cause, sizeof(f->cause), "%s and " CLD3D_VERSION, cl->version);
-        snprintf(f->remedy, sizeof(f->remedy), "Install one release over both.");
+        snprintf(f->remedy, sizeof(f->remedy), "Install both from one release.");
     }
     if (cl->companion && strncmp(cl->companion, "refused", 7) == 0) {
-        struct finding *f = add(true, "companion-version", "the host companion does not fit");
+        struct finding *f = add(true, "companion-version", "the host companion does not match");
         snprintf(f->cause, sizeof(f->cause), "%s", cl->companion);
-        snprintf(f->remedy, sizeof(f->remedy), "Install one release over both libcld3d.so and OpenCL.dll.");
+        snprintf(f->remedy, sizeof(f->remedy), "Install libcld3d.so and OpenCL.dll from one release.");
     }
 }
 
@@ -100,7 +100,7 @@ static void find_direct3d(const struct info *info)
 {
     if (info_has_direct3d(info))
         return;
-    struct finding *f = add(true, "no-direct3d", "no Direct3D device can be made");
+    struct finding *f = add(true, "no-direct3d", "no Direct3D device can be created");
     snprintf(f->cause, sizeof(f->cause), "%s",
              info->d3d.adapter_count > 0 ? info->d3d.adapters[0].d3d[API_D3D11].why : info->d3d.dxgi_why);
     snprintf(f->remedy, sizeof(f->remedy), "Direct3D needs a graphics driver%s.",
@@ -115,10 +115,10 @@ static void find_broken_sharing(const struct info *info)
             if (!sharing->tried || sharing->works)
                 continue;
             struct finding *f = add(info_sharing_devices(info) == 0, "sharing-fails", "");
-            snprintf(f->what, sizeof(f->what), "OpenCL device %u does not share with %s, though it says so", d,
-                     apis[api]->name);
+            snprintf(f->what, sizeof(f->what),
+                     "OpenCL device %u does not share with %s, although it lists the extension", d, apis[api]->name);
             snprintf(f->cause, sizeof(f->cause), "%s", sharing->why);
-            snprintf(f->remedy, sizeof(f->remedy), "Set CLD3D_LOG=debug and look for the reason in what cld3d says.");
+            snprintf(f->remedy, sizeof(f->remedy), "Set CLD3D_LOG=debug and look for the reason in cld3d's log.");
         }
     }
 }
@@ -128,7 +128,7 @@ static void find_crashes(void)
     for (unsigned i = 0; i < step_failures(); i++) {
         struct finding *f = add(false, "driver-crash", "a driver crashed or hung");
         snprintf(f->cause, sizeof(f->cause), "while %.255s: %.200s", step_failed(i), step_failed_how(i));
-        snprintf(f->remedy, sizeof(f->remedy), "Install another version of the driver, or leave it out.");
+        snprintf(f->remedy, sizeof(f->remedy), "Install another version of the driver, or remove it.");
     }
 }
 

@@ -20,14 +20,14 @@ static const char *windows_error(LONG code)
 {
     static char text[192];
     if (code == ERROR_ACCESS_DENIED)
-        return "the rights are missing; run this as administrator";
+        return "insufficient rights; run this as administrator";
     snprintf(text, sizeof(text), "Windows error %ld", code);
     return text;
 }
 
 static void say_failed(const char *what, LONG code)
 {
-    fprintf(stderr, "cld3dinfo: can't %s HKLM\\%ls: %s\n", what, KEY, windows_error(code));
+    fprintf(stderr, "cld3dinfo: cannot %s HKLM\\%ls: %s\n", what, KEY, windows_error(code));
 }
 
 /* The place of cld3d.dll beside this program. False: this program's own path is too long for one. */
@@ -66,7 +66,7 @@ bool layer_register(void)
     if (!layer_path(path))
         return false;
     if (GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES) {
-        fprintf(stderr, "cld3dinfo: no cld3d.dll lies beside this program\n");
+        fprintf(stderr, "cld3dinfo: there is no cld3d.dll in the folder of this program; copy it there\n");
         return false;
     }
     if (!rights_keep_library(path, os_is_wine(), why, sizeof(why))) {
@@ -80,7 +80,7 @@ bool layer_register(void)
             before ? ERROR_SUCCESS : RegSetValueExW(key, path, 0, REG_DWORD, (const BYTE *)&enabled, sizeof(enabled));
         RegCloseKey(key);
         if (code == ERROR_SUCCESS)
-            say(path, before ? "is registered already" : "registered");
+            say(path, before ? "is already registered" : "registered");
     }
     if (code != ERROR_SUCCESS)
         say_failed("write", code);
@@ -136,11 +136,11 @@ static void tell_layer(HKEY key, wchar_t *path, DWORD type,
     char text[3 * SHOWN + 4];
     const char *state = "enabled";
     if (type != REG_DWORD)
-        state = "not a number, so loaders leave it out";
+        state = "not a number, so loaders ignore it";
     else if (!is_enabled(key, path))
         state = "disabled";
     else if (GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES)
-        state = "enabled, but there is no such file";
+        state = "enabled, but the file does not exist";
     const bool whole = wcslen(path) <= SHOWN;
     path[SHOWN] = L'\0';
     text_from_wide(text, sizeof(text) - 3, path);

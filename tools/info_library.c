@@ -81,7 +81,7 @@ void library_load(struct library *library, const char *name)
     const size_t end = strlen(text);
     if (end > 0 && text[end - 1] == '.')
         text[end - 1] = '\0';
-    why_say(library->why, "%s can't be loaded: Windows error %lu%s%.160s", name, code, text[0] ? ", " : "", text);
+    why_say(library->why, "%s cannot be loaded: Windows error %lu%s%.160s", name, code, text[0] ? ", " : "", text);
 }
 
 bool library_find(struct library *library, const char *path)

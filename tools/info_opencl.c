@@ -41,7 +41,7 @@ static void find_cld3d(struct opencl *cl)
     else
         return;
     char why[WHY_SIZE];
-    if (!step(why, "asking cld3d about itself"))
+    if (!step(why, "querying cld3d about itself"))
         return;
     cl->version = report("version");
     cl->build = report("build");
@@ -128,7 +128,7 @@ static void describe_device(const struct opencl *cl, struct device *device)
     const cl_api_clGetDeviceInfo ask_below = (cl_api_clGetDeviceInfo)library_function(&cl->below, "clGetDeviceInfo");
     cl_bool images = CL_FALSE;
 
-    if (!step(device->name, "asking OpenCL device %u about itself", (unsigned)(device - cl->devices)))
+    if (!step(device->name, "querying OpenCL device %u", (unsigned)(device - cl->devices)))
         return;
     device_text(cl, device->id, CL_DEVICE_NAME, device->name, sizeof(device->name));
     device_text(cl, device->id, CL_DEVICE_VERSION, device->version, sizeof(device->version));
@@ -149,7 +149,7 @@ static void find_devices(struct opencl *cl, struct platform *platform)
     cl_device_id ids[DEVICES_MAX] = {NULL};
     cl_uint count = 0;
     if (platform->why[0] ||
-        !step(platform->why, "asking OpenCL platform %u for its devices", (unsigned)(platform - cl->platforms)))
+        !step(platform->why, "querying the devices of OpenCL platform %u", (unsigned)(platform - cl->platforms)))
         return;
     const cl_int code = cl->call.clGetDeviceIDs(platform->id, CL_DEVICE_TYPE_ALL, DEVICES_MAX, ids, &count);
     if (code != CL_SUCCESS) {
@@ -166,26 +166,26 @@ static void find_devices(struct opencl *cl, struct platform *platform)
         describe_device(cl, device);
     }
     if (platform->device_count == 0)
-        why_say(platform->why, "clGetDeviceIDs gives no device");
+        why_say(platform->why, "clGetDeviceIDs returns no device");
 }
 
 static void find_platforms(struct opencl *cl)
 {
     cl_platform_id ids[PLATFORMS_MAX] = {NULL};
     cl_uint count = 0;
-    if (!step(cl->why, "asking OpenCL for its platforms"))
+    if (!step(cl->why, "querying the OpenCL platforms"))
         return;
     const cl_int code = cl->call.clGetPlatformIDs(PLATFORMS_MAX, ids, &count);
     if (code != CL_SUCCESS)
         why_cl(cl->why, "clGetPlatformIDs", code);
     else if (count == 0)
-        why_say(cl->why, "clGetPlatformIDs gives no platform");
+        why_say(cl->why, "clGetPlatformIDs returns no platform");
     for (cl_uint i = 0; code == CL_SUCCESS && i < count && i < PLATFORMS_MAX; i++) {
         if (!ids[i])
             continue;
         struct platform *platform = &cl->platforms[cl->platform_count++];
         platform->id = ids[i];
-        if (!step(platform->why, "asking OpenCL platform %u for its texts", i))
+        if (!step(platform->why, "querying the properties of OpenCL platform %u", i))
             continue;
         platform_text(cl, ids[i], CL_PLATFORM_NAME, platform->name, sizeof(platform->name));
         platform_text(cl, ids[i], CL_PLATFORM_VERSION, platform->version, sizeof(platform->version));

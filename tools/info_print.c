@@ -50,14 +50,14 @@ static void print_opencl(const struct opencl *cl)
         print_library("cld3d, as a layer", &cl->cld3d);
     if (cl->cld3d.module)
         print_field("cld3d", "version %s%s", cl->version ? cl->version : "unknown",
-                    cl->version && strcmp(cl->version, CLD3D_VERSION) != 0 ? " (this program is of another version)"
+                    cl->version && strcmp(cl->version, CLD3D_VERSION) != 0 ? " (this program has another version)"
                                                                            : "");
     if (cl->below.module)
         print_library("OpenCL below", &cl->below);
     else if (cl->next)
         print_field("OpenCL below", "%s", cl->next);
     if (cl->passes)
-        print_field("", "passes everything on: %s is below and does all", cl->passes);
+        print_field("", "passes all calls on: %s is below and active", cl->passes);
     if (cl->companion)
         print_field("host companion", "%s", cl->companion);
     if (cl->transport)
@@ -102,14 +102,14 @@ void settings_unknown(void (*call)(void *context, const char *name), void *conte
 static void print_unknown_setting(void *context, const char *name)
 {
     (void)context;
-    print_field(name, "has no effect: there is no such setting");
+    print_field(name, "has no effect: unknown setting");
 }
 
 static void print_settings(void)
 {
     print_heading("Settings");
     if (os_is_elevated())
-        print_text("  None has an effect here: this process has more rights than its user's others.");
+        print_text("  All are ignored here: this process runs with more rights than its user normally has.");
     for (unsigned i = 0; i < SETTING_COUNT; i++) {
         const char *value = setting_text(i);
         const bool changed = strcmp(value, setting_rows[i].standard) != 0;
@@ -167,10 +167,10 @@ const char *device_type_name(cl_device_type type)
 static const char *why_off(const struct opencl *cl, const struct device *device)
 {
     if (!cl->cld3d.module)
-        return "off: the driver does not have it, and cld3d is not active";
+        return "off: the driver lacks it, and cld3d is not active";
     if (!device->images)
-        return "off: the device has no images";
-    return "off: this cld3d does not offer it";
+        return "off: the device has no image support";
+    return "off: this cld3d does not provide it";
 }
 
 static void print_sharing(const struct opencl *cl, const struct device *device, unsigned api)
@@ -184,21 +184,21 @@ static void print_sharing(const struct opencl *cl, const struct device *device, 
     if (cl->passes)
         by = "on, by the cld3d below";
     else if (sharing->own && setting_on(SETTING_FORCE))
-        by = "on, by cld3d in place of the driver's own (CLD3D_FORCE)";
+        by = "on, by cld3d instead of the driver's own (CLD3D_FORCE)";
     else if (cl->cld3d.module && !sharing->own)
         by = "on, by cld3d";
     if (sharing->works)
-        print_field(apis[api]->extension, "%s; works: a texture went to OpenCL and back", by);
+        print_field(apis[api]->extension, "%s; works: a texture was transferred to OpenCL and back", by);
     else
         print_field(apis[api]->extension, "%s; %s: %s", by, sharing->tried ? "does not work" : "not tried",
                     sharing->why);
     if (sharing->way[0])
-        print_field("", "its way: %s", sharing->way);
+        print_field("", "transport: %s", sharing->way);
     for (unsigned k = 0; k < KINDS_MAX && apis[api]->kinds[k].name; k++)
         if (sharing->ways[k][0])
             print_field("", "%s: %s", apis[api]->kinds[k].name, sharing->ways[k]);
     if (!device->platform->lists[api])
-        print_field("", "(the platform does not list it, and many programs look there)");
+        print_field("", "(the platform does not list it, and many programs check only the platform)");
 }
 
 static const char *belonging_text(const struct belonging *belonging)
@@ -206,7 +206,7 @@ static const char *belonging_text(const struct belonging *belonging)
     if (belonging->code != CL_SUCCESS)
         return cl_code_text(belonging->code);
     if (belonging->preferred)
-        return belonging->possible ? "preferred" : "preferred, though not among all";
+        return belonging->possible ? "preferred" : "preferred, but missing from the list of all devices";
     return belonging->possible ? "possible" : "no";
 }
 
@@ -243,9 +243,9 @@ static void print_device(const struct info *info, unsigned index)
         print_field("", "vendor %04x, LUID %08lx:%08lx", device->vendor, (unsigned long)device->luid.HighPart,
                     (unsigned long)device->luid.LowPart);
     else
-        print_field("", "vendor %04x, tells no LUID", device->vendor);
+        print_field("", "vendor %04x, reports no LUID", device->vendor);
     if (!device->images)
-        print_field("", "no images");
+        print_field("", "no image support");
     for (unsigned i = 0; i < API_COUNT; i++)
         print_sharing(&info->opencl, device, i);
     for (unsigned a = 0; a < info->d3d.adapter_count; a++)

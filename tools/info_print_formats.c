@@ -187,8 +187,8 @@ void print_format_table(const struct info *info, enum api_index api)
 void print_format_key(const struct info *info)
 {
     print_heading("In these tables");
-    print_field("direct", "the OpenCL device has the format");
-    print_field("as ...", "it does not, and cld3d stores the texels in this wider one; programs see no difference");
+    print_field("direct", "the OpenCL device supports the format");
+    print_field("as ...", "it does not, and cld3d stores the texels in this wider format; programs see no difference");
     for (unsigned i = 0; i < info->reason_count; i++) {
         char label[16];
         snprintf(label, sizeof(label), "no (%u)", i + 1);

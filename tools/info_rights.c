@@ -29,7 +29,7 @@ static bool is_ordinary(PSID user, bool wine, wchar_t name[RIGHTS_NAME_SIZE])
     wchar_t *text = NULL;
     bool ordinary = true;
     if (!ConvertSidToStringSidW(user, &text)) {
-        wcscpy(name, L"somebody unknown");
+        wcscpy(name, L"an unknown account");
         return !wine;
     }
     for (size_t i = 0; i < sizeof(administrators) / sizeof(administrators[0]); i++)
@@ -85,13 +85,13 @@ static bool keeps(const wchar_t *path, DWORD mask, bool wine, char *why, size_t 
                               &owner, NULL, &list, NULL, &rules);
     text_from_wide(text, sizeof(text), path);
     if (code != ERROR_SUCCESS) {
-        snprintf(why, why_size, "who may write to %s can't be found out (Windows error %lu)", text, code);
+        snprintf(why, why_size, "it cannot be determined who may write to %s (Windows error %lu)", text, code);
         return false;
     }
     const bool found = rights_find_ordinary(owner, list, mask, wine, name);
     LocalFree(rules);
     if (found)
-        snprintf(why, why_size, "%ls may change %s, and so choose what the programs of others load", name, text);
+        snprintf(why, why_size, "%ls may change %s, and thereby what other users' programs load", name, text);
     return !found;
 }
 
@@ -117,13 +117,13 @@ static bool is_direct(const wchar_t *path, char *why, size_t why_size)
     const DWORD length = GetLongPathNameW(path, full, PATH_SIZE);
     char text[3 * PATH_SIZE];
     if (length == 0 || length >= PATH_SIZE || !real_path(path, real)) {
-        snprintf(why, why_size, "where it really lies can't be found out");
+        snprintf(why, why_size, "its real location cannot be determined");
         return false;
     }
     if (_wcsicmp(full, real) == 0 && real[1] == L':')
         return true;
     text_from_wide(text, sizeof(text), real);
-    snprintf(why, why_size, "it really lies at %s, and must be run from there, on a drive of this computer", text);
+    snprintf(why, why_size, "its real location is %s; run it from there, on a local drive", text);
     return false;
 }
 

@@ -21,7 +21,7 @@ static bool find_functions(struct session *s, char *why)
     s->release = (clEnqueueReleaseD3D11ObjectsKHR_fn)session_function(s->cl, platform, s->api->release);
     if (s->share && s->acquire && s->release)
         return true;
-    why_say(why, "clGetExtensionFunctionAddressForPlatform gives no %s",
+    why_say(why, "clGetExtensionFunctionAddressForPlatform returns no %s",
             !s->share     ? s->api->create
             : !s->acquire ? s->api->acquire
                           : s->api->release);
@@ -43,7 +43,7 @@ bool session_open(struct session *s, char *why)
         return true;
     const char *call = s->context ? "clCreateCommandQueue" : "clCreateContext";
     if (code == CL_SUCCESS)
-        why_say(why, "%s gives NULL, but no error", call);
+        why_say(why, "%s returns NULL, but no error", call);
     else
         why_cl(why, call, code);
     return false;
@@ -122,7 +122,7 @@ static bool read_and_write(const struct trial *t, cl_mem image)
     return did(t, "clEnqueueReadImage",
                call->clEnqueueReadImage(queue, image, CL_TRUE, origin, region, 0, 0, got, 0, NULL, NULL)) &&
            same(t, got, t->sent + t->place.offset, (size_t)t->place.pitch * t->place.rows,
-                "OpenCL reads other texels than Direct3D's texture has") &&
+                "OpenCL reads texels that differ from those of Direct3D's texture") &&
            did(t, "clEnqueueWriteImage",
                call->clEnqueueWriteImage(queue, image, CL_TRUE, origin, region, 0, 0, t->answer, 0, NULL, NULL));
 }
@@ -154,14 +154,14 @@ static bool share_texture(struct trial *t, cl_image_format *stored)
         return false;
     cl_mem image = s->api->share(s->share, s->context, t->texture, t->row->plane, &code);
     if (!image && code == CL_SUCCESS)
-        why_say(t->why, "%s gives NULL, but no error", s->api->create);
+        why_say(t->why, "%s returns NULL, but no error", s->api->create);
     if (!image)
         return did(t, s->api->create, code) && false;
     see_carrier(t, image, stored);
     const bool good = exchange(t, image);
     s->cl->call.clReleaseMemObject(image);
     memcpy(t->sent + t->place.offset, t->answer, (size_t)t->place.pitch * t->place.rows);
-    return good && direct3d_has(t, t->sent, "Direct3D sees other texels than OpenCL has written");
+    return good && direct3d_has(t, t->sent, "Direct3D reads texels that differ from those that OpenCL has written");
 }
 
 bool session_try(const struct session *session, const struct format_row *row, cl_image_format *stored, char *why)
@@ -175,7 +175,7 @@ bool session_try(const struct session *session, const struct format_row *row, cl
     fill(t.answer, 0x17);
     t.texture = session->api->make_texture(session->d3d_device, &t.shape, t.sent, reason);
     if (!t.texture) {
-        why_say(why, "%s makes no such textures here (%.200s)", session->api->name, reason);
+        why_say(why, "%s cannot create such textures here (%.200s)", session->api->name, reason);
         return false;
     }
     const bool good = share_texture(&t, stored);

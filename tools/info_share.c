@@ -56,7 +56,7 @@ static void ask_sets(struct info *info, const struct platform *platform, unsigne
         if (api == API_D3D9 ? !adapter->d3d[api].device : !adapter->dxgi)
             continue;
         char why[WHY_SIZE];
-        if (!step(why, "asking OpenCL platform %u for the devices of adapter %u (%s)",
+        if (!step(why, "querying the devices of OpenCL platform %u for adapter %u (%s)",
                   (unsigned)(platform - info->opencl.platforms), a, apis[api]->get_devices))
             continue;
         ask_set(info, platform, api, a, true);

@@ -140,11 +140,11 @@ static void supervise(HANDLE process, char *how)
         last = board->number;
     }
     if (waited == PATIENCE_SECONDS)
-        why_say(how, "the driver hangs (for %d seconds, then it was stopped)", (int)PATIENCE_SECONDS);
+        why_say(how, "the driver hung (stopped after %d seconds)", (int)PATIENCE_SECONDS);
     else if (board->where[0])
-        why_say(how, "the driver crashes (%.200s)", board->where);
+        why_say(how, "the driver crashed (%.200s)", board->where);
     else
-        why_say(how, "the driver crashes");
+        why_say(how, "the driver crashed");
     TerminateProcess(process, 1);
     CloseHandle(process);
 }
@@ -179,7 +179,7 @@ bool steps_run(const char *options, int *status, void (*give_up)(const char *tex
         if (board->failure_count == FAILURES_MAX) {
             char text[2 * NAME_SIZE + WHY_SIZE];
             snprintf(text, sizeof(text),
-                     "cld3dinfo can't tell: the drivers here crashed it %d times, at last while %s: %s.",
+                     "cld3dinfo cannot tell: the drivers crashed it %d times, most recently while %s: %s.",
                      (int)FAILURES_MAX + 1, board->doing, how);
             give_up(text);
             *status = 1;

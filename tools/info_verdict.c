@@ -69,16 +69,16 @@ static void say_what_works(const struct info *info, char *text, size_t size)
 static const char *main_trouble(const struct info *info)
 {
     if (no_next(&info->opencl))
-        return "it finds no OpenCL below itself";
+        return "it finds no OpenCL to forward calls to";
     if (info->opencl.platform_count == 0)
         return "there is no OpenCL driver";
     if (info->opencl.device_count == 0)
         return "there is no OpenCL device";
     if (!info_has_direct3d(info))
-        return "no Direct3D device can be made";
+        return "no Direct3D device can be created";
     if (!any_listed(info))
-        return "no OpenCL device offers it";
-    return "every try failed";
+        return "no OpenCL device provides it";
+    return "every attempt failed";
 }
 
 void verdict_text(const struct info *info, char *text, size_t size)

@@ -24,12 +24,12 @@ static void try_kinds(const struct info *info, const struct session *s, struct s
     for (unsigned k = 0; k < KINDS_MAX && s->api->kinds[k].name; k++) {
         const struct kind *kind = &s->api->kinds[k];
         const any_function create = session_function(s->cl, s->device->platform, kind->create);
-        if (!create || !step(sharing->ways[k], "making an object of a %s %s with OpenCL device %u", s->api->name,
+        if (!create || !step(sharing->ways[k], "creating an object from a %s %s with OpenCL device %u", s->api->name,
                              kind->name, (unsigned)(s->device - info->opencl.devices)))
             continue;
         IUnknown *resource = kind->make(s->d3d_device);
         if (!resource) {
-            why_say(sharing->ways[k], "none: %s makes no such resources here", s->api->name);
+            why_say(sharing->ways[k], "none: %s cannot create such resources here", s->api->name);
             continue;
         }
         try_kind(s, kind, create, resource, sharing->ways[k]);
