@@ -139,7 +139,7 @@ def up_to_date(place):
 def bad_input(place):
     empty = place.folder / "empty"
     empty.mkdir()
-    need("is no Wine prefix" in place.setup("install", prefix=empty, status=1), "an empty folder")
+    need("is not a Wine prefix" in place.setup("install", prefix=empty, status=1), "an empty folder")
     need(os.listdir(empty) == [], "something was put into the empty folder")
     need("unknown argument" in place.setup("instal", status=1), "a misspelt action")
     place.library.unlink()
@@ -344,7 +344,7 @@ def run_refuses(place):
     refused("is not for this machine", *command)
     place.put_layer()
     refused("needs a command")
-    refused("is no Wine prefix", "--prefix", place.folder / "nowhere", *command)
+    refused("is not a Wine prefix", "--prefix", place.folder / "nowhere", *command)
     refused("unknown argument", "--prefx", "x")
     place.start("nonesuch-program", status=127)
     place.start("install", "--version")
