@@ -1,39 +1,39 @@
-# The front of the project. Every target first installs the Debian packages that it lacks, and nothing else.
+# Entry points of the project. Every target first installs the Debian packages that it needs and that are missing, and nothing else.
 
 .PHONY: help build package demo demo-video bench bench-direct profile bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage faults soak clean
 .NOTPARALLEL:
 
-# For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, the build of the faults, and DEPS=no
-# to leave the packages alone.
+# For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, the build for the faults, and DEPS=no
+# to install no packages.
 export IMAGE VIDEO OPENCL QUICK BUILD DEPS
 
 help:
-	@echo "make build         compile all for Windows and Linux; what you use is in out/"
-	@echo "make package       build all and pack it: out/cld3d_VERSION_amd64.deb, out/cld3d-VERSION.zip, SHA256SUMS and more"
+	@echo "make build         compile everything for Windows and Linux into out/"
+	@echo "make package       build everything and package it: out/cld3d_VERSION_amd64.deb, out/cld3d-VERSION.zip, SHA256SUMS and more"
 	@echo "make demo          paint a picture with Direct3D 11 and OpenCL under Wine: out/demo.png"
 	@echo "                   (IMAGE=any.png or any.jpg, OPENCL=pocl or rusticl)"
-	@echo "make demo-video    take the noise out of a video with Direct3D 9 and OpenCL: out/demo-video.mp4"
+	@echo "make demo-video    denoise a video with Direct3D 9 and OpenCL: out/demo-video.mp4"
 	@echo "                   (VIDEO=any video, OPENCL=pocl or rusticl)"
-	@echo "make bench         compare with sharing by hand: out/bench.md, out/bench.csv, out/bench.png; about ten minutes"
-	@echo "make bench-direct  what works in Direct3D's own memory, over DXVK: a table; a few minutes"
-	@echo "                   (OPENCL=pocl or rusticl for one alone, QUICK=yes for small sizes and few rounds)"
-	@echo "make profile       tell what the time of a frame goes to, by thread and by whose code (SURFACE, PATTERN)"
-	@echo "make bundle        pack the tests and all they need for a machine with a GPU: out/cld3d-gpu-check.tar.xz"
-	@echo "make check         run all tests; the last line tells how many passed and failed"
-	@echo "make check-quick   run the tests that take less than two minutes together"
-	@echo "make check-dxvk    run the tests that use Direct3D over DXVK in place of Wine's own Direct3D"
-	@echo "make check-world   run the tests in another userland, in a folder (WORLD=trixie: Debian 13; i386: 32 bits; remote: PoCL's servers)"
-	@echo "make fuzz          run random sequences of calls beside a model of the specification for SECONDS (60), natively"
-	@echo "                   (SEED=number to repeat a run, OPENCL=pocl or rusticl for one alone)"
-	@echo "make fuzz-coverage  the same by libFuzzer, which looks for branches that no sequence has reached (SECONDS)"
-	@echo "make coverage      tell which branches of the core the native tests reach: out/coverage.html"
-	@echo "make faults        let each call of what lies below fail in turn, in all scenarios"
+	@echo "make bench         compare with hand-written sharing: out/bench.md, out/bench.csv, out/bench.png; about ten minutes"
+	@echo "make bench-direct  measure sharing in Direct3D's own memory over DXVK, as a table; a few minutes"
+	@echo "                   (OPENCL=pocl or rusticl for a single driver, QUICK=yes for small sizes and few rounds)"
+	@echo "make profile       show where the time of a frame goes, by thread and by component (SURFACE, PATTERN)"
+	@echo "make bundle        pack the tests and everything they need for a machine with a GPU: out/cld3d-gpu-check.tar.xz"
+	@echo "make check         run all tests; the last line shows how many passed and failed"
+	@echo "make check-quick   run a subset of the tests in less than two minutes"
+	@echo "make check-dxvk    run the tests that use Direct3D over DXVK instead of Wine's own Direct3D"
+	@echo "make check-world   run the tests in another userland, in a chroot (WORLD=trixie: Debian 13; i386: 32 bits; remote: PoCL's servers)"
+	@echo "make fuzz          run random sequences of calls natively for SECONDS (60) and compare them with a model of the specification"
+	@echo "                   (SEED=number to repeat a run, OPENCL=pocl or rusticl for a single driver)"
+	@echo "make fuzz-coverage  the same with libFuzzer, which looks for branches that no sequence has reached (SECONDS)"
+	@echo "make coverage      measure which branches of the core the native tests reach: out/coverage.html"
+	@echo "make faults        make each call to Direct3D, OpenCL and malloc fail in turn, in all scenarios"
 	@echo "                   (OPENCL=pocl or rusticl, BUILD=linux-asan)"
-	@echo "make soak          share frames in eight threads for SECONDS (3600) and look for what is wrong or grows"
+	@echo "make soak          share frames in eight threads for SECONDS (3600) and look for wrong frames and leaks"
 	@echo "                   (OPENCL=pocl or rusticl)"
-	@echo "make clean         remove all that was built"
+	@echo "make clean         remove everything that was built"
 	@echo
-	@echo "Each installs the Debian packages that it needs and that are missing (not with DEPS=no)."
+	@echo "Each target installs the Debian packages that it needs and that are missing (not with DEPS=no)."
 
 build:
 	@scripts/deps build
