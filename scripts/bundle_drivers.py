@@ -1,8 +1,8 @@
-"""Which of the machine's OpenCL and Vulkan drivers the suites of the bundle run on.
+"""Selects the OpenCL and Vulkan drivers of the machine on which the suites of the bundle run.
 
-`run` (scripts/bundle-run) has put all that the machine names into the root: /etc/OpenCL/vendors/*.icd, /driver/vulkan/*.json,
-and in /driver/left-out those whose library is missing. Each is asked for its devices (scripts/bundle-look). Those that have one
-are taken; software is left out where hardware has one.
+`run` (scripts/bundle-run) has copied everything that the machine names into the root: /etc/OpenCL/vendors/*.icd, /driver/vulkan/*.json,
+and those whose library is missing into /driver/left-out. Each is queried for its devices (scripts/bundle-look). Drivers with a device
+are used; software drivers are excluded if there is a hardware device.
 """
 
 import contextlib

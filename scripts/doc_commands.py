@@ -1,9 +1,9 @@
-"""What becomes of each command of the pages in `scripts/check-commands --run`. Each command has to fit a row; the first counts.
+"""How `scripts/check-commands --run` handles each command of the pages. Each command must match a row; the first match counts.
 
 A row has a pattern for the whole command, and then one of
 
-    Run(...)    it is run, or if it takes long only when it is named; see its fields
-    Not(text)   it is looked up only, and the text says why
+    Run(...)    it is run, or if it is slow only when named; see its fields
+    Not(text)   it is only checked, and the text says why
 """
 
 import dataclasses

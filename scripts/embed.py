@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns a text file into a C header: embed.py kuwahara.cl kuwahara.cl.h defines the string kuwahara_cl."""
+"""Turns a text file into a C header: `embed.py kuwahara.cl kuwahara.cl.h` defines the string kuwahara_cl."""
 
 import pathlib
 import re

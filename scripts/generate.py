@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Generates the source text that follows from the Khronos headers alone.
+"""Generates the source text that follows directly from the Khronos headers.
 
     scripts/generate.py            writes the generated files
-    scripts/generate.py --check    compares them with what it would write; exit 1 if one differs
+    scripts/generate.py --check    compares them with what it would write; exit status 1 if one differs
 
-The one input is CL/cl_icd.h (Debian: opencl-headers): its typedefs give every function's signature, its dispatch
-structure the order and the OpenCL version. Nobody edits the outputs by hand; what needs thought is in files without
+The only input is CL/cl_icd.h (Debian: opencl-headers): its typedefs give every function's signature, its dispatch
+structure the order and the OpenCL version. Do not edit the outputs by hand; code that needs thought is in files without
 `_generated` in their names.
 """
 
