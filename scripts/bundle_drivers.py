@@ -64,9 +64,9 @@ def look(driver, path):
         answer = json.loads(done.stdout.decode(errors="replace").splitlines()[-1])
         driver.devices, driver.why = answer["devices"], answer["why"]
     except subprocess.TimeoutExpired:
-        driver.why = f"it did not tell its devices in {LOOK_SECONDS} s"
+        driver.why = f"it did not report its devices within {LOOK_SECONDS} s"
     except (ValueError, LookupError, TypeError):
-        driver.why = f"it ended the program that asked for its devices: {ending(done.returncode)}"
+        driver.why = f"it ended the program that queried its devices: {ending(done.returncode)}"
 
 
 def ending(status):

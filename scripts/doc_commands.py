@@ -26,10 +26,10 @@ class Not:
     why: str
 
 
-NAME = Not("names a file or a program, and is no command")
+NAME = Not("only names a file or a program")
 HOUR = Run(long="an hour or more", minutes=600)
 MINUTES = Run(long="some minutes, up to half an hour", minutes=90)
-MACHINE = Not("is for another machine")
+MACHINE = Not("needs another machine")
 SHARED = "Direct3D 11 has the negative"  # the example says so that stands for the user's program
 
 # A program without the companion may be ended by PoCL after its work (scripts/check); as a shell tells that.
@@ -41,7 +41,7 @@ RULES = [
     # What only names something.
     (r"(out|build)/\S*(, (out|build)/\S*)*|scripts/|wine reg|cld3d-setup( run| install| doctor)?|cld3dinfo(\.exe)?", NAME),
     (r"scripts/(check|doc_commands\.py|coverage|coverage-page|bundle-look|mutations TEXT|check --suite SUITE NAME|generate\.py)", NAME),
-    (r"cld3dinfo --(register|json)|out/x64/cld3dinfo.exe", Not("named for cld3dinfo.exe, whose commands are run")),
+    (r"cld3dinfo --(register|json)|out/x64/cld3dinfo.exe", Not("covered by the commands of cld3dinfo.exe")),
     # Building and packing.
     (r"make build", Run(minutes=30)),
     (r"make package", Run(minutes=30)),
@@ -51,7 +51,7 @@ RULES = [
     (r"lintian .*", Run(short=(("VERSION", "0.1.0"),), needs=("lintian",))),
     (r"scripts/check-reproducible", MINUTES),
     (r"scripts/try-package .*", Run(short=(("VERSION", "0.1.0"),), needs=("mmdebstrap",), long="some minutes, as root", minutes=90)),
-    (r"apt install .*", Not("changes the system; scripts/try-package does it in a Debian of its own")),
+    (r"apt install .*", Not("changes the system; scripts/try-package does it in a separate Debian")),
     # Demos and examples.
     (r"make demo", Run(minutes=30)),
     (r"make demo IMAGE=any\.png OPENCL=rusticl", Run(short=(("any.png", "docs/bench.png"),))),
@@ -70,22 +70,22 @@ RULES = [
     (r"(wine )?cld3dinfo\.exe --register", Run(statuses=(0, 131))),
     (r"cld3dinfo\.exe --json", Run(statuses=(0, 131), says="{", before=INSTALL)),
     (r"scripts/wine-run out/x64/cld3dinfo\.exe --formats", Run(statuses=(0, 131), says="NV12")),
-    (r"(DIRECT3D=dxvk )?.*bench/calls\.exe textures", Not("DXVK has to be there, and it measures; docs/vulkan-layer.md has what came")),
+    (r"(DIRECT3D=dxvk )?.*bench/calls\.exe textures", Not("needs DXVK, and is a measurement; docs/vulkan-layer.md has the results")),
     (r"wine ffmpeg\.exe .*", Not("no package has FFmpeg for Windows; scripts/try-ffmpeg builds one and runs these")),
     (r"scripts/try-ffmpeg", MINUTES),
     (r"ffmpeg -h .*", Run(needs=("ffmpeg",))),
-    (r"winetricks .*", Not("winetricks is in no package of Debian's main; docs/release.md says what was run")),
+    (r"winetricks .*", Not("winetricks is not in Debian main; docs/release.md says what was tested")),
     # Tests.
     (r"make check|make check-dxvk", MINUTES),
     (r"make check-world( .*)?|scripts/check-world all .*", HOUR),
     (r"make coverage|make faults|CLD3D_TEST_FAULTS_EVERY=\d+ (WAY=\w+ )?make faults", HOUR),
     (r"make (check-quick|bench|bench-direct|bench OPENCL=pocl|bundle)|CLD3D_TEST_FAULTS_EVERY=1 .*", MINUTES),
     (r"make profile", Run(needs=("perf",), long="some minutes")),
-    (r"scripts/check-commands.*", Not("is what runs the others")),
+    (r"scripts/check-commands.*", Not("runs the other commands")),
     (r"scripts/pocl-remote|bench/frames\.exe", NAME),
-    (r"scripts/pocl-remote (build|run .*)|pocld .*|export .*", Not("takes PoCL 6.0; make check-world WORLD=remote runs scripts/pocl-remote in Debian 13")),
+    (r"scripts/pocl-remote (build|run .*)|pocld .*|export .*", Not("needs PoCL 6.0; make check-world WORLD=remote runs scripts/pocl-remote in Debian 13")),
     (r"scripts/check-world --help", Run(says="WORLD")),
-    (r"scripts/mutations --applies", Run(says="fit the sources")),
+    (r"scripts/mutations --applies", Run(says="apply to the sources")),
     (r"scripts/mutations.*", HOUR),
     (r"scripts/check-(dependencies|settings|troubleshooting)", Run()),
     (r"scripts/check-settings --write", Run()),
@@ -94,7 +94,7 @@ RULES = [
     (r"scripts/check-static", Run(needs=("clang-tidy", "cppcheck"), long="half an hour", minutes=120)),
     (r"scripts/support --check", Run(says="ok")),
     (r"scripts/works", Run()),
-    (r"scripts/works --add .*", Not("records a run of the tests, which a fresh clone does not have")),
+    (r"scripts/works --add .*", Not("records a test run, which a fresh clone does not have")),
     (r"scripts/support.*", Not("writes docs/support.md from the logs of whole runs, which a fresh clone does not have")),
     (r"scripts/check --suite native --suite native-import transports two_transports", Run(minutes=30, says=", 0 failed")),
     (r"meson configure build/linux .*|(scripts/build linux && )?scripts/check --suite native-dxvk.*", Not("needs DXVK's native build")),
@@ -103,7 +103,7 @@ RULES = [
     (r"scripts/check bad_input", MINUTES),
     (r"scripts/check --suite native", MINUTES),
     (r"scripts/check --suite (tsan|asan|valgrind( --timeout \d+)?)", HOUR),
-    (r"CLD3D_TEST_VULKAN_BELOW=\S+ scripts/check --suite native vulkan_", Not("needs Vulkan's validation layer")),
+    (r"CLD3D_TEST_VULKAN_BELOW=\S+ scripts/check --suite native vulkan_", Not("needs the Vulkan validation layer")),
     (r"make fuzz SECONDS=3600", Run(short=(("3600", "5"),), minutes=30)),
     (r"OPENCL=pocl make fuzz SEED=7", Run(short=(("SEED=7", "SEED=7 SECONDS=5"),), minutes=30)),
     (r"make soak SECONDS=3600 OPENCL=pocl", Run(short=(("3600", "10"),), minutes=30)),
@@ -112,7 +112,7 @@ RULES = [
     (r"OPENCL_LAYERS=\S+ build/linux/tests/fuzz/fuzz_api --bytes FILE", Run(says="nothing is wrong",
         short=(("FILE", "$(ls -d tests/fuzz/corpus/api/* | head -n 1)"),))),
     (r"tar -xJf cld3d-gpu-check\.tar\.xz && .*|cld3d-gpu-check/run .*", MACHINE),
-    (r"git tag .*", Not("is for who makes the release")),
+    (r"git tag .*", Not("only for whoever makes the release")),
     (r"git status", Run()),
 ]
 

@@ -456,7 +456,7 @@ def outputs():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare only; exit 1 if a file is not current")
+    parser.add_argument("--check", action="store_true", help="only compare; exit status 1 if a file is out of date")
     check = parser.parse_args().check
     stale = []
     for name, text in outputs().items():
@@ -468,7 +468,7 @@ def main():
             path.write_text(text)
             print(f"wrote {name}")
     if check and stale:
-        sys.exit("not current, run scripts/generate.py: " + ", ".join(stale))
+        sys.exit("out of date; run scripts/generate.py: " + ", ".join(stale))
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ use_fixed_addresses() {
 take_lock() {
     mkdir -p "$state"
     exec 9>"$state/lock"
-    flock -w 300 9 || die "another start has held $state/lock for 5 minutes; scripts/wine-stop --force ends it"
+    flock -w 300 9 || die "another wine-run has held $state/lock for 5 minutes; scripts/wine-stop --force ends it"
 }
 
 drop_lock() {
@@ -104,7 +104,7 @@ opencl_environment() {
         return
         ;;
     *)
-        die "OPENCL is '$OPENCL'; it can be pocl, rusticl or system (all drivers, as they are installed)"
+        die "OPENCL is '$OPENCL'; it can be pocl, rusticl or system (all installed drivers)"
         ;;
     esac
     [ -e "$OCL_ICD_VENDORS" ] || die "the OpenCL driver '${OPENCL:-pocl}' is not installed: $OCL_ICD_VENDORS is missing"
@@ -130,7 +130,7 @@ create_prefix() {
 make_prefix_locked() {
     [ ! -e "$prefix_ready" ] || return 0
     command -v wine >/dev/null || die "Wine is not installed; 'make build' installs it"
-    [ "${DIRECT3D:-wine}" != dxvk ] || [ -d "$dxvk_files" ] || die "DXVK is not there; scripts/dxvk-fetch gets it"
+    [ "${DIRECT3D:-wine}" != dxvk ] || [ -d "$dxvk_files" ] || die "DXVK is missing; run scripts/dxvk-fetch"
     say "creating a Wine prefix in ${prefix#"$root/"} (once, about half a minute)"
     trap 'wineserver -k; exit 130' INT TERM HUP
     # Many programs run one after the other in this, so the bad luck that use_fixed_addresses tells of is likeliest
@@ -138,7 +138,7 @@ make_prefix_locked() {
     create_prefix || create_prefix || {
         wineserver -k
         tail -n 5 "$state/prefix.log" >&2
-        die "Wine could not create its prefix; all it said is in $state/prefix.log"
+        die "Wine could not create its prefix; its output is in $state/prefix.log"
     }
     trap - INT TERM HUP
     : >"$prefix_ready"
@@ -180,7 +180,7 @@ start_session_locked() {
         tries=$((tries + 1))
         if [ $tries -gt 1200 ] || ! process_start $started; then
             tail -n 5 "$state/keeper.log" >&2
-            die "the Wine session did not start; all it said is in $state/keeper.log"
+            die "the Wine session did not start; its output is in $state/keeper.log"
         fi
         sleep 0.05
     done
