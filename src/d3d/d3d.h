@@ -1,8 +1,8 @@
-/* What the core knows of Direct3D: one descriptor per API (data) and one narrow table of operations (code).
+/* What the core knows about Direct3D: one descriptor per API (data) and one narrow table of operations (code).
  *
- * After `describe` nothing but the operations sees a Direct3D type. The operations check nothing that the core has
- * checked, and the core never calls Direct3D itself. All of them may be called from any thread that the application
- * lets use the device; none of them is called while a lock of ours is held. */
+ * After `describe` only the operations see a Direct3D type. The operations do not repeat the core's checks, and the
+ * core never calls Direct3D itself. All of them may be called from any thread that the application lets use the device;
+ * none of them is called while a lock of ours is held. */
 #ifndef CLD3D_D3D_D3D_H
 #define CLD3D_D3D_D3D_H
 
@@ -23,37 +23,37 @@ struct surface_desc {
     const struct format_row *format; /* of the plane; NULL for a buffer */
     uint32_t width, height, depth;   /* of the plane at its mip level, in texels; a buffer: bytes, 1, 1 */
     uint32_t subresource;            /* Direct3D's own index; a planar texture's slice */
-    uint32_t staging_kind;           /* resources that differ in it may need other staging copies */
-    bool dynamic;                    /* the CPU writes to it, the GPU only reads: no copy may have it as destination */
-    bool whole_level;                /* one plane among several, and `store` writes all of them: what the staging copy
-                                        has of the others must be fresh */
+    uint32_t staging_kind;           /* resources with different values may need different staging copies */
+    bool dynamic; /* the CPU writes to it, the GPU only reads: it cannot be the destination of a copy */
+    /* One plane of several, and `store` writes all of them: the other planes in the staging copy must be up to date. */
+    bool whole_level;
 };
 
-/* A surface while it is shared. The pointers are COM interfaces of the API. The staging copy is that of a transport that needs
- * one (staging.h). */
+/* A surface while it is shared. The pointers are COM interfaces of the API. The staging copy belongs to a transport
+ * that needs one (staging.h). */
 struct surface {
     const struct d3d_api *api;
     void *device;             /* not owned: the resource keeps it alive */
     void *resource;           /* one reference */
-    void *staging;            /* what `stage` made; NULL before, and where no transport made one */
-    uint32_t staging_padding; /* set before `stage`: so many bytes more has the staging copy of a buffer */
-    uint32_t staging_offset;  /* up to that: where the buffer begins in its staging copy */
+    void *staging;            /* created by `stage`; NULL before, and if no transport created one */
+    uint32_t staging_padding; /* set before `stage`: number of additional bytes in the staging copy of a buffer */
+    uint32_t staging_offset;  /* at most that: where the buffer begins in its staging copy */
     struct surface_desc desc;
 };
 
-/* A Direct3D adapter as far as it helps to find the OpenCL device that is the same. */
+/* What identifies a Direct3D adapter, for finding the OpenCL device that is the same hardware. */
 struct d3d_adapter {
     char description[256]; /* UTF-8 */
     uint32_t vendor, device;
     uint8_t luid[8];
-    uint8_t uuid[16]; /* of the Vulkan device below (match_identify); zeros where none is known */
+    uint8_t uuid[16]; /* of the Vulkan device below (match_identify); zeros if unknown */
     bool software;    /* llvmpipe, WARP, the reference rasteriser */
 };
 
 enum describe_status {
     DESCRIBED,
-    DESCRIBE_NOT_AN_OBJECT, /* NULL, or an address where no COM object is */
-    DESCRIBE_OTHER_KIND,    /* an object, but no resource of the API and kind */
+    DESCRIBE_NOT_AN_OBJECT, /* NULL, or not the address of a COM object */
+    DESCRIBE_OTHER_KIND,    /* an object, but not a resource of the API and kind */
     DESCRIBE_OTHER_DEVICE,  /* a resource of another device */
     DESCRIBE_IMMUTABLE,
     DESCRIBE_MULTISAMPLED,
@@ -62,24 +62,25 @@ enum describe_status {
 };
 
 struct d3d_ops {
-    /* The device interface of `object` with one reference of ours, with protection against use from several threads
-     * switched on unless the device was made for a single thread. NULL if it is no device of this API. */
+    /* The device interface of `object` with one reference of ours. Turns on protection against use from several
+     * threads, unless the device was created for a single thread. NULL if `object` is not a device of this API. */
     void *(*open_device)(void *object);
 
-    /* The identity of a COM object whatever the interface: an address to compare, without a reference. */
+    /* The identity of a COM object, whatever the interface: an address for comparisons, without a reference. */
     const void *(*identity)(void *object);
-    /* A reference more or less, for any interface; `release` takes NULL too. */
+    /* Adds or drops a reference, for any interface; `release` accepts NULL. */
     void (*add_ref)(void *object);
     void (*release)(void *object);
 
-    /* The device that a resource belongs to, with one reference, or NULL. NULL as a whole where resources don't tell. */
+    /* The device that a resource belongs to, with one reference, or NULL. The pointer itself is NULL if resources do
+     * not report it. */
     void *(*owner)(void *resource);
 
     /* The adapter of a device (`object_is_adapter` false) or of a DXGI adapter. False if `object` is neither. */
     bool (*adapter)(void *object, bool object_is_adapter, struct d3d_adapter *adapter);
 
-    /* Fills `desc` for the subresource `index` of a resource, by the rules of the extension. For anything but
-     * DESCRIBED, `why` says in words what is wrong. */
+    /* Fills `desc` for the subresource `index` of a resource, by the rules of the extension. For any result but
+     * DESCRIBED, `why` says what is wrong. */
     enum describe_status (*describe)(void *device, void *resource, enum surface_kind kind, uint32_t index,
                                      struct surface_desc *desc, char *why, size_t why_size);
 
@@ -89,19 +90,19 @@ struct d3d_ops {
 
 enum d3d_family { FAMILY_D3D11, FAMILY_D3D10, FAMILY_DX9 };
 
-/* One Direct3D API as data; one kind of adapter of DX9 media sharing, by Khronos's or by Intel's name. Token and error
- * values: the extension's header. */
+/* One Direct3D API as data; for DX9 media sharing one kind of adapter, by Khronos's or by Intel's extension. Token and
+ * error values: the extension's header. */
 struct d3d_api {
     const char *name;      /* "Direct3D 11" */
     const char *extension; /* "cl_khr_d3d11_sharing" */
     const struct d3d_ops *ops;
-    const struct staging_ops *staging; /* for transports that go through the host's memory (staging.h) */
-    const struct native_ops *native;   /* for those that share it where Direct3D stands on Vulkan (native.h) */
-    enum d3d_family family;            /* APIs of one family have their functions, errors and tokens in common */
-    cl_uint adapter_type;              /* of Khronos's DX9; else 0 */
-    bool exclusive;                    /* no OpenGL beside it in a context */
+    const struct staging_ops *staging; /* for transports through host memory (staging.h) */
+    const struct native_ops *native;   /* for transports that share memory if Direct3D runs on Vulkan (native.h) */
+    enum d3d_family family;            /* APIs of one family share their functions, errors and tokens */
+    cl_uint adapter_type;              /* of Khronos's DX9; otherwise 0 */
+    bool exclusive;                    /* cannot be combined with OpenGL in a context */
     bool no_duplicates;                /* one object per subresource and context */
-    cl_int no_interop;                 /* the code for a context that was not made for the API */
+    cl_int no_interop;                 /* the error code for a context that was not created for the API */
 
     cl_int invalid_device, invalid_resource, already_acquired, not_acquired;
 
@@ -109,8 +110,8 @@ struct d3d_api {
     cl_uint preferred_set, all_set;
     cl_context_properties context_device;
     cl_context_info context_prefer_shared;
-    cl_mem_info mem_resource, mem_adapter_type, mem_shared_handle; /* 0: there is no such query */
-    size_t mem_resource_size; /* the answer: the resource alone, or with its shared handle */
+    cl_mem_info mem_resource, mem_adapter_type, mem_shared_handle; /* 0: no such query */
+    size_t mem_resource_size; /* size of the result: the resource only, or with its shared handle */
     cl_image_info image_subresource;
     cl_command_type command_acquire, command_release;
 
@@ -124,7 +125,7 @@ extern const struct d3d_api d3d10_api;
 extern const struct d3d_api d3d9_api, d3d9ex_api, dxva_api;
 extern const struct d3d_api d3d9_intel_api, d3d9ex_intel_api, dxva_intel_api;
 
-/* All APIs that are served. */
+/* All supported APIs. */
 extern const struct d3d_api *const d3d_apis[];
 extern const unsigned d3d_api_count;
 

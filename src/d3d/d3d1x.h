@@ -1,6 +1,6 @@
 /* What Direct3D 10 and 11 have in common: the same resources and rules behind two sets of interfaces. d3d1x.c has the
- * operations, written once over a table of the single calls that differ; d3d1x.inc makes the table, the operations and
- * the descriptor of one of the two. */
+ * operations, written once over a table of the calls that differ; d3d1x.inc creates the table, the operations and the
+ * descriptor of one of the two. */
 #ifndef CLD3D_D3D_D3D1X_H
 #define CLD3D_D3D_D3D1X_H
 
@@ -16,7 +16,7 @@ struct d3d1x_level {
     UINT row_pitch, depth_pitch;
 };
 
-/* The calls. Structures and values of Direct3D 11 stand for both (d3d10.c asserts that they are the same). */
+/* The calls. Structures and values of Direct3D 11 are used for both (d3d10.c asserts that they are equal). */
 struct d3d1x_calls {
     const char *name; /* "ID3D11Device", for messages */
     const GUID *device;
@@ -34,7 +34,7 @@ struct d3d1x_calls {
     HRESULT (*create_texture2d)(void *device, const D3D11_TEXTURE2D_DESC *desc, void **texture);
     HRESULT (*create_texture3d)(void *device, const D3D11_TEXTURE3D_DESC *desc, void **texture);
 
-    /* `part`: of the source; NULL: all of it. The application's predicate may prevent it (d3d1x_copy). */
+    /* `part`: of the source; NULL: all of it. The application's predicate may suppress the copy (d3d1x_copy). */
     void (*copy)(void *device, void *to, UINT to_subresource, UINT to_x, void *from, UINT from_subresource,
                  const D3D11_BOX *part);
     /* clang-format off */
@@ -44,23 +44,23 @@ struct d3d1x_calls {
     void (*unmap)(void *device, const struct surface_desc *desc, void *resource, UINT subresource);
     void (*flush)(void *device);
 
-    /* The predicate that is set, with one reference, or NULL. */
+    /* The current predicate, with one reference, or NULL. */
     void *(*get_predicate)(void *device, BOOL *value);
     void (*set_predicate)(void *device, void *predicate, BOOL value);
 
-    /* An event query that comes behind all that the device has queued. `reached` may submit that; above 0: it is done,
-     * below: Direct3D failed. */
+    /* An event query behind everything that the device has queued. `reached` may submit that; positive: done, negative:
+     * Direct3D failed. */
     HRESULT (*end_event)(void *device, void **query);
     int (*reached)(void *query);
 };
 
-/* What a resource of the kind is. */
+/* The description of a resource of the kind. */
 struct resource_facts d3d1x_facts(const struct d3d1x_calls *calls, void *resource, enum surface_kind kind);
-/* Makes a resource of one level and one slice. */
+/* Creates a resource of one level and one slice. */
 HRESULT d3d1x_create(const struct d3d1x_calls *calls, void *device, enum surface_kind kind,
                      const struct resource_facts *facts, void **made);
 
-/* calls->copy on the surface's device, whatever predicate is set. */
+/* calls->copy on the surface's device, regardless of any predicate. */
 void d3d1x_copy(const struct d3d1x_calls *calls, const struct surface *surface, void *to, UINT to_subresource,
                 UINT to_x, void *from, UINT from_subresource, const D3D11_BOX *part);
 
@@ -90,7 +90,7 @@ bool d3d1x_copy_from(const struct d3d1x_calls *calls, const struct surface *surf
 bool d3d1x_copy_back(const struct d3d1x_calls *calls, const struct surface *surface, const struct surface *copy);
 void *d3d1x_make_probe(const struct d3d1x_calls *calls, void *device, uint64_t *image);
 
-/* The funnel for Direct3D's errors, with the name of the API. */
+/* The single place that reports Direct3D's errors, with the name of the API. */
 bool d3d1x_check(const struct d3d1x_calls *calls, const char *call, HRESULT result);
 
 #endif

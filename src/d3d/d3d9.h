@@ -1,4 +1,4 @@
-/* The files of Direct3D 9 for one another. */
+/* Shared between the files of Direct3D 9. */
 #ifndef CLD3D_D3D_D3D9_H
 #define CLD3D_D3D_D3D9_H
 
@@ -9,8 +9,8 @@
 /* The device of a surface, with a reference, or NULL. */
 IDirect3DDevice9 *d3d9_device_of(void *resource);
 
-/* The device of a surface, for this thread's work alone until the other function; NULL: it has none. That one is called only
- * after a device was given. It tells whether the device is not lost. */
+/* The device of a surface, for use by this thread until d3d9_leave; NULL: there is none. d3d9_leave is called only
+ * after a device was returned; it returns whether the device is not lost. */
 IDirect3DDevice9 *d3d9_enter(void *surface);
 bool d3d9_leave(void);
 

@@ -1,4 +1,4 @@
-/* The Direct3D and DXGI headers, in the one order that they and the Khronos headers accept, on Windows (mingw-w64) and
+/* The Direct3D and DXGI headers, in the only order that they and the Khronos headers accept, on Windows (mingw-w64) and
  * natively (Wine's). Only files of src/d3d/ and the entry points need them. */
 #ifndef CLD3D_D3D_D3D_TYPES_H
 #define CLD3D_D3D_D3D_TYPES_H

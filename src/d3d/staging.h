@@ -1,18 +1,18 @@
-/* Staging copies of Direct3D's surfaces, which the CPU reads and writes: operations for transports that go through the host's
- * memory. The core and other transports need none of it.
+/* Staging copies of Direct3D's surfaces, which the CPU reads and writes: operations for transports through host memory.
+ * The core and other transports do not need them.
  *
- * The rules of d3d.h hold: the operations check nothing, any thread that the application lets use the device may call, and no
- * lock of ours is held. */
+ * The rules of d3d.h apply: the operations do not repeat the core's checks, any thread that the application lets use
+ * the device may call, and no lock of ours is held. */
 #ifndef CLD3D_D3D_STAGING_H
 #define CLD3D_D3D_STAGING_H
 
 #include "d3d/d3d.h"
 
-/* Where the CPU finds a mapped plane. */
+/* A mapped plane. */
 struct mapped_surface {
     void *data;
     size_t row_pitch;   /* bytes from row to row */
-    size_t slice_pitch; /* bytes from slice to slice of a 3D image, else 0 */
+    size_t slice_pitch; /* bytes from slice to slice of a 3D image, otherwise 0 */
 };
 
 static inline bool mapped_alike(const struct mapped_surface *a, const struct mapped_surface *b)
@@ -21,35 +21,34 @@ static inline bool mapped_alike(const struct mapped_surface *a, const struct map
 }
 
 struct staging_ops {
-    /* Makes the staging copy, of the subresource's size, readable and writable by the CPU; and frees it. */
+    /* Creates the staging copy, of the subresource's size, readable and writable by the CPU; and destroys it. */
     bool (*stage)(struct surface *surface);
     void (*unstage)(struct surface *surface);
-    /* Whether the staging copy can serve any resource of the device with the same description. NULL: each does. */
+    /* Whether the staging copy can be used for any resource of the device with the same description. NULL: always. */
     bool (*staging_serves_alike)(const struct surface *surface);
-    /* Whether staging copies of the device and kind stay where they were mapped first for as long as they live, mapped or
-     * not, so that memory objects can lie in them; and whether a thread that makes an object may map them. Makes resources
-     * and maps them to find it out: the caller remembers the answer. */
+    /* Whether staging copies of the device and kind keep the address of their first mapping for their lifetime, mapped
+     * or not, so that memory objects can use that memory; and whether a thread that creates an object may map them.
+     * Creates and maps resources to find out: the caller remembers the result. */
     bool (*stays)(void *device, enum surface_kind kind);
-    bool
-        maps_briefly; /* what is mapped may be the surface itself: it stays so only while rows are copied. `stays` is not asked
-                          then, and may be NULL */
-    /* Around the fetches and maps of one command, or around its stores: what planes of one surface have in common is done
-     * once meanwhile. `end` returns false if Direct3D failed at it, and then nothing in between counts. NULL: there is
-     * nothing of the kind. */
+    /* The mapping may be the surface itself, mapped only while rows are copied. Then `stays` is not called, and may be NULL. */
+    bool maps_briefly;
+    /* Called around the fetches and maps of one command, or around its stores: work that planes of one surface have in
+     * common is done once. `end` returns false if Direct3D failed; then nothing in between counts. NULL: not needed. */
     void (*begin)(void);
     bool (*end)(void);
-    /* Queues the copy from the resource to the staging copy. NULL: `map` does what is needed. */
+    /* Queues the copy from the resource to the staging copy. NULL: `map` does it. */
     bool (*fetch)(struct surface *surface);
-    /* Around calls for one surface that no other thread's calls to its device may come between: by the device's own
-     * critical section, which a thread of the application that calls us may hold already. Needed only where surfaces are
-     * `whole_level`. */
+    /* Called around calls for one surface that calls of other threads to its device must not interrupt: uses the
+     * device's own critical section, which an application thread that calls us may already hold. Needed only if
+     * surfaces are `whole_level`. */
     void (*enter)(const struct surface *surface);
     void (*leave)(const struct surface *surface);
-    /* Waits for queued copies and maps the staging copy for reading and writing; one that is mapped briefly, for reading, or with
-     * `write` for writing all of the plane. */
+    /* Waits for queued copies and maps the staging copy for reading and writing; with `maps_briefly` for reading, or
+     * with `write` for writing the whole plane. */
     bool (*map)(struct surface *surface, bool write, struct mapped_surface *mapped);
     void (*unmap)(struct surface *surface);
-    /* Unmaps the staging copy, which is mapped for writing, and queues the copy back to the resource, so that later Direct3D work sees it. */
+    /* Unmaps the staging copy, which is mapped for writing, and queues the copy back to the resource, so that later
+     * Direct3D work sees it. */
     bool (*store)(struct surface *surface);
 };
 
