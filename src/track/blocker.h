@@ -1,9 +1,9 @@
-/* What blocks commands for ever unless the program does something: its user events, and our own gates (deferred.c).
+/* What blocks commands until the program does something: its user events, and our own gates (deferred.c).
  *
- * While a user event of a context with interop is pending, each command that waits for one is followed, directly or behind
- * other commands: in its wait list, or before it in its queue. So it is known at any time whether a command can end by
- * itself, as of the moment when it was enqueued: what its queue was given later does not matter. Nothing is followed, and
- * nothing costs more than a look at a number, while no user event is pending. */
+ * While a user event of a context with interop is pending, each command that waits for one is tracked, directly or
+ * behind other commands: in its wait list, or before it in its queue. So it is known at any time whether a command can
+ * end by itself, as of the moment when it was enqueued; later commands of its queue do not matter. While no user event
+ * is pending nothing is tracked, and the cost is one check of a counter. */
 #ifndef CLD3D_TRACK_BLOCKER_H
 #define CLD3D_TRACK_BLOCKER_H
 
@@ -14,14 +14,15 @@
 
 struct queue_record;
 
-/* A pending user event, or a command that waits for one. Ended and out of the way when nothing blocks it any longer. */
+/* A pending user event, or a command that waits for one. It ends when nothing blocks it any longer. */
 struct blocker;
 
-/* How a command stands to the others of an out-of-order queue. Those of an in-order queue are all of these. */
+/* The order of a command relative to the others of an out-of-order queue. Commands of an in-order queue have all
+ * flags. */
 enum blocking_order {
-    ORDER_ALONE = 0,     /* it waits for its wait list, and nothing for it */
-    ORDER_AFTER_ALL = 1, /* it comes after all that was enqueued before it */
-    ORDER_BEFORE_ALL = 2 /* all that is enqueued later comes after it */
+    ORDER_ALONE = 0,     /* it waits for its wait list, and nothing waits for it */
+    ORDER_AFTER_ALL = 1, /* it runs after everything enqueued before it */
+    ORDER_BEFORE_ALL = 2 /* everything enqueued later runs after it */
 };
 
 extern atomic_uint blockers_pending;
@@ -34,60 +35,65 @@ static inline bool blockers_possible(void)
 
 /* ---- commands ---- */
 
-/* To be called before the driver gets a command: `*blocker` is NULL if nothing blocks it, else it is followed from now on, and
- * blocker_end is due. `named` says whether others may name the command, by its event or otherwise. Fails with
- * CL_OUT_OF_HOST_MEMORY alone. */
+/* Call this before the driver gets a command: `*blocker` is NULL if nothing blocks it, otherwise it is tracked from now
+ * on, and blocker_end must follow. `named` says whether others may refer to the command, by its event or otherwise.
+ * Fails only with CL_OUT_OF_HOST_MEMORY. */
 cl_int blocker_begin(const char *call, cl_command_queue queue, unsigned order, cl_uint count, const cl_event *wait,
                      bool named, struct blocker **blocker);
-/* To be called right before the driver gets the command: it comes after all that are followed in its queue. With `keep` no other
- * thread gives the driver a followed command of the queue until blocker_end, so that the order of the blockers is the driver's. A
- * command for which the driver's call waits does not keep the turn. NULL for `blocker` is allowed. */
+/* Call this right before the driver gets the command: it runs after all tracked commands of its queue. With `keep` no
+ * other thread gives the driver a tracked command of the queue until blocker_end, so that the order of the blockers is
+ * the driver's. A command for which the driver's call waits does not keep the turn. `blocker` may be NULL. */
 void blocker_turn(struct blocker *blocker, bool keep);
-/* Where the driver is to put the event of a command, which is wanted if it is blocked even if the application wants none. */
+/* Where the driver must store the event of a command: a blocked command needs one even if the application wants
+ * none. */
 cl_event *blocker_event(struct blocker *blocker, cl_event *wanted);
-/* The driver has taken the command if `status` is CL_SUCCESS; `event` is its event, of which one reference more is taken,
- * or NULL if there is none beside blocker_event's. Else nothing has been enqueued. NULL for `blocker` is allowed. */
+/* The driver has accepted the command if `status` is CL_SUCCESS; `event` is its event, of which one more reference is
+ * taken, or NULL if there is none other than blocker_event's. Otherwise nothing has been enqueued. `blocker` may be
+ * NULL. */
 void blocker_end(struct blocker *blocker, cl_int status, cl_event event);
 
-/* For a command whose caller waits for it. False: the queue has a command that is blocked. Else what other threads enqueue there that
- * is to be held waits until queue_leave, and so comes behind what the caller enqueues. Nothing may be waited for in between. */
+/* For a command whose caller waits for it. False: the queue has a blocked command. Otherwise commands that other
+ * threads enqueue there and that would be blocked wait until queue_leave, and so come after what the caller enqueues.
+ * The caller must not wait for anything in between. */
 bool queue_enter(struct queue_record *queue);
 void queue_leave(struct queue_record *queue);
 /* Whether the command of an event is blocked. */
 bool event_blocked(cl_event event);
 
-/* The events of the commands of a queue that are blocked and stand so to the others, each with a reference. False: memory is short. */
+/* The events of the blocked commands of a queue with this order relative to the others, each with a reference. False:
+ * out of memory. */
 bool blocked_list_events(const struct queue_record *queue, unsigned order, struct event_list *list);
 
 /* ---- user events ---- */
 
-/* Follows a user event, which is pending. NULL if memory is short. For the caller to put. */
+/* Tracks a pending user event. NULL if out of memory. The caller puts the result. */
 struct blocker *blocker_user_event(cl_event event);
-/* The application is about to set an event: gives what is deferred and depends on it to the calling thread. Returns the number for
- * blockers_set and deferral.run, which is due even where the driver refuses; 0 in a callback. */
+/* The application is about to set an event: assigns the deferred commands that depend on it to the calling thread.
+ * Returns the number for blockers_set and deferral.run, which must follow even if the driver refuses; 0 in a
+ * callback. */
 unsigned blockers_claim(cl_event event);
-/* A user event is about to be set to an error: the queues of the commands that it blocks lose them, and what these wait for besides
- * ends first, where the driver needs it (besides.h). */
+/* A user event is about to be set to an error: removes the commands that it blocks from their queues' counts, and lets
+ * what they wait for in addition end first, if the driver needs it (besides.h). */
 void blockers_fail(cl_event event);
-/* A user event is set; `failed`: to an error, with which commands may end that other events still block. `owner`: by the
- * application, with the number of blockers_claim; else 0. */
+/* A user event is set; `failed`: to an error, with which commands may end that other events still block. `owner`: by
+ * the application, with the number of blockers_claim; otherwise 0. */
 void blockers_set(cl_event event, bool failed, unsigned owner);
-/* A pending user event that the application gives back without having set it blocks what was enqueued for ever, but its address
- * may come again. Tells whether that has just happened to one that blocks nothing. */
+/* A pending user event that the application releases without having set it blocks what was enqueued forever, but its
+ * address may be reused. Returns whether this has just happened to one that blocks nothing. */
 bool blockers_release(cl_event event);
 
 /* ---- for commands that are deferred until nothing blocks them ---- */
 
-/* Keeps a blocker beyond blocker_end, until it is put. NULL is allowed in both. */
+/* Keeps a blocker beyond blocker_end, until blocker_put. NULL is allowed in both. */
 struct blocker *blocker_keep(struct blocker *blocker);
 void blocker_put(struct blocker *blocker);
-/* Whether the command is still blocked. Nothing, NULL, never is. */
+/* Whether the command is still blocked. NULL never is. */
 bool blocker_active_locked(const struct blocker *blocker);
-/* A gate that will be set without anything the application does. */
+/* Marks a gate that will be set without any action of the application. */
 void blocker_comes_locked(struct blocker *gate, bool comes);
-/* Whether nothing but such gates blocks a command. */
+/* Whether only such gates block a command. */
 bool blocker_coming_locked(const struct blocker *blocker);
-/* Whether marked gates, or the marked user event, hold a command. */
+/* Whether marked gates, or the marked user event, block a command. */
 void blocker_mark_locked(struct blocker *gate, bool marked);
 bool blocker_depends_locked(const struct blocker *blocker);
 

@@ -1,5 +1,5 @@
-/* Whether a handle is of another kind than it is given for. Many drivers answer queries about a handle of any kind, with
- * garbage, or crash. So what is known is not asked for. */
+/* Whether a handle is of another kind than it is passed as. Many drivers answer queries about a handle of any kind with
+ * garbage, or crash. So the driver is not asked about what is known. */
 #ifndef CLD3D_TRACK_KINDS_H
 #define CLD3D_TRACK_KINDS_H
 
@@ -7,12 +7,12 @@
 
 enum handle_kind { HANDLE_CONTEXT, HANDLE_QUEUE, HANDLE_EVENT, HANDLE_MEMORY, HANDLE_DEVICE, HANDLE_PROGRAM };
 
-/* True: the handle is certainly not of the kind. It is a platform, or a device or object that is alive and of another kind: addresses
- * come again, so nothing is said by what the application has released. False tells nothing. No driver is called. For handles
- * that are not known already. Takes the registry's lock; says nothing. */
+/* True: the handle is certainly not of the kind. It is a platform, or a live device or object of another kind.
+ * Addresses are reused, so objects that the application has released prove nothing. False proves nothing. No driver is
+ * called. For handles that are not known already. Takes the registry's lock; logs nothing. */
 bool handle_is_other(enum handle_kind kind, const void *handle);
 
-/* Whether a driver may be asked about what a program gives for an event, or for a device. */
+/* Whether a driver may be queried about what a program passes as an event, or as a device. */
 bool event_may_be(cl_event event);
 bool device_may_be(cl_device_id device);
 

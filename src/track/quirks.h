@@ -1,7 +1,8 @@
-/* What drivers do against the specification, and what cld3d does about it in contexts of theirs: one table.
+/* Driver deviations from the specification, and what cld3d does about them in that driver's contexts: one table.
  *
- * A workaround is on where its driver is, in the versions that need it. CLD3D_NO_QUIRKS turns it off by its name, so that a
- * mended driver can be seen. What is right with any driver and costs nothing is no quirk; docs/quirks.md lists both. */
+ * A workaround is active for its driver, in the versions that need it. CLD3D_NO_QUIRKS turns it off by name, so that a
+ * fixed driver can be tested. A measure that is correct with any driver and costs nothing is not a quirk;
+ * docs/quirks.md lists both. */
 #ifndef CLD3D_TRACK_QUIRKS_H
 #define CLD3D_TRACK_QUIRKS_H
 
@@ -22,8 +23,9 @@ enum quirk {
     QUIRKS
 };
 
-/* The quirks of a platform that are on, a bit for each: 1u << quirk. Says which they are at level debug. NULL, or one that does
- * not tell its name, is taken for any of those in the table: a workaround ends no program, but a lack of it does. */
+/* The active quirks of a platform, one bit each: 1u << quirk. Logs them at level debug. NULL, or a platform that does
+ * not report its name, is treated as any of those in the table: a needless workaround ends no program, but a missing
+ * one does. */
 unsigned quirks_of(cl_platform_id platform);
 
 #endif

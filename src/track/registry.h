@@ -1,16 +1,17 @@
-/* What cld3d knows about OpenCL handles: a table of records beside the driver's own objects.
+/* What cld3d knows about OpenCL handles: a side table of records, keyed by the driver's own handles.
  *
- * A record lives as long as something holds it. The registry holds it while the application does: its own count of
- * references (`app_refs`) follows the application's retains and releases, whatever the driver's count says, since drivers
- * count running commands and kernel arguments too. When the application's last reference goes, the record leaves the
- * registry; it is destroyed when the last hold is put.
+ * A record is reference-counted. The registry holds a reference while the application does: its own count (`app_refs`)
+ * follows the application's retains and releases, whatever the driver's count says, because drivers count running
+ * commands and kernel arguments too. When the application's last reference is dropped, the record leaves the registry;
+ * it is destroyed when the last reference is put.
  *
- * Contexts, queues and memory objects may come back: a queue answers with its context, a sub-buffer with its parent. Their
- * records rest when the application's last reference goes: the registry still finds them, but holds them no longer.
+ * Contexts, queues and memory objects may come back: a query of a queue returns its context, a sub-buffer its parent.
+ * Their records rest when the application's last reference is dropped: the registry still finds them, but holds no
+ * reference.
  *
  * One lock guards the table, the counts and the lists between records; no driver or Direct3D function and no destructor
- * runs under it. Handles are looked up only while `registry_hot()`: a process that never shares anything pays for one
- * load and one branch. */
+ * runs under it. Handles are looked up only while `registry_hot()`: a process that never shares anything pays one load
+ * and one branch. */
 #ifndef CLD3D_TRACK_REGISTRY_H
 #define CLD3D_TRACK_REGISTRY_H
 
@@ -36,11 +37,11 @@ struct record {
     enum record_kind kind;
     void *handle;                     /* the driver's */
     unsigned app_refs;                /* the application's references; guarded by the registry's lock */
-    atomic_uint references;           /* who needs the record, the registry included */
+    atomic_uint references;           /* all references, including the registry's */
     void (*destroy)(struct record *); /* frees it; called with no lock held */
-    bool resting;                     /* without a hold of the registry, after registry_app_rest; guarded likewise */
-    unsigned leaving;                 /* threads in `destroy`; contexts only; guarded likewise */
-    struct record *chain;             /* of the hash table */
+    bool resting;         /* without a reference of the registry, after registry_app_rest; guarded likewise */
+    unsigned leaving;     /* threads in `destroy`; contexts only; guarded likewise */
+    struct record *chain; /* of the hash table */
 };
 
 extern os_mutex registry_lock;
@@ -52,9 +53,9 @@ static inline bool registry_hot(void)
     return atomic_load_explicit(&registry_records, memory_order_relaxed) != 0;
 }
 
-/* Adds a record whose kind, handle and destroy are set: one reference of the application, one hold more, the registry's. A
- * record under the same kind and handle is stale (the driver has given the address again) and leaves. False if memory
- * is short; the record is untouched then. */
+/* Adds a record whose kind, handle and destroy are set: one reference for the application, and one for the registry. An
+ * existing record of the same kind and handle is stale (the driver has reused the address) and is removed. False if out
+ * of memory; the record is untouched then. */
 bool registry_add(struct record *record);
 /* The same while the lock is held. `*stale` is such a record or NULL, for the caller to put without the lock. */
 bool registry_add_locked(struct record *record, struct record **stale);
@@ -67,31 +68,32 @@ void *registry_get_locked(enum record_kind kind, const void *handle);
 /* Whether a handle has a record. */
 bool registry_has(enum record_kind kind, const void *handle);
 
-/* The record of a handle for use while the lock is held, and no longer: its destructor may be at work, so it can't be retained. */
+/* The record of a handle, for use only while the lock is held: its destructor may be running, so it cannot be
+ * retained. */
 void *registry_find_locked(enum record_kind kind, const void *handle);
 
-/* Takes a hold, and gives one back; NULL is allowed in both. */
+/* Adds and drops a reference; NULL is allowed in both. */
 void record_retain(void *record);
 void record_release(void *record);
 
-/* The application's retain and release; with its last reference the record leaves the registry. Both do nothing for unknown
- * handles. */
+/* The application's retain and release; with its last reference the record leaves the registry. Both do nothing for
+ * unknown handles. */
 void registry_app_retain(enum record_kind kind, const void *handle);
 void registry_app_release(enum record_kind kind, const void *handle);
 
-/* Like registry_app_release, but the record rests then. Its destructor calls registry_leave, except for contexts: those can
- * be found again without any hold, and their destructor frees only what the next hold can do without. */
+/* Like registry_app_release, but the record then rests. Its destructor calls registry_leave, except for contexts: those
+ * can be found again without any reference, and their destructor frees only what the next reference can do without. */
 bool registry_app_rest(enum record_kind kind, const void *handle);
-/* The application has a reference again to what rested. False: there is no such record, or it does not rest. */
+/* The application has again a reference to a resting record. False: there is no such record, or it does not rest. */
 bool registry_revive(enum record_kind kind, const void *handle);
-/* Whether the application has no reference to what somebody else still holds. */
+/* Whether the application has no reference to a record that something else still holds. */
 bool registry_rests(const struct record *record);
-/* Takes a resting record out of the registry, if it is there. */
+/* Removes a resting record from the registry, if it is there. */
 void registry_leave(struct record *record);
 
-/* Takes a record out of the registry, whatever the application holds. */
+/* Removes a record from the registry, whatever references the application has. */
 void registry_forget(enum record_kind kind, const void *handle);
-/* The same while the lock is held: the registry's reference is the caller's then, to be put without the lock. */
+/* The same while the lock is held: the caller takes over the registry's reference, and puts it without the lock. */
 struct record *registry_remove_locked(enum record_kind kind, const void *handle);
 
 /* Calls `visit` for each record of a kind with the lock held. */

@@ -1,5 +1,5 @@
-/* Memory of one size that is given back and taken again with every frame: kept, so that a program in its steady state
- * allocates nothing here. Any thread may call. */
+/* A cache of memory blocks of one size that are freed and allocated again with every frame, so that a program in its
+ * steady state allocates nothing here. Any thread may call. */
 #ifndef CLD3D_TRACK_SPARE_H
 #define CLD3D_TRACK_SPARE_H
 
@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-enum { SPARE_ROOM = 64 }; /* more are given back to the system */
+enum { SPARE_ROOM = 64 }; /* more are freed */
 
 struct spares {
     size_t size;
@@ -21,7 +21,7 @@ struct spares {
         .size = sizeof(type), .lock = OS_MUTEX_INIT \
     }
 
-/* Zeroed, or NULL if memory is short. */
+/* Zeroed, or NULL if out of memory. */
 void *spare_take(struct spares *spares);
 /* NULL is allowed. */
 void spare_give(struct spares *spares, void *memory);
