@@ -130,7 +130,7 @@ create_prefix() {
 make_prefix_locked() {
     [ ! -e "$prefix_ready" ] || return 0
     command -v wine >/dev/null || die "Wine is not installed; 'make build' installs it"
-    [ "${DIRECT3D:-wine}" != dxvk ] || [ -d "$dxvk_files" ] || die "DXVK is missing; run scripts/dxvk-fetch"
+    [ "${DIRECT3D:-wine}" != dxvk ] || [ -d "$dxvk_files" ] || die "DXVK is missing; scripts/dxvk-fetch downloads it"
     say "creating a Wine prefix in ${prefix#"$root/"} (once, about half a minute)"
     trap 'wineserver -k; exit 130' INT TERM HUP
     # Many programs run one after the other in this, so the bad luck that use_fixed_addresses tells of is likeliest

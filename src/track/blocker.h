@@ -72,8 +72,8 @@ struct blocker *blocker_user_event(cl_event event);
  * Returns the number for blockers_set and deferral.run, which must follow even if the driver refuses; 0 in a
  * callback. */
 unsigned blockers_claim(cl_event event);
-/* A user event is about to be set to an error: removes the commands that it blocks from their queues' counts, and lets
- * what they wait for in addition end first, if the driver needs it (besides.h). */
+/* A user event is about to be set to an error: notes in the queues of the commands that it blocks that these may fail,
+ * and lets what they wait for in addition end first, if the driver needs it (besides.h). */
 void blockers_fail(cl_event event);
 /* A user event is set; `failed`: to an error, with which commands may end that other events still block. `owner`: by
  * the application, with the number of blockers_claim; otherwise 0. */
