@@ -1,14 +1,15 @@
-/* What cld3d tells its user, and the one list of its settings.
+/* The log, and the list of all settings.
  *
- * A message says what was asked, what the matter is and what to do. CLD3D_LOG decides how much is said, CLD3D_LOG_FILE
- * where. All functions may be called from any thread. */
+ * A message states the request, the cause and the remedy. CLD3D_LOG selects the log level, CLD3D_LOG_FILE the
+ * destination. All functions may be called from any thread. */
 #ifndef CLD3D_LOG_H
 #define CLD3D_LOG_H
 
 #include <CL/cl.h>
 #include <stdbool.h>
 
-/* mingw's own printf is C11 (__USE_MINGW_ANSI_STDIO), but its compiler checks formats by Microsoft's rules by default. */
+/* mingw's own printf is C11 (__USE_MINGW_ANSI_STDIO), but its compiler checks formats by Microsoft's rules by
+ * default. */
 #ifdef _WIN32
 #define LOG_FORMAT(format_index, first) __attribute__((format(gnu_printf, format_index, first)))
 #else
@@ -46,31 +47,33 @@ enum setting {
 const char *setting_text(enum setting setting);
 bool setting_on(enum setting setting);
 const char *setting_variable(enum setting setting);
-/* The next name of a value that is a list with commas: `*length` is 0 at its end. Returns what is behind the name. */
+/* The next name in a comma-separated list: `*length` is 0 at its end. Returns the rest of the list. */
 const char *setting_next_name(const char *list, const char **name, size_t *length);
-/* Whether such a name is that one; whether one of a list is. */
+/* Whether such a name equals `expected`; whether a list contains it. */
 bool setting_name_is(const char *name, size_t length, const char *expected);
 bool setting_names(const char *list, const char *expected);
 
 bool log_wants(enum log_level level);
 void log_write(enum log_level level, const char *format, ...) LOG_FORMAT(2, 3);
 
-/* Whether statistics were asked for, beside any level; and a line of them. */
+/* Whether statistics were requested, independent of the level; and logs a line of them. */
 bool log_wants_statistics(void);
 void log_statistics(const char *format, ...) LOG_FORMAT(1, 2);
 
 /* The name of an OpenCL error code or "CL_?" for one that is unknown. */
 const char *cl_error_name(cl_int code);
 
-/* The one funnel for refusals: says at level `warn` that `call` fails with `code` and why, and returns `code`. */
+/* The single place that logs refusals: logs at level `warn` that `call` fails with `code` and why, and returns
+ * `code`. */
 cl_int log_refuse(const char *call, cl_int code, const char *format, ...) LOG_FORMAT(3, 4);
 
-/* The one funnel for errors of the OpenCL below: says at level `warn` that its function `what`, needed for `call`,
- * failed with `code`, and returns `code`. Says nothing and returns CL_SUCCESS if it did not fail. */
+/* The single place that logs errors of the OpenCL below: logs at level `warn` that its function `what`, needed for
+ * `call`, failed with `code`, and returns `code`. Logs nothing and returns CL_SUCCESS if it did not fail. */
 cl_int log_next(const char *call, const char *what, cl_int code);
 
 #ifdef CLD3D_ANALYSED
-/* Analyzers (scripts/check-static) see one file at a time: that these return the code they are given must stand here. */
+/* Static analysers (scripts/check-static) see one file at a time, so it must be visible here that these return the code
+ * passed to them. */
 static inline cl_int log_returns(const char *call, cl_int code)
 {
     (void)call;

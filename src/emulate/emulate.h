@@ -1,9 +1,9 @@
-/* What the OpenCL below lacks and cld3d can give it, whatever is shared: callbacks (Wine's opencl.dll calls none) and the
- * functions of OpenCL 2.0 to 3.0 that OpenCL 1.2 can do. An entry point lets it stand in for those slots of `next`, so that
- * everything above sees a complete OpenCL.
+/* What the OpenCL below lacks and cld3d can provide, independent of sharing: callbacks (Wine's opencl.dll calls none)
+ * and the functions of OpenCL 2.0 to 3.0 that OpenCL 1.2 can emulate. An entry point installs it in those slots of
+ * `next`, so that everything above sees a complete OpenCL.
  *
- * Callbacks run on one thread of ours, one after the other, never on a thread of the driver; they may call OpenCL again.
- * All that is registered is delivered once. */
+ * Callbacks run on one thread of ours, one after the other, never on a thread of the driver; they may call OpenCL
+ * again. Each registered callback is delivered once. */
 #ifndef CLD3D_EMULATE_COMPLETE_H
 #define CLD3D_EMULATE_COMPLETE_H
 
@@ -15,10 +15,10 @@
 /* Called once by an entry point, after `next` is filled and before anything else runs. */
 void emulate_install(void);
 
-/* Whether callbacks run on our thread. Else drivers may call them on the threads that run their commands. */
+/* Whether callbacks run on our thread. Otherwise drivers may call them on the threads that run their commands. */
 bool emulate_calls_back(void);
 
-/* The functions of `next` as they were before. */
+/* The functions of `next` before emulate_install. */
 extern cl_icd_dispatch underlying;
 
 /* The parts, each for its own slots of a table. */
@@ -26,22 +26,22 @@ void event_callback_install(cl_icd_dispatch *table);
 void blocking_install(cl_icd_dispatch *table);
 void program_notify_install(cl_icd_dispatch *table);
 void destructor_install(cl_icd_dispatch *table);
-/* What Wine's opencl.dll answers wrongly. */
+/* Queries that Wine's opencl.dll answers wrongly. */
 void wine_queries_install(cl_icd_dispatch *table);
-/* What is to be refused. */
+/* Invalid arguments that must be refused. */
 void contexts_install(cl_icd_dispatch *table);
-/* What nobody fills, and what a driver fills without having it. */
+/* Slots that nothing fills, and those that a driver fills without supporting the function. */
 void newer_install(cl_icd_dispatch *table);
-/* Whether the OpenCL below has the functions; its devices may still have no timers. */
+/* `below_has_functions`: the OpenCL below has the functions; its devices may still have no timers. */
 void timers_install(cl_icd_dispatch *table, bool below_has_functions);
 void clone_kernel_install(cl_icd_dispatch *table);
 
-/* How many queues have callbacks for their commands, maybe none that are due (event_callback.c). */
+/* How many queues have callbacks for their commands, possibly none pending (event_callback.c). */
 extern atomic_uint callback_queues;
-/* Whether callbacks for commands of a queue are due, so that a thread of ours may wait for these. */
+/* Whether callbacks for commands of a queue are pending, so that a thread of ours may wait for these commands. */
 bool event_callback_awaited(cl_command_queue queue);
 
-/* Of the clock behind clGetHostTimer, in nanoseconds: Windows counts in steps of 100. */
+/* Resolution of the clock behind clGetHostTimer, in nanoseconds: Windows counts in steps of 100. */
 enum { TIMER_RESOLUTION_NS = 100 };
 
 #endif

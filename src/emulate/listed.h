@@ -1,5 +1,5 @@
-/* The platforms and devices of this process, so that what a program gives for one can be judged without a query about it: drivers
- * crash when such a query gets something else. */
+/* The platforms and devices of this process, so that handles passed by a program can be checked without a query about
+ * them: drivers crash when such a query gets something else. */
 #ifndef CLD3D_EMULATE_LISTED_H
 #define CLD3D_EMULATE_LISTED_H
 
@@ -7,17 +7,18 @@
 
 #include <stdbool.h>
 
-/* Keeps what `table` lists in mind from now on, and the sub-devices that it makes. */
+/* Remembers what `table` lists from now on, and the sub-devices that it creates. */
 void listed_install(cl_icd_dispatch *table);
 
-/* Whether a program has got a platform or a device of one in a list, which stays for as long as the process does. Lists nothing, calls
- * nobody and takes no lock. False for sub-devices and for what the program has from elsewhere. */
+/* Whether a program has got a platform, or a device of one, in a list; such a handle stays valid as long as the
+ * process. Lists nothing, calls nothing and takes no lock. False for sub-devices and for handles from elsewhere. */
 bool listed_platform(const void *handle);
 bool listed_device(const void *handle);
 
-/* Whether a handle can be a platform, which are listed if need be. */
+/* Whether a handle can be a platform; lists the platforms if necessary. */
 bool listed_may_be_platform(cl_platform_id platform);
-/* Whether a handle can be a device: one of a platform, which are listed if need be, or at the address where a sub-device is or was. */
+/* Whether a handle can be a device: one of a platform (listed if necessary), or at the address where a sub-device is or
+ * was. */
 bool listed_may_be_device(cl_device_id device);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files with the extensions' functions need: the Direct3D types of their signatures and the core. */
+/* What the files with the extensions' functions include: the Direct3D types of their signatures and the core. */
 #ifndef CLD3D_ENTRY_CL_D3D_H
 #define CLD3D_ENTRY_CL_D3D_H
 

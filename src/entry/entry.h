@@ -1,12 +1,12 @@
-/* What both entry points have: the drop-in OpenCL.dll and the Khronos layer.
+/* What both entry points share: the drop-in OpenCL.dll and the Khronos layer.
  *
- * A program's call goes through a table. The first call opens the entry point: it asks the OpenCL below and builds the tiers. That
- * can't be done earlier: a DLL that is being loaded must not load another, and a loader that is setting up its layers does
- * not answer yet. Afterwards a call costs one load, one branch and one jump.
+ * A program's call goes through a table. The first call opens the entry point: it queries the OpenCL below and builds
+ * the tiers. That cannot be done earlier: a DLL that is being loaded must not load another, and a loader that is
+ * setting up its layers does not answer yet. Afterwards a call costs one load, one branch and one jump.
  *
- * An open entry point stands in one of two ways. If there is another cld3d anywhere below, that one does all, and this one passes
- * everything on as it is: whoever is lowest acts. It is found by asking the OpenCL below for the function `cld3d_report`,
- * which layers and loaders between the two hand down. */
+ * An open entry point is in one of two modes. If there is another cld3d anywhere below, that one is active, and this
+ * one passes all calls on unchanged: the lowest one is active. It is found by asking the OpenCL below for the function
+ * `cld3d_report`, which layers and loaders in between pass on. */
 #ifndef CLD3D_ENTRY_DOOR_H
 #define CLD3D_ENTRY_DOOR_H
 
@@ -15,12 +15,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* The exported functions as a table. A layer gives it to its loader. */
+/* The exported functions as a table. A layer passes it to its loader. */
 extern const cl_icd_dispatch entry_exports;
 
 extern _Atomic(const cl_icd_dispatch *) entry_current; /* NULL until the entry point is open */
 
-/* Opens the entry point unless another thread has, and gives the table. */
+/* Opens the entry point unless another thread has, and returns the table. */
 const cl_icd_dispatch *entry_open_now(void);
 
 static inline const cl_icd_dispatch *entry_table(void)
@@ -38,16 +38,17 @@ static inline void entry_open(void)
 /* Builds the tiers over `next`, which must be set. Called once. */
 void tiers_install(void);
 
-/* Each entry point has its own. Whether what is below has no OpenCL to offer, and another must take its place. Called without
- * a lock, maybe by several threads: a loader starts its drivers now, and they may call us. */
+/* Implemented by each entry point. Whether what is below has no OpenCL to offer, so that another must replace it.
+ * Called without a lock, maybe by several threads: a loader starts its drivers now, and they may call us. */
 bool entry_needs_another(void);
-/* Sets `next`, with that answer; false if there is no OpenCL below. Called once, under a lock. */
+/* Sets `next`, with that result; false if there is no OpenCL below. Called once, under a lock. */
 bool entry_set_next(bool another);
-/* The path of the library below for people, or why there is none; NULL if the entry point can't know. */
+/* The path of the library below, for display, or why there is none; NULL if the entry point cannot know. */
 const char *entry_next_report(void);
 
-/* For cld3dinfo, and the mark of a cld3d: what only the library knows, by topic ("version", "build", "next", "transport",
- * "companion", "match": why the last preferred devices were that, "passes": set if another cld3d is below). The text lives as long as the process; NULL for an unknown topic. */
+/* For cld3dinfo, and to identify a cld3d: information that only the library has, by topic ("version", "build", "next",
+ * "transport", "companion", "match": why the last preferred devices were preferred, "passes": set if another cld3d is
+ * below). The text lives as long as the process; NULL for an unknown topic. */
 const char *CL_API_CALL cld3d_report(const char *topic);
 
 #endif

@@ -1,8 +1,8 @@
 /* The OpenCL below: one dispatch table without empty slots.
  *
- * An entry point fills it once, before anything else runs; after that it is constant. Functions that the OpenCL below lacks
- * are answered by `missing_` functions that say so and fail with CL_INVALID_OPERATION (there is no code for it in the
- * specification; the Khronos loader answers an empty slot with the same). */
+ * An entry point fills it once, before anything else runs; after that it is constant. For functions that the OpenCL
+ * below lacks, `missing_` functions log this and fail with CL_INVALID_OPERATION (the specification has no code for it;
+ * the Khronos loader returns the same for an empty slot). */
 #ifndef CLD3D_NEXT_NEXT_H
 #define CLD3D_NEXT_NEXT_H
 
@@ -15,7 +15,7 @@
 
 typedef void (*next_function)(void);
 
-/* A function of the dispatch table: its name, its place and the answer if the OpenCL below lacks it. */
+/* A function of the dispatch table: its name, its offset and the replacement if the OpenCL below lacks it. */
 struct next_slot {
     const char *name;
     size_t offset;
@@ -35,19 +35,19 @@ void next_load(next_function (*find)(const char *name, void *library), void *lib
 
 /* The function in a slot of a table. */
 next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot *slot);
-/* The slot of a name, or NULL; and whether a table has nothing but our answer there. */
+/* The slot of a name, or NULL; and whether a table has only our replacement there. */
 const struct next_slot *next_slot_find(const char *name);
 bool next_is_missing(const cl_icd_dispatch *table, const char *name);
 
-/* Gives a code to who asked for it: `errcode_ret` may be NULL. */
+/* Stores an error code; `errcode_ret` may be NULL. */
 static inline void give_code(cl_int *errcode_ret, cl_int code)
 {
     if (errcode_ret)
         *errcode_ret = code;
 }
 
-/* Says that the OpenCL below lacks a function, which came with OpenCL version or extension `since`, and returns
- * CL_INVALID_OPERATION. For the generated answers. */
+/* Logs that the OpenCL below lacks a function, which was added in the OpenCL version or extension `since`, and returns
+ * CL_INVALID_OPERATION. For the generated replacements. */
 cl_int next_lacks(const char *function, const char *since);
 
 #endif

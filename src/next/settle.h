@@ -1,12 +1,13 @@
-/* PoCL 3.1 is at work on a command that fails, and on what waits for it, for a moment after it has told so: a reference to its event
- * that goes in that moment may be the last, and ends the process. Nothing tells when the moment is over. */
+/* PoCL 3.1 still works on a failed command, and on what waits for it, for a moment after it has reported the failure:
+ * releasing a reference to its event in that moment may release the last one, and ends the process. Nothing reports
+ * when the moment is over. */
 #ifndef CLD3D_NEXT_SETTLE_H
 #define CLD3D_NEXT_SETTLE_H
 
-/* What a thread of PoCL may need on a busy machine. */
+/* The time that a thread of PoCL may need on a busy machine. */
 enum { SETTLE_MS = 100 };
 
-/* Lets that time pass. Only after a failure, and without a lock. */
+/* Waits for this time. Call it only after a failure, and without a lock. */
 void settle_failed(void);
 
 #endif

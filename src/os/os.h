@@ -1,8 +1,8 @@
-/* What the code needs of the operating system, and nothing else: os_win32.c and os_posix.c implement it, and object.c
- * what follows for both.
+/* What the code needs from the operating system, and nothing else: os_win32.c and os_posix.c implement it, and object.c
+ * the parts common to both.
  *
- * All functions may be called from any thread. None of them may be called while the loader lock is held
- * (from DllMain), except the mutex functions. */
+ * All functions may be called from any thread. None of them may be called while the loader lock is held (from DllMain),
+ * except the mutex functions. */
 #ifndef CLD3D_OS_OS_H
 #define CLD3D_OS_OS_H
 
@@ -28,49 +28,50 @@ typedef pthread_cond_t os_condition;
 void os_lock(os_mutex *mutex);
 void os_unlock(os_mutex *mutex);
 
-/* Waits, with the mutex given up meanwhile, until the condition is signalled or `milliseconds` are over; it may return
+/* Waits, releasing the mutex meanwhile, until the condition is signalled or `milliseconds` have passed; it may return
  * earlier. */
 void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds);
 void os_wake_all(os_condition *condition);
 
-/* A millisecond passes. */
+/* Sleeps for a millisecond. */
 void os_sleep_shortly(void);
 
-/* Starts a thread that nobody joins. From then on the library stays loaded until the process ends. */
+/* Starts a detached thread. From then on the library stays loaded until the process ends. */
 bool os_thread_start(void (*run)(void *data), void *data);
 
-/* Nanoseconds of a clock that only goes forward. */
+/* Nanoseconds of a monotonic clock. */
 unsigned long long os_nanoseconds(void);
 
 /* A number that no other living thread has. */
 uintptr_t os_thread(void);
 
-/* Whether this process has more rights than its user's other processes: set-user-ID and the like; on Windows elevated, or
- * of an integrity level above medium. Under Wine none has. */
+/* Whether this process runs with more rights than its user normally has: set-user-ID and the like; on Windows elevated,
+ * or with an integrity level above medium. Always false under Wine. */
 bool os_is_elevated(void);
 
-/* Copies the setting `name` from the environment to `value`, always terminated.
- * Returns false, with an empty value, if it is not set, if it is longer than `size` allows, or in an elevated process,
- * which must not be steered by the environment that its user has made for it. */
+/* Copies the setting `name` from the environment to `value`, always terminated. Returns false, with an empty value, if
+ * it is not set, if it is longer than `size` allows, or in an elevated process, which must not be controlled by its
+ * user's environment. */
 bool os_setting(const char *name, char *value, size_t size);
 
-/* Writes one finished line of text (with its newline) to the standard error stream, or appends it to `file` if that is
- * neither NULL nor empty. Lines of several threads do not mix. */
+/* Writes one complete line of text (with its newline) to standard error, or appends it to `file` if that is neither
+ * NULL nor empty. Lines of several threads do not mix. */
 void os_log_line(const char *file, const char *line);
 
-/* Loads a library by its full path. Returns NULL if that fails; `why` then says so in words. */
+/* Loads a library by its full path. Returns NULL on failure; `why` then gives the reason. */
 void *os_library_open(const char *path, char *why, size_t why_size);
 /* The address of an exported function, or NULL. */
 void (*os_library_symbol(void *library, const char *name))(void);
 void os_library_close(void *library);
 
 #ifndef _WIN32
-/* The library of that name if the process has loaded it already, else NULL. It stays loaded until os_library_close. */
+/* The library of that name if the process has already loaded it, otherwise NULL. It stays loaded until
+ * os_library_close. */
 void *os_library_loaded(const char *name);
 #endif
 
-/* Whether `size` bytes from `address` can be read now. Another thread may unmap them at any time: a help against bad
- * arguments, no protection against races. */
+/* Whether `size` bytes from `address` can be read now. Another thread may unmap them at any time: this helps against
+ * bad arguments, but does not protect against races. */
 bool os_readable(const void *address, size_t size);
 
 /* The same for `count` elements of `size` bytes, which may be more than there is memory. */
@@ -80,23 +81,23 @@ static inline bool os_readable_array(const void *address, size_t count, size_t s
 }
 
 #ifdef _WIN32
-/* Reads `size` bytes from `address`, under Wine the host's memory too, which os_readable does not know. False, with anything in
- * `to`, if it can't. Slow: Wine's server does it. */
+/* Reads `size` bytes from `address`, under Wine also host memory, which os_readable does not know. False, with
+ * undefined contents in `to`, on failure. Slow: Wine's server does it. */
 bool os_read(const void *address, void *to, size_t size);
 #endif
 
 /* Whether `address` lies in memory that may be executed. */
 bool os_executable(const void *address);
 
-/* Whether `object` can be a live object that begins with a pointer to a table of functions, as COM objects and OpenCL
- * handles do, and whose function at `offset` of that table can be called. The rest of the table may have holes. Nothing is
- * called. */
+/* Whether `object` can be a live object that begins with a pointer to a function table, as COM objects and OpenCL
+ * handles do, and whose function at `offset` of that table can be called. The rest of the table may have gaps. Nothing
+ * is called. */
 bool os_has_function(const void *object, size_t offset);
 
-/* Whether Wine runs this process. */
+/* Whether this process runs under Wine. */
 bool os_is_wine(void);
 
-/* Whether `handle` names a live handle of this process. False where there are no such handles. */
+/* Whether `handle` is a valid handle of this process. False where there are no such handles. */
 bool os_valid_handle(const void *handle);
 
 #endif
