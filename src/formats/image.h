@@ -10,8 +10,8 @@ struct image_mapping {
     void *pointer; /* what the application got */
     cl_mem narrow; /* owned; the mapped buffer in the declared format. NULL: the rows are in the image's host memory */
     bool writes;
-    cl_event
-        collected; /* owned; `narrow` is unmapped behind it, but the driver has refused the rest of the unmap. Else NULL */
+    /* owned; `narrow` is unmapped behind it, but the driver has refused the rest of the unmap. Else NULL */
+    cl_event collected;
     size_t origin[3], region[3];
     struct image_mapping *after;
 };

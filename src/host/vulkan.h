@@ -20,13 +20,13 @@ enum {
 /* The memory in which a resource lies. */
 struct vulkan_memory {
     uint8_t device_uuid[16]; /* VkPhysicalDeviceIDProperties.deviceUUID */
-    uint64_t
-        memory; /* names the VkDeviceMemory for `export` and `hold`; not a handle of Vulkan's, and never used again */
+    /* names the VkDeviceMemory for `export` and `hold`; not a handle of Vulkan's, and never used again */
+    uint64_t memory;
     uint64_t memory_size; /* bytes of the whole memory: what an import has to name */
     uint64_t offset;      /* where the resource begins in it, in bytes; of a buffer: where its address lies */
     uint64_t size;        /* bytes of the resource from there on */
-    uint64_t
-        mapped; /* where the host sees the resource's first byte, coherently, or 0; valid for as long as the memory */
+    /* where the host sees the resource's first byte, coherently, or 0; valid for as long as the memory */
+    uint64_t mapped;
     uint32_t exportable; /* 1: `export` gives a file descriptor */
     uint32_t dedicated;  /* 1: nothing else lies in the memory */
 };

@@ -1,15 +1,15 @@
-/* Command buffers (cl_khr_command_buffer): what their commands use is known, so that an enqueue of one is checked and followed as
- * every other command is.
+/* Command buffers (cl_khr_command_buffer): cld3d knows what their commands use, so that enqueuing one is checked and
+ * tracked like any other command.
  *
- * Programs get the extension's functions by name. Ours stand in the place of those that make, retain, release and enqueue a command
- * buffer, and of those that record commands on memory objects (command_record.c). All others are the driver's. */
+ * Programs obtain the extension's functions by name. Ours replace those that create, retain, release and enqueue a
+ * command buffer, and those that record commands on memory objects (command_record.c). All others are the driver's. */
 #ifndef CLD3D_SHARE_COMMAND_BUFFER_H
 #define CLD3D_SHARE_COMMAND_BUFFER_H
 
 #include "share/share.h"
 
-/* What the headers have had since different versions, by other names: they came and changed with the extension, which is
- * provisional. */
+/* Definitions that headers contain since different versions, under other names here: they were added and changed with
+ * the extension, which is provisional. */
 typedef struct command_buffer_handle *command_buffer_handle;
 enum { INVALID_COMMAND_BUFFER = -1138 }; /* CL_INVALID_COMMAND_BUFFER_KHR */
 
@@ -18,7 +18,7 @@ enum command_buffer_function {
     BUFFER_RETAIN,
     BUFFER_RELEASE,
     BUFFER_ENQUEUE,
-    BUFFER_REMAP, /* of cl_khr_command_buffer_multi_device: makes another one with the same commands */
+    BUFFER_REMAP, /* of cl_khr_command_buffer_multi_device: creates another one with the same commands */
     RECORD_COPY_BUFFER,
     RECORD_COPY_BUFFER_RECT,
     RECORD_COPY_BUFFER_TO_IMAGE,
@@ -32,15 +32,15 @@ enum command_buffer_function {
 
 extern const char *const command_buffer_names[COMMAND_BUFFER_FUNCTIONS];
 
-/* The functions of one platform. Constant once a program has asked for one of them. */
+/* The functions of one platform. Constant once a program has obtained one of them. */
 struct command_buffer_driver {
     cl_platform_id platform;
-    bool followed;   /* ours stand in their place; else the program has the driver's, all of them */
-    bool properties; /* each command takes properties behind the queue: version 0.9.5 and later */
+    bool followed;   /* ours replace them; otherwise the program gets the driver's, all of them */
+    bool properties; /* each command has a properties parameter after the queue: version 0.9.5 and later */
     void *functions[COMMAND_BUFFER_FUNCTIONS]; /* NULL: the platform lacks it */
 };
 
-/* How commands use an object. The last two are of kernels and tell of emulated images. */
+/* How commands use an object. The last two apply to kernels and emulated images. */
 enum { USE_CHANGES = 1, USE_READS_IMAGE = 2, USE_WRITES_IMAGE = 4 };
 
 struct object_use {
@@ -48,38 +48,38 @@ struct object_use {
     unsigned how;
 };
 
-/* A command buffer, followed while the application has it. */
+/* A command buffer, tracked while the application has it. */
 struct command_buffer {
     struct record head;
     const struct command_buffer_driver *driver; /* constant */
-    cl_command_queue queue;    /* constant: the first one that it was made for, retained by the driver's buffer */
-    struct queue_record *kept; /* retained; constant: that queue. NULL: its context is none with interop */
+    cl_command_queue queue;    /* constant: the first one that it was created for, retained by the driver's buffer */
+    struct queue_record *kept; /* retained; constant: that queue. NULL: its context has no interop */
 
-    bool is_mutable; /* constant: the program may give its kernels other arguments, which nobody sees */
+    bool is_mutable; /* constant: the program may change the arguments of its kernels, unseen */
 
-    /* Guarded by registry_lock: the shared objects and emulated images that its commands use, each once. The handles are not
-     * retained, as those of a kernel's arguments are not. A part of an object stands for all of it: the application may give it back
-     * before the command buffer runs. */
+    /* Guarded by registry_lock: the shared objects and emulated images that its commands use, each once. The handles
+     * are not retained, just like those of a kernel's arguments. A sub-object stands for its whole parent: the
+     * application may release it before the command buffer runs. */
     struct object_use *uses;
     cl_uint count, capacity;
-    bool incomplete; /* memory was short for one that a command uses */
+    bool incomplete; /* out of memory for one that a command uses */
 };
 
-/* The record of a command buffer, retained; NULL: it is none, and *status says so. */
+/* The record of a command buffer, retained; NULL: the handle is invalid, and *status is set. */
 struct command_buffer *command_buffer_get(const char *call, command_buffer_handle handle, cl_int *status);
 
-/* Makes room for `count` uses more. */
+/* Reserves space for `count` more uses. */
 bool command_buffer_reserve(struct command_buffer *buffer, cl_uint count);
-/* Notes that recorded commands use an object. There is room, unless another thread has taken it; if there is no memory then, the
- * command buffer can't be enqueued any longer. */
+/* Notes that recorded commands use an object. Space is reserved, unless another thread has used it up; if there is no
+ * memory then, the command buffer can no longer be enqueued. */
 void command_buffer_use(struct command_buffer *buffer, cl_mem object, unsigned how);
-/* How those recorded so far use it. */
+/* How the commands recorded so far use it. */
 unsigned command_buffer_uses(struct command_buffer *buffer, cl_mem object);
 
-/* Our function in the place of the driver's at `address`, by its name; NULL for others, and where the driver does not tell the
- * version of the extension, on which the parameters depend. */
+/* Our replacement for the driver's function at `address`, by its name; NULL for others, and if the driver does not
+ * report the version of the extension, on which the parameters depend. */
 next_function command_buffer_function(cl_platform_id platform, const char *name, const void *address);
-/* The same for the functions that record; NULL for others. */
+/* The same for the recording functions; NULL for others. */
 next_function command_record_function(enum command_buffer_function function, bool properties);
 
 #endif

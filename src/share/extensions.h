@@ -1,4 +1,5 @@
-/* The extensions that cld3d adds to each device that can share: one list, from which the strings are made. */
+/* The extensions that cld3d adds to each device that can share: one list, from which the extension strings are
+ * built. */
 #ifndef CLD3D_SHARE_EXTENSIONS_H
 #define CLD3D_SHARE_EXTENSIONS_H
 

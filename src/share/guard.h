@@ -1,13 +1,13 @@
-/* The check before every command that uses memory objects: one that is shared must be acquired.
+/* The check before every command that uses memory objects: a shared one must be acquired.
  *
- * The generated functions of guard_generated.c stand at the top of the tier: they ask `registry_hot`, one load and one
+ * The generated functions of guard_generated.c are at the top of the tier: they check `registry_hot`, one load and one
  * branch for a program that shares nothing, and only then call the checks. */
 #ifndef CLD3D_SHARE_GUARD_H
 #define CLD3D_SHARE_GUARD_H
 
 #include "share/share.h"
 
-/* All objects of a command may be changed by it. */
+/* The command may write to all of its objects. */
 #define GUARD_WRITES_ALL (~0u)
 
 /* A command on its way to the driver. */
@@ -22,24 +22,25 @@ struct guard {
     struct blocker *blocker;
 };
 
-/* CL_SUCCESS, or CL_INVALID_CONTEXT if one of the objects is shared and of another context than the queue, or the API's NOT_ACQUIRED
- * code if one is shared and not acquired. On success the command is
- * followed if a user event blocks it, and guard_end is due. Lists that break OpenCL's own rules are left to the OpenCL
- * below. Bit i of `writes`: the command may change objects[i]; each object remembers that until its next acquire. */
+/* CL_SUCCESS, or CL_INVALID_CONTEXT if one of the objects is shared and belongs to another context than the queue, or
+ * the API's NOT_ACQUIRED code if one is shared and not acquired. On success the command is tracked if a user event
+ * blocks it, and guard_end must follow. Lists that break OpenCL's own rules are left to the OpenCL below. Bit i of
+ * `writes`: the command may write to objects[i]; each object remembers that until its next acquire. */
 cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, unsigned writes);
-/* The same for the memory objects that a kernel's arguments name: it may change what it is not known to only read. */
+/* The same for the memory objects that a kernel's arguments name: it may write to those that it is not known to only
+ * read. */
 cl_int guard_kernel(struct guard *guard, cl_kernel kernel);
 
-/* Whether a kernel may change the shared object that its argument names. */
+/* Whether a kernel may write to the shared object that its argument names. */
 bool guard_may_write(cl_kernel kernel, cl_uint index, const struct object_record *object);
 
-/* Where the driver is to put the command's event. */
+/* Where the driver must store the command's event. */
 static inline cl_event *guard_event(const struct guard *guard, cl_event *event)
 {
     return guard->blocker ? blocker_event(guard->blocker, event) : event;
 }
 
-/* The driver has taken the command, or not; returns `status`. */
+/* The driver has accepted the command, or not; returns `status`. */
 static inline cl_int guard_end(const struct guard *guard, cl_int status, const cl_event *event)
 {
     if (guard->blocker)

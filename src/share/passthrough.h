@@ -1,28 +1,29 @@
 /* Pass-through: a driver with Direct3D sharing of its own is left alone, unless CLD3D_FORCE is set.
  *
- * Never half: its strings, its contexts and its functions are the driver's, or all of them are ours. NVIDIA's and the
- * Khronos tokens are the same numbers, so a context of the one can't serve the objects of the other. */
+ * Never partially: its strings, its contexts and its functions are all the driver's, or all ours. NVIDIA's and the
+ * Khronos tokens have the same values, so a context of one cannot serve the objects of the other. */
 #ifndef CLD3D_SHARE_PASSTHROUGH_H
 #define CLD3D_SHARE_PASSTHROUGH_H
 
 #include "share/share.h"
 
-/* From now on every platform is left to what is below, whatever CLD3D_FORCE says. Before the first call of a program. */
+/* From now on every platform is passed through, whatever CLD3D_FORCE says. Call it before the first call of a
+ * program. */
 void passthrough_from_all(void);
 
-/* Whether cld3d leaves a platform to its driver. */
+/* Whether cld3d passes a platform through to its driver. */
 bool passthrough_platform(cl_platform_id platform);
-/* The same by a device, a context or a queue of the platform; false for bad handles. */
+/* The same for the platform of a device, a context or a queue; false for invalid handles. */
 bool passthrough_device(cl_device_id device);
 bool passthrough_context(cl_context context);
 bool passthrough_queue(cl_command_queue queue);
-/* The same by a memory object that cld3d does not know. */
+/* The same for a memory object that cld3d does not know. */
 bool passthrough_memory(cl_mem memory);
 /* The same for the platform that a new context will have. */
 bool passthrough_new_context(const cl_context_properties *properties, cl_uint device_count,
                              const cl_device_id *devices);
 
-/* The driver's functions, called in our stead. CL_INVALID_OPERATION if the driver lacks the function. */
+/* The driver's functions, called instead of ours. CL_INVALID_OPERATION if the driver lacks the function. */
 cl_int passthrough_get_device_ids(const char *call, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
                                   cl_uint capacity, cl_device_id *devices, cl_uint *found);
 cl_int passthrough_get_media_device_ids(const char *call, cl_platform_id platform, cl_uint count, const cl_uint *types,

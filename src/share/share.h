@@ -1,7 +1,7 @@
-/* The records of the sharing extensions and the functions of src/share/ for one another and for the entry points.
+/* The records of the sharing extensions, and the functions of src/share/ for one another and for the entry points.
  *
- * Unless said otherwise a function may be called from any thread with no lock held, and a cl_int result is an OpenCL
- * error code that has been logged already. */
+ * Unless stated otherwise a function may be called from any thread with no lock held, and a cl_int result is an OpenCL
+ * error code that has already been logged. */
 #ifndef CLD3D_SHARE_SHARE_H
 #define CLD3D_SHARE_SHARE_H
 
@@ -13,31 +13,31 @@
 
 /* ---- contexts (context.c) ---- */
 
-enum { INTEROP_MAX = 6 }; /* Direct3D 10 or 11 alone, or DX9 media adapters: three kinds, each by two names */
+enum { INTEROP_MAX = 6 }; /* Direct3D 10 or 11 alone, or DX9 media adapters: three kinds, each with two names */
 
-/* A subresource that has an object in the context: the rule against duplicates. */
+/* A subresource that has an object in the context, for the rule against duplicates. */
 struct claim {
     const void *identity; /* the resource's IUnknown; compared only */
     cl_uint index;
     struct claim *after;
 };
 
-/* A context with properties that the driver need not know of. All records of contexts are of this kind. */
+/* A context with properties that the driver need not know. All context records are of this kind. */
 struct sharing_context {
     struct context_record base;
-    cl_context_properties *properties; /* as the application gave them, with the 0 at the end */
-    size_t property_count;             /* entries, the 0 included */
+    cl_context_properties *properties; /* as given by the application, with the 0 at the end */
+    size_t property_count;             /* entries, including the 0 */
     bool user_sync;
-    unsigned interop_count; /* 0: no interop was asked for */
+    unsigned interop_count; /* 0: no interop was requested */
     struct {
         const struct d3d_api *api;
-        void *device; /* one reference until the application's last reference to the context goes, then none */
+        void *device; /* one reference until the application's last reference to the context is dropped, then none */
         const void *identity;
     } interop[INTEROP_MAX];
-    bool devices_held;             /* guarded by registry_lock */
-    bool gone;                     /* the driver's context is, and the record out of the registry; guarded likewise */
-    struct claim *claims;          /* guarded by registry_lock */
-    struct transports *transports; /* owned; closed when the devices go */
+    bool devices_held;    /* guarded by registry_lock */
+    bool gone;            /* the driver's context is gone, and the record is out of the registry; guarded likewise */
+    struct claim *claims; /* guarded by registry_lock */
+    struct transports *transports; /* owned; closed when the devices are released */
 };
 
 static inline struct sharing_context *sharing(struct context_record *context)
@@ -45,18 +45,18 @@ static inline struct sharing_context *sharing(struct context_record *context)
     return (struct sharing_context *)context;
 }
 
-/* The device of a context's n-th interop if it is alive, for a use of `resource`: that keeps the device of a context alive
- * that the application has given back. NULL else. */
+/* The device of a context's n-th interop if it is alive, for a use of `resource`, which keeps the device of a context
+ * alive that the application has released. Otherwise NULL. */
 void *context_device(const struct sharing_context *context, unsigned n, void *resource);
-/* Whether a context was made for the family of an API, even if its device references are gone by now. */
+/* Whether a context was created for the family of an API, even if its device references are gone by now. */
 bool context_serves(const struct sharing_context *context, const struct d3d_api *api);
-/* The record of a live context with its handle checked: CL_INVALID_CONTEXT for what is no context. A context without
- * record is valid and gives CL_SUCCESS and NULL. */
+/* The record of a live context with its handle checked: CL_INVALID_CONTEXT for an invalid context. A context without
+ * record is valid and returns CL_SUCCESS and NULL. */
 cl_int context_get(const char *call, cl_context handle, struct sharing_context **context);
 
 /* ---- shared objects (object.c, object_create.c) ---- */
 
-/* The event of an acquire, until its bytes are through. */
+/* The event of an acquire, until its transfer has ended. */
 struct upload {
     cl_event event; /* owned */
     atomic_uint references;
@@ -64,37 +64,38 @@ struct upload {
 
 enum object_state {
     OBJECT_IDLE,      /* Direct3D's */
-    OBJECT_ACQUIRING, /* an acquire call is at work */
+    OBJECT_ACQUIRING, /* an acquire call is running */
     OBJECT_ACQUIRED,  /* OpenCL's */
-    OBJECT_RELEASING  /* a release call is at work */
+    OBJECT_RELEASING  /* a release call is running */
 };
 
 struct object_record {
-    struct record head;              /* while it rests the driver's object is ours to release, with the record */
+    struct record head;              /* while it rests we release the driver's object, together with the record */
     struct sharing_context *context; /* retained */
-    struct object_record *parent; /* retained; set for sub-buffers and images made of a shared buffer, which are shared
-                                       objects only in so far as their use needs the parent acquired */
-    struct transfer *transfer;    /* owned; NULL of a child */
+    /* retained; set for sub-buffers and images of a shared buffer, which are shared objects only in that their use
+     * requires the parent to be acquired */
+    struct object_record *parent;
+    struct transfer *transfer; /* owned; NULL for a child */
     struct claim *claim;
-    cl_uint index;  /* the subresource or plane argument as given */
-    void *given[2]; /* the resource, and its shared handle if it has one, as given: the answer to a query */
+    cl_uint index;  /* the subresource or plane argument, as given */
+    void *given[2]; /* the resource, and its shared handle if it has one, as given: the result of a query */
     cl_mem_flags flags;
 
-    struct reaped reaped; /* when nobody needs it any more */
+    struct reaped reaped; /* when it is no longer needed */
 
     /* Guarded by registry_lock. */
     enum object_state state;
     struct upload
-        *pending;      /* retained; of the acquire while its bytes are on their way and it may still fail, else NULL */
-    bool written;      /* since the last acquire a command was enqueued that may change the object */
-    unsigned commands; /* acquires and releases on their way: calls at work, and deferred commands */
-    bool opencl_owns;  /* who has the object now. `state` tells who will when all commands on their way succeed */
+        *pending;      /* retained; of the acquire while its transfer is pending and may still fail, otherwise NULL */
+    bool written;      /* a command was enqueued since the last acquire that may write to the object */
+    unsigned commands; /* pending acquires and releases: running calls, and deferred commands */
+    bool opencl_owns;  /* who owns the object now. `state` says who will when all pending commands have succeeded */
 };
 
-/* Counts shared objects and their children; the guard looks at nothing else while it is 0. */
+/* Counts shared objects and their children; while it is 0 the guard checks nothing else. */
 extern atomic_uint object_count;
 
-/* What one of the functions that make an object was asked for. */
+/* The arguments of a function that creates an object. */
 struct object_request {
     const struct d3d_api *api;
     const char *call;
@@ -107,16 +108,16 @@ struct object_request {
 cl_mem object_create(const struct object_request *request, cl_context context, cl_int *errcode_ret);
 /* The object that decides whether a memory object may be used: itself or its parent. */
 struct object_record *object_root(struct object_record *object);
-/* Looks whether an acquire that was waiting for events has failed since, and undoes it if so. */
+/* Checks whether an acquire that was waiting for events has failed since, and undoes it if so. */
 void object_settle(struct object_record *object);
-/* Waits for the bytes of the object's acquire. True: they did not come, and the acquire was undone. For the command that is
- * at work on the object. */
+/* Waits for the transfer of the object's acquire. True: it failed, and the acquire was undone. For the command that is
+ * processing the object. */
 bool object_end_upload(struct object_record *object);
-/* The record of an acquire, retained by the caller, whose event is still to come. NULL if memory is short. */
+/* The record of an acquire, retained by the caller, whose event is still to come. NULL if out of memory. */
 struct upload *upload_make(void);
-/* Notes the acquire of an object, with a reference of its own. */
+/* Notes the acquire of an object, with its own reference. */
 void object_expect(struct object_record *object, struct upload *upload);
-/* What is still on its way to an object, retained, or NULL. */
+/* The pending transfer to an object, retained, or NULL. */
 struct upload *object_upload(struct object_record *object);
 void upload_put(struct upload *upload);
 
@@ -130,7 +131,7 @@ cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint 
 /* For `struct deferral`. */
 unsigned deferred_claim_locked(unsigned owner);
 void deferred_run(unsigned owner);
-/* Waits until what ends in callbacks at this moment can be given back. */
+/* Waits until everything that is currently ending in callbacks can be released. */
 void deferred_await_ends(void);
 
 /* ---- device queries (device.c) and the functions by name (functions.c) ---- */
@@ -146,35 +147,36 @@ const struct d3d_api *media_api(cl_uint adapter_type);
 /* The formats of an API's family that a context shares, as DXGI_FORMAT or D3DFORMAT codes (format_query.c). */
 cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
                          cl_mem_object_type type, cl_uint plane, cl_uint capacity, cl_uint *codes, cl_uint *found);
-/* Whether `platform` is one that clGetPlatformIDs gives: CL_INVALID_PLATFORM if not, or why that can't be told. Says
- * nothing. */
+/* Whether clGetPlatformIDs lists `platform`: CL_INVALID_PLATFORM if not, or the error code of the query.
+ * Logs nothing. */
 cl_int platform_check(cl_platform_id platform);
 bool platform_valid(cl_platform_id platform);
-/* Whether a device may interoperate with Direct3D; not CL_SUCCESS: the driver does not say. Says nothing. */
+/* Whether a device can interoperate with Direct3D; not CL_SUCCESS: the driver does not report it. Logs nothing. */
 cl_int device_sharing(cl_device_id device, bool *shares);
-/* The platforms of the OpenCL below, for the caller to free. NULL if there are none, or on failure, which *status tells. */
+/* The platforms of the OpenCL below; the caller frees the list. NULL if there are none, or on failure, according to
+ * *status. */
 cl_platform_id *platform_list(cl_uint *count, cl_int *status);
-/* The devices of a platform that can share, in the platform's order, for the caller to free. NULL likewise. */
+/* The devices of a platform that can share, in the platform's order; the caller frees the list. NULL likewise. */
 cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *status);
 
 /* ---- which devices are an adapter's hardware (match.c) ---- */
 
-/* Finds out which Vulkan device a Direct3D device stands on, if it stands on one and the Vulkan layer is active. */
+/* Finds out on which Vulkan device a Direct3D device runs, if it does and the Vulkan layer is active. */
 void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter *adapter);
-/* Keeps of a list of devices those that are preferred for an adapter, and tells how many they are. */
+/* Reduces a list of devices to those preferred for an adapter, and returns their number. */
 cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter);
-/* In words, why the devices of the last such list were preferred. */
+/* The reason why the devices of the last such list were preferred. */
 const char *match_reason(void);
 
-/* Queries of cl_khr_device_uuid by which a program goes from an OpenCL device to the adapter. */
+/* Queries of cl_khr_device_uuid with which a program finds the adapter of an OpenCL device. */
 #define DEVICE_LUID_VALID 0x106C
 #define DEVICE_LUID 0x106D
 #define DEVICE_NODE_MASK 0x106E
 
-/* Their answer: the driver's, or where it has none the adapter whose preferred device this is. */
+/* Their result: the driver's, or if it has none the adapter whose preferred device this is. */
 cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t capacity, void *to, size_t *size_ret);
 
-/* The type of a device as the application shall see it, and the types that it means when it names one. */
+/* The type of a device as reported to the application, and the types that the application means when it names one. */
 cl_device_type device_type_shown(cl_device_type type);
 cl_device_type device_type_meant(cl_device_type type);
 
@@ -184,10 +186,10 @@ void context_install(cl_icd_dispatch *table);
 void object_install(cl_icd_dispatch *table);
 void strings_install(cl_icd_dispatch *table);
 void device_type_install(cl_icd_dispatch *table);
-/* `own` gives the extensions' own functions by name, NULL for others. */
+/* `own` returns the extensions' own functions by name, NULL for others. */
 void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name));
 void guard_install(cl_icd_dispatch *table);         /* guard_generated.c */
-void guard_barrier_install(cl_icd_dispatch *table); /* comes after guard_install */
+void guard_barrier_install(cl_icd_dispatch *table); /* call after guard_install */
 void older_install(cl_icd_dispatch *table);
 
 #endif

@@ -77,8 +77,8 @@ struct queue_record {
     unsigned entered;               /* see queue_enter */
     const struct blocker *turn;     /* see blocker_turn; NULL: nobody has it */
 
-    atomic_uint failures,
-        failures_seen; /* commands that may have failed: in total, and when the order was last restored */
+    /* commands that may have failed: in total, and when the order was last restored */
+    atomic_uint failures, failures_seen;
 };
 
 /* The record of a queue, retained, or NULL: it is not a queue of a context of ours. A queue that the application has

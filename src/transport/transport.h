@@ -23,8 +23,8 @@ struct transfer {
     const struct transport *transport;
     struct surface surface;
     cl_mem memory; /* the object of the OpenCL below; one reference, the application's */
-    const char *
-        way; /* which of its ways the transport has chosen, for people; lives as long as the process. NULL: it has one */
+    /* which of its ways the transport has chosen, for people; lives as long as the process. NULL: it has one */
+    const char *way;
     struct way_count *count; /* of the context, set when the object is made (statistics.h) */
     bool left_out; /* of a release, if no command has changed it since the acquire: `undo` takes the place of both
                       steps then */
