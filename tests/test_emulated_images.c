@@ -89,7 +89,8 @@ static void part_of(const struct shape *shape, size_t *origin, size_t *region)
     }
 }
 
-/* Of arrays of 1D images NVIDIA's driver copies only the first to a buffer: no format is emulated for them. */
+/* Of arrays of 1D images NVIDIA's driver copies only the first to a buffer: no format is emulated for them, and what such an image is
+ * refused for is the driver's. */
 static bool is_offered(const struct rig *rig, const struct shape *shape)
 {
     cl_image_format formats[256];
@@ -509,6 +510,8 @@ SHARING_CASE(creations_refused, 0)
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         const int before = atomic_load(&tap_case.failures);
         cl_image_desc desc = desc_of(&shapes[all[i].shape]);
+        if (!is_offered(rig, &shapes[all[i].shape]))
+            continue;
         cl_int status = 1;
         desc.image_row_pitch = all[i].pitches.row;
         desc.image_slice_pitch = all[i].pitches.slice;
@@ -612,6 +615,8 @@ SHARING_CASE(maps_refused, 0)
     };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         const struct shape *shape = &shapes[all[i].shape];
+        if (!is_offered(rig, shape))
+            continue;
         cl_mem image = make_image(rig, shape, 0, (struct pitches){0, 0}, NULL);
         size_t row = 0, slice = 0;
         cl_int status = 1;

@@ -38,7 +38,7 @@ static void again(void)
     }
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
     test_setenv("CLD3D_NO_QUIRKS", "pocl-order"); /* which asks other events than the markers */
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "like NVIDIA:"), 24);
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "like NVIDIA:"), 26);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1"); /* for the workarounds that go by the name */
     CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "named NVIDIA:"), 8);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
@@ -251,6 +251,45 @@ SHARING_CASE(failed_chain, 0)
     CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, NULL),
               acquired ? rig->api->already_acquired : CL_SUCCESS);
     CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+static void CL_CALLBACK note_status(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    atomic_store((atomic_int *)data, status);
+}
+
+/* Waits until it is told. */
+static cl_int told_status(atomic_int *status)
+{
+    for (int i = 0; i < 5000 && atomic_load(status) > CL_COMPLETE; i++)
+        pause_ms(1);
+    return atomic_load(status);
+}
+
+/* The event of a deferred command that fails, where the driver ends the command that stands for it without an error. */
+SHARING_CASE(failed_release, 0)
+{
+    struct shared shared;
+    cl_event released = NULL;
+    atomic_int told = CL_QUEUED;
+    if (!over_layer() || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    cl_event user = user_event(rig->context);
+    test_setenv("CLD3D_TEST_BARRIERS_END_WELL", "1");
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &user, &released), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
+    clWaitForEvents(1, &released);
+    CHECK_INT(rig_event_status(released), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    CHECK_INT(clSetEventCallback(released, CL_COMPLETE, note_status, &told), CL_SUCCESS);
+    CHECK_INT(told_status(&told), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    test_setenv("CLD3D_TEST_BARRIERS_END_WELL", NULL);
+    CHECK_INT(acquire_one(rig, shared.object), rig->api->already_acquired);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     shared_close(&shared);
 }
@@ -526,6 +565,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("like NVIDIA: timers of sub-devices", parts_of_devices),
     SHARING_TESTS("like NVIDIA: an acquire behind a failed event", failed_event),
     SHARING_TESTS("like NVIDIA: a chain behind an event that fails", failed_chain),
+    SHARING_TESTS("like NVIDIA: a release that fails behind a barrier that ends well", failed_release),
     SHARING_TESTS("like NVIDIA: an acquire ends after it began", times),
     SHARING_TESTS("emulated over NVIDIA: an image whose texels can't be converted", failed_creation),
     SHARING_TESTS("emulated over NVIDIA: blocking commands behind an event that fails", failed_blocking),

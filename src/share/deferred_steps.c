@@ -147,6 +147,8 @@ void deferred_finish(struct deferred *d)
     os_lock(&registry_lock);
     d->over = true;
     os_unlock(&registry_lock);
+    if (d->event && !d->done)
+        atomic_store(&d->event->failed, true);
     if (d->gate) {
         let_marker_end(d);
         gate_open(d->command.call, d->gate, d->done);

@@ -77,9 +77,9 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 {
     struct notice *notice = data;
     struct callback_entry entry;
-    const cl_int known = status < 0 ? event_failure(event) : 0, failure = known ? known : notice->failure;
+    const cl_int told = event_reported(event, status);
     callback_enter(&entry, event, status);
-    notice->notify(event, status < 0 && failure ? failure : status, notice->data);
+    notice->notify(event, told == status && status < 0 && notice->failure ? notice->failure : told, notice->data);
     callback_leave(&entry);
     free(notice);
 }

@@ -72,6 +72,20 @@ cl_int event_failure(cl_event event)
     return failure;
 }
 
+/* NVIDIA's driver may end a barrier well whose wait list has failed. */
+static cl_int reported(const struct event_record *event, cl_int status)
+{
+    return status < 0 || (status == CL_COMPLETE && atomic_load(&event->failed)) ? event->failure : status;
+}
+
+cl_int event_reported(cl_event event, cl_int status)
+{
+    struct event_record *record = registry_get(RECORD_EVENT, event);
+    const cl_int told = record ? reported(record, status) : status;
+    record_release(record);
+    return told;
+}
+
 bool event_driver_short(cl_int status)
 {
     return status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY;
@@ -244,8 +258,7 @@ static cl_int query(const struct event_record *event, cl_event handle, cl_event_
         asked = below()->clGetEventInfo(handle, name, sizeof(status), &status, NULL);
         if (asked != CL_SUCCESS)
             return asked;
-        if (status < 0)
-            status = event->failure;
+        status = reported(event, status);
         return answer("clGetEventInfo", &status, sizeof(status), capacity, value, size_ret);
     default: return below()->clGetEventInfo(handle, name, capacity, value, size_ret);
     }

@@ -129,6 +129,7 @@ struct event_record {
     cl_context context;
     cl_event first;     /* owned; the command starts with this event's. NULL: with the event itself */
     atomic_int failure; /* the status to report if the command failed: negative */
+    atomic_bool failed; /* the command has failed, even if the driver reports that it is complete */
 };
 
 /* Makes `event` report a command of `type` in `queue`. Takes over `first`. */
@@ -138,6 +139,8 @@ cl_int event_make_failed(const char *call, cl_command_type type, struct queue_re
                          cl_event *event);
 /* The status that the event reports if its command fails; 0: it is not an event of ours, and reports the driver's. */
 cl_int event_failure(cl_event event);
+/* What the event reports where the driver reports `status`. */
+cl_int event_reported(cl_event event, cl_int status);
 /* A user event is released that nobody has set, and for which nothing waits: it is set to an error if the driver needs
  * that (QUIRK_NVIDIA_UNSET). NULL is allowed. */
 void event_set_unset(cl_event event);
