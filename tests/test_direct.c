@@ -378,6 +378,27 @@ SHARING_CASE(moved_beside_another, 0)
     nothing_left(rig);
 }
 
+/* An object that goes passes its image back if that is where it was, whatever was found before, and else no image: its handle may be
+ * another's by then. */
+SHARING_CASE(dropped_when_moved, 0)
+{
+    for (int moves = 0; moves < 2; moves++) {
+        struct shared shared;
+        if (!shared_open(rig, KIND_2D, 1, &shared))
+            return;
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        if (moves) {
+            fake_d3d_vulkan_move();
+        } else {
+            fake_d3d_vulkan_fault(FAKE_VULKAN_UNKNOWN_IMAGE, 0);
+            CHECK_INT(release_one(rig, shared.object), CL_OUT_OF_RESOURCES);
+            fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+        }
+        shared_close(&shared);
+        nothing_left(rig);
+    }
+}
+
 /* Direct3D fails at a copy beside the texture: the object goes through the host then. */
 SHARING_CASE(no_copy, 0)
 {
@@ -1219,6 +1240,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: images that Vulkan does not pass", pass_fails),
     SHARING_TESTS("direct: one image that Vulkan does not pass", pass_fails_for_one),
     SHARING_TESTS("direct: an image that has moved beside another", moved_beside_another),
+    SHARING_TESTS("direct: a resource that has moved when its object goes", dropped_when_moved),
     SHARING_TESTS("direct: no copy beside a slice", no_copy),
     SHARING_TESTS("direct: what is refused goes through the host", refusals_fall_back),
     SHARING_TESTS("direct: devices that can't import", other_devices),

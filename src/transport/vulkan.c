@@ -174,16 +174,6 @@ static bool is_passed(const struct vulkan_object *o)
     return o->imported && o->at.native.image && !o->beside;
 }
 
-/* An object that the application drops while OpenCL has it. */
-void vulkan_return(struct vulkan_object *o)
-{
-    const struct vulkan_move move = {o->at.native.image, o->at.native.layout, o->at.native.family};
-    char why[VULKAN_WHY] = "";
-    if (o->passed && !o->moved && !o->side->pass(&move, 1, true, why))
-        log_write(LOG_ERROR, "Vulkan does not pass the image of a destroyed object back to Direct3D: %s", why);
-    o->passed = false;
-}
-
 enum { IMAGES_AT_ONCE = 64 };
 
 /* Some images of one device, which change hands together. */
@@ -199,6 +189,19 @@ static bool is_there(struct vulkan_object *o, char *why)
     struct vulkan_location *then = o->beside ? &o->source : &o->at;
     o->moved = !vulkan_is_there(o->side, vulkan_shared(o), then, why);
     return !o->moved;
+}
+
+/* An object that the application drops while OpenCL has it. Where the image was when it was last asked tells nothing: its handle may be
+ * another's. */
+void vulkan_return(struct vulkan_object *o)
+{
+    char why[VULKAN_WHY] = "";
+    if (o->passed && is_there(o, why)) {
+        const struct vulkan_move move = {o->at.native.image, o->at.native.layout, o->at.native.family};
+        if (!o->side->pass(&move, 1, true, why))
+            log_write(LOG_ERROR, "Vulkan does not pass the image of a destroyed object back to Direct3D: %s", why);
+    }
+    o->passed = false;
 }
 
 /* One image can keep all of a call from Direct3D: each goes alone then. What Vulkan does not pass is tried again by whoever passes it

@@ -789,6 +789,8 @@ static bool all_there(const struct vulkan_move *moves, uint64_t count)
     for (i = 0; i < count; i++) {
         struct fake_store *store = find(moves[i].copy);
 
+        if (!store)
+            fake_violation("pass: of an image that is not there");
         all = store && all;
         fake_store_release(store);
     }
