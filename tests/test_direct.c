@@ -378,6 +378,35 @@ SHARING_CASE(moved_beside_another, 0)
     nothing_left(rig);
 }
 
+/* A texture that two contexts have is Direct3D's again when both have released it. */
+SHARING_CASE(in_two_contexts, 0)
+{
+    struct shared shared;
+    struct rig rigs[2] = {*rig};
+    cl_mem objects[2];
+    if (!shared_open(rig, KIND_2D, 1, &shared) || !second_open(rig, &rigs[1]))
+        return;
+    objects[0] = shared.object;
+    objects[1] = rig->create_2d(rigs[1].context, CL_MEM_READ_WRITE, shared.resource, 0, NULL);
+    for (int first = 0; first < 2; first++) {
+        struct shared other = shared;
+        other.object = objects[!first];
+        CHECK_INT(acquire_one(&rigs[0], objects[0]), CL_SUCCESS);
+        CHECK_INT(acquire_one(&rigs[1], objects[1]), CL_SUCCESS);
+        CHECK_INT(release_one(&rigs[first], objects[first]), CL_SUCCESS);
+        CHECK_INT(fake_d3d_vulkan_passed(), exports());
+        cl_has(rigs[!first].queue, &other, 1);
+        CHECK_INT(release_one(&rigs[!first], objects[!first]), CL_SUCCESS);
+        CHECK_INT(fake_d3d_vulkan_passed(), 0);
+        CHECK(round_trip(rig, &shared, 1, 1));
+    }
+    CHECK_INT(fake_d3d_violations(), 0);
+    CHECK_INT(clReleaseMemObject(objects[1]), CL_SUCCESS);
+    second_close(&rigs[1]);
+    shared_close(&shared);
+    nothing_left(rig);
+}
+
 /* An object that goes passes its image back if that is where it was, whatever was found before, and else no image: its handle may be
  * another's by then. */
 SHARING_CASE(dropped_when_moved, 0)
@@ -1240,6 +1269,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: images that Vulkan does not pass", pass_fails),
     SHARING_TESTS("direct: one image that Vulkan does not pass", pass_fails_for_one),
     SHARING_TESTS("direct: an image that has moved beside another", moved_beside_another),
+    SHARING_TESTS("direct: a texture that two contexts have", in_two_contexts),
     SHARING_TESTS("direct: a resource that has moved when its object goes", dropped_when_moved),
     SHARING_TESTS("direct: no copy beside a slice", no_copy),
     SHARING_TESTS("direct: what is refused goes through the host", refusals_fall_back),

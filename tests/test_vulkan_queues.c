@@ -24,6 +24,7 @@ static os_condition changed = OS_CONDITION_INIT;
 static bool waiting, released; /* a thread waits in the driver; it may go on */
 static bool submitted[QUEUES], destroyed[IMAGES];
 static VkResult failure; /* of the next wait for a fence */
+static unsigned changes; /* barriers with an image */
 static bool goes;        /* the first image is destroyed when the next commands begin */
 
 static bool await(const bool *wanted, unsigned milliseconds)
@@ -107,6 +108,15 @@ static VKAPI_ATTR void VKAPI_CALL driver_destroy_pool(VkDevice handle, VkCommand
     (void)allocator;
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL driver_reset_pool(VkDevice handle, VkCommandPool pool,
+                                                        VkCommandPoolResetFlags flags)
+{
+    (void)handle;
+    (void)pool;
+    (void)flags;
+    return VK_SUCCESS;
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL driver_allocate_commands(VkDevice handle, const VkCommandBufferAllocateInfo *info,
                                                                VkCommandBuffer *made)
 {
@@ -146,7 +156,8 @@ static VKAPI_ATTR void VKAPI_CALL driver_barrier(VkCommandBuffer commands, VkPip
                                                  const VkImageMemoryBarrier *image)
 {
     (void)commands, (void)before, (void)after, (void)flags, (void)memories;
-    (void)memory, (void)buffers, (void)buffer, (void)images, (void)image;
+    (void)memory, (void)buffers, (void)buffer, (void)image;
+    changes += images;
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL driver_create_fence(VkDevice handle, const VkFenceCreateInfo *info,
@@ -229,6 +240,7 @@ static void open_device(void)
     device.calls.device_idle = driver_device_idle;
     device.calls.create_pool = driver_create_pool;
     device.calls.destroy_pool = driver_destroy_pool;
+    device.calls.reset_pool = driver_reset_pool;
     device.calls.allocate_commands = driver_allocate_commands;
     device.calls.begin = driver_begin;
     device.calls.end = driver_end;
@@ -448,6 +460,25 @@ static void gone_on_the_way(void)
     close_device();
 }
 
+/* An image that is passed to two leaves Direct3D with the first and comes back with the last. All calls wait for what is queued. */
+static void passed_to_two(void)
+{
+    static const struct {
+        bool back;
+        unsigned changes;
+    } steps[] = {{false, 1}, {false, 1}, {true, 1}, {false, 1}, {true, 1}, {true, 2}, {false, 3}, {true, 4}};
+    open_device();
+    set(&released);
+    changes = 0;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        submitted[0] = false;
+        pass(steps[i].back);
+        CHECK_INT(changes, steps[i].changes);
+        CHECK(await(&submitted[0], 0));
+    }
+    close_device();
+}
+
 static const struct tap_test tests[] = {
     {"a wait for one queue holds up no other", other_queue},
     {"in one queue one call comes after the other", same_queue},
@@ -458,6 +489,7 @@ static const struct tap_test tests[] = {
     {"an image is destroyed before the layer's commands name it", gone_on_the_way},
     {"a wait for the layer's commands fails", wait_fails},
     {"a wait for the layer's commands fails for once", wait_fails_for_once},
+    {"an image that is passed to two", passed_to_two},
     {"the device is lost before the layer's commands", lost_before},
 };
 

@@ -35,7 +35,7 @@ struct vulkan_memory {
 struct vulkan_image {
     struct vulkan_memory memory;
     uint32_t type, format, width, height, depth, levels, layers, samples, tiling, usage, flags;
-    uint32_t reserved;
+    uint32_t outside; /* how often it was passed to another API and not back yet */
 };
 
 /* Where a subresource of a linear image lies. */
@@ -88,7 +88,8 @@ struct vulkan_side {
 
     /* Passes images to another API that has imported their memory or, with `back`, to Direct3D again: what the GPU keeps beside
      * the bytes, such as compression or a clear that is not written out, is in the bytes then. Behind all that Direct3D has
-     * submitted to its queue before; waits until it is done, but with `back` only queues it. All are of one device. */
+     * submitted to its queue before; waits until it is done, but with `back` only queues it. All are of one device. Several may have
+     * an image passed to them: it is Direct3D's when it was passed back as often. */
     uint64_t (*pass)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 };
 

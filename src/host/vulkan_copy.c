@@ -432,12 +432,9 @@ static VkResult begin(struct vulkan_device *device, uint32_t family)
     return device->calls.begin(device->copier.commands, &once);
 }
 
-/* Ends them, and gives the copier back. */
-static uint64_t end(struct vulkan_device *device, struct vulkan_queue *queue, VkResult result, bool wait,
-                    const char *what, char *why)
+/* Gives the copier back, when the commands are over if they are to be waited for. */
+static uint64_t end(struct vulkan_device *device, VkResult result, bool wait, const char *what, char *why)
 {
-    if (result == VK_SUCCESS)
-        result = run(device, queue);
     if (result == VK_SUCCESS && wait)
         result = settle(device);
     give_copier(device);
@@ -470,12 +467,27 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
         if (!record_move(device, &moves[i], back != 0, why))
             return abandon(device);
-    return end(device, queue, result, true, "the copy", why);
+    if (result == VK_SUCCESS)
+        result = run(device, queue);
+    return end(device, result, true, "the copy", why);
 }
 
 /* ---- passing ---- */
 
-/* An image that queues of several families may use at once belongs to none of them. False: it is gone. */
+/* How often images have been passed. By who has the copier, when the commands are submitted. */
+static void count_passes(const struct vulkan_device *device, const struct vulkan_move *moves, uint64_t count, bool back)
+{
+    os_lock(&vulkan_lock);
+    for (uint64_t i = 0; i < count; i++) {
+        struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, moves[i].copy, NULL);
+        if (image && (!back || image->outside))
+            image->outside += back ? -1u : 1u;
+    }
+    os_unlock(&vulkan_lock);
+}
+
+/* An image that queues of several families may use at once belongs to none of them. One that somebody else has outside stays as it is.
+ * False: it is gone. */
 static bool record_pass(const struct vulkan_device *device, const struct vulkan_image_record *image,
                         VkImageLayout layout, bool back, char *why)
 {
@@ -495,7 +507,8 @@ static bool record_pass(const struct vulkan_device *device, const struct vulkan_
         .range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}}; /* what OpenCL imports: the rest stays Direct3D's */
     if (!note_use(device, pass.image, image->serial, why))
         return false;
-    change(device, &pass);
+    if (image->outside <= (back ? 1 : 0))
+        change(device, &pass);
     return true;
 }
 
@@ -531,7 +544,11 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
         if (!can_be_passed(&moves[i], &moves[0], &image, device, why) ||
             !record_pass(device, &image, (VkImageLayout)moves[i].layout, back != 0, why))
             return abandon(device);
-    return end(device, queue, result, !back, "the ownership transfer of the image", why);
+    if (result == VK_SUCCESS)
+        result = run(device, queue);
+    if (result == VK_SUCCESS)
+        count_passes(device, moves, count, back != 0);
+    return end(device, result, !back, "the ownership transfer of the image", why);
 }
 
 /* ---- the end ---- */

@@ -223,6 +223,7 @@ struct vulkan_image_record {
     VkDeviceSize size;      /* of what it needs; 0 as long as nobody has asked */
     uint64_t used;          /* the last number of commands of ours that name it, or 0 */
     uint64_t serial;        /* not 0, and of no other image: handles come again */
+    unsigned outside;       /* how often it was passed to another API and not back yet */
 };
 
 struct vulkan_buffer_record {

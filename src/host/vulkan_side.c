@@ -106,6 +106,7 @@ uint64_t vulkan_describe_image(uint64_t handle, struct vulkan_image *found, char
     found->tiling = (uint32_t)image.info.tiling;
     found->usage = image.info.usage;
     found->flags = image.info.flags;
+    found->outside = image.outside;
     return 1;
 }
 

@@ -281,6 +281,13 @@ static bool is_alive(const struct handover *handover, const struct surface *firs
     return handover->api->native->alive(first);
 }
 
+/* Whether another context has the image, which is not in Direct3D's layout then: what had been put off was done before. */
+static bool is_outside(const struct vulkan_object *o)
+{
+    struct vulkan_image now;
+    return is_passed(o) && o->side->find_image(o->at.native.image, &now, NULL) && now.outside;
+}
+
 /* Direct3D's part that comes before the wait: the copies, and what it has put off. */
 static bool queue_all(const struct handover *handover)
 {
@@ -290,7 +297,7 @@ static bool queue_all(const struct handover *handover)
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
         if (o->copy.resource)
             done = native->copy_from(&o->base.surface, &o->copy);
-        else if (o->at.native.image)
+        else if (o->at.native.image && !is_outside(o))
             done = native->settle(&o->base.surface, o->beside ? &o->source.native : &o->at.native);
     }
     return done;

@@ -286,7 +286,7 @@ struct fake_store {
     uint64_t image; /* what names it for Vulkan (vulkan.c); 0: nobody has asked */
     struct fake_store *image_after;
     struct fake_device *queue; /* in which an image is used; no reference: its users have one */
-    bool passed;               /* to OpenCL; guarded by vulkan.c's lock */
+    unsigned passed;           /* to OpenCL, how often; guarded by vulkan.c's lock */
     int32_t layout;            /* that the program was told to change it to, or 0; likewise */
 };
 

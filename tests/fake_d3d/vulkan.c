@@ -96,7 +96,7 @@ void fake_d3d_vulkan_move(void)
     shift += 0x100000;
     passed = 0; /* what was passed is gone */
     for (store = named; store; store = store->image_after)
-        store->passed = false;
+        store->passed = 0;
     pthread_mutex_unlock(&lock);
 }
 
@@ -330,6 +330,8 @@ static void STDMETHODCALLTYPE queue_TransitionSurfaceLayout(void *iface, void *s
         fake_violation("TransitionSurfaceLayout: from another layout than the image has");
     if (numbers[1] + numbers[2] > store->desc.mips || numbers[3] + numbers[4] > store->desc.layers)
         fake_violation("TransitionSurfaceLayout: of a part that the image has not");
+    if (store->passed && !numbers[1] && !numbers[3])
+        fake_violation("TransitionSurfaceLayout: of an image that OpenCL has");
     store->layout = to;
     transitions++;
     pthread_mutex_unlock(&lock);
@@ -412,7 +414,8 @@ static bool wait_for_queue(const struct fake_store *store)
 
 static uint64_t refuse(char *why, const char *reason)
 {
-    snprintf(why, VULKAN_WHY, "%s", reason);
+    if (why)
+        snprintf(why, VULKAN_WHY, "%s", reason);
     return 0;
 }
 
@@ -501,6 +504,7 @@ static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why
         .layers = desc->layers,
         .samples = has(FAKE_VULKAN_SAMPLES) ? 4 : 1,
         .tiling = way() == FAKE_D3D_VULKAN_MAPPED,
+        .outside = read_count(&store->passed),
     };
     describe_memory(store, image, &found->memory);
     fake_store_release(store);
@@ -757,11 +761,17 @@ unsigned fake_d3d_vulkan_copies(void)
     return read_count(&copies_made);
 }
 
-static void set_passed(struct fake_store *store, bool now)
+/* Several contexts may have an image. */
+static void change_passed(struct fake_store *store, bool back)
 {
     pthread_mutex_lock(&lock);
-    passed += now != store->passed ? (now ? 1u : -1u) : 0;
-    store->passed = now;
+    if (back && !store->passed) {
+        fake_violation("pass: an image back that was not passed");
+    } else {
+        store->passed += back ? -1u : 1u;
+        if (store->passed == !back)
+            passed += back ? -1u : 1u;
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -824,11 +834,9 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
             return refuse(why, "no image of that name");
         if (moves[i].layout != LAYOUT || moves[i].family != QUEUE_FAMILY || (store->layout && store->layout != LAYOUT))
             fake_violation("pass: with another layout or family");
-        if (!back == store->passed)
-            fake_violation("pass: an image where it is already");
         good = (back || wait_for_queue(store)) && good;
         if (good)
-            set_passed(store, !back);
+            change_passed(store, back != 0);
         fake_store_release(store);
     }
     return good ? 1 : refuse(why, "the device is lost");
