@@ -45,6 +45,8 @@ enum setting {
 
 /* The value of a setting, or its default. The text lives as long as the process. */
 const char *setting_text(enum setting setting);
+/* Its default alone. */
+const char *setting_default(enum setting setting);
 bool setting_on(enum setting setting);
 const char *setting_variable(enum setting setting);
 /* The next name in a comma-separated list: `*length` is 0 at its end. Returns the rest of the list. */

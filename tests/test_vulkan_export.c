@@ -4,6 +4,8 @@
 #include "vulkan_side.h"
 
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { WIDTH = 256, HEIGHT = 128, SMALLEST = 65536, CYCLES = 10000 };
 
@@ -27,6 +29,51 @@ static VkImageCreateInfo frame(void)
 }
 
 /* ---- which images ---- */
+
+static bool is_exported(struct vulkan_rig *rig, uint32_t size)
+{
+    const VkImageCreateInfo info = vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, size, size);
+    struct vulkan_thing image;
+    struct vulkan_image found;
+    if (!vulkan_make_image(rig, &info, 0, &image))
+        return false;
+    const bool exported = side.find_image(HANDLE_NUMBER(image.image), &found, NULL);
+    vulkan_drop(rig, &image);
+    return exported;
+}
+
+enum child_end { AS_BY_DEFAULT, NOT_AS_BY_DEFAULT, NOTHING_TO_TRY };
+
+/* How a process of its own ends, since a setting is read once. */
+static enum child_end look_with_smallest(const char *smallest)
+{
+    struct vulkan_rig rig;
+    setenv("CLD3D_VULKAN", "export", 1);
+    setenv("CLD3D_VULKAN_SMALLEST", smallest, 1);
+    if (!vulkan_open(&rig, true))
+        return NOTHING_TO_TRY;
+    const bool good = side_open() && !is_exported(&rig, 127) && is_exported(&rig, 128);
+    vulkan_close(&rig);
+    return good ? AS_BY_DEFAULT : NOT_AS_BY_DEFAULT;
+}
+
+/* The first case: the processes have what this one has read. */
+static void no_numbers(void)
+{
+    static const char *const texts[] = {"", "64K", "-1", "0x10", "many"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        int end = 0;
+        fflush(stdout);
+        const pid_t child = fork();
+        if (!child)
+            _exit((int)look_with_smallest(texts[i]));
+        CHECK_INT(waitpid(child, &end, 0), child);
+        if (WIFEXITED(end) && WEXITSTATUS(end) == NOTHING_TO_TRY)
+            SKIP("there is no Vulkan driver to try it with");
+        else if (!CHECK_INT(end, 0))
+            printf("# with '%s'\n", texts[i]);
+    }
+}
 
 static void which(void)
 {
@@ -635,6 +682,7 @@ static void no_files_left(void)
 }
 
 static const struct tap_test tests[] = {
+    {"a smallest size that is no number", no_numbers},
     {"which images are exportable", which},
     {"programs without dedicated memory", not_followed},
     {"another device sees the same bytes", another_device},

@@ -23,13 +23,13 @@ const void *vulkan_chained(const void *chain, VkStructureType type)
 
 static uint64_t smallest_image(void)
 {
-    char *end;
     const char *text = setting_text(SETTING_VULKAN_SMALLEST);
-    const unsigned long long value = strtoull(text, &end, 10);
-    if (*end || end == text)
-        log_write(LOG_WARN, "%s is '%s', which is not a number of bytes", setting_variable(SETTING_VULKAN_SMALLEST),
-                  text);
-    return value;
+    if (!text[0] || text[strspn(text, "0123456789")]) {
+        log_write(LOG_WARN, "%s is '%s', which is not a number of bytes; using the default, %s",
+                  setting_variable(SETTING_VULKAN_SMALLEST), text, setting_default(SETTING_VULKAN_SMALLEST));
+        text = setting_default(SETTING_VULKAN_SMALLEST);
+    }
+    return strtoull(text, NULL, 10);
 }
 
 static bool has_fd_extension(const struct vulkan_instance *instance, VkPhysicalDevice physical)
