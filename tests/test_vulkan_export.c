@@ -108,6 +108,33 @@ static void which(void)
     vulkan_close(&rig);
 }
 
+/* A device has the functions that it has without the layer. */
+static void same_functions(void)
+{
+    static const char *const names[] = {"vkGetMemoryFdKHR",
+                                        "vkGetMemoryFdPropertiesKHR",
+                                        "vkGetSemaphoreFdKHR",
+                                        "vkQueuePresentKHR",
+                                        "vkBindImageMemory2KHR",
+                                        "vkMapMemory2KHR",
+                                        "vkCreateImage",
+                                        "vkGetBufferDeviceAddressEXT",
+                                        "vkQueueSubmit2KHR",
+                                        "vkQueueSubmit2",
+                                        "vkGetDeviceImageMemoryRequirementsKHR"};
+    struct vulkan_rig rigs[2];
+    if (!vulkan_open(&rigs[0], false))
+        return;
+    if (open_export(&rigs[1])) {
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            if (!CHECK_INT(rigs[1].GetDeviceProcAddr(rigs[1].device, names[i]) != NULL,
+                           rigs[0].GetDeviceProcAddr(rigs[0].device, names[i]) != NULL))
+                printf("# %s\n", names[i]);
+        vulkan_close(&rigs[1]);
+    }
+    vulkan_close(&rigs[0]);
+}
+
 /* A program that knows nothing of dedicated memory, or has an allocator of its own, gets what it wants, and shares nothing. */
 static void not_followed(void)
 {
@@ -684,6 +711,7 @@ static void no_files_left(void)
 static const struct tap_test tests[] = {
     {"a smallest size that is no number", no_numbers},
     {"which images are exportable", which},
+    {"the same functions as without the layer", same_functions},
     {"programs without dedicated memory", not_followed},
     {"another device sees the same bytes", another_device},
     {"buffers", buffers},

@@ -174,7 +174,8 @@ static VkResult create(struct vulkan_device *device, PFN_vkCreateDevice create_n
 {
     VkLayerDeviceLink *below = link->u.pLayerInfo;
     if (device->way == VULKAN_EXPORT && !is_asked_for(info)) {
-        if (create_with_extension(create_next, device->physical, info, allocator, made) == VK_SUCCESS)
+        device->adds_export = create_with_extension(create_next, device->physical, info, allocator, made) == VK_SUCCESS;
+        if (device->adds_export)
             return VK_SUCCESS;
         link->u.pLayerInfo = below;
         device->way = VULKAN_NONE;

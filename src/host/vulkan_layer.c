@@ -148,6 +148,13 @@ static PFN_vkVoidFunction look_up(const struct entry *entries, size_t count, con
     return NULL;
 }
 
+/* A function of the extension that the program knows nothing of. */
+static bool is_hidden(const struct vulkan_device *device, const char *name)
+{
+    return device->adds_export &&
+           (strcmp(name, "vkGetMemoryFdKHR") == 0 || strcmp(name, "vkGetMemoryFdPropertiesKHR") == 0);
+}
+
 /* A function that the device does not have is none of ours, either. */
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice handle, const char *name)
 {
@@ -155,7 +162,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice han
     PFN_vkVoidFunction ours = look_up(device_entries, COUNT(device_entries), name);
     if (!device || ours)
         return ours;
-    const PFN_vkVoidFunction below = device->get(handle, name);
+    const PFN_vkVoidFunction below = is_hidden(device, name) ? NULL : device->get(handle, name);
     if (below && device->way != VULKAN_NONE)
         ours = look_up(shared_entries, COUNT(shared_entries), name);
     return ours ? ours : below;

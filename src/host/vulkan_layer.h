@@ -149,6 +149,7 @@ struct vulkan_device {
     struct vulkan_calls calls;
     uint8_t uuid[VK_UUID_SIZE];
     VkPhysicalDeviceMemoryProperties types;
+    bool adds_export;         /* the program has not asked for the extension that export needs */
     bool exports_buffers;     /* whether memory that buffers share is made exportable ... */
     uint32_t chunk_types;     /* ... of which types, as bits ... */
     bool marks_buffers;       /* ... and whether the driver is told of these buffers */
