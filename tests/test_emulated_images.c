@@ -539,11 +539,15 @@ SHARING_CASE(nothing_given, 0)
 /* Sizes are the driver's to refuse. */
 SHARING_CASE(sizes_refused, 0)
 {
+    unsigned char memory[MOST] = {0};
     for (int s = 0; s < SHAPES; s++) {
         cl_image_desc desc = desc_of(&shapes[s]);
         cl_int status = 1;
         desc.image_width = 0;
         CHECK(clCreateImage(rig->context, 0, &format, &desc, NULL, &status) == NULL);
+        CHECK(status < 0);
+        desc.image_slice_pitch = 84;
+        CHECK(clCreateImage(rig->context, CL_MEM_COPY_HOST_PTR, &format, &desc, memory, &status) == NULL);
         CHECK(status < 0);
     }
 }

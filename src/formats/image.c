@@ -365,7 +365,7 @@ static cl_int check_host(cl_mem_flags flags, const void *host)
     return CL_SUCCESS;
 }
 
-/* The driver sees nothing of the pitches. Without slices theirs is not looked at. */
+/* The driver sees nothing of the pitches, but it refuses an image without a width. Without slices theirs is not looked at. */
 static cl_int check_pitches(const cl_image_format *format, const cl_image_desc *desc, const void *host)
 {
     const bool lines = desc->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
@@ -376,7 +376,7 @@ static cl_int check_pitches(const cl_image_format *format, const cl_image_desc *
     const size_t stride = row ? row : bytes;
     const bool fits = !row || (row >= bytes && row % texel == 0);
     if ((host || (!row && !slice)) && fits &&
-        (!slice ||
+        (!slice || !stride ||
          (slice >= stride * (lines ? 1 : desc->image_height) && (lines ? slice % texel : slice % stride) == 0)))
         return CL_SUCCESS;
     return log_refuse("clCreateImage", CL_INVALID_IMAGE_DESCRIPTOR,
