@@ -11,16 +11,17 @@
 /* ---- the OpenCL below ---- */
 
 static cl_image_format listed[300];
-static cl_uint listed_count;
+static cl_uint listed_count, read_count; /* so many more are listed for images that kernels only read */
 static cl_int list_status;
 
 static cl_int CL_API_CALL list_formats(cl_context context, cl_mem_flags flags, cl_mem_object_type type,
                                        cl_uint capacity, cl_image_format *formats, cl_uint *count)
 {
-    (void)context, (void)flags, (void)type;
-    for (cl_uint i = 0; i < listed_count && i < capacity; i++)
+    const cl_uint all = listed_count + (flags & CL_MEM_READ_ONLY ? read_count : 0);
+    (void)context, (void)type;
+    for (cl_uint i = 0; i < all && i < capacity; i++)
         formats[i] = listed[i];
-    *count = listed_count;
+    *count = all;
     return list_status;
 }
 
@@ -146,7 +147,7 @@ static void set_driver(void)
 {
     memset(&driver, 0, sizeof(driver));
     driver.unified[0] = driver.unified[1] = CL_TRUE;
-    listed_count = 0;
+    listed_count = read_count = 0;
     list_status = CL_SUCCESS;
     next.clGetSupportedImageFormats = list_formats;
     next.clGetContextInfo = get_context_info;
@@ -258,15 +259,15 @@ static void drivers_failures(void)
         CHECK(
             !storage_choose(&context, (cl_image_format){CL_R, CL_UNORM_INT8}, CL_MEM_OBJECT_IMAGE2D, &stored, &status));
         CHECK_INT(status, shortages[i]);
-        CHECK_INT(storage_list(&context, CL_MEM_OBJECT_IMAGE2D, 4, formats, &count), shortages[i]);
+        CHECK_INT(storage_list(&context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 4, formats, &count), shortages[i]);
         CHECK_INT(count, 0);
     }
     list_status = CL_INVALID_VALUE;
     CHECK_INT(stored_2d(CL_R, CL_UNORM_INT8), NOT);
-    CHECK_INT(storage_list(&context, CL_MEM_OBJECT_IMAGE2D, 4, formats, &count), CL_SUCCESS);
+    CHECK_INT(storage_list(&context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 4, formats, &count), CL_SUCCESS);
     CHECK_INT(count, 0);
     list_status = CL_SUCCESS;
-    CHECK_INT(storage_list(&context, CL_MEM_OBJECT_BUFFER, 4, formats, &count), CL_SUCCESS);
+    CHECK_INT(storage_list(&context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_BUFFER, 4, formats, &count), CL_SUCCESS);
     CHECK_INT(count, 0);
 }
 
@@ -291,17 +292,34 @@ static void the_list(void)
     set_driver();
     set_context();
     lists(CL_RGBA, CL_FLOAT);
-    CHECK_INT(storage_list(&context, CL_MEM_OBJECT_IMAGE2D, 128, all, &count), CL_SUCCESS);
+    CHECK_INT(storage_list(&context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 128, all, &count), CL_SUCCESS);
     CHECK(count > 8 && count <= 128);
     for (cl_uint i = 0; i < count; i++) {
         CHECK_INT(stored_2d(all[i].image_channel_order, all[i].image_channel_data_type), CL_FLOAT);
         for (cl_uint k = 0; k < i; k++)
             CHECK(memcmp(&all[i], &all[k], sizeof(all[i])) != 0);
     }
-    CHECK_INT(storage_list(&context, CL_MEM_OBJECT_IMAGE2D, 3, some, &again), CL_SUCCESS);
+    CHECK_INT(storage_list(&context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 3, some, &again), CL_SUCCESS);
     CHECK_INT(again, count);
     CHECK_MEM(some, all, 3 * sizeof(some[0]));
     CHECK_INT(some[3].image_channel_order, 0x77);
+}
+
+/* What the driver lists for images that kernels only read stands in its own list. */
+static void the_list_of_readers(void)
+{
+    cl_image_format all[128];
+    cl_uint count = 0, of_readers = 0;
+    set_driver();
+    set_context();
+    lists(CL_RGBA, CL_FLOAT);
+    CHECK_INT(storage_list(&context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 128, all, &count), CL_SUCCESS);
+    listed[listed_count] = (cl_image_format){CL_R, CL_SNORM_INT8};
+    read_count = 1;
+    CHECK_INT(storage_list(&context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE2D, 128, all, &of_readers), CL_SUCCESS);
+    CHECK_INT(of_readers, count - 1);
+    for (cl_uint i = 0; i < of_readers; i++)
+        CHECK(memcmp(&all[i], &listed[listed_count], sizeof(all[i])) != 0);
 }
 
 /* ---- the conversion program ---- */
@@ -567,6 +585,7 @@ static const struct tap_test tests[] = {
     {"a driver that fails at its formats", drivers_failures},
     {"a driver with very many formats", many_formats},
     {"the list of what is emulated", the_list},
+    {"the list of what is emulated for images that kernels only read", the_list_of_readers},
     {"the conversion's options", options},
     {"the conversion's options for packed video", video_options},
     {"a conversion is made once", found_again},

@@ -578,7 +578,7 @@ static cl_int CL_API_CALL get_supported_image_formats(cl_context context, cl_mem
     if (record) {
         const cl_uint written = image_formats && native < num_entries ? native : num_entries;
         cl_uint emulated;
-        status = storage_list(record, image_type, image_formats ? num_entries - written : 0,
+        status = storage_list(record, flags, image_type, image_formats ? num_entries - written : 0,
                               image_formats ? image_formats + written : NULL, &emulated);
         native += emulated;
     }

@@ -25,11 +25,12 @@ struct format_list {
 };
 
 /* A type that the driver does not know has no formats; where the driver is short of something that is not known. */
-static cl_int ask_native(const struct context_record *context, cl_mem_object_type type, struct format_list *list)
+static cl_int ask_native(const struct context_record *context, cl_mem_flags flags, cl_mem_object_type type,
+                         struct format_list *list)
 {
     list->count = 0;
-    const cl_int status = next.clGetSupportedImageFormats(context->head.handle, CL_MEM_READ_WRITE, type, 256,
-                                                          list->formats, &list->count);
+    const cl_int status =
+        next.clGetSupportedImageFormats(context->head.handle, flags, type, 256, list->formats, &list->count);
     if (status != CL_SUCCESS)
         list->count = 0;
     if (list->count > 256)
@@ -98,24 +99,26 @@ bool storage_choose(const struct context_record *context, cl_image_format declar
     *status = CL_SUCCESS;
     if (!may_emulate(context, type))
         return false;
-    *status = ask_native(context, type, &native);
+    *status = ask_native(context, CL_MEM_READ_WRITE, type, &native);
     return *status == CL_SUCCESS && choose(context, &native, declared, type, stored);
 }
 
-cl_int storage_list(const struct context_record *context, cl_mem_object_type type, cl_uint capacity,
+cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl_mem_object_type type, cl_uint capacity,
                     cl_image_format *formats, cl_uint *count)
 {
-    struct format_list native, found = {.count = 0};
+    struct format_list native, listed, found = {.count = 0};
     cl_image_format stored;
     *count = 0;
     if (!may_emulate(context, type))
         return CL_SUCCESS;
-    const cl_int status = ask_native(context, type, &native);
+    cl_int status = ask_native(context, CL_MEM_READ_WRITE, type, &native);
+    if (status == CL_SUCCESS)
+        status = ask_native(context, flags, type, &listed);
     if (status != CL_SUCCESS)
         return status;
     for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++) {
         const cl_image_format format = shared_format(i);
-        if (has(&native, format) || has(&found, format) || !choose(context, &native, format, type, &stored))
+        if (has(&listed, format) || has(&found, format) || !choose(context, &native, format, type, &stored))
             continue;
         if (found.count < capacity)
             formats[found.count] = format;

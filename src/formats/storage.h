@@ -31,8 +31,9 @@ struct converter {
 bool storage_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
                     cl_image_format *stored, cl_int *status);
 
-/* The formats that are emulated in a context for `type`: writes at most `room`; *count gets the number of all. */
-cl_int storage_list(const struct context_record *context, cl_mem_object_type type, cl_uint capacity,
+/* The formats that are emulated in a context for `type`, without those that the driver itself lists for `flags`: writes at most
+ * `capacity`; *count gets the number of all. */
+cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl_mem_object_type type, cl_uint capacity,
                     cl_image_format *formats, cl_uint *count);
 
 /* The converter of a context for a pair of formats, made when it is first needed. NULL with *status set on failure. */
