@@ -562,6 +562,10 @@ static void colours(void)
     filled(CL_R, CL_UNORM_INT8, from, (float[4]){79 / 255.0f, 0, 0, 1});
     filled(CL_A, CL_UNORM_INT8, from, (float[4]){0, 0, 0, 128 / 255.0f});
     filled(CL_YUYV_INTEL, CL_UNORM_INT8, from, (float[4]){79 / 255.0f, 0, 1, 1});
+    const float none[4] = {NAN, -NAN, INFINITY, -INFINITY};
+    filled(CL_RGBA, CL_UNORM_INT8, none, (float[4]){0, 0, 1, 0});
+    filled(CL_RGBA, CL_SNORM_INT8, none, (float[4]){0, 0, 1, -1});
+    filled(CL_RGBA, CL_SNORM_INT16, none, (float[4]){0, 0, 1, -1});
 }
 
 static void whole_colours(void)

@@ -396,7 +396,7 @@ static float halved(float x)
     return fabsf(held) > 65504 ? copysignf(INFINITY, x) : held;
 }
 
-/* Of the normalized types. */
+/* Of the normalized types. What is no number is 0, as kernels write it. */
 static float quantized(cl_channel_type type, float x)
 {
     const float scale = type == CL_SNORM_INT8    ? 127.0f
@@ -404,7 +404,7 @@ static float quantized(cl_channel_type type, float x)
                         : type == CL_UNORM_INT8  ? 255.0f
                                                  : 65535.0f;
     const float low = type == CL_SNORM_INT8 || type == CL_SNORM_INT16 ? -1.0f : 0.0f;
-    return rintf(fminf(fmaxf(x, low), 1.0f) * scale) / scale;
+    return isnan(x) ? 0 : rintf(fminf(fmaxf(x, low), 1.0f) * scale) / scale;
 }
 
 void storage_fill_color(cl_image_format declared, const void *color, void *changed)
