@@ -561,8 +561,8 @@ static void *map_all(const struct rig *rig, cl_mem image, cl_int code)
     return mapped;
 }
 
-/* A map that is refused, and an unmap whose nth buffer can't be had: the image stays mapped, and the next unmap, behind a wait list,
- * brings what the program has written. */
+/* A map that is refused, and an unmap whose nth buffer can't be had: the image stays mapped, also after one with a wrong wait list,
+ * and the next unmap, behind a wait list, brings what the program has written. */
 static void map_without_memory(const struct rig *rig, cl_mem image, cl_uint nth)
 {
     unsigned char expected[IMAGE_BYTES], found[IMAGE_BYTES];
@@ -584,6 +584,8 @@ static void map_without_memory(const struct rig *rig, cl_mem image, cl_uint nth)
     CHECK_INT(clGetMemObjectInfo(image, CL_MEM_MAP_COUNT, sizeof(count), &count, NULL), CL_SUCCESS);
     CHECK_INT(count, 1);
     CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &wait), CL_SUCCESS);
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 1, NULL, NULL), CL_INVALID_EVENT_WAIT_LIST);
+    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, &wait, NULL), CL_INVALID_EVENT_WAIT_LIST);
     CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 1, &wait, NULL), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(wait), CL_SUCCESS);
     CHECK_INT(convert(rig, 0, image, NULL, found), CL_SUCCESS);

@@ -253,6 +253,16 @@ static cl_int collect_or_keep(const struct image_part *p, struct image_mapping *
     return status;
 }
 
+/* The first part is over or on its way since a call before, so that no driver has looked at this one's wait list. */
+static cl_int check_or_keep(const struct image_part *p, struct image_mapping *mapping)
+{
+    const cl_int status =
+        event_check_list("clEnqueueUnmapMemObject", p->image->context->head.handle, p->wait_count, p->wait);
+    if (status != CL_SUCCESS)
+        add_mapping(p->image, mapping);
+    return status;
+}
+
 /* The second part, behind the first one: that of this call, or of one whose second part was refused, and then behind the wait
  * list too. */
 static cl_int write_back(const struct image_part *p, const struct image_mapping *mapping, bool again, cl_event *done)
@@ -286,7 +296,7 @@ static cl_int unmap_emulated(const struct image_part *p, struct image_mapping *m
 {
     const bool again = mapping->collected != NULL;
     cl_event done = NULL;
-    cl_int status = again ? CL_SUCCESS : collect_or_keep(p, mapping);
+    cl_int status = again ? check_or_keep(p, mapping) : collect_or_keep(p, mapping);
     if (status != CL_SUCCESS)
         return status;
     if (mapping->writes)
