@@ -1,5 +1,6 @@
-/* Callbacks of events and of the ends of memory objects: which threads are in one now. Drivers call back in the threads that run
- * their commands (PoCL), so whoever waits for a command there may wait for himself. */
+/* Callbacks of events and of the ends of memory objects, and functions of the program that are a part of a command (host_function.c): which
+ * threads are in one now. Drivers call back in the threads that run their commands (PoCL), so whoever waits for a command there may wait
+ * for himself. */
 #include "track/track.h"
 
 #include "emulate/emulate.h"
@@ -12,14 +13,26 @@
 static struct callback_entry *entries;
 static atomic_uint entry_count;
 
-void callback_enter(struct callback_entry *entry, cl_event event, cl_int status)
+static void enter(struct callback_entry *entry)
 {
-    *entry = (struct callback_entry){.thread = os_thread(), .event = event, .status = status};
+    entry->thread = os_thread();
     atomic_fetch_add_explicit(&entry_count, 1, memory_order_relaxed);
     os_lock(&registry_lock);
     entry->after = entries;
     entries = entry;
     os_unlock(&registry_lock);
+}
+
+void callback_enter(struct callback_entry *entry, cl_event event, cl_int status)
+{
+    *entry = (struct callback_entry){.event = event, .status = status};
+    enter(entry);
+}
+
+void callback_enter_command(struct callback_entry *entry)
+{
+    *entry = (struct callback_entry){.status = CL_RUNNING, .of_command = true};
+    enter(entry);
 }
 
 void callback_leave(struct callback_entry *entry)
@@ -33,8 +46,16 @@ void callback_leave(struct callback_entry *entry)
     atomic_fetch_sub_explicit(&entry_count, 1, memory_order_relaxed);
 }
 
-/* Whether the thread is in a callback: in any, or in one that tells of the end of `event`. */
-static bool runs_here(bool any, cl_event event, cl_int *status)
+enum which { ANY, OF_COMMAND, TELLS };
+
+static bool is_one(const struct callback_entry *entry, enum which which, cl_event event)
+{
+    return which == ANY ||
+           (which == OF_COMMAND ? entry->of_command : entry->event == event && entry->status <= CL_COMPLETE);
+}
+
+/* Whether the thread is in a callback: in any, in a part of a command, or in one that tells of the end of `event`. */
+static bool runs_here(enum which which, cl_event event, cl_int *status)
 {
     bool found = false;
     if (!atomic_load_explicit(&entry_count, memory_order_relaxed))
@@ -42,7 +63,7 @@ static bool runs_here(bool any, cl_event event, cl_int *status)
     const uintptr_t thread = os_thread();
     os_lock(&registry_lock);
     for (const struct callback_entry *entry = entries; entry && !found; entry = entry->after) {
-        found = entry->thread == thread && (any || (entry->event == event && entry->status <= CL_COMPLETE));
+        found = entry->thread == thread && is_one(entry, which, event);
         if (found)
             *status = entry->status;
     }
@@ -53,17 +74,18 @@ static bool runs_here(bool any, cl_event event, cl_int *status)
 bool callback_runs_here(void)
 {
     cl_int status;
-    return runs_here(true, NULL, &status);
+    return runs_here(ANY, NULL, &status);
 }
 
 bool callback_tells(cl_event event, cl_int *status)
 {
-    return runs_here(false, event, status);
+    return runs_here(TELLS, event, status);
 }
 
 bool callback_runs_commands(void)
 {
-    return callback_runs_here() && !emulate_calls_back();
+    cl_int status;
+    return emulate_calls_back() ? runs_here(OF_COMMAND, NULL, &status) : callback_runs_here();
 }
 
 /* The application's callback, until it has been called. */

@@ -185,16 +185,19 @@ struct callback_entry {
     uintptr_t thread;
     cl_event event;
     cl_int status;
+    bool of_command;
     struct callback_entry *after;
 };
 
 /* A callback starts that reports an event, or for NULL the end of a memory object. */
 void callback_enter(struct callback_entry *entry, cl_event event, cl_int status);
+/* A function starts that is part of a command, which ends only after the function returns. */
+void callback_enter_command(struct callback_entry *entry);
 void callback_leave(struct callback_entry *entry);
 /* Whether the calling thread is in a callback, where it must not wait for any command. */
 bool callback_runs_here(void);
-/* The same, if the thread may be one of the driver's, which runs the commands that the program's call would wait
- * for. */
+/* The same, if the thread may be one of the driver's, which runs the commands that the program's call would wait for, or if a command
+ * ends only after the function that runs here. */
 bool callback_runs_commands(void);
 /* Whether the calling thread is in a callback that reports the end of `event`, and with which status. The driver must
  * not be queried about that event: rusticl 22.3 runs callbacks with it locked. */
@@ -205,6 +208,7 @@ bool callback_tells(cl_event event, cl_int *status);
 void queue_install(cl_icd_dispatch *table);
 void event_install(cl_icd_dispatch *table);
 void callback_install(cl_icd_dispatch *table);
+void host_function_install(cl_icd_dispatch *table); /* comes after guard_install */
 void kernel_install(cl_icd_dispatch *table);
 
 #endif
