@@ -894,6 +894,118 @@ SHARING_CASE(enqueued_during_read, 0)
     actor_close(&reader);
 }
 
+/* A command that a user event blocks, in the queue, from another thread. */
+struct overtaker {
+    cl_command_queue queue;
+    cl_event user, end;
+};
+
+static void overtake(void *data)
+{
+    struct overtaker *overtaker = data;
+    CHECK_INT(clEnqueueMarkerWithWaitList(overtaker->queue, 1, &overtaker->user, &overtaker->end), CL_SUCCESS);
+    CHECK_INT(clFlush(overtaker->queue), CL_SUCCESS);
+}
+
+/* What is about to be overtaken. */
+enum overtaken { OVERTAKES_KERNEL, OVERTAKES_NOTHING, OVERTAKES_ACQUIRE, OVERTAKES_RELEASE };
+
+struct passer {
+    struct rig *rig;
+    enum overtaken what;
+    struct shared shared;
+    struct slow_work work;
+    cl_event end;
+};
+
+static void pass(void *data)
+{
+    struct passer *passer = data;
+    struct rig *rig = passer->rig;
+    const size_t one = 1;
+    if (passer->what == OVERTAKES_KERNEL)
+        CHECK_INT(clEnqueueNDRangeKernel(rig->queue, passer->work.kernel, 1, NULL, &one, &one, 0, NULL, &passer->end),
+                  CL_SUCCESS);
+    else if (passer->what == OVERTAKES_NOTHING)
+        CHECK_INT(rig->acquire(rig->queue, 0, NULL, 0, NULL, &passer->end), CL_SUCCESS);
+    else if (passer->what == OVERTAKES_ACQUIRE)
+        CHECK_INT(rig->acquire(rig->queue, 1, &passer->shared.object, 0, NULL, &passer->end), CL_SUCCESS);
+    else
+        CHECK_INT(rig->release(rig->queue, 1, &passer->shared.object, 0, NULL, &passer->end), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+}
+
+/* The driver is about to take the command when another thread comes with one that is blocked. A release in another queue that comes after
+ * the first one waits in its call, if nothing has got before that: the caller is who would set the user event. */
+static void overtaken(struct rig *rig, enum overtaken what)
+{
+    struct passer passer = {.rig = rig, .what = what};
+    struct overtaker overtaker = {rig->queue, user_event(rig->context), NULL};
+    struct test_job jobs[] = {{pass, &passer}, {overtake, &overtaker}};
+    test_thread threads[2];
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    if (!shared_open(rig, KIND_BUFFER, 1, &passer.shared) || !shared_open(rig, KIND_BUFFER, 2, &shared) ||
+        !slow_open(rig, &passer.work))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    if (what == OVERTAKES_RELEASE) { /* what is not written moves by a marker */
+        rig_pattern(bytes, sizeof(bytes), 3);
+        CHECK_INT(acquire_one(rig, passer.shared.object), CL_SUCCESS);
+        CHECK_INT(cl_write(rig->queue, &passer.shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    }
+    CHECK_INT(rig->acquire(other, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    queue_wait(rig->queue);
+    order_below(rig, BELOW_HOLD, what == OVERTAKES_KERNEL ? BELOW_HOLD_BEFORE : BELOW_HOLD_MARKER);
+    test_thread_start(&threads[0], &jobs[0]);
+    for (int i = 0; i < 10000 && !order_below(rig, BELOW_HELD, 0); i++)
+        pause_ms(1);
+    CHECK_INT(order_below(rig, BELOW_HELD, 0), 1);
+    test_thread_start(&threads[1], &jobs[1]);
+    pause_ms(50);
+    order_below(rig, BELOW_HOLD, BELOW_HOLD_NONE);
+    test_thread_join(threads[0]);
+    test_thread_join(threads[1]);
+    CHECK_INT(rig->release(other, 1, &shared.object, 1, &passer.end, NULL), CL_SUCCESS);
+    if (what == OVERTAKES_ACQUIRE)
+        CHECK_INT(rig->release(other, 1, &passer.shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(overtaker.user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &passer.end), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(passer.end), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(overtaker.end), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(overtaker.user), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    slow_close(&passer.work);
+    shared_close(&passer.shared);
+    shared_close(&shared);
+}
+
+SHARING_CASE(overtakes_kernel, 0)
+{
+    if (over_below())
+        overtaken(rig, OVERTAKES_KERNEL);
+}
+
+SHARING_CASE(overtakes_nothing, 0)
+{
+    if (over_below())
+        overtaken(rig, OVERTAKES_NOTHING);
+}
+
+/* With a time the first command of an acquire is a marker. */
+SHARING_CASE(overtakes_acquire, RIG_PROFILING)
+{
+    if (over_below())
+        overtaken(rig, OVERTAKES_ACQUIRE);
+}
+
+/* Without one only the last command of a release is, where bytes move by commands. */
+SHARING_CASE(overtakes_release, 0)
+{
+    if (over_below())
+        overtaken(rig, OVERTAKES_RELEASE);
+}
+
 static void two_threads(void)
 {
     if (getenv("CLD3D_TEST_OVER_BELOW")) {
@@ -907,6 +1019,9 @@ static void two_threads(void)
         const unsigned passed = run_over("CLD3D_TEST_BELOW", "two threads in a queue: ");
         CHECK(passed == 6 || passed == 4); /* the reads are left out with some drivers */
     }
+    test_setenv("CLD3D_TRANSPORT", "host");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "two threads in a queue, one held: "), 8);
+    test_setenv("CLD3D_TRANSPORT", NULL);
     test_setenv("CLD3D_TEST_OVER_BELOW", NULL);
 }
 #endif
@@ -943,6 +1058,10 @@ static const struct tap_test tests[] = {
                   release_behind_meanwhile),
     SHARING_TESTS("two threads in a queue: a read while a release is enqueued", read_meanwhile),
     SHARING_TESTS("a release while a read waits in its queue", enqueued_during_read),
+    SHARING_TESTS("two threads in a queue, one held: a kernel", overtakes_kernel),
+    SHARING_TESTS("two threads in a queue, one held: an acquire of nothing", overtakes_nothing),
+    SHARING_TESTS("two threads in a queue, one held: an acquire", overtakes_acquire),
+    SHARING_TESTS("two threads in a queue, one held: a release", overtakes_release),
 #endif
 };
 

@@ -53,11 +53,14 @@ static cl_int nothing_to_do(struct command *c)
     /* PoCL 3.1 never ends a command that is enqueued behind an event which has failed already. */
     if (event_list_failed(c->wait_count, c->wait))
         return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-    cl_int status = begin_blocker(c, c->wait_count ? ORDER_ALONE : ORDER_AFTER_ALL);
-    blocker_turn(c->blocker, true);
+    const unsigned order = c->wait_count ? ORDER_ALONE : ORDER_AFTER_ALL;
+    cl_int status = begin_blocker(c, order);
+    if (status == CL_SUCCESS)
+        status = command_enter(c, order);
     if (status == CL_SUCCESS)
         status = log_next(c->call, "clEnqueueMarkerWithWaitList",
                           below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &event));
+    command_leave(c);
     if (status == CL_SUCCESS)
         publish(c, event);
     return status;
@@ -89,8 +92,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     cl_event end;
     struct upload *upload = upload_make();
     if (!upload)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to track the objects' bytes");
-    blocker_turn(c->blocker, true);
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to follow the objects' bytes");
     if (!queue_out_of_order(c->queue))
         begin_profile(c);
     cl_int status =
@@ -128,21 +130,29 @@ static void undo_acquire(struct command *c, struct event_list *writes, struct de
     deferred_put(undo);
 }
 
+/* Where nobody may wait for the commands if some of them are refused. */
+static cl_int prepare_undo(const struct command *c, struct deferred **undo)
+{
+    if (!blockers_possible())
+        return CL_SUCCESS;
+    *undo = deferred_undo_prepare(c);
+    return *undo ? CL_SUCCESS : log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the command");
+}
+
 static cl_int acquire_now(struct command *c)
 {
     struct event_list local, *writes = &local;
     struct deferred *undo = NULL;
-    if (blockers_possible()) {
-        undo = deferred_undo_prepare(c);
-        if (!undo) {
-            command_finish(c, true, OBJECT_IDLE);
-            return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the command");
-        }
-        writes = &undo->before;
-    }
     event_list_open(&local);
     const bool given = command_d3d_give(c);
-    cl_int status = given ? enqueue_writes(c, writes) : CL_OUT_OF_RESOURCES;
+    cl_int status = given ? command_enter(c, ORDER_BEFORE_ALL) : CL_OUT_OF_RESOURCES;
+    if (status == CL_SUCCESS)
+        status = prepare_undo(c, &undo);
+    if (undo)
+        writes = &undo->before;
+    if (status == CL_SUCCESS)
+        status = enqueue_writes(c, writes);
+    command_leave(c);
     if (given && status != CL_SUCCESS) {
         undo_acquire(c, writes, undo);
     } else {
@@ -237,8 +247,13 @@ static void end_release(struct command *c, struct event_list *reads)
     cl_event end;
     if (!c->event)
         return;
-    const cl_int status = log_next(c->call, "clEnqueueMarkerWithWaitList",
-                                   below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, 0, NULL, &end));
+    cl_int status = command_enter(c, ORDER_AFTER_ALL);
+    if (status == CL_SUCCESS)
+        status = log_next(c->call, "clEnqueueMarkerWithWaitList",
+                          below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, 0, NULL, &end));
+    command_leave(c);
+    if (status != CL_SUCCESS)
+        command_blocker_end(c, status, NULL);
     publish(c, status == CL_SUCCESS ? end : reads->events[--reads->count]);
 }
 
@@ -315,7 +330,7 @@ static cl_int release_objects(struct command *c)
     cl_int status = follow_acquires(c);
     if (status == CL_SUCCESS)
         status = begin_blocker(c, ORDER_AFTER_ALL | ORDER_BEFORE_ALL);
-    if (status == CL_SUCCESS && !behind && !callback_runs_commands() && queue_enter(c->queue))
+    if (status == CL_SUCCESS && !behind && !callback_runs_commands() && queue_enter(c->queue, ORDER_AFTER_ALL))
         return release_now(c);
     if (status == CL_SUCCESS)
         status = defer(c, DEFERRED_RELEASE);

@@ -104,6 +104,25 @@ void command_lists_free(struct command *c)
     c->count = 0;
 }
 
+cl_int command_enter(struct command *c, unsigned order)
+{
+    cl_int status = CL_SUCCESS;
+    while (status == CL_SUCCESS && !c->blocker && !c->entered) {
+        c->entered = queue_enter(c->queue, order);
+        if (!c->entered)
+            status = blocker_begin(c->call, c->queue->head.handle, order, c->wait_count, c->wait, true, &c->blocker);
+    }
+    blocker_turn(c->blocker, true);
+    return status;
+}
+
+void command_leave(struct command *c)
+{
+    if (c->entered)
+        queue_leave(c->queue);
+    c->entered = false;
+}
+
 void command_blocker_end(struct command *c, cl_int status, cl_event event)
 {
     blocker_end(c->blocker, status, event);

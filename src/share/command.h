@@ -19,9 +19,10 @@ struct command {
     struct transfer *inline_transfers[COMMAND_INLINE];
     cl_uint wait_count;
     const cl_event *wait;    /* the application's */
-    cl_event *event;         /* where the application wants the event stored, or NULL */
-    cl_event first;          /* owned; the marker with which the command starts, or NULL */
-    struct blocker *blocker; /* blocker_end must follow; NULL: nothing blocks the command, or it has been called */
+    cl_event *event;         /* where the application wants the event, or NULL */
+    cl_event first;          /* owned; the marker with which the command begins, or NULL */
+    struct blocker *blocker; /* blocker_end is due; NULL: nothing blocks the command, or it has been called */
+    bool entered;            /* command_leave is due */
 };
 
 /* ---- arguments ---- */
@@ -29,8 +30,12 @@ struct command {
 /* Checks the arguments of a call in the order of the specification; command_end must follow in either case. */
 cl_int command_begin(struct command *command, cl_command_queue queue, cl_uint count, const cl_mem *objects);
 void command_end(struct command *command);
-/* The blocked part of the command was enqueued as `event`, or was not, according to `status`. command_end reports that
- * it was not. */
+/* To be called right before the driver gets what of the command stands so to the others of its queue: it is followed if a user event
+ * blocks it by now, or nothing that is blocked gets before it until command_leave: other threads may be enqueueing. Nothing may be waited
+ * for in between. Fails with CL_OUT_OF_HOST_MEMORY alone. */
+cl_int command_enter(struct command *command, unsigned order);
+void command_leave(struct command *command);
+/* What of the command is blocked was enqueued as `event`, or nothing was, by `status`. command_end says that nothing was. */
 void command_blocker_end(struct command *command, cl_int status, cl_event event);
 /* Copies the lists of a command into its own memory. False: out of memory, and command_lists_free must follow. */
 bool command_lists_copy(struct command *copy, const struct command *command);

@@ -465,6 +465,7 @@ static cl_int CL_API_CALL enqueue_buffer(cl_uint num_queues, cl_command_queue *q
                           event_wait_list,
                           event != NULL,
                           false,
+                          NULL,
                           NULL};
     status = enqueue_followed(buffer, num_queues, queues, &guard, event);
     record_release(buffer);

@@ -135,23 +135,14 @@ static cl_int enqueue_marker(struct command *c, struct deferred *d)
     return status;
 }
 
-/* The marker is followed, or nothing that is blocked comes before it: other threads may be enqueueing. */
+/* Behind all that is in the queue. */
 static cl_int wait_for_queue(struct command *c, struct deferred *d)
 {
-    bool entered = false;
-    cl_int status = CL_SUCCESS;
-    while (status == CL_SUCCESS && !c->blocker && !entered) {
-        entered = queue_enter(c->queue);
-        if (!entered)
-            status = blocker_begin(c->call, c->queue->head.handle, ORDER_AFTER_ALL | ORDER_BEFORE_ALL, c->wait_count,
-                                   c->wait, true, &c->blocker);
-    }
+    cl_int status = command_enter(c, ORDER_AFTER_ALL | ORDER_BEFORE_ALL);
     d->behind = blocker_keep(c->blocker);
-    blocker_turn(c->blocker, true);
     if (status == CL_SUCCESS)
         status = enqueue_marker(c, d);
-    if (entered)
-        queue_leave(c->queue);
+    command_leave(c);
     return status;
 }
 

@@ -54,6 +54,37 @@ static cl_int check_wait(const struct guard *guard)
     return CL_SUCCESS;
 }
 
+void guard_leave(struct queue_record *entered)
+{
+    queue_leave(entered);
+    record_release(entered);
+}
+
+/* False: something that is blocked comes before the command, by now. */
+static bool enter(struct guard *guard)
+{
+    struct queue_record *queue = registry_get(RECORD_QUEUE, guard->queue);
+    if (queue && queue_enter(queue, guard->order)) {
+        guard->entered = queue;
+        return true;
+    }
+    record_release(queue);
+    return !queue;
+}
+
+/* The command is followed if a user event blocks it. Else, if others may name it, nothing that is blocked gets before it: other threads may
+ * be enqueueing. A call that waits for its command would keep them from the queue. */
+static cl_int follow(struct guard *guard)
+{
+    cl_int status;
+    do {
+        status = blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named,
+                               &guard->blocker);
+    } while (status == CL_SUCCESS && !guard->blocker && guard->named && !guard->blocking && blockers_possible() &&
+             !enter(guard));
+    return status;
+}
+
 static cl_int begin(struct guard *guard)
 {
     cl_int status = check_wait(guard);
@@ -62,8 +93,7 @@ static cl_int begin(struct guard *guard)
     struct queue_record *queue = queue_hold(guard->queue);
     queue_keep_order(guard->queue);
     queue_waits(guard->queue, guard->wait_count, guard->wait);
-    status = blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named,
-                           &guard->blocker);
+    status = follow(guard);
     record_release(queue);
     blocker_turn(guard->blocker, !guard->blocking);
     return status;

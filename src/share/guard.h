@@ -20,6 +20,7 @@ struct guard {
     bool named;    /* the application wants its event */
     bool blocking; /* the driver's call waits for the command */
     struct blocker *blocker;
+    struct queue_record *entered; /* held; queue_leave is due. NULL: it is not */
 };
 
 /* CL_SUCCESS, or CL_INVALID_CONTEXT if one of the objects is shared and belongs to another context than the queue, or
@@ -40,9 +41,14 @@ static inline cl_event *guard_event(const struct guard *guard, cl_event *event)
     return guard->blocker ? blocker_event(guard->blocker, event) : event;
 }
 
-/* The driver has accepted the command, or not; returns `status`. */
+/* For guard_end. */
+void guard_leave(struct queue_record *entered);
+
+/* The driver has taken the command, or not; returns `status`. */
 static inline cl_int guard_end(const struct guard *guard, cl_int status, const cl_event *event)
 {
+    if (guard->entered)
+        guard_leave(guard->entered);
     if (guard->blocker)
         blocker_end(guard->blocker, status, event && status == CL_SUCCESS ? *event : NULL);
     return status;

@@ -7,6 +7,12 @@
 
 /* ---- commands ---- */
 
+/* Those of an in-order queue come after all before them. */
+static unsigned queue_order(const struct queue_record *queue, unsigned order)
+{
+    return queue_out_of_order(queue) ? order : ORDER_AFTER_ALL | ORDER_BEFORE_ALL;
+}
+
 static unsigned count_active_locked(cl_uint count, const cl_event *wait)
 {
     unsigned active = 0;
@@ -15,13 +21,19 @@ static unsigned count_active_locked(cl_uint count, const cl_event *wait)
     return active;
 }
 
+/* Whether the queue has a command that is blocked and that one which stands so to the others would come after. */
+static bool comes_behind_locked(const struct queue_record *queue, unsigned order)
+{
+    return (queue_order(queue, order) & ORDER_AFTER_ALL ? queue->blocked : queue->blocked_barriers) != 0;
+}
+
 /* A command that waits for nothing of its own needs no blocker unless it can be named, or is what others come after. In an
  * in-order queue they come after those before it anyway. In PoCL each needs one: PoCL 3.1 ends the process if a command
  * fails whose event nobody has. */
 static bool needed_locked(const struct queue_record *queue, unsigned order, unsigned active, bool named)
 {
     named = named || context_has(queue->context, QUIRK_POCL_EVENTS);
-    const bool behind = (order & ORDER_AFTER_ALL ? queue->blocked : queue->blocked_barriers) != 0;
+    const bool behind = comes_behind_locked(queue, order);
     return active || (behind && (named || (queue_out_of_order(queue) && (order & ORDER_BEFORE_ALL))));
 }
 
@@ -77,8 +89,8 @@ static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, co
     bool free = true;
     os_lock(&registry_lock);
     struct queue_record *queue = registry_find_locked(RECORD_QUEUE, handle);
-    if (queue && !queue_out_of_order(queue))
-        order = ORDER_AFTER_ALL | ORDER_BEFORE_ALL;
+    if (queue)
+        order = queue_order(queue, order);
     const unsigned active = queue ? count_active_locked(count, wait) : 0;
     if (queue && needed_locked(queue, order, active, named)) {
         free = !queue->entered || !may_wait;
@@ -195,23 +207,23 @@ bool blocked_list_events(const struct queue_record *queue, unsigned order, struc
     return true;
 }
 
-static bool enter(struct queue_record *queue)
+static bool enter(struct queue_record *queue, unsigned order)
 {
     os_lock(&registry_lock);
-    const bool free = queue->blocked == 0;
+    const bool free = !comes_behind_locked(queue, order);
     queue->entered += free;
     os_unlock(&registry_lock);
     return free;
 }
 
-bool queue_enter(struct queue_record *queue)
+bool queue_enter(struct queue_record *queue, unsigned order)
 {
-    if (enter(queue))
+    if (enter(queue, order))
         return true;
     if (!callback_runs_here()) /* rusticl 22.3 calls back with the event locked, which can't be asked there */
         blockers_each_with_event(blocker_ask_driver);
     blockers_finish();
-    return enter(queue);
+    return enter(queue, order);
 }
 
 void queue_leave(struct queue_record *queue)

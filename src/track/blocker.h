@@ -52,10 +52,10 @@ cl_event *blocker_event(struct blocker *blocker, cl_event *wanted);
  * NULL. */
 void blocker_end(struct blocker *blocker, cl_int status, cl_event event);
 
-/* For a command whose caller waits for it. False: the queue has a blocked command. Otherwise commands that other
- * threads enqueue there and that would be blocked wait until queue_leave, and so come after what the caller enqueues.
- * The caller must not wait for anything in between. */
-bool queue_enter(struct queue_record *queue);
+/* For a command that stands so to the others. False: the queue has a command that is blocked and that it comes after. Else what other
+ * threads enqueue there that is to be held waits until queue_leave, and so comes behind what the caller enqueues. Nothing may be waited
+ * for in between. */
+bool queue_enter(struct queue_record *queue, unsigned order);
 void queue_leave(struct queue_record *queue);
 /* Whether the command of an event is blocked. */
 bool event_blocked(cl_event event);
