@@ -891,6 +891,30 @@ static void handovers_that_fail(struct rig *rig)
     shared_close(&shared);
 }
 
+/* What has failed before is told as failed, whoever asks. */
+static void told_after_failure(struct rig *rig)
+{
+    struct shared shared;
+    cl_event events[2] = {user_event(rig->context), NULL};
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(clSetUserEventStatus(events[0], -4711), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &events[0], &events[1]), CL_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&journal.count, 0);
+        CHECK_INT(clSetEventCallback(events[i], CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+        if (wait_until(&journal.count, 1))
+            CHECK_INT(journal.entries[0].status, i ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : -4711);
+        CHECK_INT(clReleaseEvent(events[i]), CL_SUCCESS);
+    }
+    shared_close(&shared);
+}
+
+static void told_after_failure_d3d11(void)
+{
+    sharing_run(&rig_d3d11, 0, told_after_failure);
+}
+
 static void failed_handovers(void)
 {
 #ifndef _WIN32
@@ -905,7 +929,7 @@ static void failed_handovers(void)
 #ifndef _WIN32
 static void ours(void)
 {
-    callbacks_ours(14);
+    callbacks_ours(15);
 }
 
 static void waits_without_error(void)
@@ -956,6 +980,7 @@ static const struct tap_test tests[] = {
     {"callbacks: blocking commands that are refused", blocking_refusals},
     {"callbacks: blocking commands that fail", blocking_failures},
     {"callbacks: acquires and releases that fail", failed_handovers},
+    {"callbacks: what has failed before", told_after_failure_d3d11},
 #ifndef _WIN32
     {"cld3d's callbacks where the driver has its own", ours},
     {"cld3d's callbacks where the driver waits for a failed event without an error", waits_without_error},

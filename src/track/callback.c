@@ -5,6 +5,7 @@
 
 #include "emulate/emulate.h"
 #include "log.h"
+#include "track/kinds.h"
 
 #include <stdlib.h>
 
@@ -93,12 +94,16 @@ struct notice {
     void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
     void *data;
     cl_int failure; /* what it is told if the command fails and its event is not known then; 0: what the driver tells */
+    cl_int
+        before; /* its error, if it had failed before the driver was asked: PoCL 3.1 tells then that it ended well. Else 0 */
 };
 
 static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 {
     struct notice *notice = data;
     struct callback_entry entry;
+    if (status >= 0 && notice->before)
+        status = notice->before;
     const cl_int told = event_reported(event, status);
     callback_enter(&entry, event, status);
     notice->notify(event, told == status && status < 0 && notice->failure ? notice->failure : told, notice->data);
@@ -114,7 +119,8 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
     struct notice *notice = malloc(sizeof(*notice));
     if (!notice)
         return log_refuse("clSetEventCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");
-    *notice = (struct notice){notify, data, event_failure(event)};
+    const cl_int before = event_may_be(event) ? event_status(event) : CL_COMPLETE;
+    *notice = (struct notice){notify, data, event_failure(event), before < 0 ? before : 0};
     const cl_int status = below()->clSetEventCallback(event, type, on_event, notice);
     if (status != CL_SUCCESS)
         free(notice);
