@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_uint until_failure, launches;
+static atomic_uint until_failure, launches, refusing;
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 static atomic_llong works_until;   /* nanoseconds */
 
@@ -143,6 +143,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     cl_uint *value = to;
     switch (name) {
     case BELOW_FAIL_BUFFER: atomic_store(&until_failure, *value); return CL_SUCCESS;
+    case BELOW_REFUSE: atomic_store(&refusing, *value); return CL_SUCCESS;
     case BELOW_LAUNCHES: *value = atomic_load(&launches); return CL_SUCCESS;
     case BELOW_EARLY: *value = atomic_load(&early); return CL_SUCCESS;
     case BELOW_MEET:
@@ -304,6 +305,8 @@ static cl_int CL_API_CALL copy_to_image(cl_command_queue queue, cl_mem buffer, c
 
 static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
+    if (wait_count > 1 && atomic_load(&refusing))
+        return CL_OUT_OF_RESOURCES;
     be_held(BELOW_HOLD_MARKER);
     return below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
 }

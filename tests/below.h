@@ -25,6 +25,8 @@ enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER, BELOW_HOLD_MARKER, 
 /* The same, and the copy fails. */
 #define BELOW_FAIL 0x7E68
 enum { BELOW_GATES = 2 };
+/* While *value is not 0 a marker that waits for several events is refused. */
+#define BELOW_REFUSE 0x7E6A
 /* *value becomes the number of references to events of failed commands other than markers that went while a user event failed in another
  * thread, or with BELOW_HOLD_QUERY in the 50 ms after that: PoCL may be at work on such a command. */
 #define BELOW_EARLY 0x7E69

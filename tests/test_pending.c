@@ -1006,6 +1006,66 @@ SHARING_CASE(overtakes_release, 0)
         overtaken(rig, OVERTAKES_RELEASE);
 }
 
+/* ---- an acquire in a callback that is refused halfway ---- */
+
+struct taker {
+    struct rig *rig;
+    struct shared shared[2];
+    cl_int status;
+    atomic_int over;
+};
+
+static void CL_CALLBACK on_take(cl_event event, cl_int status, void *data)
+{
+    struct taker *taker = data;
+    const cl_mem objects[2] = {taker->shared[0].object, taker->shared[1].object};
+    (void)event, (void)status;
+    order_below(taker->rig, BELOW_REFUSE, 1);
+    taker->status = taker->rig->acquire(taker->rig->queue, 2, objects, 0, NULL, NULL);
+    order_below(taker->rig, BELOW_REFUSE, 0);
+    atomic_store(&taker->over, 1);
+}
+
+/* What the driver has taken of it uses memory of cld3d's, and the thread that calls back is the one that would run it. */
+SHARING_CASE(refused_in_callback, 0)
+{
+    struct taker taker = {.rig = rig};
+    struct slow_work work;
+    if (!over_below() || !shared_open(rig, KIND_BUFFER, 1, &taker.shared[0]) ||
+        !shared_open(rig, KIND_BUFFER, 2, &taker.shared[1]) || !slow_open(rig, &work))
+        return;
+    cl_event end = slow_start(&work, rig->queue);
+    CHECK_INT(clSetEventCallback(end, CL_COMPLETE, on_take, &taker), CL_SUCCESS);
+    for (int i = 0; i < 20000 && !atomic_load(&taker.over); i++)
+        pause_ms(1);
+    if (!CHECK_INT(atomic_load(&taker.over), 1))
+        exit(1); /* a thread of the driver's is lost */
+    CHECK_INT(taker.status, CL_OUT_OF_RESOURCES);
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK(round_trip(rig, &taker.shared[i], 1 + i, 7));
+        shared_close(&taker.shared[i]);
+    }
+    CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
+    slow_close(&work);
+}
+
+static void one_thread(void)
+{
+    if (getenv("CLD3D_TEST_OVER_BELOW")) {
+        SKIP("runs a case below");
+        return;
+    }
+    test_setenv("CLD3D_TEST_OVER_BELOW", "1");
+    test_setenv("CLD3D_TRANSPORT", "host"); /* bytes move by commands */
+    test_setenv("POCL_MAX_PTHREAD_COUNT", "1");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "an acquire that is refused in a callback"), 2);
+    test_setenv("POCL_MAX_PTHREAD_COUNT", NULL);
+    test_setenv("CLD3D_TRANSPORT", NULL);
+    test_setenv("CLD3D_TEST_OVER_BELOW", NULL);
+}
+
+/* ---- all of these ---- */
+
 static void two_threads(void)
 {
     if (getenv("CLD3D_TEST_OVER_BELOW")) {
@@ -1029,6 +1089,7 @@ static void two_threads(void)
 static const struct tap_test tests[] = {
 #ifndef _WIN32
     {"two threads in one queue", two_threads},
+    {"a driver with one thread", one_thread},
     {"a driver that does not count: kernels", kernels_uncounted}, /* the loader takes the list of layers apart */
 #endif
     SHARING_TESTS("a release that has failed ends when what holds its queue besides does", failed_release_goes_on),
@@ -1058,6 +1119,7 @@ static const struct tap_test tests[] = {
                   release_behind_meanwhile),
     SHARING_TESTS("two threads in a queue: a read while a release is enqueued", read_meanwhile),
     SHARING_TESTS("a release while a read waits in its queue", enqueued_during_read),
+    SHARING_TESTS("an acquire that is refused in a callback", refused_in_callback),
     SHARING_TESTS("two threads in a queue, one held: a kernel", overtakes_kernel),
     SHARING_TESTS("two threads in a queue, one held: an acquire of nothing", overtakes_nothing),
     SHARING_TESTS("two threads in a queue, one held: an acquire", overtakes_acquire),

@@ -133,7 +133,7 @@ static void undo_acquire(struct command *c, struct event_list *writes, struct de
 /* Where nobody may wait for the commands if some of them are refused. */
 static cl_int prepare_undo(const struct command *c, struct deferred **undo)
 {
-    if (!blockers_possible())
+    if (!blockers_possible() && !callback_runs_here())
         return CL_SUCCESS;
     *undo = deferred_undo_prepare(c);
     return *undo ? CL_SUCCESS : log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the command");
