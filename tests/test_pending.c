@@ -940,7 +940,7 @@ static void pass(void *data)
 static void overtaken(struct rig *rig, enum overtaken what)
 {
     struct passer passer = {.rig = rig, .what = what};
-    struct overtaker overtaker = {rig->queue, user_event(rig->context), NULL};
+    struct overtaker overtaker = {.queue = rig->queue};
     struct test_job jobs[] = {{pass, &passer}, {overtake, &overtaker}};
     test_thread threads[2];
     struct shared shared;
@@ -961,6 +961,7 @@ static void overtaken(struct rig *rig, enum overtaken what)
     for (int i = 0; i < 10000 && !order_below(rig, BELOW_HELD, 0); i++)
         pause_ms(1);
     CHECK_INT(order_below(rig, BELOW_HELD, 0), 1);
+    overtaker.user = user_event(rig->context);
     test_thread_start(&threads[1], &jobs[1]);
     pause_ms(50);
     order_below(rig, BELOW_HOLD, BELOW_HOLD_NONE);

@@ -73,15 +73,14 @@ static bool enter(struct guard *guard)
 }
 
 /* The command is followed if a user event blocks it. Else, if others may name it, nothing that is blocked gets before it: other threads may
- * be enqueueing. A call that waits for its command would keep them from the queue. */
+ * be enqueueing, behind a user event that does not even exist yet. A call that waits for its command would keep them from the queue. */
 static cl_int follow(struct guard *guard)
 {
     cl_int status;
     do {
         status = blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named,
                                &guard->blocker);
-    } while (status == CL_SUCCESS && !guard->blocker && guard->named && !guard->blocking && blockers_possible() &&
-             !enter(guard));
+    } while (status == CL_SUCCESS && !guard->blocker && guard->named && !guard->blocking && !enter(guard));
     return status;
 }
 

@@ -1,9 +1,9 @@
 /* What blocks commands until the program does something: its user events, and our own gates (deferred.c).
  *
- * While a user event of a context with interop is pending, each command that waits for one is tracked, directly or
- * behind other commands: in its wait list, or before it in its queue. So it is known at any time whether a command can
- * end by itself, as of the moment when it was enqueued; later commands of its queue do not matter. While no user event
- * is pending nothing is tracked, and the cost is one check of a counter. */
+ * While a user event of a context with interop is pending, each command that waits for one is followed, directly or behind
+ * other commands: in its wait list, or before it in its queue. So it is known at any time whether a command can end by
+ * itself, as of the moment when it was enqueued: what its queue was given later does not matter. Nothing is followed while no user
+ * event is pending; but that a command which others may name is on its way to the driver is known always (queue_enter). */
 #ifndef CLD3D_TRACK_BLOCKER_H
 #define CLD3D_TRACK_BLOCKER_H
 
