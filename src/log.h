@@ -23,7 +23,7 @@ enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 /* clang-format off */
 #define SETTINGS(X)                                                                                                    \
     X(SETTING_LOG, "CLD3D_LOG", "warn", "log level: none, error, warn, info or debug; `stats`, alone or after a comma, adds what each context's objects cost") \
-    X(SETTING_LOG_FILE, "CLD3D_LOG_FILE", "", "file that receives the messages instead of standard error")             \
+    X(SETTING_LOG_FILE, "CLD3D_LOG_FILE", "", "file that receives the messages instead of standard error, if it can be written") \
     X(SETTING_NEXT, "CLD3D_NEXT", "", "full path of the OpenCL.dll to forward calls to; by default the system's own")  \
     X(SETTING_STRICT, "CLD3D_STRICT", "1", "0 lets commands use shared objects that are not acquired")                 \
     X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")               \

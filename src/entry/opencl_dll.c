@@ -6,9 +6,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <wchar.h>
 
 /* For people: the library below, or why there is none. */
-static char next_report[MAX_PATH + 320];
+enum { LONGEST_PATH = 1024 };
+static char next_report[LONGEST_PATH + 320];
 
 static next_function find(const char *name, void *library)
 {
@@ -30,24 +32,36 @@ static bool is_ourselves(void *library)
     return library == (void *)self;
 }
 
+enum { LONGEST_WIDE = MAX_PATH + 32 }; /* a folder and one of the names below */
+
+/* The path of `name` in the folder whose path is the first `length` characters of `wide`. Tells whether the file is there. */
+static bool path_in(wchar_t *wide, size_t length, const wchar_t *name, char *path, size_t size)
+{
+    if (length == 0 || length >= MAX_PATH)
+        return false;
+    wcscpy(wide + length, name);
+    return os_narrow(wide, path, size) && GetFileAttributesW(wide) != INVALID_FILE_ATTRIBUTES;
+}
+
 /* Where cld3d-setup keeps the OpenCL.dll in whose place we lie. */
+static const wchar_t kept[] = L"\\cld3d\\opencl.dll";
+
 static bool path_beside(char *path, size_t size)
 {
+    wchar_t wide[LONGEST_WIDE];
     HMODULE self = NULL;
     GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
                        (const char *)&entry_current, &self);
-    const DWORD length = GetModuleFileNameA(self, path, (DWORD)size);
-    char *name = length && length < size ? strrchr(path, '\\') : NULL;
-    if (!name)
-        return false;
-    snprintf(name, size - (size_t)(name - path), "\\cld3d\\opencl.dll");
-    return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
+    const DWORD length = GetModuleFileNameW(self, wide, MAX_PATH);
+    const wchar_t *name = length && length < MAX_PATH ? wcsrchr(wide, L'\\') : NULL;
+    return name && path_in(wide, (size_t)(name - wide), kept, path, size);
 }
 
 /* The system's own OpenCL.dll by its full path: by its name alone the loader would find us again. Where cld3d-setup has put
  * another copy of us in its place, it is in the folder beside that. */
 static void next_path(char *path, size_t size)
 {
+    wchar_t wide[LONGEST_WIDE];
     const char *chosen = setting_text(SETTING_NEXT);
     if (chosen[0]) {
         snprintf(path, size, "%s", chosen);
@@ -55,10 +69,9 @@ static void next_path(char *path, size_t size)
     }
     if (path_beside(path, size))
         return;
-    const UINT length = GetSystemDirectoryA(path, (UINT)size);
-    snprintf(path + length, size - length, "\\cld3d\\opencl.dll");
-    if (GetFileAttributesA(path) == INVALID_FILE_ATTRIBUTES)
-        snprintf(path + length, size - length, "\\opencl.dll");
+    const UINT length = GetSystemDirectoryW(wide, MAX_PATH);
+    if (!path_in(wide, length, kept, path, size))
+        path_in(wide, length, L"\\opencl.dll", path, size);
 }
 
 /* Why a loaded library can't be the OpenCL below, or NULL. */
@@ -71,7 +84,7 @@ static const char *unfit(void *library)
 
 static void *open_next(void)
 {
-    char path[MAX_PATH + 32], error[256];
+    char path[LONGEST_PATH] = "", error[256];
     next_path(path, sizeof(path));
     void *library = os_library_open(path, error, sizeof(error));
     const char *why = library ? unfit(library) : error;

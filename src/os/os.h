@@ -49,13 +49,13 @@ uintptr_t os_thread(void);
  * or with an integrity level above medium. Always false under Wine. */
 bool os_is_elevated(void);
 
-/* Copies the setting `name` from the environment to `value`, always terminated. Returns false, with an empty value, if
- * it is not set, if it is longer than `size` allows, or in an elevated process, which must not be controlled by its
+/* Copies the setting `name` from the environment to `value`, always terminated, on Windows in UTF-8. Returns false, with an empty
+ * value, if it is not set, if it is longer than `size` allows, or in an elevated process, which must not be controlled by its
  * user's environment. */
 bool os_setting(const char *name, char *value, size_t size);
 
 /* Writes one complete line of text (with its newline) to standard error, or appends it to `file` if that is neither
- * NULL nor empty. Lines of several threads do not mix. */
+ * NULL nor empty, and can be written. Lines of several threads do not mix. */
 void os_log_line(const char *file, const char *line);
 
 /* Loads a library by its full path. Returns NULL on failure; `why` then gives the reason. */
@@ -81,6 +81,10 @@ static inline bool os_readable_array(const void *address, size_t count, size_t s
 }
 
 #ifdef _WIN32
+/* Converts text, paths included, between UTF-8, which is used here, and UTF-16 for Windows. False if it does not fit or is invalid. */
+bool os_wide(const char *text, wchar_t *wide, size_t count);
+bool os_narrow(const wchar_t *wide, char *text, size_t size);
+
 /* Reads `size` bytes from `address`, under Wine also host memory, which os_readable does not know. False, with
  * undefined contents in `to`, on failure. Slow: Wine's server does it. */
 bool os_read(const void *address, void *to, size_t size);

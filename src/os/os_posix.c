@@ -120,12 +120,10 @@ void os_log_line(const char *file, const char *line)
 {
     static os_mutex mutex = OS_MUTEX_INIT;
     os_lock(&mutex);
-    FILE *stream = file && file[0] ? fopen(file, "ae") : stderr;
-    if (stream) {
-        fputs(line, stream);
-        if (stream != stderr)
-            fclose(stream);
-    }
+    FILE *stream = file && file[0] ? fopen(file, "ae") : NULL;
+    fputs(line, stream ? stream : stderr);
+    if (stream)
+        fclose(stream);
     os_unlock(&mutex);
 }
 

@@ -73,34 +73,51 @@ uintptr_t os_thread(void)
     return GetCurrentThreadId();
 }
 
+/* Room for paths and settings. */
+enum { LONGEST_TEXT = 1024 };
+
+bool os_wide(const char *text, wchar_t *wide, size_t count)
+{
+    return MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, wide, (int)count) > 0;
+}
+
+bool os_narrow(const wchar_t *wide, char *text, size_t size)
+{
+    return WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, (int)size, NULL, NULL) > 0;
+}
+
 bool os_setting(const char *name, char *value, size_t size)
 {
-    const DWORD length = os_is_elevated() ? 0 : GetEnvironmentVariableA(name, value, (DWORD)size);
-    if (length == 0 || length >= size) {
-        value[0] = '\0';
-        return false;
-    }
-    return true;
+    wchar_t wide_name[64], wide[LONGEST_TEXT];
+    DWORD length = 0;
+    if (!os_is_elevated() && os_wide(name, wide_name, sizeof(wide_name) / sizeof(wide_name[0])))
+        length = GetEnvironmentVariableW(wide_name, wide, LONGEST_TEXT);
+    if (length > 0 && length < LONGEST_TEXT && os_narrow(wide, value, size))
+        return true;
+    value[0] = '\0';
+    return false;
 }
 
 void os_log_line(const char *file, const char *line)
 {
     static os_mutex mutex = OS_MUTEX_INIT;
+    wchar_t wide[LONGEST_TEXT];
     os_lock(&mutex);
-    FILE *stream = file && file[0] ? fopen(file, "ab") : stderr;
-    if (stream) {
-        fputs(line, stream);
-        if (stream == stderr)
-            fflush(stream);
-        else
-            fclose(stream);
-    }
+    FILE *stream = file && file[0] && os_wide(file, wide, LONGEST_TEXT) ? _wfopen(wide, L"ab") : NULL;
+    fputs(line, stream ? stream : stderr);
+    if (stream)
+        fclose(stream);
+    else
+        fflush(stderr);
     os_unlock(&mutex);
 }
 
 void *os_library_open(const char *path, char *why, size_t why_size)
 {
-    HMODULE library = LoadLibraryA(path);
+    wchar_t wide[LONGEST_TEXT];
+    HMODULE library = NULL;
+    if (os_wide(path, wide, LONGEST_TEXT))
+        library = LoadLibraryW(wide);
     if (!library && why_size)
         snprintf(why, why_size, "LoadLibrary failed with Windows error %lu", GetLastError());
     return (void *)library;

@@ -1,0 +1,155 @@
+/* Where messages go, and texts of the environment that are not of the machine's own code page. */
+#include "os/os.h"
+#include "tap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _WIN32
+#include <io.h>
+#include <process.h>
+#define unlink _unlink
+#else
+#include <unistd.h>
+#endif
+
+static const char line[] = "cld3d: warn: a message\n";
+
+/* Names of files of this program alone. */
+static void own_name(char *name, size_t size, const char *what)
+{
+    snprintf(name, size, "cld3d-%d-%s.log", (int)getpid(), what);
+}
+
+static void read_all(const char *name, char *text, size_t size)
+{
+    FILE *file = fopen(name, "rb");
+    const size_t length = file ? fread(text, 1, size - 1, file) : 0;
+    text[length] = '\0';
+    if (file)
+        fclose(file);
+}
+
+/* What is written to the standard error stream for a message that shall go to `file`. */
+static void standard_errors(const char *file, char *text, size_t size)
+{
+    char name[64];
+    own_name(name, sizeof(name), "errors");
+    fflush(stderr);
+    const int before = dup(2);
+    FILE *to = fopen(name, "wb");
+    if (!CHECK(before >= 0 && to != NULL))
+        return;
+    dup2(fileno(to), 2);
+    os_log_line(file, line);
+    fflush(stderr);
+    dup2(before, 2);
+    close(before);
+    fclose(to);
+    read_all(name, text, size);
+    unlink(name);
+}
+
+static void to_the_standard_errors(void)
+{
+    char text[256] = "";
+    standard_errors(NULL, text, sizeof(text));
+    CHECK_STR(text, line);
+    standard_errors("", text, sizeof(text));
+    CHECK_STR(text, line);
+}
+
+static void to_a_file(void)
+{
+    char name[64], text[256] = "";
+    own_name(name, sizeof(name), "own");
+    standard_errors(name, text, sizeof(text));
+    CHECK_STR(text, "");
+    os_log_line(name, line);
+    read_all(name, text, sizeof(text));
+    CHECK_INT(strlen(text), 2 * strlen(line));
+    unlink(name);
+}
+
+/* What is wrong with it nobody could be told otherwise. */
+static void to_no_file(void)
+{
+    char text[256] = "";
+    standard_errors("no-such-folder/own.log", text, sizeof(text));
+    CHECK_STR(text, line);
+    standard_errors(".", text, sizeof(text));
+    CHECK_STR(text, line);
+}
+
+#ifdef _WIN32
+/* Letters of several alphabets: no code page but UTF-8 has all of them. */
+static void foreign_letters(void)
+{
+    wchar_t wide[64];
+    char name[128], text[256] = "";
+    swprintf(wide, sizeof(wide) / sizeof(wide[0]), L"cld3d-%d-\x0416\x65e5\x00fc.log", _getpid());
+    SetEnvironmentVariableW(L"CLD3D_LOG_FILE", wide);
+    CHECK(os_setting("CLD3D_LOG_FILE", name, sizeof(name)));
+    standard_errors(name, text, sizeof(text));
+    CHECK_STR(text, "");
+    FILE *file = _wfopen(wide, L"rb");
+    if (CHECK(file != NULL))
+        fclose(file);
+    _wunlink(wide);
+    SetEnvironmentVariableW(L"CLD3D_LOG_FILE", NULL);
+}
+
+/* A copy of a small library in a folder of such a name. */
+static void library_in_a_foreign_folder(void)
+{
+    wchar_t system[MAX_PATH], folder[64], copy[128];
+    char path[256], why[128] = "";
+    GetSystemDirectoryW(system, MAX_PATH - 16);
+    wcscat(system, L"\\version.dll");
+    swprintf(folder, sizeof(folder) / sizeof(folder[0]), L"cld3d-%d-\x0416\x65e5", _getpid());
+    swprintf(copy, sizeof(copy) / sizeof(copy[0]), L"%ls\\cld3d-copy.dll", folder);
+    if (!CHECK(CreateDirectoryW(folder, NULL) && CopyFileW(system, copy, FALSE)))
+        return;
+    wchar_t whole[MAX_PATH];
+    GetFullPathNameW(copy, MAX_PATH, whole, NULL);
+    SetEnvironmentVariableW(L"CLD3D_NEXT", whole);
+    CHECK(os_setting("CLD3D_NEXT", path, sizeof(path)));
+    void *library = os_library_open(path, why, sizeof(why));
+    CHECK_STR(why, "");
+    CHECK(library != NULL);
+    os_library_close(library);
+    CHECK(DeleteFileW(copy));
+    CHECK(RemoveDirectoryW(folder));
+    SetEnvironmentVariableW(L"CLD3D_NEXT", NULL);
+}
+#endif
+
+static void texts_that_do_not_fit(void)
+{
+    char value[8];
+#ifdef _WIN32
+    SetEnvironmentVariableA("CLD3D_TEST", "1234567");
+#else
+    setenv("CLD3D_TEST", "1234567", 1);
+#endif
+    CHECK(os_setting("CLD3D_TEST", value, sizeof(value)));
+    CHECK_STR(value, "1234567");
+    CHECK(!os_setting("CLD3D_TEST", value, sizeof(value) - 1));
+    CHECK_STR(value, "");
+    CHECK(!os_setting("CLD3D_TEST_NONE", value, sizeof(value)));
+    CHECK_STR(value, "");
+}
+
+static const struct tap_test tests[] = {
+    {"messages go to the standard error stream", to_the_standard_errors},
+    {"messages go to a file", to_a_file},
+    {"messages for a file that can't be written go to the standard error stream", to_no_file},
+#ifdef _WIN32
+    {"a file with letters of other alphabets", foreign_letters},
+    {"a library in a folder with letters of other alphabets", library_in_a_foreign_folder},
+#endif
+    {"settings that do not fit are none", texts_that_do_not_fit},
+};
+
+TAP_MAIN(tests)
