@@ -430,6 +430,30 @@ static void extension_functions(void)
     close_all();
 }
 
+/* PoCL looks into what its function is given, as far as it can be read. */
+static void extension_crashes_below(void)
+{
+    typedef cl_int(CL_API_CALL * set_function)(cl_mem, cl_mem);
+    void *const nowhere = (void *)(size_t)16;
+    set_function set;
+    cl_int status = 1;
+    if (!open_all())
+        return;
+    void *found = clGetExtensionFunctionAddressForPlatform(platform, "clSetContentSizeBufferPoCL");
+    if (found) {
+        memcpy(&set, &found, sizeof(set));
+        cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &status);
+        cl_mem content = clCreateBuffer(context, CL_MEM_READ_WRITE, 8, NULL, &status);
+        CHECK_INT(set(nowhere, nowhere), CL_OUT_OF_RESOURCES);
+        CHECK_INT(set(buffer, content), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(content), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    } else {
+        SKIP("the driver has no function of an extension that crashes");
+    }
+    close_all();
+}
+
 /* The loader of the host looks into handles. Wine ends the call then, and nothing comes back. */
 static void crashes_below(void)
 {
@@ -465,6 +489,7 @@ static const struct tap_test tests[] = {
     {"what the driver lacks", what_the_driver_lacks},
     {"functions of the host that crash", crashes_below},
     {"functions of extensions", extension_functions},
+    {"functions of extensions that crash", extension_crashes_below},
 };
 
 TAP_MAIN(tests)

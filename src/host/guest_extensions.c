@@ -2,8 +2,7 @@
  *
  * An address on the host's side is no function for Windows code, whose calls pass their arguments otherwise. So each gets
  * a bridge: a function of ours that takes as many 64-bit arguments as any function of OpenCL has and hands them on. What
- * the caller did not pass it reads from the caller's stack, and the host's function does not look at it. A call in which the
- * host crashes gives 0, since nothing tells here what type a function gives. */
+ * the caller did not pass it reads from the caller's stack, and the host's function does not look at it. */
 #include "host/guest.h"
 
 #include "log.h"
@@ -13,9 +12,31 @@
 
 enum { BRIDGES = 64 };
 
-/* The host's addresses, each in the place of its bridge; an entry is written once. */
+/* What the bridges lead to, each in the place of its bridge; an entry is written once. */
 static os_mutex lock = OS_MUTEX_INIT;
-static uint64_t bridged[BRIDGES];
+static struct {
+    uint64_t address; /* the host's */
+    bool gives_code;
+} bridged[BRIDGES];
+
+/* Only the name tells what a function gives where the host crashes: a code, or else NULL. */
+static bool gives_code(const char *name)
+{
+    static const char *const verbs[] = {"clCommand", "clEnqueue", "clFinalize", "clGet",       "clMem",   "clRelease",
+                                        "clRetain",  "clSet",     "clSubmit",   "clTerminate", "clUpdate"};
+    if (strstr(name, "Map") || strstr(name, "FromImage")) /* pointers, and planes of AMD's */
+        return false;
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+        if (strncmp(name, verbs[i], strlen(verbs[i])) == 0)
+            return true;
+    return false;
+}
+
+static uint64_t call_host(unsigned i, const uint64_t *arguments)
+{
+    return bridged[i].gives_code ? (uint64_t)guest_status(bridged[i].address, CHANNEL_ARGUMENTS, arguments, 0)
+                                 : guest_call(bridged[i].address, CHANNEL_ARGUMENTS, arguments, 0);
+}
 
 #define BRIDGE(n)                                                                                                  \
     static uint64_t CL_API_CALL bridge_##n(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, \
@@ -23,7 +44,7 @@ static uint64_t bridged[BRIDGES];
                                            uint64_t m, uint64_t o, uint64_t p, uint64_t q)                         \
     {                                                                                                              \
         const uint64_t arguments[CHANNEL_ARGUMENTS] = {a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q};            \
-        return guest_call(bridged[0##n], CHANNEL_ARGUMENTS, arguments, 0);                                         \
+        return call_host(0##n, arguments);                                                                         \
     }
 /* The numbers are octal: two digits make 64. */
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
@@ -35,14 +56,16 @@ ALL(BRIDGE)
 static const next_function bridges[BRIDGES] = {ALL(ADDRESS)};
 
 /* A function of ours that calls the host's function at `address`, the same for the same address. */
-static next_function bridge(uint64_t address)
+static next_function bridge(uint64_t address, const char *name)
 {
     unsigned i = 0;
     os_lock(&lock);
-    while (i < BRIDGES && bridged[i] && bridged[i] != address)
+    while (i < BRIDGES && bridged[i].address && bridged[i].address != address)
         i++;
-    if (i < BRIDGES)
-        bridged[i] = address;
+    if (i < BRIDGES && !bridged[i].address) {
+        bridged[i].gives_code = gives_code(name);
+        bridged[i].address = address;
+    }
     os_unlock(&lock);
     return i < BRIDGES ? bridges[i] : NULL;
 }
@@ -61,7 +84,7 @@ static void *find(cl_platform_id platform, const char *name)
 {
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)platform, (uint64_t)(uintptr_t)name};
     const uint64_t address = name && !ends_at_the_wall(name) ? guest_ask(CHANNEL_EXTEND, 0, 2, arguments) : 0;
-    const next_function function = address ? bridge(address) : NULL;
+    const next_function function = address ? bridge(address, name) : NULL;
     void *found;
     if (address && !function)
         log_write(LOG_ERROR, "%s: more than %d extension functions are in use; this one is not available", name,
