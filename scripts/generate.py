@@ -300,12 +300,14 @@ def blocking_file(functions):
 # Wine's opencl.dll has them, and they fail.
 BROKEN_IN_WINE = {"clCompileProgram", "clLinkProgram"}
 CALLBACK = "CL_CALLBACK"
+# Extensions whose functions have places in the loaders' tables: what programs get by their names goes through these places.
+EXTENSIONS_OF_THE_HOST = {"cl_ext_device_fission", "cl_khr_sub_groups"}
 
 
 def through_companion(f):
-    """Functions later than OpenCL 1.2. Those with callbacks, which the host can't call, are written by hand."""
+    """Functions later than OpenCL 1.2, and of extensions. Those with callbacks, which the host can't call, are written by hand."""
     later = re.match(r"OpenCL [23]\.", f.section or "") and not any(CALLBACK in text for text, _ in f.params)
-    return later or f.name in BROKEN_IN_WINE
+    return later or f.name in BROKEN_IN_WINE or f.section in EXTENSIONS_OF_THE_HOST
 
 
 # Types of parameters that have 64 bits everywhere.

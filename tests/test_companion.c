@@ -430,6 +430,33 @@ static void extension_functions(void)
     close_all();
 }
 
+/* Those that have a place in the loaders' tables. The host's loader answers for NULL. */
+static void functions_of_the_tables(void)
+{
+    typedef cl_int(CL_API_CALL * info_function)(cl_kernel, cl_device_id, cl_uint, size_t, const void *, size_t, void *,
+                                                size_t *);
+    typedef cl_int(CL_API_CALL * device_function)(cl_device_id);
+    info_function info;
+    device_function retain, release;
+    if (!open_all())
+        return;
+    void *found[] = {clGetExtensionFunctionAddressForPlatform(platform, "clGetKernelSubGroupInfoKHR"),
+                     clGetExtensionFunctionAddressForPlatform(platform, "clRetainDeviceEXT"),
+                     clGetExtensionFunctionAddressForPlatform(platform, "clReleaseDeviceEXT")};
+    if (found[0] && found[1] && found[2]) {
+        memcpy(&info, &found[0], sizeof(info));
+        memcpy(&retain, &found[1], sizeof(retain));
+        memcpy(&release, &found[2], sizeof(release));
+        CHECK_INT(info(NULL, device, 0x2033 /* CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE_KHR */, 0, NULL, 0, NULL, NULL),
+                  CL_INVALID_KERNEL);
+        CHECK_INT(retain(NULL), CL_INVALID_DEVICE);
+        CHECK_INT(release(NULL), CL_INVALID_DEVICE);
+    } else {
+        SKIP("the host's loader does not give them");
+    }
+    close_all();
+}
+
 /* PoCL looks into what its function is given, as far as it can be read. */
 static void extension_crashes_below(void)
 {
@@ -489,6 +516,7 @@ static const struct tap_test tests[] = {
     {"what the driver lacks", what_the_driver_lacks},
     {"functions of the host that crash", crashes_below},
     {"functions of extensions", extension_functions},
+    {"functions of extensions that loaders have in their tables", functions_of_the_tables},
     {"functions of extensions that crash", extension_crashes_below},
 };
 

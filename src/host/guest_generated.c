@@ -2,7 +2,28 @@
 
 #include "host/guest.h"
 
-uint64_t guest_addresses[24];
+uint64_t guest_addresses[28];
+
+static cl_int CL_API_CALL host_clCreateSubDevicesEXT(cl_device_id in_device,
+    const cl_device_partition_property_ext *partition_properties, cl_uint num_entries, cl_device_id *out_devices,
+    cl_uint *num_devices)
+{
+    const uint64_t arguments[] = {(uintptr_t)in_device, (uintptr_t)partition_properties, (uintptr_t)num_entries,
+        (uintptr_t)out_devices, (uintptr_t)num_devices};
+    return guest_status(guest_addresses[0], 5, arguments, 0);
+}
+
+static cl_int CL_API_CALL host_clRetainDeviceEXT(cl_device_id device)
+{
+    const uint64_t arguments[] = {(uintptr_t)device};
+    return guest_status(guest_addresses[1], 1, arguments, 0);
+}
+
+static cl_int CL_API_CALL host_clReleaseDeviceEXT(cl_device_id device)
+{
+    const uint64_t arguments[] = {(uintptr_t)device};
+    return guest_status(guest_addresses[2], 1, arguments, 0);
+}
 
 static cl_int CL_API_CALL host_clCompileProgram(cl_program program, cl_uint num_devices,
     const cl_device_id *device_list, const char *options, cl_uint num_input_headers, const cl_program *input_headers,
@@ -13,7 +34,7 @@ static cl_int CL_API_CALL host_clCompileProgram(cl_program program, cl_uint num_
     const uint64_t arguments[] = {(uintptr_t)program, (uintptr_t)num_devices, (uintptr_t)device_list,
         (uintptr_t)options, (uintptr_t)num_input_headers, (uintptr_t)input_headers, (uintptr_t)header_include_names, 0,
         (uintptr_t)user_data};
-    return guest_status(guest_addresses[0], 9, arguments, 0);
+    return guest_status(guest_addresses[3], 9, arguments, 0);
 }
 
 static cl_program CL_API_CALL host_clLinkProgram(cl_context context, cl_uint num_devices,
@@ -25,7 +46,7 @@ static cl_program CL_API_CALL host_clLinkProgram(cl_context context, cl_uint num
         (uintptr_t)options, (uintptr_t)num_input_programs, (uintptr_t)input_programs, 0, (uintptr_t)user_data,
         (uintptr_t)errcode_ret};
     give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
-    return (cl_program)(uintptr_t)guest_call(guest_addresses[1], 9, arguments, 0);
+    return (cl_program)(uintptr_t)guest_call(guest_addresses[4], 9, arguments, 0);
 }
 
 static cl_command_queue CL_API_CALL host_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
@@ -33,7 +54,7 @@ static cl_command_queue CL_API_CALL host_clCreateCommandQueueWithProperties(cl_c
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)device, (uintptr_t)properties, (uintptr_t)errcode_ret};
     give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
-    return (cl_command_queue)(uintptr_t)guest_call(guest_addresses[2], 4, arguments, 0);
+    return (cl_command_queue)(uintptr_t)guest_call(guest_addresses[5], 4, arguments, 0);
 }
 
 static cl_mem CL_API_CALL host_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint pipe_packet_size,
@@ -42,7 +63,7 @@ static cl_mem CL_API_CALL host_clCreatePipe(cl_context context, cl_mem_flags fla
     const uint64_t arguments[] = {(uintptr_t)context, flags, (uintptr_t)pipe_packet_size, (uintptr_t)pipe_max_packets,
         (uintptr_t)properties, (uintptr_t)errcode_ret};
     give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
-    return (cl_mem)(uintptr_t)guest_call(guest_addresses[3], 6, arguments, 0x2);
+    return (cl_mem)(uintptr_t)guest_call(guest_addresses[6], 6, arguments, 0x2);
 }
 
 static cl_int CL_API_CALL host_clGetPipeInfo(cl_mem pipe, cl_pipe_info param_name, size_t param_value_size,
@@ -50,20 +71,20 @@ static cl_int CL_API_CALL host_clGetPipeInfo(cl_mem pipe, cl_pipe_info param_nam
 {
     const uint64_t arguments[] = {(uintptr_t)pipe, (uintptr_t)param_name, (uintptr_t)param_value_size,
         (uintptr_t)param_value, (uintptr_t)param_value_size_ret};
-    return guest_status(guest_addresses[4], 5, arguments, 0);
+    return guest_status(guest_addresses[7], 5, arguments, 0);
 }
 
 static void *CL_API_CALL host_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
     unsigned int alignment)
 {
     const uint64_t arguments[] = {(uintptr_t)context, flags, (uintptr_t)size, (uintptr_t)alignment};
-    return (void *)(uintptr_t)guest_call(guest_addresses[5], 4, arguments, 0x2);
+    return (void *)(uintptr_t)guest_call(guest_addresses[8], 4, arguments, 0x2);
 }
 
 static void CL_API_CALL host_clSVMFree(cl_context context, void * svm_pointer)
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)svm_pointer};
-    guest_call(guest_addresses[6], 2, arguments, 0);
+    guest_call(guest_addresses[9], 2, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMMemcpy(cl_command_queue command_queue, cl_bool blocking_copy, void * dst_ptr,
@@ -73,7 +94,7 @@ static cl_int CL_API_CALL host_clEnqueueSVMMemcpy(cl_command_queue command_queue
     const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)blocking_copy, (uintptr_t)dst_ptr,
         (uintptr_t)src_ptr, (uintptr_t)size, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list,
         (uintptr_t)event};
-    return guest_status(guest_addresses[7], 8, arguments, 0);
+    return guest_status(guest_addresses[10], 8, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMMemFill(cl_command_queue command_queue, void * svm_ptr, const void * pattern,
@@ -83,7 +104,7 @@ static cl_int CL_API_CALL host_clEnqueueSVMMemFill(cl_command_queue command_queu
     const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)svm_ptr, (uintptr_t)pattern,
         (uintptr_t)pattern_size, (uintptr_t)size, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list,
         (uintptr_t)event};
-    return guest_status(guest_addresses[8], 8, arguments, 0);
+    return guest_status(guest_addresses[11], 8, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMMap(cl_command_queue command_queue, cl_bool blocking_map,
@@ -92,7 +113,7 @@ static cl_int CL_API_CALL host_clEnqueueSVMMap(cl_command_queue command_queue, c
 {
     const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)blocking_map, map_flags, (uintptr_t)svm_ptr,
         (uintptr_t)size, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list, (uintptr_t)event};
-    return guest_status(guest_addresses[9], 8, arguments, 0x4);
+    return guest_status(guest_addresses[12], 8, arguments, 0x4);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMUnmap(cl_command_queue command_queue, void * svm_ptr,
@@ -100,7 +121,7 @@ static cl_int CL_API_CALL host_clEnqueueSVMUnmap(cl_command_queue command_queue,
 {
     const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)svm_ptr, (uintptr_t)num_events_in_wait_list,
         (uintptr_t)event_wait_list, (uintptr_t)event};
-    return guest_status(guest_addresses[10], 5, arguments, 0);
+    return guest_status(guest_addresses[13], 5, arguments, 0);
 }
 
 static cl_sampler CL_API_CALL host_clCreateSamplerWithProperties(cl_context context,
@@ -108,13 +129,13 @@ static cl_sampler CL_API_CALL host_clCreateSamplerWithProperties(cl_context cont
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)sampler_properties, (uintptr_t)errcode_ret};
     give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
-    return (cl_sampler)(uintptr_t)guest_call(guest_addresses[11], 3, arguments, 0);
+    return (cl_sampler)(uintptr_t)guest_call(guest_addresses[14], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index, const void * arg_value)
 {
     const uint64_t arguments[] = {(uintptr_t)kernel, (uintptr_t)arg_index, (uintptr_t)arg_value};
-    return guest_status(guest_addresses[12], 3, arguments, 0);
+    return guest_status(guest_addresses[15], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name,
@@ -122,14 +143,24 @@ static cl_int CL_API_CALL host_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_e
 {
     const uint64_t arguments[] = {(uintptr_t)kernel, (uintptr_t)param_name, (uintptr_t)param_value_size,
         (uintptr_t)param_value};
-    return guest_status(guest_addresses[13], 4, arguments, 0);
+    return guest_status(guest_addresses[16], 4, arguments, 0);
+}
+
+static cl_int CL_API_CALL host_clGetKernelSubGroupInfoKHR(cl_kernel in_kernel, cl_device_id in_device,
+    cl_kernel_sub_group_info param_name, size_t input_value_size, const void * input_value, size_t param_value_size,
+    void * param_value, size_t * param_value_size_ret)
+{
+    const uint64_t arguments[] = {(uintptr_t)in_kernel, (uintptr_t)in_device, (uintptr_t)param_name,
+        (uintptr_t)input_value_size, (uintptr_t)input_value, (uintptr_t)param_value_size, (uintptr_t)param_value,
+        (uintptr_t)param_value_size_ret};
+    return guest_status(guest_addresses[17], 8, arguments, 0);
 }
 
 static cl_kernel CL_API_CALL host_clCloneKernel(cl_kernel source_kernel, cl_int *errcode_ret)
 {
     const uint64_t arguments[] = {(uintptr_t)source_kernel, (uintptr_t)errcode_ret};
     give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
-    return (cl_kernel)(uintptr_t)guest_call(guest_addresses[14], 2, arguments, 0);
+    return (cl_kernel)(uintptr_t)guest_call(guest_addresses[18], 2, arguments, 0);
 }
 
 static cl_program CL_API_CALL host_clCreateProgramWithIL(cl_context context, const void *il, size_t length,
@@ -137,7 +168,7 @@ static cl_program CL_API_CALL host_clCreateProgramWithIL(cl_context context, con
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)il, (uintptr_t)length, (uintptr_t)errcode_ret};
     give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
-    return (cl_program)(uintptr_t)guest_call(guest_addresses[15], 4, arguments, 0);
+    return (cl_program)(uintptr_t)guest_call(guest_addresses[19], 4, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clEnqueueSVMMigrateMem(cl_command_queue command_queue, cl_uint num_svm_pointers,
@@ -146,20 +177,20 @@ static cl_int CL_API_CALL host_clEnqueueSVMMigrateMem(cl_command_queue command_q
 {
     const uint64_t arguments[] = {(uintptr_t)command_queue, (uintptr_t)num_svm_pointers, (uintptr_t)svm_pointers,
         (uintptr_t)sizes, flags, (uintptr_t)num_events_in_wait_list, (uintptr_t)event_wait_list, (uintptr_t)event};
-    return guest_status(guest_addresses[16], 8, arguments, 0x10);
+    return guest_status(guest_addresses[20], 8, arguments, 0x10);
 }
 
 static cl_int CL_API_CALL host_clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *device_timestamp,
     cl_ulong *host_timestamp)
 {
     const uint64_t arguments[] = {(uintptr_t)device, (uintptr_t)device_timestamp, (uintptr_t)host_timestamp};
-    return guest_status(guest_addresses[17], 3, arguments, 0);
+    return guest_status(guest_addresses[21], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clGetHostTimer(cl_device_id device, cl_ulong *host_timestamp)
 {
     const uint64_t arguments[] = {(uintptr_t)device, (uintptr_t)host_timestamp};
-    return guest_status(guest_addresses[18], 2, arguments, 0);
+    return guest_status(guest_addresses[22], 2, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device,
@@ -169,21 +200,21 @@ static cl_int CL_API_CALL host_clGetKernelSubGroupInfo(cl_kernel kernel, cl_devi
     const uint64_t arguments[] = {(uintptr_t)kernel, (uintptr_t)device, (uintptr_t)param_name,
         (uintptr_t)input_value_size, (uintptr_t)input_value, (uintptr_t)param_value_size, (uintptr_t)param_value,
         (uintptr_t)param_value_size_ret};
-    return guest_status(guest_addresses[19], 8, arguments, 0);
+    return guest_status(guest_addresses[23], 8, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id device,
     cl_command_queue command_queue)
 {
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)device, (uintptr_t)command_queue};
-    return guest_status(guest_addresses[20], 3, arguments, 0);
+    return guest_status(guest_addresses[24], 3, arguments, 0);
 }
 
 static cl_int CL_API_CALL host_clSetProgramSpecializationConstant(cl_program program, cl_uint spec_id, size_t spec_size,
     const void *spec_value)
 {
     const uint64_t arguments[] = {(uintptr_t)program, (uintptr_t)spec_id, (uintptr_t)spec_size, (uintptr_t)spec_value};
-    return guest_status(guest_addresses[21], 4, arguments, 0);
+    return guest_status(guest_addresses[25], 4, arguments, 0);
 }
 
 static cl_mem CL_API_CALL host_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
@@ -192,7 +223,7 @@ static cl_mem CL_API_CALL host_clCreateBufferWithProperties(cl_context context, 
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)properties, flags, (uintptr_t)size,
         (uintptr_t)host_ptr, (uintptr_t)errcode_ret};
     give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
-    return (cl_mem)(uintptr_t)guest_call(guest_addresses[22], 6, arguments, 0x4);
+    return (cl_mem)(uintptr_t)guest_call(guest_addresses[26], 6, arguments, 0x4);
 }
 
 static cl_mem CL_API_CALL host_clCreateImageWithProperties(cl_context context, const cl_mem_properties *properties,
@@ -202,10 +233,13 @@ static cl_mem CL_API_CALL host_clCreateImageWithProperties(cl_context context, c
     const uint64_t arguments[] = {(uintptr_t)context, (uintptr_t)properties, flags, (uintptr_t)image_format,
         (uintptr_t)image_desc, (uintptr_t)host_ptr, (uintptr_t)errcode_ret};
     give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */
-    return (cl_mem)(uintptr_t)guest_call(guest_addresses[23], 7, arguments, 0x4);
+    return (cl_mem)(uintptr_t)guest_call(guest_addresses[27], 7, arguments, 0x4);
 }
 
 const struct guest_function guest_functions[] = {
+    {"clCreateSubDevicesEXT", offsetof(cl_icd_dispatch, clCreateSubDevicesEXT), (next_function)host_clCreateSubDevicesEXT, false},
+    {"clRetainDeviceEXT", offsetof(cl_icd_dispatch, clRetainDeviceEXT), (next_function)host_clRetainDeviceEXT, false},
+    {"clReleaseDeviceEXT", offsetof(cl_icd_dispatch, clReleaseDeviceEXT), (next_function)host_clReleaseDeviceEXT, false},
     {"clCompileProgram", offsetof(cl_icd_dispatch, clCompileProgram), (next_function)host_clCompileProgram, true},
     {"clLinkProgram", offsetof(cl_icd_dispatch, clLinkProgram), (next_function)host_clLinkProgram, true},
     {"clCreateCommandQueueWithProperties", offsetof(cl_icd_dispatch, clCreateCommandQueueWithProperties), (next_function)host_clCreateCommandQueueWithProperties, false},
@@ -220,6 +254,7 @@ const struct guest_function guest_functions[] = {
     {"clCreateSamplerWithProperties", offsetof(cl_icd_dispatch, clCreateSamplerWithProperties), (next_function)host_clCreateSamplerWithProperties, false},
     {"clSetKernelArgSVMPointer", offsetof(cl_icd_dispatch, clSetKernelArgSVMPointer), (next_function)host_clSetKernelArgSVMPointer, false},
     {"clSetKernelExecInfo", offsetof(cl_icd_dispatch, clSetKernelExecInfo), (next_function)host_clSetKernelExecInfo, false},
+    {"clGetKernelSubGroupInfoKHR", offsetof(cl_icd_dispatch, clGetKernelSubGroupInfoKHR), (next_function)host_clGetKernelSubGroupInfoKHR, false},
     {"clCloneKernel", offsetof(cl_icd_dispatch, clCloneKernel), (next_function)host_clCloneKernel, false},
     {"clCreateProgramWithIL", offsetof(cl_icd_dispatch, clCreateProgramWithIL), (next_function)host_clCreateProgramWithIL, false},
     {"clEnqueueSVMMigrateMem", offsetof(cl_icd_dispatch, clEnqueueSVMMigrateMem), (next_function)host_clEnqueueSVMMigrateMem, false},
