@@ -295,6 +295,47 @@ def blocking_file(functions):
     return c_file(out)
 
 
+# -- Wine's own functions -----------------------------------------------------------------------------------------------
+
+def of_wine(f):
+    """What Wine's opencl.dll has. Who calls clLinkProgram looks at its code himself."""
+    return (f.exported and not f.own and f.section in ("OpenCL 1.0", "OpenCL 1.1", "OpenCL 1.2")
+            and (f.result == "cl_int" or f.param("errcode_ret")) and f.name != "clLinkProgram")
+
+
+# What a handle is not that makes a driver crash in a query, a retain or a release of it.
+NO_HANDLE = {"cl_platform_id": "CL_INVALID_PLATFORM", "cl_device_id": "CL_INVALID_DEVICE", "cl_context": "CL_INVALID_CONTEXT",
+             "cl_command_queue": "CL_INVALID_COMMAND_QUEUE", "cl_mem": "CL_INVALID_MEM_OBJECT",
+             "cl_sampler": "CL_INVALID_SAMPLER", "cl_program": "CL_INVALID_PROGRAM", "cl_kernel": "CL_INVALID_KERNEL",
+             "cl_event": "CL_INVALID_EVENT"}
+
+
+def wine_crash(f):
+    of_handle = re.fullmatch(r"clGet\w+Info|clRetain\w+|clRelease\w+", f.name)
+    return NO_HANDLE[f.params[0][0].split()[0]] if of_handle else "CL_OUT_OF_RESOURCES"
+
+
+def wine_body(f):
+    if f.result == "cl_int":
+        return [wrap(f'    return wine_code("{f.name}", {wine_crash(f)}, wine_below.{f.name}(', f.args + "));")]
+    arguments = ", ".join("&status" if name == "errcode_ret" else name for _, name in f.params) + ");"
+    space = "" if f.result.endswith("*") else " "
+    return ["    cl_int status = WINE_CRASHED;",
+            wrap(f"    {f.result}{space}made = wine_below.{f.name}(", arguments),
+            f'    status = wine_code("{f.name}", {wine_crash(f)}, status);', "    give_code(errcode_ret, status);",
+            "    return status == CL_SUCCESS ? made : NULL;"]
+
+
+def wine_file(functions):
+    mine = [f for f in functions if of_wine(f)]
+    out = ['#include "emulate/wine_calls.h"', ""]
+    for f in mine:
+        out += [signature(f, f"wine_{f.name}"), "{"] + wine_body(f) + ["}", ""]
+    out += ["void wine_calls_install_generated(cl_icd_dispatch *table)", "{"]
+    out += [f"    table->{f.name} = wine_{f.name};" for f in mine]
+    return c_file(out + ["}"])
+
+
 # -- what a companion stands in for -----------------------------------------------------------------------------------
 
 # Wine's opencl.dll has them, and they fail.
@@ -451,6 +492,7 @@ def outputs():
         "src/entry/OpenCL.def": def_file(functions),
         "src/share/guard_generated.c": guard_file(functions),
         "src/emulate/blocking_generated.c": blocking_file(functions),
+        "src/emulate/wine_calls_generated.c": wine_file(functions),
         "src/host/guest_generated.c": guest_file(functions),
         "tests/faults/wrappers_generated.c": faults_file(functions),
     }

@@ -171,6 +171,43 @@ static void bad_queries(void)
     CHECK_INT(ask(true, CL_DEVICE_EXECUTION_CAPABILITIES, 0, NULL, NULL), CL_SUCCESS);
 }
 
+/* An error of OpenCL's, also where the driver crashes; and no object. */
+static bool refused(const void *object, cl_int *status)
+{
+    const bool error = *status < 0 && *status > -2000;
+    *status = CL_SUCCESS;
+    return error && !object;
+}
+
+static void crashes(void)
+{
+    static void *nothing[64];
+    const char *text = "kernel void k(global int *p) {}";
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
+    const cl_buffer_region region = {0, 16};
+    void *const bad = nothing;
+    cl_int status = CL_SUCCESS;
+    if (!find())
+        return;
+    CHECK(refused(clCreateCommandQueue(bad, device, 0, &status), &status));
+    CHECK(refused(clCreateCommandQueueWithProperties(bad, device, NULL, &status), &status));
+    CHECK(refused(clCreateBuffer(bad, CL_MEM_READ_WRITE, 64, NULL, &status), &status));
+    CHECK(refused(clCreateSubBuffer(bad, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status), &status));
+    CHECK(refused(clCreateImage(bad, CL_MEM_READ_WRITE, &format, &desc, NULL, &status), &status));
+    CHECK(refused(clCreateSampler(bad, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &status), &status));
+    CHECK(refused(clCreateProgramWithSource(bad, 1, &text, NULL, &status), &status));
+    CHECK(refused(clCreateKernel(bad, "k", &status), &status));
+    CHECK(refused(clCreateUserEvent(bad, &status), &status));
+    CHECK(refused(clEnqueueMapBuffer(bad, bad, CL_TRUE, CL_MAP_READ, 0, 4, 0, NULL, NULL, &status), &status));
+    CHECK(clCreateBuffer(bad, CL_MEM_READ_WRITE, 64, NULL, NULL) == NULL);
+    cl_int codes[] = {clRetainContext(bad), clReleaseContext(bad),        clFinish(bad),
+                      clFlush(bad),         clReleaseMemObject(bad),      clReleaseKernel(bad),
+                      clRetainProgram(bad), clSetUserEventStatus(bad, 0), clReleaseCommandQueue(bad)};
+    for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        CHECK(refused(NULL, &codes[i]));
+}
+
 /* ---- the rest ---- */
 
 static void compiler(void)
@@ -186,6 +223,7 @@ static const struct tap_test tests[] = {
     {"extensions with and without version", both_lists},
     {"extensions and their functions", functions_too},
     {"queries that are wrong", bad_queries},
+    {"calls in which the driver crashes", crashes},
     {"the compiler is unloaded", compiler},
 };
 

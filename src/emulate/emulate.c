@@ -17,8 +17,10 @@ bool emulate_calls_back(void)
 void emulate_install(void)
 {
     /* First of all, so that what is wrong is seen nowhere. */
-    if (os_is_wine())
+    if (os_is_wine()) {
+        wine_calls_install(&next);
         wine_queries_install(&next);
+    }
     underlying = next;
     listed_install(&next);
     contexts_install(&next);

@@ -26,6 +26,8 @@ void event_callback_install(cl_icd_dispatch *table);
 void blocking_install(cl_icd_dispatch *table);
 void program_notify_install(cl_icd_dispatch *table);
 void destructor_install(cl_icd_dispatch *table);
+/* Error codes of calls in which the driver crashes below Wine's opencl.dll. */
+void wine_calls_install(cl_icd_dispatch *table);
 /* Queries that Wine's opencl.dll answers wrongly. */
 void wine_queries_install(cl_icd_dispatch *table);
 /* Invalid arguments that must be refused. */
