@@ -171,6 +171,30 @@ static void bad_queries(void)
     CHECK_INT(ask(true, CL_DEVICE_EXECUTION_CAPABILITIES, 0, NULL, NULL), CL_SUCCESS);
 }
 
+/* What the host would look into. */
+static void no_platforms_and_devices(void)
+{
+    static void *nothing[64];
+    cl_uint count = 4711;
+    cl_int status = 1;
+    if (!find())
+        return;
+    void *wrong[] = {nothing, device, (void *)(size_t)16};
+    for (int w = 0; w < 3; w++) {
+        CHECK_INT(clGetDeviceIDs(wrong[w], CL_DEVICE_TYPE_ALL, 0, NULL, &count), CL_INVALID_PLATFORM);
+        CHECK_INT(clUnloadPlatformCompiler(wrong[w]), CL_INVALID_PLATFORM);
+    }
+    CHECK_INT(count, 4711);
+    wrong[1] = platform;
+    for (int w = 0; w < 3; w++) {
+        const cl_device_id both[] = {device, wrong[w]};
+        CHECK(clCreateContext(NULL, 1, &both[1], NULL, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_DEVICE);
+        CHECK(clCreateContext(NULL, 2, both, NULL, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_DEVICE);
+    }
+}
+
 /* An error of OpenCL's, also where the driver crashes; and no object. */
 static bool refused(const void *object, cl_int *status)
 {
@@ -223,6 +247,7 @@ static const struct tap_test tests[] = {
     {"extensions with and without version", both_lists},
     {"extensions and their functions", functions_too},
     {"queries that are wrong", bad_queries},
+    {"what is no platform or device", no_platforms_and_devices},
     {"calls in which the driver crashes", crashes},
     {"the compiler is unloaded", compiler},
 };

@@ -1,5 +1,6 @@
 /* Contexts that are to be refused, and that somebody below makes all the same. */
 #include "emulate/emulate.h"
+#include "emulate/listed.h"
 #include "log.h"
 #include "os/os.h"
 
@@ -14,11 +15,22 @@ static cl_int check(const char *call, notify_function notify, const void *user_d
                             "user_data is %p, but pfn_notify is NULL; pass a function or NULL for both", user_data);
 }
 
+/* The host looks into the first, whatever it is. */
+static cl_int check_devices(const char *call, cl_uint count, const cl_device_id *devices)
+{
+    for (cl_uint i = 0; devices && i < count && os_is_wine(); i++)
+        if (!listed_may_be_device(devices[i]))
+            return log_refuse(call, CL_INVALID_DEVICE, "device %u of the list, %p, is none", i, (void *)devices[i]);
+    return CL_SUCCESS;
+}
+
 static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint num_devices,
                                              const cl_device_id *devices, notify_function pfn_notify, void *user_data,
                                              cl_int *errcode_ret)
 {
-    const cl_int status = check("clCreateContext", pfn_notify, user_data);
+    cl_int status = check("clCreateContext", pfn_notify, user_data);
+    if (status == CL_SUCCESS)
+        status = check_devices("clCreateContext", num_devices, devices);
     if (status == CL_SUCCESS)
         return underlying.clCreateContext(properties, num_devices, devices, pfn_notify, user_data, errcode_ret);
     give_code(errcode_ret, status);

@@ -123,11 +123,26 @@ bool listed_may_be_device(cl_device_id device)
     return has(&devices, device) || atomic_load(&devices.full) || atomic_load(&parts.full);
 }
 
+/* Where a layer below wraps the platforms that it lists, a device may tell another. */
+static bool told_by_device(cl_platform_id platform)
+{
+    const unsigned count = atomic_load_explicit(&devices.count, memory_order_acquire);
+    bool told = false;
+    for (unsigned i = 0; i < count && !told; i++) {
+        cl_platform_id own = NULL;
+        told = underlying.clGetDeviceInfo((cl_device_id)devices.handles[i], CL_DEVICE_PLATFORM, sizeof(own), &own,
+                                          NULL) == CL_SUCCESS &&
+               own == platform;
+    }
+    return told;
+}
+
 bool listed_may_be_platform(cl_platform_id platform)
 {
-    if (!has(&platforms, platform))
-        list_all();
-    return has(&platforms, platform) || atomic_load(&platforms.full);
+    if (has(&platforms, platform))
+        return true;
+    list_all();
+    return has(&platforms, platform) || atomic_load(&platforms.full) || told_by_device(platform);
 }
 
 void listed_install(cl_icd_dispatch *table)

@@ -117,6 +117,17 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t c
 
 /* ---- the hooks ---- */
 
+/* What NULL means is the implementation's choice. */
+static bool is_no_platform(cl_platform_id platform)
+{
+    return platform && !listed_may_be_platform(platform);
+}
+
+static cl_int refuse_platform(const char *call, cl_platform_id platform)
+{
+    return log_refuse(call, CL_INVALID_PLATFORM, "%p is no platform", (void *)platform);
+}
+
 static cl_int execution_capabilities(cl_device_id device, size_t capacity, void *to, size_t *size_ret)
 {
     cl_device_exec_capabilities capabilities = 0;
@@ -153,8 +164,8 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
                                             size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {
     const struct subject s = {"clGetPlatformInfo", platform, NULL};
-    if (platform && !listed_may_be_platform(platform)) /* what NULL means is the implementation's choice */
-        return log_refuse(s.call, CL_INVALID_PLATFORM, "%p is not a platform", (void *)platform);
+    if (is_no_platform(platform))
+        return refuse_platform(s.call, platform);
     if (param_name == CL_PLATFORM_EXTENSIONS)
         return extension_string(&s, param_value_size, param_value, param_value_size_ret);
     if (param_name == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
@@ -162,9 +173,26 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
     return wine.clGetPlatformInfo(platform, param_name, param_value_size, param_value, param_value_size_ret);
 }
 
+static cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type device_type, cl_uint num_entries,
+                                         cl_device_id *devices, cl_uint *num_devices)
+{
+    if (is_no_platform(platform))
+        return refuse_platform("clGetDeviceIDs", platform);
+    return wine.clGetDeviceIDs(platform, device_type, num_entries, devices, num_devices);
+}
+
+static cl_int CL_API_CALL unload_platform_compiler(cl_platform_id platform)
+{
+    if (is_no_platform(platform))
+        return refuse_platform("clUnloadPlatformCompiler", platform);
+    return wine.clUnloadPlatformCompiler(platform);
+}
+
 void wine_queries_install(cl_icd_dispatch *table)
 {
     wine = *table;
+    table->clGetDeviceIDs = get_device_ids;
+    table->clUnloadPlatformCompiler = unload_platform_compiler;
     table->clGetDeviceInfo = get_device_info;
     table->clGetPlatformInfo = get_platform_info;
 }
