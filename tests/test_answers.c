@@ -234,6 +234,20 @@ static void crashes(void)
 
 /* ---- the rest ---- */
 
+static void data_without_a_function(void)
+{
+    const char *text = "kernel void k(global int *p) {}";
+    cl_int status = 1;
+    if (!find())
+        return;
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
+    CHECK_INT(clBuildProgram(program, 1, &device, "", NULL, &status), CL_INVALID_VALUE);
+    CHECK_INT(clBuildProgram(program, 1, &device, "", NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
 static void compiler(void)
 {
     for (int i = 0; i < 2; i++)
@@ -249,6 +263,7 @@ static const struct tap_test tests[] = {
     {"queries that are wrong", bad_queries},
     {"what is no platform or device", no_platforms_and_devices},
     {"calls in which the driver crashes", crashes},
+    {"data for a build's function, and no function", data_without_a_function},
     {"the compiler is unloaded", compiler},
 };
 

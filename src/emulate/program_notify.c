@@ -59,6 +59,9 @@ static cl_int finish(struct notice *notice, cl_program program, cl_int status, c
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
                                         const char *options, notify_function pfn_notify, void *user_data)
 {
+    if (!pfn_notify && user_data && os_is_wine()) /* Wine's opencl.dll keeps both to itself */
+        return log_refuse("clBuildProgram", CL_INVALID_VALUE, "user_data is %p, but there is no function for it",
+                          user_data);
     if (!pfn_notify)
         return underlying.clBuildProgram(program, num_devices, device_list, options, NULL, user_data);
     struct notice *notice = prepare(pfn_notify, user_data);
