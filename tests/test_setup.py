@@ -105,6 +105,19 @@ def beside_the_program_too(place):
     place.setup("uninstall")
 
 
+def named_in_capitals(place):
+    """In a folder with both names a program that says OpenCL.dll gets the file that is spelt so."""
+    other = place.windows / "system32" / "OpenCL.dll"
+    shutil.copy(LOADER, other)
+    in_and_out(place)
+    place.setup("install")
+    got = place.run()
+    need(got["library"].lower() == "c:\\windows\\system32\\opencl.dll", got)
+    need(got["next"].lower() == "c:\\windows\\system32\\cld3d\\opencl.dll", got)
+    place.setup("uninstall")
+    need(other.read_bytes() == LOADER.read_bytes(), "the other library did not come back")
+
+
 def goes_past_the_drop_in(place):
     """A registered layer, in a program whose loader finds no driver, has Wine's OpenCL below, wherever that is."""
     beside = place.program.parent
@@ -350,7 +363,7 @@ def run_refuses(place):
     place.start("install", "--version")
 
 
-CASES = [round_trip, without_section, other_override, works, beside_the_program_too, goes_past_the_drop_in, up_to_date, bad_input,
+CASES = [round_trip, without_section, other_override, works, named_in_capitals, beside_the_program_too, goes_past_the_drop_in, up_to_date, bad_input,
          other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor, run_sets_the_layer, run_loads_the_layer,
          run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
 
