@@ -1,4 +1,4 @@
-/* Emulated images: their records, and the files of the formats tier for one another. */
+/* Emulated images: their records, and functions shared by the files of the formats tier. */
 #ifndef CLD3D_FORMATS_IMAGE_H
 #define CLD3D_FORMATS_IMAGE_H
 
@@ -7,10 +7,10 @@
 
 /* A mapping that the application holds. */
 struct image_mapping {
-    void *pointer; /* what the application got */
+    void *pointer; /* the application's pointer */
     cl_mem narrow; /* owned; the mapped buffer in the declared format. NULL: the rows are in the image's host memory */
     bool writes;
-    /* owned; `narrow` is unmapped behind it, but the driver has refused the rest of the unmap. Else NULL */
+    /* owned; `narrow` is unmapped behind it, but the driver has refused the rest of the unmap. Otherwise NULL */
     cl_event collected;
     size_t origin[3], region[3];
     struct image_mapping *after;
@@ -21,68 +21,73 @@ struct image_record {
     struct context_record *context; /* retained */
     struct converter *converter;    /* the context's */
     cl_mem_object_type type;
-    size_t extent[3];            /* as regions count: width; height or layers; depth or layers */
-    cl_mem_flags flags;          /* as given; 0 became CL_MEM_READ_WRITE */
-    void *host;                  /* of CL_MEM_USE_HOST_PTR, else NULL */
+    size_t extent[3];            /* in the units of regions: width; height or layers; depth or layers */
+    cl_mem_flags flags;          /* as given; 0 is replaced by CL_MEM_READ_WRITE */
+    void *host;                  /* of CL_MEM_USE_HOST_PTR, otherwise NULL */
     size_t host_row, host_slice; /* its pitches */
     cl_image_desc desc;          /* as given */
 
     /* Guarded by registry_lock. */
     struct image_mapping *mappings;
-    bool loose;       /* a kernel may have written what the declared format can't hold: more channels, more precision */
-    unsigned written; /* another number whenever it becomes loose, or is overwritten */
-    cl_event tidied;  /* owned; of the last command that tidies it. NULL: none, it may be in vain, or a launch has it */
+    /* a kernel may have written values that the declared format cannot hold: more channels, more precision */
+    bool loose;
+    unsigned written; /* changes whenever the image becomes loose, or is overwritten */
+    /* owned; of the last command that requantizes it. NULL: none, or it may have no effect, or a launch has it */
+    cl_event tidied;
     cl_command_queue tidied_in;
 };
 
 /* The record of an emulated image, retained, or NULL. */
 struct image_record *image_get(cl_mem image);
 
-/* The converter of an emulated image whose texels the host may convert, or NULL. Lives as long as the image's context. */
+/* The converter of an emulated image whose texels the host may convert, or NULL. It lives as long as the image's
+ * context. */
 const struct converter *image_host_converter(cl_mem image);
 
-/* How the images of a context have the texels of a format. */
+/* How the images of a context store the texels of a format. */
 enum image_storage {
-    STORED_AS_DECLARED,  /* the device has the format */
+    STORED_AS_DECLARED,  /* the device supports the format */
     STORED_BY_CONVERTER, /* the format is emulated, and the host may convert its texels */
     STORED_OTHERWISE     /* the format is emulated, and the device converts */
 };
 
-/* Plans an image: for STORED_BY_CONVERTER *converter is set, which lives as long as the context. Not CL_SUCCESS: the driver
- * does not say. */
+/* Determines the storage of an image: for STORED_BY_CONVERTER *converter is set, which lives as long as the context.
+ * Not CL_SUCCESS: the driver does not report it. */
 cl_int image_storage_of(cl_context context, const cl_image_format *format, cl_mem_object_type type,
                         enum image_storage *storage, const struct converter **converter);
-/* Makes an image whose texels the driver has in `memory` of the caller, as it stores them, for as long as it has the image.
- * For the application it is an image without host memory. The pitches in `desc` are those of the memory; of an emulated
- * image they are 0. */
+/* Creates an image whose texels the driver keeps in the caller's `memory`, in its storage format, for as long as it has
+ * the image. For the application it is an image without host memory. The pitches in `desc` are those of the memory; for
+ * an emulated image they are 0. */
 cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                          const cl_image_desc *desc, void *memory, cl_int *status);
 
-/* Notes that an image is loose from the command on that is enqueued now, or is not any longer. That it is loose is noted before the
- * driver gets the command and again after it: what tidies the image may come before the command in the driver's queue. */
+/* Notes that an image is loose from the command on that is now enqueued, or no longer. A loose image is noted before
+ * the driver gets the command and again after it: a requantizing command may come before the command in the driver's
+ * queue. */
 void image_set_loose(struct image_record *image, bool loose);
 bool image_is_loose(struct image_record *image);
 unsigned image_written(struct image_record *image);
-/* The command of `event`, enqueued in that queue when image_written gave `written`, overwrites all of the image. Once an event has failed
- * the image is tidy no sooner than the command is complete. */
+/* The command of `event`, enqueued in that queue when image_written returned `written`, overwrites the whole image.
+ * Once an event has failed, the image counts as tidy only when the command is complete. */
 void image_tidied_by(struct image_record *image, cl_event event, cl_command_queue in, unsigned written);
-/* Takes over the event of a command that tidies the image, which is kept if `pending`; else the image is tidy. If the image was written
- * to since `written` neither holds. */
+/* Takes over the event of a command that requantizes the image, which is kept if `pending`; otherwise the image is
+ * tidy. If the image was written to since `written`, neither happens. */
 void image_keep_tidied(struct image_record *image, cl_event tidied, cl_command_queue in, unsigned written,
                        bool pending);
-/* Whether later commands may rely on what this one does: it has not failed, and no user event is pending by which it could, or
- * which could let a command that is enqueued later run before it. Once an event has failed it has to be complete: a command behind one
- * that has failed may fail itself. */
+/* Whether later commands may rely on this one: it has not failed, and no user event is pending that could make it fail,
+ * or that could let a command enqueued later run before it. Once an event has failed it must be complete: a command
+ * behind a failed one may itself fail. */
 bool image_command_counts(cl_event event);
-/* The same, or it will be so when the command is complete. */
+/* The same, or it will be true when the command is complete. */
 bool image_command_may_count(cl_event event);
-/* A command overwrites all of an image in its declared format: no kernel's leavings are in it any longer. While a user event is pending
- * that is not relied on: the command may fail, or be that of a deferred acquire, behind which kernels have been enqueued before it. */
+/* A command overwrites the whole image in its declared format: nothing that a kernel wrote remains. While a user event
+ * is pending this is not relied on: the command may fail, or belong to a deferred acquire, behind which kernels have
+ * been enqueued before it. */
 void image_overwritten(cl_mem image);
 
-/* Bytes of a region in the declared format, tightly packed; SIZE_MAX where a size_t can't hold them. */
+/* Bytes of a region in the declared format, tightly packed; SIZE_MAX if a size_t cannot hold them. */
 size_t image_region_bytes(const struct image_record *image, const size_t *region);
-/* Whether origin and region lie inside an image of that size; either may be NULL. */
+/* Whether origin and region are inside an image of that size; either may be NULL. */
 bool image_region_inside(const size_t *extent, const size_t *origin, const size_t *region);
 
 /* A region of an emulated image, and where commands on it are enqueued. */
@@ -94,33 +99,35 @@ struct image_part {
     const cl_event *wait;
 };
 
-/* The same part, for a command behind one event alone. */
+/* The same part, for a command behind only one event. */
 static inline struct image_part image_part_behind(const struct image_part *part, const cl_event *event)
 {
     return (struct image_part){part->image, part->origin, part->region, part->queue, 1, event};
 }
 
-/* Whether it lies inside the image; packed YUV is taken in pairs of texels. Its origin and region may be NULL. */
+/* Whether the part is inside the image; packed YUV is addressed in pairs of texels. Its origin and region may be
+ * NULL. */
 bool image_part_valid(const struct image_part *part);
 
-/* Refuses a command of the host if the image has one of these flags. A queue of another context is the driver's to refuse. */
+/* Refuses a host command if the image has one of these flags. A queue of another context is left to the driver to
+ * refuse. */
 cl_int image_check_access(const char *call, const struct image_part *part, cl_mem_flags forbidden);
 
-/* The code of a command which the driver has taken: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if it was blocking and has failed,
- * which drivers do not tell. */
+/* The result of a command that the driver has accepted: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if it was blocking
+ * and has failed, which drivers do not report. */
 static inline cl_int image_outcome(cl_bool blocking, cl_event done)
 {
     return blocking && event_status(done) < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
 }
 
-/* Enqueues: the texels of a region come in the declared format, tightly packed, into `narrow` / out of it into the image.
- * `first` (may be NULL) and `done` get events, owned by the caller. On failure no event is given. */
+/* Enqueues copies: the texels of a region, in the declared format and tightly packed, go into `narrow` / from it into
+ * the image. `first` (may be NULL) and `done` get events, owned by the caller. On failure no event is returned. */
 cl_int image_to_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
 cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
 
-/* Enqueues the write of a region of an image from rows of the host, or its read into them, without blocking. The rows are
- * of the declared format, or with `stored` of the format that the driver's image has. The list gets the events of all
- * commands that use the rows; after a failure those of commands that still do. */
+/* Enqueues the write of a region of an image from host rows, or its read into them, without blocking. The rows are in
+ * the declared format, or with `stored` in the format of the driver's image. The list gets the events of all commands
+ * that use the rows; after a failure those of commands that still do. */
 cl_int image_move(cl_mem image, bool stored, bool write, const size_t *origin, const size_t *region,
                   const struct mapped_surface *rows, const struct enqueueing *to);
 
@@ -128,16 +135,17 @@ cl_int image_move(cl_mem image, bool stored, bool write, const size_t *origin, c
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status);
 cl_mem image_narrow_buffer(const struct image_record *image, const size_t *region, cl_int *status);
 
-/* Hands the event of a composite command to the application: `done` answers as `type` and began with `first`. Both are
+/* Passes the event of a composite command to the application: `done` reports `type` and starts with `first`. Both are
  * taken over, whether the application wants an event or not. */
 void image_publish(cl_command_queue queue, cl_command_type type, cl_event first, cl_event done, cl_event *event);
 
 /* How a kernel may use the image that its argument names. */
 void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes);
-/* Before the driver gets kernels that read or write an image: an emulated one is made ready for them as for a kernel that is enqueued
- * (launch.c), behind the wait list. They have to wait for the events that `tidied` gets. Other images need nothing.
- * image_after_kernels is due for each image when the driver has them, and then image_end_kernels with their wait list and what it has
- * said: what is enqueued later comes after what `tidied` names even if the kernels are refused. It closes the list. */
+/* Call this before the driver gets kernels that read or write an image: an emulated one is prepared for them as for an
+ * enqueued kernel (launch.c), behind the wait list. The kernels must wait for the events that are added to `tidied`.
+ * Other images need nothing. After the driver has the kernels, call image_after_kernels for each image, and then
+ * image_end_kernels with their wait list and the driver's status: later commands run after those in `tidied` even if
+ * the kernels are refused. It closes the list. */
 cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
                             cl_uint wait_count, const cl_event *wait, struct event_list *tidied);
 void image_after_kernels(cl_mem image, bool writes);

@@ -1,12 +1,12 @@
-/* Memory that begins at a multiple of a power of two, for objects of OpenCL. */
+/* Memory aligned to a power of two, for OpenCL objects. */
 #ifndef CLD3D_TRANSPORT_ALIGNED_H
 #define CLD3D_TRANSPORT_ALIGNED_H
 
 #include <stddef.h>
 
 struct aligned_memory {
-    void *bytes;      /* NULL: there is none */
-    void *allocation; /* what is freed */
+    void *bytes;      /* NULL: none */
+    void *allocation; /* the pointer to free */
 };
 
 struct aligned_memory aligned_memory_make(size_t size, size_t alignment);

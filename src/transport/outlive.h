@@ -1,4 +1,4 @@
-/* Memory of a shared object that commands still use when the application has dropped the object. */
+/* Memory of a shared object that commands still use after the application has released the object. */
 #ifndef CLD3D_TRANSPORT_OUTLIVE_H
 #define CLD3D_TRANSPORT_OUTLIVE_H
 
@@ -6,20 +6,22 @@
 
 struct fence;
 
-/* A transport's record of such memory begins with it. Made with the object, since memory may be short later. */
+/* The first member of a transport's record of such memory. Created with the object, because memory may be short
+ * later. */
 struct outliving {
     struct reaped reaped;
     cl_mem memory;
-    cl_mem whole; /* NULL, or what the memory object is a part of, which a driver may count commands on the part for */
-    cl_uint whole_references; /* to it, without those of commands */
-    cl_context uncounted; /* NULL, or the context of `memory`, whose driver does not count commands among references */
-    struct fence *fence;  /* owned; NULL until one could be made */
-    void (*give_back)(
-        struct outliving *one); /* gives back the memory object and what it lies in, and frees the record */
+    /* NULL, or the parent of the memory object, for which a driver may count commands on the sub-object */
+    cl_mem whole;
+    cl_uint whole_references; /* references to it, without those of commands */
+    cl_context uncounted;     /* NULL, or the context of `memory`, whose driver does not count commands as references */
+    struct fence *fence;      /* owned; NULL until one could be created */
+    void (*give_back)(struct outliving *one); /* releases the memory object and its memory, and frees the record */
 };
 
-/* For transport.outlive. Whether commands use the memory object, which has one reference: then `give_back` is called when they
- * are over, and the record is taken over. With `uncounted` a fence (emulate/fence.h) tells, else references do. */
+/* For transport.outlive. Whether commands use the memory object, which has one reference: then `give_back` is called
+ * when they have ended, and the record is taken over. With `uncounted` a fence (emulate/fence.h) determines that,
+ * otherwise references do. */
 bool outlive(struct outliving *one, cl_mem memory, cl_context uncounted, void (*give_back)(struct outliving *one));
 
 #endif

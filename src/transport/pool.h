@@ -1,5 +1,5 @@
-/* Staging copies that no shared object has at the moment. Programs that make an object for each frame and release it (OpenCV
- * does) get the staging copy of the frame before, since Direct3D makes new ones slowly.
+/* Staging copies that no shared object uses at the moment. Programs that create an object for each frame and release it
+ * (OpenCV does) get the staging copy of the previous frame, because Direct3D is slow to create new ones.
  *
  * A context has one pool. Any thread may call; no lock of ours may be held. */
 #ifndef CLD3D_TRANSPORT_POOL_H
@@ -9,13 +9,13 @@
 #include "os/os.h"
 #include "transport/aligned.h"
 
-enum { POOL_ROOM = 4 }; /* frames in flight of such a program; what comes beside them makes the oldest go */
+enum { POOL_ROOM = 4 }; /* frames in flight of such a program; beyond that the oldest is evicted */
 
-/* A staging copy with what an object of its shape has beside it. */
+/* A staging copy with the other memory of an object of its shape. */
 struct pooled {
     struct surface surface;       /* without its resource while it is in the pool */
-    struct mapped_surface place;  /* where the staging copy was mapped; `data` NULL: nobody looked */
-    struct aligned_memory memory; /* of the object's rows, or none */
+    struct mapped_surface place;  /* where the staging copy was mapped; `data` NULL: unknown */
+    struct aligned_memory memory; /* the object's rows, or none */
 };
 
 struct staging_pool {
@@ -25,11 +25,12 @@ struct staging_pool {
     bool closed;
 };
 
-/* Fills all but the surface's own part with what was made for the same device and shape. False: there is nothing. */
+/* Fills everything except the surface's own part with what was created for the same device and shape. False: there is
+ * none. */
 bool pool_take(struct staging_pool *pool, struct pooled *wanted);
-/* Takes over a staging copy, which is not mapped, and what is beside it. */
+/* Takes over a staging copy, which is not mapped, and its other memory. */
 void pool_give(struct staging_pool *pool, struct pooled *given);
-/* Frees all, and from now on what is given: staging copies hold their device. */
+/* Frees everything, and from now on anything that is added: staging copies hold their device. */
 void pool_close(struct staging_pool *pool);
 
 #endif

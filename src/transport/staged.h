@@ -1,5 +1,5 @@
-/* Direct3D's half of the transports that go by a staging copy: the copy, its map, and rows of ours beside what is mapped.
- * OpenCL's half is the transport's own. */
+/* Direct3D's half of the transports that use a staging copy: the copy, its mapping, and our own rows beside the mapped
+ * ones. OpenCL's half belongs to each transport. */
 #ifndef CLD3D_TRANSPORT_STAGED_H
 #define CLD3D_TRANSPORT_STAGED_H
 
@@ -10,22 +10,23 @@
 struct converter;
 struct staging_pool;
 
-/* The record of a transport begins with it. */
+/* The first member of such a transport's record. */
 struct staged {
     struct transfer base;
     struct staging_pool *pool;    /* the context's */
     struct mapped_surface mapped; /* valid while is_mapped: from acquire to release, or only while rows are copied */
     bool is_mapped;
-    bool failed;                       /* Direct3D once did: no other object shall have the staging copy */
-    const struct converter *converter; /* converts rows between Direct3D's texels and the storage format of the driver's
-                                          image; NULL: the two are the same, or the device converts */
-    struct mapped_surface place; /* where the staging copy of the pool was mapped before; `data` NULL: not known */
-    struct aligned_memory rows;  /* the driver's texels in rows without gaps; none until they are needed */
-    bool takes_rows;             /* what Direct3D gives is copied from what is mapped to `rows` */
-    struct context_record
-        *dense;      /* retained: OpenCL gets along with rows without gaps alone, and keeps those of commands that
-                                     were given up in this context. Else NULL */
-    bool gives_rows; /* what goes back to Direct3D is in `rows` and not in what is mapped */
+    bool failed; /* Direct3D has failed: no other object may get the staging copy */
+    /* converts rows between Direct3D's texels and the storage format of the driver's image; NULL: the two are equal, or
+     * the device converts */
+    const struct converter *converter;
+    struct mapped_surface place; /* where the staging copy of the pool was mapped before; `data` NULL: unknown */
+    struct aligned_memory rows;  /* the driver's texels, tightly packed; none until needed */
+    bool takes_rows;             /* Direct3D's bytes are copied from the mapping to `rows` */
+    /* retained: OpenCL supports only tightly packed rows, and keeps those of commands that were abandoned in this
+     * context. Otherwise NULL */
+    struct context_record *dense;
+    bool gives_rows; /* the bytes for Direct3D are in `rows` and not in the mapping */
 };
 
 static inline struct staged *staged_of(struct transfer *transfer)
@@ -33,23 +34,25 @@ static inline struct staged *staged_of(struct transfer *transfer)
     return (struct staged *)transfer;
 }
 
-/* The surface is one plane of several that have a staging copy in common: what is mapped of the others may be old when this
- * one is stored. */
+/* The surface is one plane of several that share a staging copy: the other planes in the mapping may be out of date
+ * when this one is stored. */
 bool staged_is_plane(const struct staged *staged);
 
-/* Sets the converter, NULL if there is none, and what follows for the rows. `dense`: as the member, and taken over. Once, before anything is staged. */
+/* Sets the converter, NULL if there is none, and what follows from it for the rows. `dense`: see the member; taken
+ * over. Call once, before anything is staged. */
 void staged_plan(struct staged *staged, const struct converter *converter, struct context_record *dense);
 
-/* The texels of `rows`: bytes of a row, and of all (SIZE_MAX where a size_t can't hold them). */
+/* The texels of `rows`: bytes of a row, and of all (SIZE_MAX if a size_t cannot hold them). */
 size_t staged_row_bytes(const struct staged *staged);
 size_t staged_bytes(const struct staged *staged);
 
-/* The staging copy with `place` and `rows`, unless there is one: from the pool, if it has one; or made, without rows. */
+/* Obtains the staging copy with `place` and `rows`, unless there is one: from the pool, if possible; or newly created,
+ * without rows. */
 bool staged_take_pooled(struct staged *staged);
 bool staged_need_copy(struct staged *staged);
-/* The rows alone. */
+/* Obtains only the rows. */
 bool staged_need_rows(struct staged *staged);
-/* All of it is given to the pool, or freed. Nothing is mapped. */
+/* Returns everything to the pool, or frees it. Nothing may be mapped. */
 void staged_drop(struct staged *staged);
 bool staged_map(struct staged *staged, bool write);
 void staged_unmap(struct staged *staged);

@@ -1,13 +1,13 @@
-/* A surface as OpenCL's functions for images describe it. */
+/* A surface as described to OpenCL's image functions. */
 #ifndef CLD3D_TRANSPORT_SURFACE_IMAGE_H
 #define CLD3D_TRANSPORT_SURFACE_IMAGE_H
 
 #include "d3d/d3d.h"
 #include "formats/image.h"
 
-/* With the pitches of memory in which the image lies, or 0; a 2D image has no slice pitch. */
+/* With the pitches of the image's memory, or 0; a 2D image has no slice pitch. */
 cl_image_desc surface_image(const struct surface_desc *desc, size_t row_pitch, size_t slice_pitch);
-/* How a context stores the surface's texels, as image_storage_of tells; a buffer has no format. */
+/* How a context stores the surface's texels, as returned by image_storage_of; a buffer has no format. */
 cl_int surface_storage(cl_context context, const struct surface_desc *desc, enum image_storage *storage,
                        const struct converter **converter);
 

@@ -1,4 +1,4 @@
-/* Which transport an object goes by, and what a context keeps for its transports.
+/* The choice of an object's transport, and a context's state for its transports.
  *
  * Any thread may call; no lock of ours may be held. */
 #ifndef CLD3D_TRANSPORT_TRANSPORTS_H
@@ -8,27 +8,28 @@
 
 struct transports;
 
-/* Opens the transports that may be used for a context. NULL if memory is short. */
+/* Opens the transports that may be used for a context. NULL if out of memory. */
 struct transports *transports_open(cl_context context);
-/* The devices of the context go: what is kept for later objects and holds them is given back. The objects that there are
- * still live and move. May be called again; NULL is allowed. */
+/* The devices of the context are released: frees what is kept for later objects and holds them. Existing objects still
+ * live and are still transferred. May be called again; NULL is allowed. */
 void transports_close(struct transports *transports);
-/* Nothing uses the context any longer: the log tells what its objects have cost since the last time. NULL is allowed. */
+/* Nothing uses the context any longer: logs what its objects have cost since the last time. NULL is allowed. */
 void transports_tell(struct transports *transports);
-/* After the last transfer of the context was destroyed; closes. NULL is allowed. */
+/* Call this after the last transfer of the context was destroyed; also closes. NULL is allowed. */
 void transports_free(struct transports *transports);
 
-/* Makes a transfer by the first transport that can share the surface. `state` of the request is set here. An OpenCL error
- * code, logged, if none can: that of the last one. */
+/* Creates a transfer with the first transport that can share the surface. Sets `state` of the request. If none can, an
+ * OpenCL error code, logged: that of the last one. */
 cl_int transports_create(struct transports *transports, const struct transfer_request *request, struct transfer **made);
 
-/* The answer to CL_CONTEXT_D3D11_PREFER_SHARED_RESOURCES_KHR and its like: whether a transport of the context does better
- * with resources that were made shareable. */
+/* The value of CL_CONTEXT_D3D11_PREFER_SHARED_RESOURCES_KHR and its equivalents: whether a transport of the context
+ * works better with shareable resources. */
 bool transports_prefer_shared(const struct transports *transports, const struct d3d_api *api);
 
-/* For people: the transports that may be used, in the order in which they are asked. */
+/* For display: the transports that may be used, in the order in which they are tried. */
 const char *transports_report(void);
-/* The way of the object that the calling thread made last, how, and why no earlier transport has it; empty: it made none. */
+/* The transport and method of the object that the calling thread created last, and why no earlier transport accepted
+ * it; empty: it has created none. */
 const char *transports_last_way(void);
 
 #endif
