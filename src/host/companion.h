@@ -1,5 +1,5 @@
-/* The companion: libcld3d.so in a Wine process. It is not a layer there (cld3d's OpenCL.dll above Wine is), it only answers
- * the channel and keeps Wine's signal handlers. */
+/* The companion: libcld3d.so in a Wine process. It is not a layer there (cld3d's OpenCL.dll above Wine is); it only
+ * answers the channel and protects Wine's signal handlers. */
 #ifndef CLD3D_HOST_COMPANION_H
 #define CLD3D_HOST_COMPANION_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Whether Wine runs this process, seen from the host's side. */
+/* Whether this process runs under Wine, as seen from the host's side. */
 bool companion_wanted(void);
 
 /* Makes `table` answer the channel, and pass everything else on to `next`. */

@@ -1,4 +1,4 @@
-/* The guest's side of the channel: what the host's OpenCL has and Wine's opencl.dll has not. */
+/* The guest's side of the channel: access to what the host's OpenCL has and Wine's opencl.dll lacks. */
 #ifndef CLD3D_HOST_GUEST_H
 #define CLD3D_HOST_GUEST_H
 
@@ -7,33 +7,33 @@
 
 #include <stdbool.h>
 
-/* Looks for a companion, and lets it fill what is missing in `next`. Called once by the entry point, after `next` is filled and
- * before anything else runs. Without a companion, or with one of another version, `next` stays as it is. */
+/* Looks for a companion, and uses it to fill the gaps in `next`. Called once by the entry point, after `next` is filled
+ * and before anything else runs. Without a companion, or with one of another version, `next` is not changed. */
 void guest_join(void);
 
-/* Whether a companion answers. */
+/* Whether a companion is connected. */
 bool guest_joined(void);
 
-/* For people: what came of it. */
+/* The result, for display. */
 const char *guest_report(void);
 
-/* One request; 0 if it fails. While a companion answers, one fails only if the host crashes in it. */
+/* Sends one request; 0 if it fails. While a companion is connected, a request fails only if the host crashes in it. */
 uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments);
 
-/* Calls a function of the host. Integers among the arguments are extended to 64 bits. Bit i of `wide`: argument i has 64 bits for
- * the function too, where others have 32. */
+/* Calls a host function. Integers among the arguments are extended to 64 bits. Bit i of `wide`: argument i has 64 bits
+ * for the function too, where others have 32. */
 uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
-/* The same for a function that gives a cl_int. It gives CL_OUT_OF_RESOURCES if the request fails. */
+/* The same for a function that returns a cl_int. Returns CL_OUT_OF_RESOURCES if the request fails. */
 cl_int guest_status(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
 
 /* The address of a function of the host's OpenCL, or 0. */
 uint64_t guest_find(const char *name);
 
-/* The functions that the companion stands in for (guest_generated.c), each with the host's address once that is known. */
+/* The functions that the companion provides (guest_generated.c), each with the host's address once that is known. */
 struct guest_function {
     const char *name;
     size_t offset;          /* in the dispatch table */
-    next_function function; /* ours, that calls the host's */
+    next_function function; /* our function, which calls the host's */
     bool always;            /* Wine's own does not work */
 };
 
@@ -41,8 +41,9 @@ extern const struct guest_function guest_functions[];
 extern const size_t guest_function_count;
 extern uint64_t guest_addresses[];
 
-/* The parts of `next` that are more than a call of the host's function. In 32 bits extensions stay as Wine's opencl.dll has them: who
- * is called has to clear the stack there, and the arguments of a function that is not known can't be counted. */
+/* The parts of `next` that do more than call the host's function. In 32 bits extensions stay as Wine's opencl.dll has
+ * them: the callee removes its arguments from the stack there, and the number of arguments of an unknown function
+ * cannot be determined. */
 void guest_strings_install(cl_icd_dispatch *table);
 void guest_svm_install(cl_icd_dispatch *table);
 void guest_extensions_install(cl_icd_dispatch *table);

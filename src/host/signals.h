@@ -1,17 +1,18 @@
-/* Wine's signal handlers, kept from drivers that set their own in their place, and from glibc in a thread that is to end.
+/* Protection of Wine's signal handlers, from drivers that install their own instead, and from glibc in a thread that is
+ * about to end.
  *
- * Wine suspends threads with SIGUSR1, ends them with SIGQUIT and makes exceptions of SIGSEGV and its like. LLVM takes
- * them all, in PoCL's clGetDeviceIDs: a thread can't be suspended then (GetThreadContext waits for ever), and two
- * threads that are ended at once end the process. It does so once per process, unless a handler of its own has run; so
- * after the calls in which a driver may begin to use a compiler everything is set as it was. Kernels are compiled in
- * others too, but not first there. */
+ * Wine suspends threads with SIGUSR1, ends them with SIGQUIT and turns SIGSEGV and similar signals into exceptions.
+ * LLVM replaces all these handlers, in PoCL's clGetDeviceIDs: then a thread cannot be suspended (GetThreadContext never
+ * returns), and ending two threads at once ends the process. It does so once per process, unless a handler of its own
+ * has run; so after the calls in which a driver may first use a compiler, all handlers are restored. Other calls
+ * compile kernels too, but not first. */
 #ifndef CLD3D_HOST_SIGNALS_H
 #define CLD3D_HOST_SIGNALS_H
 
 #include "next/next.h"
 
-/* Notes the handlers that Wine has now, and takes the place of those calls in `table`. Once, before any driver has made
- * a device. */
+/* Records Wine's current handlers, and replaces those calls in `table`. Call it once, before any driver has created a
+ * device. */
 void signals_install(cl_icd_dispatch *table);
 
 #endif

@@ -1,11 +1,11 @@
-/* Where the functions of vulkan.h are to be had in this process: natively in the same library, in a Windows process through the
+/* Access to the functions of vulkan.h in this process: natively in the same library, in a Windows process through the
  * channel. */
 #ifndef CLD3D_HOST_VULKAN_ACCESS_H
 #define CLD3D_HOST_VULKAN_ACCESS_H
 
 #include "host/vulkan.h"
 
-/* The Vulkan side, or NULL and why there is none in `why`, of VULKAN_WHY bytes. Any thread may call. */
+/* The Vulkan side, or NULL and the reason in `why`, of VULKAN_WHY bytes. Any thread may call. */
 const struct vulkan_side *vulkan_access(char *why);
 
 #endif
