@@ -29,32 +29,33 @@ enum api_index { API_D3D11, API_D3D10, API_D3D9, API_COUNT };
 struct library {
     HMODULE module;          /* NULL: `why` says why not */
     char path[3 * MAX_PATH]; /* UTF-8 */
-    char product[NAME_SIZE]; /* who made it, by its version resource; empty if it has none */
-    bool wine;               /* Wine's own; `path` may then be a file that Wine has put its own in place of */
+    char product[NAME_SIZE]; /* the product name of its version resource; empty if it has none */
+    bool wine;               /* Wine's own; `path` may then be a file that Wine has replaced by its own library */
     char why[WHY_SIZE];
 };
 
 void library_load(struct library *library, const char *name);
-/* The same for a module that is loaded already; false if no module has this path. */
+/* The same for a module that is already loaded; false if no module has this path. */
 bool library_find(struct library *library, const char *path);
 /* An exported function, or NULL. */
 void (*library_function(const struct library *library, const char *name))(void);
-/* Whether an OpenCL.dll lies in the folder of this program and is not `library`. */
+/* Whether there is an OpenCL.dll in the folder of this program that is not `library`. */
 bool library_beside_unused(const struct library *library);
 
 /* ---- layers in the registry (info_layers.c) ---- */
 
-/* Adds and takes out the cld3d.dll beside this program; says what was done, or on the standard error stream why not. */
+/* Registers and unregisters the cld3d.dll in this program's folder; prints what was done, or on standard error why
+ * not. */
 bool layer_register(void);
 bool layer_unregister(void);
 /* The part of the report. */
 void print_layers(void);
-/* Each layer that is registered, with what loaders make of it; both texts are UTF-8 and live for the call. */
+/* Each registered layer, with how loaders treat it; both texts are UTF-8 and live for the call. */
 void layers_each(void (*call)(void *context, const char *path, const char *state), void *context);
 
 /* ---- Direct3D (info_d3d.c, info_d3d11.c, info_d3d10.c, info_d3d9.c) ---- */
 
-/* A graphics adapter and the device that each Direct3D has made on it. */
+/* A graphics adapter and the device that each Direct3D version has created on it. */
 struct adapter {
     char name[NAME_SIZE];
     uint32_t vendor, device;
@@ -65,7 +66,7 @@ struct adapter {
     UINT d3d9_ordinal;
     struct {
         void *device;   /* NULL: `why` says why not */
-        char level[32]; /* what it can do, in Direct3D's words */
+        char level[32]; /* its feature level, as Direct3D names it */
         char why[WHY_SIZE];
     } d3d[API_COUNT];
 };
@@ -73,13 +74,13 @@ struct adapter {
 struct direct3d {
     struct library dxgi, runtimes[API_COUNT];
     IDirect3D9Ex *d3d9;
-    char d3d9_why[WHY_SIZE]; /* why there is no `d3d9`, though there is its DLL */
+    char d3d9_why[WHY_SIZE]; /* why there is no `d3d9` although its DLL exists */
     char dxgi_why[WHY_SIZE];
     unsigned adapter_count;
     struct adapter adapters[ADAPTERS_MAX];
 };
 
-/* Finds the adapters and makes all devices. They live until the program ends. */
+/* Finds the adapters and creates all devices. They live until the program ends. */
 void direct3d_find(struct direct3d *d3d);
 
 /* Textures that go to OpenCL and back: squares of one level. In memory of our own all planes lie after each other without
@@ -91,25 +92,25 @@ struct texture_shape {
     unsigned pitch;                 /* bytes of its rows */
 };
 
-/* Where a plane lies, in memory whose first plane has `pitch` bytes in a row. */
+/* Where a plane is, in memory whose first plane has `pitch` bytes per row. */
 struct plane_place {
     unsigned offset, pitch, rows;
 };
 struct plane_place plane_place(const struct texture_shape *shape, unsigned plane, unsigned pitch);
-/* Copies all planes between two places whose rows have these pitches. */
+/* Copies all planes between two locations with these row pitches. */
 void planes_copy(const struct texture_shape *shape, uint8_t *to, unsigned to_pitch, const uint8_t *from,
                  unsigned from_pitch);
 
-/* A kind of resource, of which objects are made. */
+/* A kind of resource from which objects are created. */
 enum { KIND_EXTENT = 256, KIND_BYTES = 1 << 20, KINDS_MAX = 4 };
 struct kind {
-    const char *name;                /* "texture"; NULL behind the last one */
-    const char *create;              /* the name of the function that makes objects of it */
-    IUnknown *(*make)(void *device); /* NULL if Direct3D makes none */
+    const char *name;                /* "texture"; NULL after the last one */
+    const char *create;              /* the name of the function that creates objects from it */
+    IUnknown *(*make)(void *device); /* NULL if Direct3D creates none */
     cl_mem (*share)(void (*function)(void), cl_context context, IUnknown *resource, cl_int *status);
 };
 
-/* One Direct3D with its extension: what differs between the three. A function that fails says why. */
+/* One Direct3D version with its extension: what differs between the three. A function that fails says why. */
 struct api {
     const char *name;       /* "Direct3D 11" */
     const char *number;     /* "11" */
@@ -121,13 +122,13 @@ struct api {
 
     const struct format_row *formats;
     const unsigned *format_count;
-    uint32_t plain_format; /* one that every device has */
+    uint32_t plain_format; /* one that every device supports */
 
     /* Fills adapter->d3d[] of this API. */
     void (*open)(const struct direct3d *d3d, struct adapter *adapter);
     /* A texture or surface with these texels; NULL if it fails. */
     IUnknown *(*make_texture)(void *device, const struct texture_shape *shape, const uint8_t *texels, char *why);
-    /* What Direct3D sees in it. */
+    /* What Direct3D reads from it. */
     bool (*read_texture)(void *device, const struct texture_shape *shape, IUnknown *texture, uint8_t *texels,
                          char *why);
     /* clGetDeviceIDsFrom...KHR for the adapter. */
@@ -173,34 +174,34 @@ struct platform {
     char why[WHY_SIZE]; /* why it has no devices */
 };
 
-/* Whether a device is in the sets that clGetDeviceIDsFrom...KHR gives for an adapter. */
+/* Whether a device is in the sets that clGetDeviceIDsFrom...KHR returns for an adapter. */
 struct belonging {
     bool asked, preferred, possible;
-    const char *reason; /* why it is preferred; NULL if cld3d does not tell */
-    cl_int code;        /* of the call that failed, else CL_SUCCESS */
+    const char *reason; /* why it is preferred; NULL if cld3d does not report it */
+    cl_int code;        /* of the call that failed, otherwise CL_SUCCESS */
 };
 
 enum way {
     WAY_UNTRIED,
     WAY_DIRECT, /* OpenCL's image has the format of the texture */
-    WAY_WIDER,  /* the driver lacks that format: the image has another one, which the program does not see */
+    WAY_WIDER,  /* the driver lacks that format: the image has another one, invisible to the program */
     WAY_REFUSED
 };
 
 struct format_result {
     enum way way;
     uint8_t reason;         /* of WAY_REFUSED: index into info.reasons */
-    cl_image_format stored; /* of WAY_WIDER: what the image really has; zeros if that can't be seen */
+    cl_image_format stored; /* of WAY_WIDER: the image's actual format; zeros if unknown */
 };
 
-/* The sharing of a device with one Direct3D. */
+/* The sharing of a device with one Direct3D version. */
 struct sharing {
     bool listed; /* the device lists the extension */
     bool own;    /* so does the OpenCL below cld3d */
     bool tried, works;
     char why[WHY_SIZE];             /* why it doesn't work */
-    char way[WHY_SIZE];             /* which way the bytes of the texture went */
-    char ways[KINDS_MAX][WHY_SIZE]; /* and those of objects of each kind would; empty where that is not known */
+    char way[WHY_SIZE];             /* the transport of the texture's bytes */
+    char ways[KINDS_MAX][WHY_SIZE]; /* and that of objects of each kind; empty if unknown */
     struct belonging adapters[ADAPTERS_MAX];
     const struct adapter *adapter; /* the one it was tried with */
     struct format_result *formats; /* one for each row of the API's table; NULL: not tried */
@@ -219,13 +220,13 @@ struct device {
 
 struct opencl {
     struct library library;
-    bool complete; /* it has all functions that are needed */
+    bool complete; /* it has all required functions */
     struct cl_calls call;
     char why[WHY_SIZE]; /* why there is no platform */
 
     struct library cld3d; /* `library` itself, or a layer in it; without module if there is none */
     const char *version, *build, *next, *transport, *companion,
-        *passes;          /* what cld3d says of itself; NULL if it doesn't */
+        *passes;          /* what cld3d reports about itself; NULL if nothing */
     struct library below; /* the OpenCL.dll that cld3d calls, if it is one */
     bool beside_unused;
 
@@ -235,9 +236,9 @@ struct opencl {
 };
 
 void opencl_find(struct opencl *cl);
-/* Why cld3d preferred the devices of the last question for an adapter; NULL if it does not tell. */
+/* Why cld3d preferred the devices of the last query for an adapter; NULL if it does not report it. */
 const char *opencl_match_reason(const struct opencl *cl);
-/* Which way the bytes of the shared object go that was made last, and why; NULL if cld3d does not tell. */
+/* The transport of the shared object created last, and why; NULL if cld3d does not report it. */
 const char *opencl_last_way(const struct opencl *cl);
 
 /* ---- all of it ---- */
@@ -249,16 +250,17 @@ struct info {
     char reasons[REASONS_MAX][WHY_SIZE]; /* why formats can't be shared, each text once */
 };
 
-/* Which devices belong to which adapters, and a texture to every device and back (info_share.c). */
+/* Determines which devices belong to which adapters, and transfers a texture to every device and back
+ * (info_share.c). */
 void sharing_try(struct info *info);
-/* An object of each kind of resource on every device (info_ways.c). */
+/* Creates an object of each kind of resource on every device (info_ways.c). */
 void ways_try(struct info *info);
-/* Every format of the tables on every device (info_formats.c). */
+/* Tries every format of the tables on every device (info_formats.c). */
 void formats_try(struct info *info);
 
-/* Whether any adapter makes a device of any Direct3D. */
+/* Whether any adapter has a device of any Direct3D version. */
 bool info_has_direct3d(const struct info *info);
-/* The number of devices that can share with at least one Direct3D, and whether there is one for `api`. */
+/* The number of devices that can share with at least one Direct3D version, and whether there is one for `api`. */
 unsigned info_sharing_devices(const struct info *info);
 bool info_works(const struct info *info, enum api_index api);
 
@@ -271,7 +273,7 @@ void print_format_summary(const struct info *info, const struct device *device, 
 void print_format_table(const struct info *info, enum api_index api);
 void print_format_key(const struct info *info);
 
-/* The same as JSON, with all formats; and what stands for it where there is no answer (info_json.c). */
+/* The same as JSON, with all formats; and the output if there is no result (info_json.c). */
 void print_json(const struct info *info);
 void print_json_failure(const char *text);
 /* Of the report, for both kinds of it (info_print.c). */
@@ -287,7 +289,7 @@ void settings_unknown(void (*call)(void *context, const char *name), void *conte
 enum { FINDINGS_MAX = 32 };
 
 struct finding {
-    bool error;       /* else a warning: others may share */
+    bool error;       /* otherwise a warning: others may share */
     const char *name; /* the same in each version of cld3dinfo */
     char what[WHY_SIZE], cause[4 * MAX_PATH], remedy[WHY_SIZE];
 };
@@ -297,10 +299,10 @@ const struct finding *info_findings(const struct info *info, unsigned *found);
 
 /* ---- steps that drivers may not survive (info_steps.c) ---- */
 
-/* Says what is done next. False if that has crashed or hung an earlier process: leave it out; `why` says so. The text must
- * be no other step's. */
+/* Announces the next step. False if that step has crashed or hung an earlier process: skip it; `why` says so. The text
+ * must be the same in each process. */
 bool step(char *why, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
-/* The steps that were left out. */
+/* The skipped steps. */
 unsigned step_failures(void);
 const char *step_failed(unsigned index);
 const char *step_failed_how(unsigned index);
@@ -308,7 +310,7 @@ const char *step_failed_how(unsigned index);
 /* In the first process: has a second one do the work, with `options`, as often as it needs; gives its exit status. False
  * if no process can be started: then the work can be done here. If it can't be done, `give_up` says so. */
 bool steps_run(const char *options, int *status, void (*give_up)(const char *text));
-/* In the second process: `handle` is what the first one gave it with --second. */
+/* In the second process: `handle` is the value that the first one passed with --second. */
 bool steps_join(const char *handle);
 /* Ends the process that did the work. */
 _Noreturn void steps_finish(int status);

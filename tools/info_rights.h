@@ -1,4 +1,4 @@
-/* Who may put another library in the place of one that the programs of all users are to load. */
+/* Who may replace a library that the programs of all users will load. */
 #ifndef CLD3D_TOOLS_INFO_RIGHTS_H
 #define CLD3D_TOOLS_INFO_RIGHTS_H
 

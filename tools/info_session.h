@@ -17,7 +17,7 @@ struct session {
     cl_context context;
     cl_command_queue queue;
     any_function share;
-    clEnqueueAcquireD3D11ObjectsKHR_fn acquire, release; /* alike for all three */
+    clEnqueueAcquireD3D11ObjectsKHR_fn acquire, release; /* the same for all three */
 };
 
 /* An extension's function from the device's platform, or NULL. */

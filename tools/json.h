@@ -1,4 +1,4 @@
-/* Writes JSON (RFC 8259) in UTF-8 to a stream, value by value. Whatever bytes a text has, the result is valid. */
+/* Writes JSON (RFC 8259) in UTF-8 to a stream, value by value. The result is valid whatever bytes a text contains. */
 #ifndef CLD3D_TOOLS_JSON_H
 #define CLD3D_TOOLS_JSON_H
 
@@ -12,7 +12,7 @@ struct json {
     FILE *stream;
     unsigned depth;
     struct {
-        bool array, any; /* any: it has a value already */
+        bool array, any; /* any: it already has a value */
     } open[JSON_DEPTH_MAX];
 };
 
@@ -20,7 +20,7 @@ struct json {
 void json_object(struct json *json, const char *key); /* until json_end */
 void json_array(struct json *json, const char *key);  /* until json_end */
 void json_end(struct json *json);
-/* NULL becomes null. Bytes that are no UTF-8 become U+FFFD, one each. */
+/* NULL becomes null. Bytes that are not UTF-8 become U+FFFD, one each. */
 void json_text(struct json *json, const char *key, const char *text);
 void json_number(struct json *json, const char *key, unsigned long long number);
 void json_bool(struct json *json, const char *key, bool value);
