@@ -299,8 +299,8 @@ const struct finding *info_findings(const struct info *info, unsigned *found);
 
 /* ---- steps that drivers may not survive (info_steps.c) ---- */
 
-/* Announces the next step. False if that step has crashed or hung an earlier process: skip it; `why` says so. The text
- * must be the same in each process. */
+/* Announces the next step. False if that step has crashed or hung an earlier process: skip it; `why` says so. Each step
+ * must have its own text. */
 bool step(char *why, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 /* The skipped steps. */
 unsigned step_failures(void);
