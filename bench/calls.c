@@ -204,7 +204,7 @@ static double memory_in_use(void)
 {
     PROCESS_MEMORY_COUNTERS counters = {.cb = sizeof(counters)};
     if (!GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof(counters)))
-        fail("the system does not tell how much memory is in use");
+        fail("the system does not report how much memory is in use");
     return (double)counters.WorkingSetSize;
 }
 

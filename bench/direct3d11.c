@@ -70,7 +70,7 @@ static void draw(struct surface *surface, float value)
         upload(surface, value);
     } else {
         check_d3d(ID3D11Device_CreateRenderTargetView((ID3D11Device *)surface->device, surface->resource, NULL, &view),
-                  "CreateRenderTargetView", "this format can't be drawn to");
+                  "CreateRenderTargetView", "this format cannot be drawn to");
         /* DXVK puts a clear off until the texture is used: here, so that no way has to pay for it. */
         const D3D11_BOX box = {0, 0, 0, 1, 1, 1};
         ID3D11DeviceContext_ClearRenderTargetView(context, view, color);
@@ -91,7 +91,7 @@ static void map(struct surface *surface, bool over, bool back, struct rows rows[
                                       : over       ? D3D11_MAP_READ
                                                    : D3D11_MAP_WRITE,
                                       0, &mapped),
-              "Map", "the staging copy can't be read");
+              "Map", "the staging copy cannot be read");
     rows[0] = (struct rows){mapped.pData, surface->is_buffer ? BUFFER_PITCH : mapped.RowPitch};
     if (is_planar(surface))
         rows[1] = (struct rows){(char *)mapped.pData + surface->planes[0].height * mapped.RowPitch, mapped.RowPitch};
@@ -140,7 +140,7 @@ static cl_mem share(struct surface *surface, const struct opencl *cl, cl_mem_fla
     cl_int code;
     cl_mem object = surface->is_buffer ? from_buffer(cl->context, flags, surface->resource, &code)
                                        : from_texture(cl->context, flags, surface->resource, plane, &code);
-    check_cl(code, "clCreateFromD3D11...KHR", "this OpenCL can't share such a resource");
+    check_cl(code, "clCreateFromD3D11...KHR", "this OpenCL cannot share such a resource");
     return object;
 }
 

@@ -37,7 +37,7 @@ static void map(struct surface *surface, bool over, bool back, struct rows rows[
     (void)over;
     check_d3d(
         IDirect3DSurface9_LockRect((IDirect3DSurface9 *)surface->resource, &locked, NULL, back ? 0 : D3DLOCK_READONLY),
-        "LockRect", "this graphics driver lets nobody lock such surfaces");
+        "LockRect", "this graphics driver does not allow locking such surfaces");
     rows[0] = (struct rows){locked.pBits, (size_t)locked.Pitch};
     if (surface->plane_count == 1)
         return;
@@ -80,7 +80,7 @@ static cl_mem share(struct surface *surface, const struct opencl *cl, cl_mem_fla
     cl_dx9_surface_info_khr info = {.resource = surface->resource};
     cl_int code;
     cl_mem object = create(cl->context, flags, CL_ADAPTER_D3D9EX_KHR, &info, plane, &code);
-    check_cl(code, "clCreateFromDX9MediaSurfaceKHR", "this OpenCL can't share such surfaces");
+    check_cl(code, "clCreateFromDX9MediaSurfaceKHR", "this OpenCL cannot share such surfaces");
     return object;
 }
 

@@ -231,7 +231,7 @@ static void bench_surface(struct surface surface, const char *kind, const char *
     b.from = malloc(surface.bytes);
     b.to = malloc(surface.bytes);
     if (!b.from || !b.to)
-        fail("no memory for two times %zu bytes", surface.bytes);
+        fail("no memory for twice %zu bytes", surface.bytes);
     memset(b.from, 1, surface.bytes);
     memset(b.to, 1, surface.bytes);
     b.expert = user_open(&b.surface, plain, NULL);

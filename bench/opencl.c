@@ -22,7 +22,7 @@ static void copy_library(char *path)
     char copy[MAX_PATH + 16];
     snprintf(copy, sizeof(copy), "%s\\OpenCL.dll", path);
     if (!GetModuleHandleA(copy) && !CopyFileA(original, copy, FALSE))
-        fail("%s can't be made (error %lu)", copy, GetLastError());
+        fail("%s cannot be made (error %lu)", copy, GetLastError());
 }
 
 /* All have the same name, so each is named with its folder. */
@@ -39,9 +39,9 @@ static HMODULE open_library(enum opencl_library from)
     strcat(path, "\\OpenCL.dll");
     HMODULE library = LoadLibraryA(path);
     if (!library)
-        fail("%s can't be loaded (error %lu)", path, GetLastError());
+        fail("%s cannot be loaded (error %lu)", path, GetLastError());
     if ((GetProcAddress(library, "cld3d_report") != NULL) == below)
-        fail("%s is %s: build again, and start this with scripts/bench", path, below ? "cld3d" : "not cld3d");
+        fail("%s is %s: rebuild, and run this with scripts/bench", path, below ? "cld3d" : "not cld3d");
     return library;
 }
 
@@ -99,7 +99,7 @@ static void build(struct opencl *cl)
     cl->program = cl->call.clCreateProgramWithSource(cl->context, 1, &source, NULL, &code);
     check_cl(code, "clCreateProgramWithSource", "this OpenCL driver is broken");
     check_cl(cl->call.clBuildProgram(cl->program, 1, &cl->device, "", NULL, NULL), "clBuildProgram",
-             "this OpenCL can't compile the kernels");
+             "this OpenCL cannot compile the kernels");
 }
 
 struct opencl opencl_open(enum opencl_library from, cl_context_properties property, void *value)
@@ -115,7 +115,7 @@ struct opencl opencl_open(enum opencl_library from, cl_context_properties proper
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)cl.platform, property,
                                                 (cl_context_properties)value, 0};
     cl.context = cl.call.clCreateContext(properties, 1, &cl.device, NULL, NULL, &code);
-    check_cl(code, "clCreateContext", "this OpenCL device can't share with this Direct3D device");
+    check_cl(code, "clCreateContext", "this OpenCL device cannot share with this Direct3D device");
     cl.queue = cl.call.clCreateCommandQueue(cl.context, cl.device, 0, &code);
     check_cl(code, "clCreateCommandQueue", "this OpenCL device is not usable now");
     build(&cl);
@@ -128,7 +128,7 @@ any_function opencl_function(const struct opencl *cl, const char *name)
 {
     void *function = cl->call.clGetExtensionFunctionAddressForPlatform(cl->platform, name);
     if (!function)
-        fail("clGetExtensionFunctionAddressForPlatform gave no %s", name);
+        fail("clGetExtensionFunctionAddressForPlatform returned no %s", name);
     return (any_function)(intptr_t)function;
 }
 

@@ -127,8 +127,8 @@ static any_function find_function(cl_platform_id platform, const char *name)
 {
     void *function = clGetExtensionFunctionAddressForPlatform(platform, name);
     if (!function)
-        fail("clGetExtensionFunctionAddressForPlatform gave no %s, though the platform lists cl_khr_d3d11_sharing: "
-             "this OpenCL driver is broken",
+        fail("clGetExtensionFunctionAddressForPlatform returned no %s, although the platform lists "
+             "cl_khr_d3d11_sharing: this OpenCL driver is broken",
              name);
     return (any_function)(intptr_t)function;
 }
@@ -154,7 +154,8 @@ static bool find_device(struct opencl *cl, const cl_platform_id *platforms, cl_u
         if (code == CL_SUCCESS)
             return true;
         if (code != CL_DEVICE_NOT_FOUND)
-            check_cl(code, "clGetDeviceIDsFromD3D11KHR", "this OpenCL driver can't judge this Direct3D device");
+            check_cl(code, "clGetDeviceIDsFromD3D11KHR",
+                     "this OpenCL driver cannot find the devices of this Direct3D device");
     }
     return false;
 }
@@ -171,13 +172,13 @@ static void choose_device(struct opencl *cl, ID3D11Device *device)
         sharing += lists_sharing(platforms[i]);
     step("OpenCL has %u platform(s), %u of them with cl_khr_d3d11_sharing", (unsigned)count, (unsigned)sharing);
     if (!sharing)
-        fail("no OpenCL platform lists cl_khr_d3d11_sharing: put cld3d's OpenCL.dll beside this program and, under "
-             "Wine, set WINEDLLOVERRIDES=opencl=n,b");
+        fail("no OpenCL platform lists cl_khr_d3d11_sharing: copy cld3d's OpenCL.dll into the folder of this program "
+             "and, under Wine, set WINEDLLOVERRIDES=opencl=n,b");
 
     if (!find_device(cl, platforms, count, device, CL_PREFERRED_DEVICES_FOR_D3D11_KHR) &&
         !find_device(cl, platforms, count, device, CL_ALL_DEVICES_FOR_D3D11_KHR))
-        fail("clGetDeviceIDsFromD3D11KHR gave CL_DEVICE_NOT_FOUND (-1) on every platform: no OpenCL device can share "
-             "with this Direct3D device; is there an OpenCL driver for the same graphics card?");
+        fail("clGetDeviceIDsFromD3D11KHR returned CL_DEVICE_NOT_FOUND (-1) on every platform: no OpenCL device can "
+             "share with this Direct3D device; is there an OpenCL driver for the same graphics card?");
     check_cl(clGetDeviceInfo(cl->device, CL_DEVICE_NAME, sizeof(cl->name), cl->name, NULL), "clGetDeviceInfo",
              "this OpenCL driver is broken");
 }
@@ -194,7 +195,7 @@ static void build_program(struct opencl *cl)
         clGetProgramBuildInfo(cl->program, cl->device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
         step("%s", log);
     }
-    check_cl(code, "clBuildProgram", "this OpenCL can't compile the kernels; its messages are above");
+    check_cl(code, "clBuildProgram", "this OpenCL cannot compile the kernels; its messages are above");
 }
 
 static struct opencl open_opencl(const struct direct3d *d3d)
@@ -211,12 +212,12 @@ static struct opencl open_opencl(const struct direct3d *d3d)
     };
     cl_int code;
     cl.context = clCreateContext(properties, 1, &cl.device, NULL, NULL, &code);
-    check_cl(code, "clCreateContext", "this OpenCL device can't share with this Direct3D device");
+    check_cl(code, "clCreateContext", "this OpenCL device cannot share with this Direct3D device");
 
     cl_bool prefers_shared = CL_FALSE;
     check_cl(clGetContextInfo(cl.context, CL_CONTEXT_D3D11_PREFER_SHARED_RESOURCES_KHR, sizeof(prefers_shared),
                               &prefers_shared, NULL),
-             "clGetContextInfo", "this OpenCL driver has cl_khr_d3d11_sharing only in part");
+             "clGetContextInfo", "this OpenCL driver has only parts of cl_khr_d3d11_sharing");
     cl.prefers_shared = prefers_shared;
 
     cl.queue = clCreateCommandQueue(cl.context, cl.device, CL_QUEUE_PROFILING_ENABLE, &code);
@@ -237,7 +238,7 @@ static cl_mem share_texture(const struct opencl *cl, ID3D11Texture2D *texture, c
 {
     cl_int code;
     cl_mem image = cl->create_image(cl->context, flags, texture, 0, &code);
-    check_cl(code, "clCreateFromD3D11Texture2DKHR", "this OpenCL can't share such a texture; try a smaller picture");
+    check_cl(code, "clCreateFromD3D11Texture2DKHR", "this OpenCL cannot share such a texture; try a smaller picture");
     return image;
 }
 
@@ -273,9 +274,9 @@ static double run_kernel(const struct opencl *cl, cl_kernel kernel, const struct
 
     cl_ulong start = 0, end = 0;
     check_cl(clGetEventProfilingInfo(done, CL_PROFILING_COMMAND_START, sizeof(start), &start, NULL),
-             "clGetEventProfilingInfo", "this OpenCL gives no times");
+             "clGetEventProfilingInfo", "this OpenCL reports no times");
     check_cl(clGetEventProfilingInfo(done, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL),
-             "clGetEventProfilingInfo", "this OpenCL gives no times");
+             "clGetEventProfilingInfo", "this OpenCL reports no times");
     clReleaseEvent(done);
     /* Some drivers answer without having measured; no kernel is done with a picture within a microsecond */
     return end > start + 1000 ? (double)(end - start) / 1e6 : waited;
@@ -311,7 +312,7 @@ static double paint(const struct opencl *cl, cl_mem source, cl_mem painting, con
  * wait: the extension itself sees to the order between Direct3D and OpenCL. */
 static double finish(cl_event event, double start)
 {
-    check_cl(clWaitForEvents(1, &event), "clWaitForEvents", "the sharing failed on the way");
+    check_cl(clWaitForEvents(1, &event), "clWaitForEvents", "the sharing failed");
     clReleaseEvent(event);
     return clock_ms() - start;
 }
@@ -329,7 +330,7 @@ static void share_and_paint(const struct opencl *cl, ID3D11Texture2D *source, ID
     check_cl(cl->acquire(cl->queue, 2, images, 0, NULL, &event), "clEnqueueAcquireD3D11ObjectsKHR",
              "Direct3D could not hand over the textures");
     times->acquire = finish(event, start);
-    step("OpenCL has both textures and paints");
+    step("OpenCL has acquired both textures and paints");
 
     times->kernels = paint(cl, images[0], images[1], size);
 
@@ -337,7 +338,7 @@ static void share_and_paint(const struct opencl *cl, ID3D11Texture2D *source, ID
     check_cl(cl->release(cl->queue, 2, images, 0, NULL, &event), "clEnqueueReleaseD3D11ObjectsKHR",
              "Direct3D could not take back the textures");
     times->release = finish(event, start);
-    step("Direct3D has both textures again and draws");
+    step("OpenCL has released both textures and Direct3D draws");
 
     clReleaseMemObject(images[0]);
     clReleaseMemObject(images[1]);
@@ -346,7 +347,7 @@ static void share_and_paint(const struct opencl *cl, ID3D11Texture2D *source, ID
 int main(int argc, char **argv)
 {
     if (argc != 3)
-        fail("give two names: d3d11-demo.exe INPUT OUTPUT.png (INPUT is a PNG or JPEG file)");
+        fail("usage: d3d11-demo.exe INPUT OUTPUT.png (INPUT is a PNG or JPEG file)");
     /* Both halves of the drawing must fit into one texture */
     struct picture picture = picture_load(argv[1], (D3D11_REQ_TEXTURE2D_U_OR_V_DIMENSION - DRAW_GAP) / 2,
                                           D3D11_REQ_TEXTURE2D_U_OR_V_DIMENSION);

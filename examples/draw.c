@@ -78,7 +78,7 @@ static struct picture read_back(ID3D11DeviceContext *context, ID3D11Texture2D *t
     ID3D11DeviceContext_CopyResource(context, (ID3D11Resource *)staging, (ID3D11Resource *)target);
     D3D11_MAPPED_SUBRESOURCE mapped;
     check_d3d(ID3D11DeviceContext_Map(context, (ID3D11Resource *)staging, 0, D3D11_MAP_READ, 0, &mapped), "Map",
-              "the drawn picture can't be read back; was the graphics driver reset?");
+              "the drawn picture cannot be read back; was the graphics driver reset?");
     size_t row_bytes = (size_t)desc.Width * 4;
     for (unsigned y = 0; y < desc.Height; y++) {
         const unsigned char *row = (const unsigned char *)mapped.pData + (size_t)y * mapped.RowPitch;
@@ -115,7 +115,7 @@ static ID3D11ShaderResourceView *create_view(ID3D11Device *device, ID3D11Texture
 {
     ID3D11ShaderResourceView *view = NULL;
     check_d3d(ID3D11Device_CreateShaderResourceView(device, (ID3D11Resource *)texture, NULL, &view),
-              "CreateShaderResourceView", "the shared texture can't be drawn with; was the graphics driver reset?");
+              "CreateShaderResourceView", "the shared texture cannot be drawn with; was the graphics driver reset?");
     return view;
 }
 

@@ -93,8 +93,8 @@ static any_function find_function(cl_platform_id platform, const char *name)
 {
     void *function = clGetExtensionFunctionAddressForPlatform(platform, name);
     if (!function)
-        fail("clGetExtensionFunctionAddressForPlatform gave no %s, though the platform lists cl_khr_dx9_media_sharing: "
-             "this OpenCL driver is broken",
+        fail("clGetExtensionFunctionAddressForPlatform returned no %s, although the platform lists "
+             "cl_khr_dx9_media_sharing: this OpenCL driver is broken",
              name);
     return (any_function)(intptr_t)function;
 }
@@ -125,7 +125,7 @@ static bool find_device(struct opencl *cl, const cl_platform_id *platforms, cl_u
             return true;
         if (code != CL_DEVICE_NOT_FOUND)
             check_cl(code, "clGetDeviceIDsFromDX9MediaAdapterKHR",
-                     "this OpenCL driver can't judge this Direct3D device");
+                     "this OpenCL driver cannot find the devices of this Direct3D device");
     }
     return false;
 }
@@ -142,8 +142,8 @@ static void choose_device(struct opencl *cl, IDirect3DDevice9Ex *device)
         sharing += lists_sharing(platforms[i]);
     step("OpenCL has %u platform(s), %u of them with cl_khr_dx9_media_sharing", (unsigned)count, (unsigned)sharing);
     if (!sharing)
-        fail("no OpenCL platform lists cl_khr_dx9_media_sharing: put cld3d's OpenCL.dll beside this program and, under "
-             "Wine, set WINEDLLOVERRIDES=opencl=n,b");
+        fail("no OpenCL platform lists cl_khr_dx9_media_sharing: copy cld3d's OpenCL.dll into the folder of this "
+             "program and, under Wine, set WINEDLLOVERRIDES=opencl=n,b");
 
     if (!find_device(cl, platforms, count, device, CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR) &&
         !find_device(cl, platforms, count, device, CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR))
@@ -165,7 +165,7 @@ static void build_program(struct opencl *cl)
         clGetProgramBuildInfo(cl->program, cl->device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
         step("%s", log);
     }
-    check_cl(code, "clBuildProgram", "this OpenCL can't compile the kernel; its messages are above");
+    check_cl(code, "clBuildProgram", "this OpenCL cannot compile the kernel; its messages are above");
 }
 
 static struct opencl open_opencl(const struct screen *screen)
@@ -182,7 +182,7 @@ static struct opencl open_opencl(const struct screen *screen)
     };
     cl_int code;
     cl.context = clCreateContext(properties, 1, &cl.device, NULL, NULL, &code);
-    check_cl(code, "clCreateContext", "this OpenCL device can't share with this Direct3D device");
+    check_cl(code, "clCreateContext", "this OpenCL device cannot share with this Direct3D device");
     cl.queue = clCreateCommandQueue(cl.context, cl.device, 0, &code);
     check_cl(code, "clCreateCommandQueue", "this OpenCL device is not usable now");
     build_program(&cl);
@@ -203,7 +203,7 @@ static cl_mem share_plane(const struct opencl *cl, IDirect3DSurface9 *surface, c
     cl_dx9_surface_info_khr info = {.resource = surface};
     cl_int code;
     cl_mem image = cl->create_image(cl->context, flags, CL_ADAPTER_D3D9EX_KHR, &info, plane, &code);
-    check_cl(code, "clCreateFromDX9MediaSurfaceKHR", "this OpenCL can't share NV12 surfaces");
+    check_cl(code, "clCreateFromDX9MediaSurfaceKHR", "this OpenCL cannot share NV12 surfaces");
     return image;
 }
 
@@ -408,21 +408,21 @@ static void parse_size(const char *text, unsigned *width, unsigned *height)
 {
     int end = 0;
     if (sscanf(text, "%ux%u%n", width, height, &end) != 2 || text[end] != '\0')
-        fail("'%s' is no size: give one like 640x360", text);
+        fail("'%s' is not a size; pass one like 640x360", text);
     if (!*width || !*height || *width % 2 || *height % 2 || *width > 8192 || *height > 8192)
-        fail("the size %s can't be: width and height must be even and not above 8192", text);
+        fail("the size %s is invalid: width and height must be even and at most 8192", text);
 }
 
 int main(int argc, char **argv)
 {
     report_to(stderr);
     if (argc != 6)
-        fail("give five things: dx9-video-demo.exe WIDTHxHEIGHT FRAMES INPUT OUTPUT PICTURE.png");
+        fail("usage: dx9-video-demo.exe WIDTHxHEIGHT FRAMES INPUT OUTPUT PICTURE.png");
     unsigned width, height;
     parse_size(argv[1], &width, &height);
     const unsigned expected = (unsigned)strtoul(argv[2], NULL, 10);
     if (!expected)
-        fail("'%s' is no number of frames", argv[2]);
+        fail("'%s' is not a number of frames", argv[2]);
     FILE *input = frames_open_input(argv[3]), *output = frames_open_output(argv[4]);
 
     struct screen screen = screen_open(width, height);

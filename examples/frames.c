@@ -19,7 +19,7 @@ FILE *frames_open_input(const char *path)
 {
     FILE *input = strcmp(path, "-") == 0 ? binary(stdin) : fopen(path, "rb");
     if (!input)
-        fail("%s can't be read (%s): give a file of raw NV12 frames", path, strerror(errno));
+        fail("%s cannot be read (%s): pass a file of raw NV12 frames", path, strerror(errno));
     return input;
 }
 
@@ -27,7 +27,7 @@ FILE *frames_open_output(const char *path)
 {
     FILE *output = strcmp(path, "-") == 0 ? binary(stdout) : fopen(path, "wb");
     if (!output)
-        fail("%s can't be written (%s): does its folder exist and allow it?", path, strerror(errno));
+        fail("%s cannot be written (%s): does its folder exist, and is it writable?", path, strerror(errno));
     return output;
 }
 
@@ -35,22 +35,22 @@ bool frames_read(FILE *input, unsigned char *frame, size_t size)
 {
     const size_t got = fread(frame, 1, size, input);
     if (ferror(input))
-        fail("the video can't be read (%s)", strerror(errno));
+        fail("the video cannot be read (%s)", strerror(errno));
     if (got != 0 && got != size)
-        fail("the video ends within a frame: it has another size, or was cut off");
+        fail("the video ends within a frame: it has another size, or is truncated");
     return got == size;
 }
 
 void frames_write(FILE *output, const unsigned char *frame, size_t size)
 {
     if (fwrite(frame, 1, size, output) != size)
-        fail("a frame can't be written (%s): is the disk full, or has the reader ended?", strerror(errno));
+        fail("a frame cannot be written (%s): is the disk full, or has the reader ended?", strerror(errno));
 }
 
 void frames_close_output(FILE *output)
 {
     if (fclose(output))
-        fail("the last frames can't be written (%s): is the disk full, or has the reader ended?", strerror(errno));
+        fail("the last frames cannot be written (%s): is the disk full, or has the reader ended?", strerror(errno));
 }
 
 /* Noise is what is left of a block when all that is flat, sloping or curved is taken away: the mean absolute value of

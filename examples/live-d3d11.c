@@ -2,7 +2,7 @@
  *
  *     live-d3d11.exe [SECONDS]        10 if none are given; Escape and the window's close button end it sooner
  *
- * An OpenCL kernel paints each frame into the swap chain's texture. If that can't be shared, it paints into a texture beside it,
+ * An OpenCL kernel paints each frame into the swap chain's texture. If that cannot be shared, it paints into a texture beside it,
  * which Direct3D copies. The title tells frames per second and what an acquire and a release take (medians). */
 #define COBJMACROS
 #define CL_TARGET_OPENCL_VERSION 120

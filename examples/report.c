@@ -156,7 +156,7 @@ void check_cl(cl_int code, const char *call, const char *advice)
     if (code == CL_SUCCESS)
         return;
     const char *name = name_of(cl_names, sizeof(cl_names) / sizeof(*cl_names), code);
-    fail("%s gave %s (%d): %s", call, name, (int)code, advice);
+    fail("%s returned %s (%d): %s", call, name, (int)code, advice);
 }
 
 void check_d3d(HRESULT result, const char *call, const char *advice)
@@ -164,7 +164,7 @@ void check_d3d(HRESULT result, const char *call, const char *advice)
     if (SUCCEEDED(result))
         return;
     const char *name = name_of(d3d_names, sizeof(d3d_names) / sizeof(*d3d_names), result);
-    fail("%s gave %s (0x%08lx): %s", call, name, (unsigned long)result, advice);
+    fail("%s returned %s (0x%08lx): %s", call, name, (unsigned long)result, advice);
 }
 
 double clock_ms(void)

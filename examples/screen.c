@@ -32,7 +32,7 @@ static HWND open_window(unsigned width, unsigned height)
     HWND window = CreateWindowA(name, name, style, CW_USEDEFAULT, CW_USEDEFAULT, place.right - place.left,
                                 place.bottom - place.top, NULL, NULL, class.hInstance, NULL);
     if (!window)
-        fail("CreateWindow gave error %lu: is there a desktop?", GetLastError());
+        fail("CreateWindow failed with error %lu: is there a desktop?", GetLastError());
     ShowWindow(window, SW_SHOWNOACTIVATE);
     return window;
 }
@@ -63,7 +63,7 @@ struct screen screen_open(unsigned width, unsigned height)
     check_d3d(Direct3DCreate9Ex(D3D_SDK_VERSION, &direct3d), "Direct3DCreate9Ex", "a newer Direct3D 9 is needed");
     check_d3d(
         IDirect3D9Ex_CheckDeviceFormatConversion(direct3d, D3DADAPTER_DEFAULT, D3DDEVTYPE_HAL, FORMAT_NV12, FORMAT_RGB),
-        "CheckDeviceFormatConversion", "this graphics driver can't show NV12 video");
+        "CheckDeviceFormatConversion", "this graphics driver cannot show NV12 video");
     D3DADAPTER_IDENTIFIER9 identifier;
     check_d3d(IDirect3D9Ex_GetAdapterIdentifier(direct3d, D3DADAPTER_DEFAULT, 0, &identifier), "GetAdapterIdentifier",
               "this adapter has no description");
@@ -103,7 +103,7 @@ void screen_upload(const struct screen *screen, IDirect3DSurface9 *surface, cons
 {
     D3DLOCKED_RECT locked;
     check_d3d(IDirect3DSurface9_LockRect(surface, &locked, NULL, 0), "LockRect",
-              "this graphics driver lets nobody write NV12 surfaces");
+              "this graphics driver does not allow writing NV12 surfaces");
     /* The chroma rows follow the luma rows, half as many, and both have the same pitch */
     for (unsigned y = 0; y < screen->height + screen->height / 2; y++)
         memcpy((unsigned char *)locked.pBits + (size_t)y * locked.Pitch, bytes + (size_t)y * screen->width,
@@ -114,12 +114,12 @@ void screen_upload(const struct screen *screen, IDirect3DSurface9 *surface, cons
 void screen_read(const struct screen *screen, IDirect3DSurface9 *surface, unsigned char *pixels)
 {
     check_d3d(IDirect3DDevice9Ex_StretchRect(screen->device, surface, NULL, screen->target, NULL, D3DTEXF_NONE),
-              "StretchRect (NV12 to RGB)", "this graphics driver can't show NV12 video");
+              "StretchRect (NV12 to RGB)", "this graphics driver cannot show NV12 video");
     check_d3d(IDirect3DDevice9Ex_GetRenderTargetData(screen->device, screen->target, screen->readable),
-              "GetRenderTargetData", "the frame can't be read back; was the graphics driver reset?");
+              "GetRenderTargetData", "the frame cannot be read back; was the graphics driver reset?");
     D3DLOCKED_RECT locked;
     check_d3d(IDirect3DSurface9_LockRect(screen->readable, &locked, NULL, D3DLOCK_READONLY), "LockRect",
-              "the frame can't be read back; was the graphics driver reset?");
+              "the frame cannot be read back; was the graphics driver reset?");
     const size_t row_bytes = (size_t)screen->width * 4;
     for (unsigned y = 0; y < screen->height; y++)
         memcpy(pixels + y * row_bytes, (const unsigned char *)locked.pBits + (size_t)y * locked.Pitch, row_bytes);
@@ -130,12 +130,12 @@ bool screen_present(const struct screen *screen)
 {
     IDirect3DSurface9 *back = NULL;
     check_d3d(IDirect3DDevice9Ex_GetBackBuffer(screen->device, 0, 0, D3DBACKBUFFER_TYPE_MONO, &back), "GetBackBuffer",
-              "the window can't be drawn; was the graphics driver reset?");
+              "the window cannot be drawn; was the graphics driver reset?");
     check_d3d(IDirect3DDevice9Ex_StretchRect(screen->device, screen->target, NULL, back, NULL, D3DTEXF_NONE),
-              "StretchRect (to the window)", "the window can't be drawn; was the graphics driver reset?");
+              "StretchRect (to the window)", "the window cannot be drawn; was the graphics driver reset?");
     IDirect3DSurface9_Release(back);
     check_d3d(IDirect3DDevice9Ex_PresentEx(screen->device, NULL, NULL, NULL, NULL, 0), "PresentEx",
-              "the window can't be drawn; was the graphics driver reset?");
+              "the window cannot be drawn; was the graphics driver reset?");
 
     bool open = true;
     MSG message;
