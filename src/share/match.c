@@ -22,8 +22,7 @@ enum match { MATCH_NONE, MATCH_VENDOR, MATCH_NAME, MATCH_LUID, MATCH_UUID };
 
 /* As MATCH_... Of the last call; for people. */
 static const char *const reasons[] = {
-    "no OpenCL device is the adapter's hardware, so Direct3D's resources are as close to the CPU as to any other "
-    "device",
+    "no OpenCL device is the adapter's hardware: the CPU is as close to Direct3D's resources as any other device",
     "the vendor is the same, and no device has the adapter's name",
     "the name is the same",
     "the LUID is the same",
