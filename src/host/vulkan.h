@@ -80,8 +80,9 @@ struct vulkan_side {
     uint64_t (*make_copy)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
                           struct vulkan_image *made, char *why);
     /* Copies the images to their copies, or, with `back`, the copies to the images: on the GPU, behind all that Direct3D has
-     * submitted to its queue before, and waits until it is done. All are of one device. Direct3D uses the queue meanwhile as it
-     * likes, but not the images. If it fails nothing can be said of the bytes of what was to be written. */
+     * submitted to its queue before. Waits until it is done, but with `back` only queues it: what Direct3D submits later comes after
+     * it. All are of one device. Direct3D uses the queue meanwhile as it likes, but not the images. On failure the bytes of the
+     * destinations are undefined. */
     uint64_t (*move)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
     /* No memory of it is left but what was exported. 0 for what is no copy. */
     uint64_t (*drop_copy)(uint64_t copy);

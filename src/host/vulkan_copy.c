@@ -469,7 +469,7 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
             return abandon(device);
     if (result == VK_SUCCESS)
         result = run(device, queue);
-    return end(device, result, true, "the copy", why);
+    return end(device, result, !back, "the copy", why);
 }
 
 /* ---- passing ---- */

@@ -34,7 +34,7 @@ static bool move_all(const struct surface *surface, const struct vulkan_side *si
                      uint64_t count, bool back)
 {
     char why[VULKAN_WHY] = "";
-    if (!back || surface->api->native->finish(surface)) {
+    if (!back || surface->api->native->submit(surface)) {
         if (side->move(moves, count, back, why))
             return true;
         log_write(LOG_ERROR, "copies on the GPU, %s OpenCL: %s", back ? "from" : "to", why);
