@@ -17,6 +17,7 @@
 #define CLD3D_TESTS_SHARING_H
 
 #include "common/rig.h"
+#include "driver_bugs.h"
 #include "tap.h"
 
 #include <stdatomic.h>
@@ -376,56 +377,31 @@ static inline cl_event user_event(cl_context context)
     return event;
 }
 
-static inline bool marker_ends_well(cl_command_queue queue)
-{
-    cl_event marker = NULL;
-    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker), CL_SUCCESS);
-    const cl_int status = clWaitForEvents(1, &marker);
-    CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
-    return status == CL_SUCCESS;
-}
-
-/* Whether queues go on behind a command that has failed, which is the driver's to say. Those of rusticl 25.0 do not, and those of
- * NVIDIA's driver do now and then; that one may refuse the command itself, with the status of the event that it waits for. */
+/* Whether queues go on behind a command that has failed, which is the driver's to say. */
 static inline bool queues_go_on(const struct rig *rig)
 {
-    enum { TIMES = 64, WRITTEN = 1 << 20 };
-    static const char bytes[WRITTEN];
-    cl_int status = 1;
-    cl_context context = plain_context(rig);
-    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, WRITTEN, NULL, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    bool go_on = true;
-    for (int i = 0; i < TIMES && go_on; i++) {
-        cl_command_queue queue = make_queue(rig, context, 0);
-        cl_event failed = user_event(context), behind = NULL;
-        if (i % 2) /* the command before ends at about that time */
-            CHECK_INT(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, WRITTEN, bytes, 0, NULL, NULL), CL_SUCCESS);
-        CHECK_INT(clSetUserEventStatus(failed, -5), CL_SUCCESS);
-        go_on = clEnqueueMarkerWithWaitList(queue, 1, &failed, &behind) == CL_SUCCESS;
-        if (go_on) {
-            clWaitForEvents(1, &behind);
-            go_on = marker_ends_well(queue);
-            CHECK_INT(clReleaseEvent(behind), CL_SUCCESS);
-        }
-        CHECK_INT(clReleaseEvent(failed), CL_SUCCESS);
-        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-    }
-    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
-    return go_on;
+    return device_queues_go_on(rig->cl_device);
+}
+
+/* Whether a queue goes on behind commands that have failed. Where it does not, the driver's do not without sharing either. */
+static inline bool goes_on(const struct rig *rig, cl_command_queue queue)
+{
+    return barrier_ends_well(queue) || !CHECK(!queues_go_on(rig));
+}
+
+static inline void renew_queue(const struct rig *rig, cl_command_queue *queue, cl_command_queue_properties properties)
+{
+    CHECK_INT(clReleaseCommandQueue(*queue), CL_SUCCESS);
+    *queue = make_queue(rig, rig->context, properties);
 }
 
 /* Behind a command that has failed: gives the rig another queue in order where the driver's go on no more. */
 static inline void go_on(struct rig *rig)
 {
-    if (marker_ends_well(rig->queue))
-        return;
-    if (!CHECK(!queues_go_on(rig)))
+    if (goes_on(rig, rig->queue))
         return;
     printf("# the driver's queue does not go on behind a command that failed: another one\n");
-    CHECK_INT(clReleaseCommandQueue(rig->queue), CL_SUCCESS);
-    rig->queue = make_queue(rig, rig->context, 0);
+    renew_queue(rig, &rig->queue, 0);
 }
 
 /* Work that takes its time and uses no shared object. */

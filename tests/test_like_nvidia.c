@@ -248,6 +248,7 @@ SHARING_CASE(failed_chain, 0)
             acquired = i == 1;
         CHECK_INT(clReleaseEvent(ends[i]), CL_SUCCESS);
     }
+    go_on(rig);
     CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, NULL),
               acquired ? rig->api->already_acquired : CL_SUCCESS);
     CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
@@ -546,8 +547,10 @@ SHARING_CASE(failed_blocking, 0)
     for (int own = 0; own < 2; own++) {
         cl_mem image = emulated_image(rig, CL_RG, own ? CL_MEM_USE_HOST_PTR : 0, own ? memory : NULL, &status);
         CHECK_INT(status, CL_SUCCESS);
-        for (int way = 0; way < BLOCKING_WAYS; way++)
+        for (int way = 0; way < BLOCKING_WAYS; way++) {
             fail_blocking(rig, image, (enum blocking_way)way);
+            go_on(rig);
+        }
         CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
     }
 }

@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include "driver_bugs.h"
 #include "fake_d3d.h"
 #include "tap.h"
 
@@ -511,11 +512,26 @@ static void use_lost(struct world *w, struct object *object)
     CHECK(back == not_acquired(w) || back == CL_OUT_OF_RESOURCES || back == CL_SUCCESS);
 }
 
+/* Another queue, where the driver's go on no more behind a command that has failed. */
+static void go_on(struct world *w)
+{
+    static int stops = -1;
+    cl_int status = 1;
+    if (stops < 0)
+        stops = !device_queues_go_on(w->rig.cl_device);
+    if (!stops || barrier_ends_well(w->queue))
+        return;
+    CHECK_INT(clReleaseCommandQueue(w->queue), CL_SUCCESS);
+    w->queue = clCreateCommandQueue(w->context, w->rig.cl_device, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+}
+
 static void use_again(struct world *w, struct object *object)
 {
     unsigned char bytes[MOST_BYTES];
     cl_event read = NULL;
     d3d_has(object);
+    go_on(w);
     cl_int status = w->rig.acquire(w->queue, 1, &object->memory, 0, NULL, NULL);
     if (object->doubtful)
         CHECK(status == CL_SUCCESS || status == already_acquired(w));
