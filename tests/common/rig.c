@@ -100,7 +100,7 @@ static bool runs_out_of_order(cl_device_id device)
 }
 
 /* Asked once. Under layers that play a driver, and NVIDIA's, a process may have several devices. */
-static bool in_any_order(cl_device_id device)
+bool rig_in_any_order(cl_device_id device)
 {
     static cl_device_id asked;
     static bool answer;
@@ -123,7 +123,7 @@ bool rig_open_queue(struct rig *rig, unsigned flags)
         SKIP("the device has no out-of-order queues");
         return false;
     }
-    if (status == CL_SUCCESS && flags & RIG_OUT_OF_ORDER && !in_any_order(rig->cl_device)) {
+    if (status == CL_SUCCESS && flags & RIG_OUT_OF_ORDER && !rig_in_any_order(rig->cl_device)) {
         CHECK_INT(clReleaseCommandQueue(rig->queue), CL_SUCCESS);
         rig->queue = NULL;
         SKIP("the device runs its out-of-order queues in order");

@@ -70,6 +70,9 @@ bool rig_open_beside(struct rig *rig, const struct rig *first, unsigned flags);
 /* The queue of an open context by `flags`. False and the case skipped: the device has no queues of that kind. */
 bool rig_open_queue(struct rig *rig, unsigned flags);
 
+/* Whether out-of-order queues of a device go on beside a command that is held. */
+bool rig_in_any_order(cl_device_id device);
+
 /* A second device of the same API (one reference), or NULL with a failed check. */
 void *rig_another_device(const struct rig *rig);
 

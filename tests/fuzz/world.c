@@ -344,6 +344,15 @@ static void use_dx9(struct world *w)
     w->command_release = CL_COMMAND_RELEASE_DX9_MEDIA_SURFACES_KHR;
 }
 
+/* Those of rusticl 25.0 that are to be out of order run in order: what waits beside a held command would wait for ever. */
+static bool in_order_even_so(const struct world *w)
+{
+    pthread_mutex_lock(&building);
+    const bool in_order = !rig_in_any_order(w->rig.cl_device);
+    pthread_mutex_unlock(&building);
+    return in_order;
+}
+
 static bool open_queue(struct world *w, struct model *m, unsigned number, unsigned kind)
 {
     cl_int status;
@@ -353,6 +362,10 @@ static bool open_queue(struct world *w, struct model *m, unsigned number, unsign
     w->out_of_order[number] = kind & 1;
     if (status == CL_INVALID_QUEUE_PROPERTIES && kind & 1)
         return open_queue(w, m, number, kind & 2);
+    if (status == CL_SUCCESS && kind & 1 && in_order_even_so(w)) {
+        CHECK_INT(clReleaseCommandQueue(w->queues[number]), CL_SUCCESS);
+        return open_queue(w, m, number, kind & 2);
+    }
     model_queue(m, (int)number, kind & 1);
     return CHECK_INT(status, CL_SUCCESS);
 }
