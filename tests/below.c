@@ -1,5 +1,5 @@
-/* A layer below cld3d that does what a driver may, for test_callbacks, test_create, test_emulated, test_failing, test_names, test_pending and test_written: it has no memory, lets a launch wait for
- * another one, lacks formats, refuses to finish, takes rows for rows without gaps, gives core functions by name, and functions that set pointers as arguments.
+/* A layer below cld3d that does what a driver may, for test_callbacks, test_create, test_emulated, test_failing, test_like_nvidia, test_names, test_pending and test_written: it has no memory, lets a launch wait for
+ * another one, lacks formats, refuses to finish, takes rows for rows without gaps, gives the status of a blocking command's event, gives core functions by name, and functions that set pointers as arguments.
  * Threads may be in all its functions at once. */
 #include "below.h"
 
@@ -311,6 +311,50 @@ static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, con
     return below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
 }
 
+/* What a blocking command gives that gave `status` below. */
+static cl_int own_status(cl_bool blocking, cl_int status, const cl_event *event)
+{
+    cl_int own = CL_COMPLETE;
+    if (!getenv(BELOW_OWN_STATUS) || !blocking || !event || !*event)
+        return status;
+    below->clGetEventInfo(*event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(own), &own, NULL);
+    return own < 0 ? own : status;
+}
+
+static cl_int CL_API_CALL read_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *at,
+                                    const size_t *host_at, const size_t *region, size_t row, size_t slice,
+                                    size_t host_row, size_t host_slice, void *host, cl_uint wait_count,
+                                    const cl_event *wait, cl_event *event)
+{
+    const cl_int status = below->clEnqueueReadBufferRect(queue, buffer, blocking, at, host_at, region, row, slice,
+                                                         host_row, host_slice, host, wait_count, wait, event);
+    return own_status(blocking, status, event);
+}
+
+static cl_int CL_API_CALL write_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *at,
+                                     const size_t *host_at, const size_t *region, size_t row, size_t slice,
+                                     size_t host_row, size_t host_slice, const void *host, cl_uint wait_count,
+                                     const cl_event *wait, cl_event *event)
+{
+    const cl_int status = below->clEnqueueWriteBufferRect(queue, buffer, blocking, at, host_at, region, row, slice,
+                                                          host_row, host_slice, host, wait_count, wait, event);
+    return own_status(blocking, status, event);
+}
+
+static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
+                                    size_t offset, size_t size, cl_uint wait_count, const cl_event *wait,
+                                    cl_event *event, cl_int *status)
+{
+    void *mapped =
+        below->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, wait_count, wait, event, status);
+    const cl_int own = mapped ? own_status(blocking, CL_SUCCESS, event) : CL_SUCCESS;
+    if (own == CL_SUCCESS)
+        return mapped;
+    below->clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL);
+    *status = own;
+    return NULL;
+}
+
 static cl_int CL_API_CALL finish(cl_command_queue queue)
 {
     static atomic_uint calls;
@@ -327,6 +371,9 @@ static void replace(void)
     table.clEnqueueMarkerWithWaitList = marker;
     table.clEnqueueCopyImage = copy_image;
     table.clEnqueueCopyBufferToImage = copy_to_image;
+    table.clEnqueueReadBufferRect = read_rect;
+    table.clEnqueueWriteBufferRect = write_rect;
+    table.clEnqueueMapBuffer = map_buffer;
     table.clEnqueueReadImage = read_image;
     table.clEnqueueWriteImage = write_image;
     table.clGetDeviceInfo = get_device_info;

@@ -43,6 +43,10 @@ enum { BELOW_GATES = 2 };
  * and the device's version names that driver. */
 #define BELOW_NO_GAPS "CLD3D_TEST_BELOW_NO_GAPS"
 
+/* A variable: while it is set, a blocking read or write of a rectangle of a buffer, or map of a buffer, that the driver has taken and that
+ * fails gives the status of its event, as rusticl 25.0 does, and the event. */
+#define BELOW_OWN_STATUS "CLD3D_TEST_BELOW_OWN_STATUS"
+
 /* A variable: while it is set, two of three clFinish are refused, the first ones too. */
 #define BELOW_NO_FINISH "CLD3D_TEST_BELOW_NO_FINISH"
 

@@ -43,6 +43,9 @@ static void again(void)
     CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "named NVIDIA:"), 8);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
     CHECK_INT(run_over_few_formats("emulated over NVIDIA:"), 4);
+    test_setenv(BELOW_OWN_STATUS, "1");
+    CHECK_INT(run_over_few_formats("emulated over NVIDIA: blocking"), 2);
+    test_setenv(BELOW_OWN_STATUS, NULL);
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
     test_setenv("CLD3D_NO_QUIRKS", NULL);
 }

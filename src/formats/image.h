@@ -113,11 +113,11 @@ bool image_part_valid(const struct image_part *part);
  * refuse. */
 cl_int image_check_access(const char *call, const struct image_part *part, cl_mem_flags forbidden);
 
-/* The result of a command that the driver has accepted: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if it was blocking
- * and has failed, which drivers do not report. */
-static inline cl_int image_outcome(cl_bool blocking, cl_event done)
+/* The code of a command for which the driver returned `status` and gave the event `done`: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+ * if it was blocking and has failed. Drivers do not tell that, or like rusticl 25.0 by the status of the event, which they give even so. */
+static inline cl_int image_outcome(cl_bool blocking, cl_int status, cl_event done)
 {
-    return blocking && event_status(done) < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
+    return blocking && done && event_status(done) < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : status;
 }
 
 /* Enqueues copies: the texels of a region, in the declared format and tightly packed, go into `narrow` / from it into

@@ -86,12 +86,10 @@ static void *map_filled(const struct map_call *m, cl_mem narrow, cl_event *done,
 {
     const bool own = m->part.image->host != NULL;
     void *pointer = own ? map_host(m, narrow, done, status) : map_buffer(m, narrow, done, status);
-    if (*status != CL_SUCCESS)
-        return NULL;
-    *status = image_outcome(m->blocking, *done);
+    *status = image_outcome(m->blocking, *status, *done);
     if (*status == CL_SUCCESS)
         return pointer;
-    if (!own)
+    if (!own && pointer)
         next.clEnqueueUnmapMemObject(m->part.queue, narrow, pointer, 0, NULL, NULL);
     event_put(*done);
     *done = NULL;

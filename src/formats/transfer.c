@@ -102,10 +102,9 @@ static cl_int move_rows(const struct image_part *p, bool write, cl_bool blocking
                                                      host->row_pitch, slice_pitch, slice, before_count, before, &event)
                      : next.clEnqueueReadBufferRect(p->queue, narrow, blocking, origin, zero, rows, 0, 0,
                                                     host->row_pitch, slice_pitch, slice, before_count, before, &event);
-        if (status == CL_SUCCESS) {
+        if (status == CL_SUCCESS || (blocking && event))
             span_add(span, event);
-            status = image_outcome(blocking, event);
-        }
+        status = image_outcome(blocking, status, event);
     }
     return status;
 }
