@@ -245,7 +245,10 @@ static void drop(void *what)
     spare_give(&spares, what);
     look_next(atomic_fetch_sub_explicit(&kept_count, 1, memory_order_relaxed) - 1);
     besides_free(kept.besides);
-    event_put_late(kept.marker);
+    if (kept.can_go_at && kept.marker)
+        drop_late(kept.marker); /* over for some time, though it may have failed: it takes no marker of its own */
+    else
+        event_put_late(kept.marker);
     if (kept.failed)
         below()->clReleaseEvent(kept.event);
     else
