@@ -91,7 +91,7 @@ def shown(place):
     need(f"{place.name} (disabled)" in place.report(), "while it is disabled")
     place.info("--register")
     place.layer.unlink()
-    need(f"{place.name} (enabled, but there is no such file)" in place.report(), "without the file")
+    need(f"{place.name} (enabled, but the file does not exist)" in place.report(), "without the file")
 
 
 def without_library(place):
@@ -148,7 +148,7 @@ def odd_values(place):
     before = place.khronos()
     need(before.count("=") >= len(names), "the values are not there")
     report = place.report()
-    told = report.count("loaders leave it out)") + report.count("(disabled)") + report.count("no such file)")
+    told = report.count("loaders ignore it)") + report.count("(disabled)") + report.count("file does not exist)")
     need(told == len(names), f"{told} of {len(names)} values were told\n{report}")
     need("registered" in place.info("--register"), "beside odd values")
     need("unregistered" in place.info("--unregister"), "beside odd values")
