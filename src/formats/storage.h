@@ -1,24 +1,24 @@
 /* Formats that a device lacks, emulated by wider ones that it has: the choice, and the conversion on the device.
  *
  * An emulated image is an ordinary image of the driver in an RGBA format. Kernels read and write the values that the
- * declared format would give; all that the host sees (read, write, copy, fill, map, queries) is the declared format.
- * Two things differ and can't be helped: get_image_channel_order() in a kernel tells the storage format's order, and the border
- * colour of CLK_ADDRESS_CLAMP has alpha 0 where an R or RG image has 1. */
+ * declared format would give; the host (read, write, copy, fill, map, queries) sees only the declared format. Two
+ * differences cannot be avoided: get_image_channel_order() in a kernel returns the storage format's order, and the
+ * border colour of CLK_ADDRESS_CLAMP has alpha 0 where an R or RG image has 1. */
 #ifndef CLD3D_FORMATS_STORAGE_H
 #define CLD3D_FORMATS_STORAGE_H
 
 #include "track/track.h"
 
-/* Kernels that no thread is setting the arguments of: as many as threads usually convert at once. */
+/* Kernels whose arguments no thread is setting: as many as threads usually convert at once. */
 enum { IDLE_KERNELS = 4 };
 
-/* Converts between two formats in one context. Lives as long as the context's record. */
+/* Converts between two formats in one context. It lives as long as the context's record. */
 struct converter {
     cl_image_format declared, stored;
     size_t narrow_texel, wide_texel; /* bytes */
-    bool on_host;                    /* the host converts as well as the device, whose memory it shares */
+    bool on_host;                    /* the host converts as well as the device does, whose memory it shares */
     cl_program program;
-    os_mutex lock; /* guards what follows; never held in a call of the driver */
+    os_mutex lock; /* guards what follows; never held in a driver call */
     struct idle_kernels {
         cl_kernel kernels[IDLE_KERNELS];
         unsigned count;
@@ -26,8 +26,8 @@ struct converter {
     struct converter *after;
 };
 
-/* Finds how images of `declared` and `type` are emulated in a context. False: they are not, because the device has the
- * format or no format can store it; or it is not known, because the driver failed: then *status says why. */
+/* Determines how images of `declared` and `type` are emulated in a context. False: they are not, because the device
+ * supports the format or no format can store it; or it is unknown, because the driver failed: then *status says why. */
 bool storage_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
                     cl_image_format *stored, cl_int *status);
 
@@ -36,7 +36,8 @@ bool storage_choose(const struct context_record *context, cl_image_format declar
 cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl_mem_object_type type, cl_uint capacity,
                     cl_image_format *formats, cl_uint *count);
 
-/* The converter of a context for a pair of formats, made when it is first needed. NULL with *status set on failure. */
+/* The converter of a context for a pair of formats, created when it is first needed. NULL with *status set on
+ * failure. */
 struct converter *converter_get(struct context_record *context, cl_image_format declared, cl_image_format stored,
                                 cl_int *status);
 
@@ -44,22 +45,22 @@ struct converter *converter_get(struct context_record *context, cl_image_format 
 cl_int converter_enqueue(struct converter *converter, bool widen, cl_command_queue queue, cl_mem from, cl_mem to,
                          size_t texels, cl_uint wait_count, const cl_event *wait, cl_event *done);
 
-/* The bits that a channel of a texel without alpha has there. */
+/* The bits of the alpha channel for a texel without alpha. */
 uint64_t storage_alpha(cl_channel_type type);
 
-/* The same conversion by the host (texels.c), for a converter that says so. Wide texels are aligned. */
+/* The same conversion by the host (texels.c), for a converter that allows it. Wide texels are aligned. */
 bool texels_convertible(const struct converter *converter);
 void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels);
 void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels);
-/* memcpy; by the processor's instruction for strings where that is faster. */
+/* memcpy; uses the processor's string instruction where that is faster. */
 void texels_copy(void *to, const void *from, size_t bytes);
-/* Set by tests: what these functions take the processor for. */
+/* Set by tests: the processor that these functions assume. */
 extern enum texels_processor { TEXELS_OWN, TEXELS_ANY, TEXELS_MOVES_STRINGS } texels_processor;
 
 /* Frees the converters of a context. */
 void converters_destroy(struct converter *first);
 
-/* Changes a fill colour (float4, int4 or uint4, as clEnqueueFillImage takes) to what the storage format must be filled with. */
+/* Converts a fill colour (float4, int4 or uint4, as clEnqueueFillImage takes) to the one for the storage format. */
 void storage_fill_color(cl_image_format declared, const void *color, void *changed);
 
 #endif

@@ -1,14 +1,14 @@
 /* The Vulkan layer inside libcld3d.so, and what its files share.
  *
- * The Vulkan loader calls vkNegotiateLoaderLayerInterfaceVersion, gets our vkGetInstanceProcAddr and vkGetDeviceProcAddr, and
- * from then on our functions stand before those of the next layer or of the driver. They change as little as they can: images,
- * buffers and memory that a transport may share are made so that it can, and noted. Whatever fails with our changes is done
- * again as the program asked for it.
+ * The Vulkan loader calls vkNegotiateLoaderLayerInterfaceVersion, gets our vkGetInstanceProcAddr and
+ * vkGetDeviceProcAddr, and from then on our functions come before those of the next layer or of the driver. They change
+ * as little as possible: images, buffers and memory that a transport may share are created shareable, and recorded.
+ * Anything that fails with our changes is repeated as the program requested it.
  *
- * There are two ways. On a GPU what is shared is made exportable (VULKAN_EXPORT). On a device that is the CPU images are
- * linear, and lie in memory that the host sees (VULKAN_MAPPED). A device of which neither can be had is left alone.
+ * There are two methods. On a GPU what is shared is made exportable (VULKAN_EXPORT). On a device that is the CPU images
+ * are linear, in host-visible memory (VULKAN_MAPPED). A device that supports neither is left alone.
  *
- * One lock guards the lists of instances, devices and records; no function of Vulkan is called under it. */
+ * One lock guards the lists of instances, devices and records; no Vulkan function is called under it. */
 #ifndef CLD3D_HOST_VULKAN_LAYER_H
 #define CLD3D_HOST_VULKAN_LAYER_H
 
@@ -27,9 +27,9 @@ static_assert(sizeof(void *) == 8, "handles are pointers: the host's side has 64
 
 struct vulkan_instance {
     struct vulkan_instance *chain;
-    void *key; /* the loader's table, which an instance and its physical devices begin with */
+    void *key; /* the loader's table, with which an instance and its physical devices begin */
     VkInstance handle;
-    bool usable; /* made for Vulkan 1.1 or later: what we ask for is part of it */
+    bool usable; /* created for Vulkan 1.1 or later, which includes what we need */
     PFN_vkGetInstanceProcAddr get;
     PFN_vkDestroyInstance destroy;
     PFN_vkEnumerateDeviceExtensionProperties extensions;
@@ -43,7 +43,7 @@ struct vulkan_instance {
 
 enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
 
-/* The functions of the next layer that ours call: the name of the member, the type, the function's names. */
+/* The functions of the next layer that ours call: member name, type, and the function's names. */
 #define VULKAN_CALLS(X)                                                                                        \
     X(destroy_device, PFN_vkDestroyDevice, "vkDestroyDevice", NULL)                                            \
     X(allocate, PFN_vkAllocateMemory, "vkAllocateMemory", NULL)                                                \
@@ -102,7 +102,7 @@ struct vulkan_calls {
 #undef X
 };
 
-/* An answer about images of one kind, kept: programs make many of the same. */
+/* A cached query result for images of one kind: programs create many alike. */
 struct vulkan_answer {
     bool known;
     VkFormat format;
@@ -117,8 +117,8 @@ struct vulkan_answer {
 
 enum { VULKAN_ANSWERS = 64 };
 
-/* A queue that the program has. It stays where it is as long as its device. The lock is held by who uses the queue: the program does
- * not know that we do. Who takes several takes the first of the list first. */
+/* A queue that the program has obtained. It keeps its address as long as its device lives. Whoever uses the queue holds
+ * the lock: the program does not know that we use it too. Several locks are taken in the order of the list. */
 struct vulkan_queue {
     VkQueue handle;
     uint32_t family;
@@ -128,19 +128,19 @@ struct vulkan_queue {
 
 enum { VULKAN_QUEUES = 32 };
 
-/* What copies are made with. */
+/* The Vulkan objects used for copies. */
 struct vulkan_copier {
     uint32_t family;
-    VkCommandPool pool; /* VK_NULL_HANDLE: nothing of it is there */
+    VkCommandPool pool; /* VK_NULL_HANDLE: none of them exists */
     VkCommandBuffer commands;
     VkFence fence;
-    bool runs; /* the commands may run still: nobody has waited for the fence */
+    bool runs; /* the commands may still run: nobody has waited for the fence */
 };
 
-/* It lives from vkCreateDevice to vkDestroyDevice. What changes in it is guarded by the lock. */
+/* Lives from vkCreateDevice to vkDestroyDevice. Its variable parts are guarded by the lock. */
 struct vulkan_device {
     struct vulkan_device *chain;
-    void *key; /* the loader's table, which the device begins with */
+    void *key; /* the loader's table, with which the device begins */
     VkDevice handle;
     VkPhysicalDevice physical;
     const struct vulkan_instance *instance;
@@ -152,38 +152,38 @@ struct vulkan_device {
     bool adds_export;         /* the program has not asked for the extension that export needs */
     bool exports_buffers;     /* whether memory that buffers share is made exportable ... */
     uint32_t chunk_types;     /* ... of which types, as bits ... */
-    bool marks_buffers;       /* ... and whether the driver is told of these buffers */
+    bool marks_buffers;       /* ... and whether these buffers are declared to the driver */
     VkDeviceSize granularity; /* bufferImageGranularity */
     uint64_t smallest;        /* bytes of the smallest image that is made exportable */
-    unsigned busy;            /* threads of give_back that free memory of it */
+    unsigned busy;            /* threads in give_back that free memory of the device */
     struct vulkan_answer answers[VULKAN_ANSWERS];
-    PFN_vkSetDeviceLoaderData set_loader_data; /* for command buffers of ours */
+    PFN_vkSetDeviceLoaderData set_loader_data; /* for our own command buffers */
     struct vulkan_queue queues[VULKAN_QUEUES];
     unsigned queue_count;
     struct vulkan_copier copier;
-    bool copying;            /* a thread has the copier: as long as a copy is made */
-    uint64_t commands_begun; /* how often commands of ours were begun: the number of the last ones ... */
-    uint64_t commands_over;  /* ... and of the last ones that are over */
+    bool copying;            /* a thread uses the copier, until its copy is done */
+    uint64_t commands_begun; /* how often commands of ours were started: the number of the last ones ... */
+    uint64_t commands_over;  /* ... and of the last ones that have ended */
 };
 
 extern os_mutex vulkan_lock;
 
-/* NULL if the handle is none that we have seen made. */
+/* NULL if we have not seen the handle created. */
 struct vulkan_instance *vulkan_instance_of(const void *dispatchable);
 struct vulkan_device *vulkan_device_of(const void *dispatchable);
-/* For the functions that make and destroy them. */
+/* For the functions that create and destroy them. */
 void vulkan_instance_add(struct vulkan_instance *instance);
 void vulkan_instance_remove(struct vulkan_instance *instance);
 void vulkan_device_add(struct vulkan_device *device);
-/* Waits for those who free memory of it, and takes out all its records. The memory that somebody still holds is never freed. */
+/* Waits for threads that free its memory, and removes all its records. Memory that is still held is never freed. */
 void vulkan_device_remove(struct vulkan_device *device);
-/* A thread that has counted itself in `busy` is through. */
+/* Called by a thread that has counted itself in `busy`, when it is done. */
 void vulkan_device_quiet(struct vulkan_device *device);
 
-/* Whether the layer stands in a Vulkan instance of this process. */
+/* Whether the layer is active in a Vulkan instance of this process. */
 bool vulkan_layer_active(void);
 
-/* Whether buffers can lie in exportable memory that is not theirs alone. */
+/* Whether buffers can be in exportable memory that is not dedicated to them. */
 bool vulkan_exports_buffers(const struct vulkan_device *device, VkBufferCreateFlags flags, VkBufferUsageFlags usage);
 /* The structure of a type in a chain, or NULL. */
 const void *vulkan_chained(const void *chain, VkStructureType type);
@@ -194,7 +194,7 @@ const void *vulkan_chained(const void *chain, VkStructureType type);
 
 enum vulkan_kind { VULKAN_IMAGE, VULKAN_BUFFER, VULKAN_MEMORY, VULKAN_NAME, VULKAN_COPY };
 
-/* What is known about a handle of a device; larger structures begin with it. */
+/* What is known about a handle of a device; the first member of larger structures. */
 struct vulkan_record {
     enum vulkan_kind kind;
     struct vulkan_device *device;
@@ -202,13 +202,13 @@ struct vulkan_record {
     struct vulkan_record *chain;
 };
 
-/* What an image or a buffer is bound to. */
+/* The memory to which an image or a buffer is bound. */
 struct vulkan_where {
-    uint64_t memory; /* the name of the memory, or 0 */
+    uint64_t memory; /* the identifier of the memory, or 0 */
     VkDeviceSize offset;
 };
 
-/* An image or a buffer; what is known of either begins with it. */
+/* An image or a buffer; the common first members of both. */
 struct vulkan_bound_record {
     struct vulkan_record record;
     struct vulkan_where where;
@@ -231,23 +231,23 @@ struct vulkan_buffer_record {
     struct vulkan_record record;
     struct vulkan_where where;
     VkDeviceSize size;
-    VkDeviceAddress address; /* 0 as long as nobody has asked */
+    VkDeviceAddress address; /* 0 until queried */
 };
 
 struct vulkan_memory_record {
     struct vulkan_record record; /* by its handle */
-    struct vulkan_record name;   /* by its name: a number that none has had before */
+    struct vulkan_record name;   /* by its identifier: a number that is never reused */
     VkDeviceSize size;
     bool exportable, dedicated;
-    bool owned; /* not freed by the program */
+    bool owned; /* the program has not freed it */
     unsigned holds;
-    uint64_t used;    /* the last number of commands of ours that name an image in it, or 0 */
-    void *base;       /* where all of it is mapped, or NULL; guarded by the lock of vulkan_memory.c */
-    bool shown;       /* a transport knows `base`; likewise */
-    bool foreign_map; /* mapped as the program wanted it, not by us; likewise */
+    uint64_t used;    /* the number of our last commands that use an image in it, or 0 */
+    void *base;       /* where the whole memory is mapped, or NULL; guarded by the lock of vulkan_memory.c */
+    bool shown;       /* a transport uses `base`; likewise */
+    bool foreign_map; /* mapped at the program's request, not by us; likewise */
 };
 
-/* An image of ours beside a subresource of one of the program's. Its handle is a name. */
+/* Our copy of a subresource of an image of the program. Its handle is an identifier. */
 struct vulkan_copy_record {
     struct vulkan_record record;
     VkImage source, image;
@@ -260,32 +260,34 @@ struct vulkan_copy_record {
 /* All with the lock held. */
 void vulkan_record_add_locked(struct vulkan_record *record);
 void vulkan_record_remove_locked(struct vulkan_record *record);
-/* Of one device, or, with NULL, of any; `*several` then tells that more than one device has such a handle. */
+/* Of one device, or, with NULL, of any; `*several` then says whether more than one device has such a handle. */
 void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle,
                                 bool *several);
 void vulkan_record_each_locked(enum vulkan_kind kind, void (*visit)(struct vulkan_record *, void *), void *data);
-/* Gives up what an empty table takes. */
+/* Frees the memory of an empty table. */
 void vulkan_records_trim_locked(void);
 
-/* The memory with a name, or NULL. */
+/* The memory with an identifier, or NULL. */
 struct vulkan_memory_record *vulkan_memory_locked(uint64_t name);
-/* Notes that the image or buffer with that handle lies there; in no memory if that is not followed. Without the lock. */
+/* Records where the image or buffer with that handle is; in no memory if that is not tracked. Without the lock. */
 void vulkan_note_place(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle,
                        VkDeviceMemory memory, VkDeviceSize offset);
 
 /* ---- memory (vulkan_memory.c) ---- */
 
-/* Where the host sees the first byte of all of the memory, or NULL. The memory is retained by the caller. */
+/* The host address of the first byte of the memory, or NULL. The caller must hold the memory. */
 void *vulkan_memory_base(struct vulkan_memory_record *memory);
-/* Takes and gives back a hold; the second frees what its owner has freed already. */
+/* Adds and drops a hold; the second frees memory that its owner has already freed. */
 struct vulkan_memory_record *vulkan_memory_hold(uint64_t name);
 void vulkan_memory_put(struct vulkan_memory_record *memory);
-/* The device of this memory goes: memory that nobody holds loses its name and its record, which tells true. With the lock held. */
+/* The memory's device is destroyed: memory that nobody holds loses its identifier and its record, and true is returned.
+ * With the lock held. */
 bool vulkan_memory_abandon_locked(struct vulkan_memory_record *memory);
 
 /* ---- images (vulkan_plan.c) ---- */
 
-/* How an image is going to be made. `info` is what to make it from; it points into the plan and into what the program gave. */
+/* How an image will be created. `info` is the create info to use; it points into the plan and into the program's
+ * structures. */
 struct vulkan_plan {
     enum vulkan_way way;
     unsigned planes;
@@ -293,18 +295,18 @@ struct vulkan_plan {
     VkExternalMemoryImageCreateInfo external;
 };
 
-/* VULKAN_NONE: as the program wants it. The same parameters give the same plan. */
+/* VULKAN_NONE: as the program requested. The same parameters give the same plan. */
 void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
-/* The same for an image of ours, of any size. */
+/* The same for our own image, of any size. */
 void vulkan_plan_own(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
-/* Makes an image as planned, and notes it. */
+/* Creates an image as planned, and records it. */
 VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan,
                            const VkAllocationCallbacks *allocator, VkImage *made);
-/* A copy of what is known about the image of that handle. False: `why` says why not. */
+/* A copy of what is known about the image with that handle. False: `why` gives the reason. */
 bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, char *why);
 /* Whether it has such a subresource; `aspect` is colour, or a plane of an image that has planes. */
 bool vulkan_image_has(const struct vulkan_image_record *image, uint64_t aspect, uint64_t level, uint64_t layer);
-/* Says why not, and returns 0. */
+/* Writes the reason to `why`, and returns 0. */
 uint64_t vulkan_refuse(char *why, const char *format, ...) LOG_FORMAT(2, 3);
 
 /* ---- copies (vulkan_copy.c), as host/vulkan.h has them ---- */
@@ -316,12 +318,12 @@ uint64_t vulkan_copy_make(uint64_t image, uint64_t aspect, uint64_t level, uint6
 uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 uint64_t vulkan_copy_drop(uint64_t copy);
-/* Before an image or memory goes that commands of ours have `used`, of which the program does not know: they are over. Others may
- * run still. */
+/* Called before an image or memory is destroyed that commands of ours have `used`, of which the program does not know:
+ * waits until these have ended. Others may still run. */
 void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used);
-/* Before a device is destroyed: what is left of ours in it. */
+/* Called before a device is destroyed: destroys our objects in it. */
 void vulkan_copy_close(struct vulkan_device *device);
-/* What is told of an image, as find_image of host/vulkan.h. */
+/* The description of an image that find_image of host/vulkan.h returns. */
 uint64_t vulkan_describe_image(uint64_t image, struct vulkan_image *found, char *why);
 
 /* ---- our functions ---- */
