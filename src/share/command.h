@@ -22,7 +22,7 @@ struct command {
     cl_event *event;         /* where the application wants the event, or NULL */
     cl_event first;          /* owned; the marker with which the command begins, or NULL */
     struct blocker *blocker; /* blocker_end is due; NULL: nothing blocks the command, or it has been called */
-    bool entered;            /* command_leave is due */
+    bool entered;            /* command_leave must follow */
 };
 
 /* ---- arguments ---- */
@@ -30,9 +30,9 @@ struct command {
 /* Checks the arguments of a call in the order of the specification; command_end must follow in either case. */
 cl_int command_begin(struct command *command, cl_command_queue queue, cl_uint count, const cl_mem *objects);
 void command_end(struct command *command);
-/* To be called right before the driver gets what of the command stands so to the others of its queue: it is followed if a user event
- * blocks it by now, or nothing that is blocked gets before it until command_leave: other threads may be enqueueing. Nothing may be waited
- * for in between. Fails with CL_OUT_OF_HOST_MEMORY alone. */
+/* Call this right before the driver gets the part of the command that has this order relative to the others of its queue. Other threads
+ * may be enqueueing: the part is tracked if a user event blocks it by now; otherwise no blocked command overtakes it until command_leave.
+ * Wait for nothing in between. Fails only with CL_OUT_OF_HOST_MEMORY. */
 cl_int command_enter(struct command *command, unsigned order);
 void command_leave(struct command *command);
 /* What of the command is blocked was enqueued as `event`, or nothing was, by `status`. command_end says that nothing was. */

@@ -20,7 +20,7 @@ struct guard {
     bool named;    /* the application wants its event */
     bool blocking; /* the driver's call waits for the command */
     struct blocker *blocker;
-    struct queue_record *entered; /* held; queue_leave is due. NULL: it is not */
+    struct queue_record *entered; /* held; queue_leave must follow. NULL: not entered */
 };
 
 /* CL_SUCCESS, or CL_INVALID_CONTEXT if one of the objects is shared and belongs to another context than the queue, or

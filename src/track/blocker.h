@@ -2,8 +2,8 @@
  *
  * While a user event of a context with interop is pending, each command that waits for one is followed, directly or behind
  * other commands: in its wait list, or before it in its queue. So it is known at any time whether a command can end by
- * itself, as of the moment when it was enqueued: what its queue was given later does not matter. Nothing is followed while no user
- * event is pending; but that a command which others may name is on its way to the driver is known always (queue_enter). */
+ * itself, as of the moment when it was enqueued: what its queue was given later does not matter. While no user event is
+ * pending nothing is tracked, except that a command which others may name is on its way to the driver (queue_enter). */
 #ifndef CLD3D_TRACK_BLOCKER_H
 #define CLD3D_TRACK_BLOCKER_H
 
@@ -52,9 +52,8 @@ cl_event *blocker_event(struct blocker *blocker, cl_event *wanted);
  * NULL. */
 void blocker_end(struct blocker *blocker, cl_int status, cl_event event);
 
-/* For a command that stands so to the others. False: the queue has a command that is blocked and that it comes after. Else what other
- * threads enqueue there that is to be held waits until queue_leave, and so comes behind what the caller enqueues. Nothing may be waited
- * for in between. */
+/* For a command with this order relative to the others. False: it must run after a blocked command of the queue. Otherwise blocked commands
+ * that other threads enqueue there wait until queue_leave, and so run after what the caller enqueues. Wait for nothing in between. */
 bool queue_enter(struct queue_record *queue, unsigned order);
 void queue_leave(struct queue_record *queue);
 /* Whether the command of an event is blocked. */
