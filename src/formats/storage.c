@@ -396,7 +396,7 @@ static float halved(float x)
     return fabsf(held) > 65504 ? copysignf(INFINITY, x) : held;
 }
 
-/* Of the normalized types. What is no number is 0, as kernels write it. */
+/* Of the normalized types. NaN becomes 0, as kernels write it. */
 static float quantized(cl_channel_type type, float x)
 {
     const float scale = type == CL_SNORM_INT8    ? 127.0f

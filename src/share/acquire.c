@@ -92,7 +92,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     cl_event end;
     struct upload *upload = upload_make();
     if (!upload)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to follow the objects' bytes");
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to track the objects' bytes");
     if (!queue_out_of_order(c->queue))
         begin_profile(c);
     cl_int status =
