@@ -20,17 +20,10 @@ static bool with_companion(void)
     return report && strncmp(report, "joined", 6) == 0;
 }
 
-static bool is_pocl(void)
-{
-    char name[64] = "";
-    CHECK_INT(clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL), CL_SUCCESS);
-    return strcmp(name, "Portable Computing Language") == 0;
-}
-
 /* It can't be helped from the Windows side. */
 static bool signals_are_lost(void)
 {
-    return is_pocl() && !with_companion();
+    return is_pocl(platform) && !with_companion();
 }
 
 /* ---- OpenCL ---- */
@@ -254,7 +247,7 @@ static void divides_by_zero(void)
     cl_int numbers[4] = {6, 0, 0, 0};
     if (!open_opencl())
         return;
-    if (sizeof(void *) == 4 && is_pocl()) {
+    if (sizeof(void *) == 4 && is_pocl(platform)) {
         SKIP("in 32 bits PoCL ends any program whose kernel divides by zero");
         return;
     }
