@@ -187,7 +187,7 @@ def mem_arguments(f):
 
 def guarded(f):
     """Every command of the core API that takes memory objects, a kernel or events to wait for. Those of OpenCL 1.0 that order others
-    become such ones (src/share/older.c)."""
+    become such ones (src/share/deprecated.c)."""
     if f.own or not f.name.startswith("clEnqueue") or not f.exported:
         return False
     return (bool(mem_arguments(f)) or f.param("kernel") or f.param("event_wait_list")
@@ -363,8 +363,8 @@ def companion_call(f, index):
     """The tier above keeps the callbacks of those that have one: what comes down is NULL."""
     numbers = ", ".join("0" if CALLBACK in text else name if is_wide(text) else f"(uintptr_t){name}" for text, name in f.params)
     wide = sum(1 << i for i, (text, _) in enumerate(f.params) if is_wide(text))
-    call = "guest_status" if f.result == "cl_int" else "guest_call"
-    result = f"{call}(guest_addresses[{index}], {len(f.params)}, arguments, {hex(wide) if wide else 0})"
+    call = "client_status" if f.result == "cl_int" else "client_call"
+    result = f"{call}(client_addresses[{index}], {len(f.params)}, arguments, {hex(wide) if wide else 0})"
     unused = [f"    (void){name};" for text, name in f.params if CALLBACK in text]
     code = ["    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */"]
     give = {"void": f"    {result};", "cl_int": f"    return {result};"}
@@ -372,15 +372,15 @@ def companion_call(f, index):
                      give.get(f.result, f"    return ({f.result})(uintptr_t){result};")]
 
 
-def guest_file(functions):
+def client_file(functions):
     mine = [f for f in functions if not f.own and through_companion(f)]
-    out = ['#include "host/guest.h"', "", f"uint64_t guest_addresses[{len(mine)}];", ""]
+    out = ['#include "host/client.h"', "", f"uint64_t client_addresses[{len(mine)}];", ""]
     for index, f in enumerate(mine):
         out += [signature(f, f"host_{f.name}"), "{"] + companion_call(f, index) + ["}", ""]
-    out += ["const struct guest_function guest_functions[] = {"]
+    out += ["const struct client_function client_functions[] = {"]
     out += [f'    {{"{f.name}", offsetof(cl_icd_dispatch, {f.name}), (next_function)host_{f.name}, '
             f"{'true' if f.name in BROKEN_IN_WINE else 'false'}}}," for f in mine]
-    out += ["};", "", "const size_t guest_function_count = sizeof(guest_functions) / sizeof(guest_functions[0]);"]
+    out += ["};", "", "const size_t client_function_count = sizeof(client_functions) / sizeof(client_functions[0]);"]
     return c_file(out)
 
 
@@ -493,7 +493,7 @@ def outputs():
         "src/share/guard_generated.c": guard_file(functions),
         "src/emulate/blocking_generated.c": blocking_file(functions),
         "src/emulate/wine_calls_generated.c": wine_file(functions),
-        "src/host/guest_generated.c": guest_file(functions),
+        "src/host/client_generated.c": client_file(functions),
         "tests/faults/wrappers_generated.c": faults_file(functions),
     }
 

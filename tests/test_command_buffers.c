@@ -5,7 +5,7 @@
  * over a layer that turns an older driver into a newer one (newer_buffers.c). */
 #include "newer_buffers.h"
 #include "sharing.h"
-#include "untidy.h"
+#include "unquantized.h"
 
 enum { INVALID_COMMAND_BUFFER = -1138, COMMAND_COMMAND_BUFFER = 0x12A8, SIMULTANEOUS_FLAG = 1, MUTABLE_FLAG = 2 };
 
@@ -690,26 +690,26 @@ static command_buffer recorded(const struct rig *rig, cl_kernel kernel)
 }
 
 /* One kernel leaves more in the image than its format holds, another reads it: each recorded, or alone. */
-static void leave_and_look(const struct rig *rig, const struct untidy *u)
+static void leave_and_look(const struct rig *rig, const struct unquantized *u)
 {
     command_buffer leaving = recorded(rig, u->leave), looking = recorded(rig, u->look);
     for (int i = 0; i < 4; i++) {
         if (i & 1)
             run_well(leaving, true);
         else
-            CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
+            CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
         if (i & 2)
             run_well(looking, true);
         else
-            CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
-        untidy_expect_tidy(rig, u->seen);
+            CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
+        unquantized_expect_quantized(rig, u->seen);
     }
     finish_and_drop(rig, leaving);
     finish_and_drop(rig, looking);
 }
 
-/* In one command buffer nothing could tidy it between the two; the other way round nothing has to. */
-static void look_and_leave(const struct rig *rig, const struct untidy *u)
+/* In one command buffer nothing could requantize it between the two; the other way round nothing has to. */
+static void look_and_leave(const struct rig *rig, const struct unquantized *u)
 {
     command_buffer refused = make_buffer(rig), both = make_buffer(rig);
     CHECK_INT(launch(refused, u->leave, WIDTH, HEIGHT), CL_SUCCESS);
@@ -719,7 +719,7 @@ static void look_and_leave(const struct rig *rig, const struct untidy *u)
     CHECK_INT(count(FINALIZE, both), CL_SUCCESS);
     for (int i = 0; i < 2; i++) {
         run_well(both, true);
-        untidy_expect_tidy(rig, u->seen);
+        unquantized_expect_quantized(rig, u->seen);
     }
     finish_and_drop(rig, refused);
     finish_and_drop(rig, both);
@@ -730,12 +730,12 @@ static cl_kernel looking;
 
 static void look_meanwhile(void)
 {
-    CHECK_INT(untidy_launch(looking_rig, looking), CL_SUCCESS);
+    CHECK_INT(unquantized_launch(looking_rig, looking), CL_SUCCESS);
     queue_wait(looking_rig->queue);
 }
 
 /* Another thread has the image read before the driver has the command buffer that writes to it. */
-static void look_before(const struct rig *rig, const struct untidy *u)
+static void look_before(const struct rig *rig, const struct unquantized *u)
 {
     looking_rig = rig;
     looking = u->look;
@@ -744,8 +744,8 @@ static void look_before(const struct rig *rig, const struct untidy *u)
     command_buffer leaving = recorded(rig, u->leave);
     inside_when = NEWER_INSIDE;
     run_well(leaving, true);
-    CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
-    untidy_expect_tidy(rig, u->seen);
+    CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
+    unquantized_expect_quantized(rig, u->seen);
     finish_and_drop(rig, leaving);
 }
 
@@ -754,12 +754,12 @@ SHARING_CASE(image_kernels, 0)
     if (!has_buffers(rig) || !is_emulated(rig))
         return;
     cl_mem image = make_image(rig);
-    const struct untidy untidy = untidy_open(rig, image);
-    leave_and_look(rig, &untidy);
-    look_and_leave(rig, &untidy);
+    const struct unquantized unquantized = unquantized_open(rig, image);
+    leave_and_look(rig, &unquantized);
+    look_and_leave(rig, &unquantized);
     if (newer)
-        look_before(rig, &untidy);
-    untidy_close(&untidy);
+        look_before(rig, &unquantized);
+    unquantized_close(&unquantized);
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 

@@ -2,7 +2,7 @@
  * case is run again over a layer that does so (below.c). */
 #include "below.h"
 #include "sharing.h"
-#include "untidy.h"
+#include "unquantized.h"
 
 #include <math.h>
 
@@ -107,17 +107,17 @@ static void again(void)
 
 /* ---- no memory ---- */
 
-/* One kernel leaves more in the image than its format holds; another reads it, and there is no memory to tidy it. */
-static void read_without_memory(const struct rig *rig, const struct untidy *u)
+/* One kernel leaves more in the image than its format holds; another reads it, and there is no memory to requantize it. */
+static void read_without_memory(const struct rig *rig, const struct unquantized *u)
 {
-    enum { BUFFERS = 3 }; /* that the tidying takes */
+    enum { BUFFERS = 3 }; /* that the requantization takes */
     for (cl_uint nth = 1; nth <= BUFFERS; nth++) {
-        CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
+        CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
         order(rig, BELOW_FAIL_BUFFER, nth);
-        CHECK_INT(untidy_launch(rig, u->look), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        CHECK_INT(unquantized_launch(rig, u->look), CL_MEM_OBJECT_ALLOCATION_FAILURE);
         order(rig, BELOW_FAIL_BUFFER, 0);
-        CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
-        untidy_expect_tidy(rig, u->seen);
+        CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
+        unquantized_expect_quantized(rig, u->seen);
     }
 }
 
@@ -127,9 +127,9 @@ SHARING_CASE(no_memory, 0)
         return;
     cl_mem image = make_image(rig);
     if (emulated(rig, image)) {
-        const struct untidy untidy = untidy_open(rig, image);
-        read_without_memory(rig, &untidy);
-        untidy_close(&untidy);
+        const struct unquantized unquantized = unquantized_open(rig, image);
+        read_without_memory(rig, &unquantized);
+        unquantized_close(&unquantized);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
@@ -142,16 +142,16 @@ static cl_int launch_behind(cl_command_queue queue, cl_kernel kernel, cl_event w
     return clEnqueueNDRangeKernel(queue, kernel, 2, NULL, size, NULL, 1, &wait, NULL);
 }
 
-/* What would have tidied the image fails, or comes later: the next kernel reads it as its format has it all the same. */
-static void read_meanwhile(const struct rig *rig, const struct untidy *u, cl_mem image)
+/* What would have requantized the image fails, or comes later: the next kernel reads it as its format has it all the same. */
+static void read_meanwhile(const struct rig *rig, const struct unquantized *u, cl_mem image)
 {
-    enum { WRITTEN, TIDIED, LATER, TURNS }; /* less is relied on once an event has failed */
+    enum { WRITTEN, REQUANTIZED, LATER, TURNS }; /* less is relied on once an event has failed */
     static const size_t origin[3], region[3] = {WIDTH, HEIGHT, 1};
     static const unsigned char bytes[2 * TEXELS];
     cl_command_queue other = make_queue(rig, rig->context, 0);
     for (int turn = 0; turn < TURNS; turn++) {
         cl_event user = user_event(rig->context);
-        CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
+        CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
         queue_wait(rig->queue);
         if (turn == WRITTEN)
             CHECK_INT(clEnqueueWriteImage(other, image, CL_FALSE, origin, region, 0, 0, bytes, 1, &user, NULL),
@@ -160,13 +160,13 @@ static void read_meanwhile(const struct rig *rig, const struct untidy *u, cl_mem
             CHECK_INT(launch_behind(other, u->look, user), CL_SUCCESS);
         if (turn != LATER)
             CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
-        CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
-        untidy_expect_tidy(rig, u->seen);
+        CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
+        unquantized_expect_quantized(rig, u->seen);
         if (turn == LATER)
             CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
         queue_wait(other);
-        CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
-        untidy_expect_tidy(rig, u->seen);
+        CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
+        unquantized_expect_quantized(rig, u->seen);
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     }
     CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
@@ -182,7 +182,7 @@ static void fail_user_event(const struct rig *rig)
 static unsigned launches_of(const struct rig *rig, cl_kernel kernel)
 {
     const cl_uint before = order(rig, BELOW_LAUNCHES, 0);
-    CHECK_INT(untidy_launch(rig, kernel), CL_SUCCESS);
+    CHECK_INT(unquantized_launch(rig, kernel), CL_SUCCESS);
     return order(rig, BELOW_LAUNCHES, 0) - before;
 }
 
@@ -194,16 +194,16 @@ static void comes_to_its_end(cl_event event)
     CHECK(rig_event_status(event) <= CL_COMPLETE);
 }
 
-/* A command behind one that has failed may fail itself, though no user event is pending: a write of the whole image, or what tidies it
- * for a kernel. Where it comes to its end nothing is tidied again. */
-static void fail_behind(const struct rig *rig, const struct untidy *u, cl_mem image, bool written, bool fails)
+/* A command behind one that has failed may fail itself, though no user event is pending: a write of the whole image, or what requantizes it
+ * for a kernel. Where it comes to its end nothing is requantized again. */
+static void fail_behind(const struct rig *rig, const struct unquantized *u, cl_mem image, bool written, bool fails)
 {
     static const size_t region[3] = {WIDTH, HEIGHT, 1};
     static const unsigned char bytes[2 * TEXELS];
     const cl_uint gate = 1;
     cl_event end = NULL;
     cl_command_queue other = make_queue(rig, rig->context, 0);
-    CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
+    CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
     queue_wait(rig->queue);
     fail_user_event(rig);
     order(rig, BELOW_GATE, gate);
@@ -211,7 +211,7 @@ static void fail_behind(const struct rig *rig, const struct untidy *u, cl_mem im
         CHECK_INT(clEnqueueWriteImage(other, image, CL_FALSE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
                   CL_SUCCESS);
     else
-        CHECK_INT(untidy_launch(&(struct rig){.queue = other}, u->look), CL_SUCCESS);
+        CHECK_INT(unquantized_launch(&(struct rig){.queue = other}, u->look), CL_SUCCESS);
     CHECK_INT(clEnqueueMarkerWithWaitList(other, 0, NULL, &end), CL_SUCCESS);
     CHECK_INT(clFlush(other), CL_SUCCESS);
     order(rig, fails ? BELOW_FAIL : BELOW_OPEN, gate);
@@ -219,7 +219,7 @@ static void fail_behind(const struct rig *rig, const struct untidy *u, cl_mem im
     const unsigned launches = launches_of(rig, u->look);
     CHECK(fails ? launches > 1 : launches == 1);
     if (fails || !written)
-        untidy_expect_tidy(rig, u->seen);
+        unquantized_expect_quantized(rig, u->seen);
     queue_wait(rig->queue);
     CHECK_INT(launches_of(rig, u->look), 1);
     queue_wait(rig->queue);
@@ -233,27 +233,27 @@ SHARING_CASE(behind_failed_command, 0)
         return;
     cl_mem image = make_image(rig);
     if (emulated(rig, image)) {
-        const struct untidy untidy = untidy_open(rig, image);
+        const struct unquantized unquantized = unquantized_open(rig, image);
         for (int i = 0; i < 4; i++)
-            fail_behind(rig, &untidy, image, i % 2, i / 2);
-        untidy_close(&untidy);
+            fail_behind(rig, &unquantized, image, i % 2, i / 2);
+        unquantized_close(&unquantized);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
 /* Two kernels that read it one after the other, in one queue and in two; and a third after one that writes again. */
-static void read_again(const struct rig *rig, const struct untidy *u)
+static void read_again(const struct rig *rig, const struct unquantized *u)
 {
     struct rig second = *rig;
     second.queue = make_queue(rig, rig->context, 0);
     for (int turn = 0; turn < 3; turn++) {
-        CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
+        CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
         if (turn)
             queue_wait(rig->queue);
-        CHECK_INT(untidy_launch(rig, u->look), CL_SUCCESS);
-        CHECK_INT(untidy_launch(turn == 1 ? &second : rig, u->look), CL_SUCCESS);
+        CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
+        CHECK_INT(unquantized_launch(turn == 1 ? &second : rig, u->look), CL_SUCCESS);
         queue_wait(rig->queue);
-        untidy_expect_tidy(&second, u->seen);
+        unquantized_expect_quantized(&second, u->seen);
     }
     CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
 }
@@ -264,10 +264,10 @@ SHARING_CASE(user_events, 0)
         return;
     cl_mem image = make_image(rig);
     if (emulated(rig, image)) {
-        const struct untidy untidy = untidy_open(rig, image);
-        read_meanwhile(rig, &untidy, image);
-        read_again(rig, &untidy);
-        untidy_close(&untidy);
+        const struct unquantized unquantized = unquantized_open(rig, image);
+        read_meanwhile(rig, &unquantized, image);
+        read_again(rig, &unquantized);
+        unquantized_close(&unquantized);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
@@ -283,22 +283,22 @@ SHARING_CASE(later_acquire, 0)
     cl_mem image = rig->create_2d(rig->context, CL_MEM_READ_WRITE, texture, 0, &status);
     CHECK_INT(status, CL_SUCCESS);
     CHECK_INT(acquire_one(rig, image), CL_SUCCESS);
-    const struct untidy untidy = untidy_open(rig, image);
+    const struct unquantized unquantized = unquantized_open(rig, image);
     cl_event user = user_event(rig->context);
     CHECK_INT(rig->release(rig->queue, 1, &image, 1, &user, NULL), CL_SUCCESS);
     CHECK_INT(acquire_one(rig, image), CL_SUCCESS);
-    CHECK_INT(untidy_launch(rig, untidy.leave), CL_SUCCESS);
+    CHECK_INT(unquantized_launch(rig, unquantized.leave), CL_SUCCESS);
     CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(untidy_launch(rig, untidy.look), CL_SUCCESS);
-    untidy_expect_tidy(rig, untidy.seen);
+    CHECK_INT(unquantized_launch(rig, unquantized.look), CL_SUCCESS);
+    unquantized_expect_quantized(rig, unquantized.seen);
     CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     CHECK_INT(release_one(rig, image), CL_SUCCESS);
-    untidy_close(&untidy);
+    unquantized_close(&unquantized);
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
     rig_release(texture);
 }
 
-/* A kernel behind a user event, which is refused after what tidies its image was enqueued: a release behind it is deferred, since
+/* A kernel behind a user event, which is refused after what requantizes its image was enqueued: a release behind it is deferred, since
  * the program may set the event later in the same thread. */
 SHARING_CASE(refused_kernel, 0)
 {
@@ -311,29 +311,29 @@ SHARING_CASE(refused_kernel, 0)
     cl_mem image = make_image(rig);
     rig_pattern(bytes, sizeof(bytes), 2);
     if (emulated(rig, image) && shared_open(rig, KIND_2D, 1, &shared)) {
-        const struct untidy untidy = untidy_open(rig, image);
+        const struct unquantized unquantized = unquantized_open(rig, image);
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
         CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
-        CHECK_INT(untidy_launch(rig, untidy.leave), CL_SUCCESS);
+        CHECK_INT(unquantized_launch(rig, unquantized.leave), CL_SUCCESS);
         cl_event user = user_event(rig->context);
-        CHECK(clEnqueueNDRangeKernel(rig->queue, untidy.look, 2, NULL, size, odd, 1, &user, NULL) != CL_SUCCESS);
+        CHECK(clEnqueueNDRangeKernel(rig->queue, unquantized.look, 2, NULL, size, odd, 1, &user, NULL) != CL_SUCCESS);
         CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
         CHECK(rig_event_status(released) > CL_COMPLETE);
         CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
         CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
         CHECK(d3d_has(rig, &shared, 2));
-        CHECK_INT(untidy_launch(rig, untidy.look), CL_SUCCESS);
-        untidy_expect_tidy(rig, untidy.seen);
+        CHECK_INT(unquantized_launch(rig, unquantized.look), CL_SUCCESS);
+        unquantized_expect_quantized(rig, unquantized.seen);
         CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-        untidy_close(&untidy);
+        unquantized_close(&unquantized);
         shared_close(&shared);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
 /* Whether a command that waits for nothing comes to its end behind a kernel that waits for `user`. */
-static void goes_past(const struct rig *rig, const struct untidy *u, cl_event user)
+static void goes_past(const struct rig *rig, const struct unquantized *u, cl_event user)
 {
     enum { PATIENCE_MS = 3000 };
     static const cl_int zero;
@@ -351,25 +351,25 @@ static void goes_past(const struct rig *rig, const struct untidy *u, cl_event us
     CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
 }
 
-/* An image that is tidy holds nothing up. */
+/* An image that is quantized holds nothing up. */
 SHARING_CASE(out_of_order, RIG_OUT_OF_ORDER)
 {
     if (!over_layer())
         return;
     cl_mem image = make_image(rig);
     if (emulated(rig, image)) {
-        const struct untidy untidy = untidy_open(rig, image);
-        CHECK_INT(untidy_launch(rig, untidy.leave), CL_SUCCESS);
+        const struct unquantized unquantized = unquantized_open(rig, image);
+        CHECK_INT(unquantized_launch(rig, unquantized.leave), CL_SUCCESS);
         queue_wait(rig->queue);
-        CHECK_INT(untidy_launch(rig, untidy.look), CL_SUCCESS);
+        CHECK_INT(unquantized_launch(rig, unquantized.look), CL_SUCCESS);
         queue_wait(rig->queue);
         cl_event user = user_event(rig->context);
-        goes_past(rig, &untidy, user);
+        goes_past(rig, &unquantized, user);
         CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
         queue_wait(rig->queue);
-        untidy_expect_tidy(rig, untidy.seen);
+        unquantized_expect_quantized(rig, unquantized.seen);
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-        untidy_close(&untidy);
+        unquantized_close(&unquantized);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
@@ -407,10 +407,10 @@ static void stay(const cl_event *events, int count)
         CHECK(rig_event_status(events[i]) > CL_COMPLETE);
 }
 
-/* Two kernels that read it, while it is tidied for the first one. */
-static void read_while_tidied(const struct rig *rig, const struct untidy *u)
+/* Two kernels that read it, while it is requantized for the first one. */
+static void read_while_requantized(const struct rig *rig, const struct unquantized *u)
 {
-    CHECK_INT(untidy_launch(rig, u->leave), CL_SUCCESS);
+    CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
     queue_wait(rig->queue);
     cl_event marker = NULL;
     CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &marker), CL_SUCCESS);
@@ -420,14 +420,14 @@ static void read_while_tidied(const struct rig *rig, const struct untidy *u)
     stay(looked, 2);
     order(rig, BELOW_OPEN, 1);
     queue_wait(rig->queue);
-    untidy_expect_tidy(rig, u->seen);
+    unquantized_expect_quantized(rig, u->seen);
     CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
     for (int i = 0; i < 2; i++)
         CHECK_INT(clReleaseEvent(looked[i]), CL_SUCCESS);
 }
 
 /* A kernel that writes, one that reads, a barrier behind another queue's command, and one more that reads. */
-static void read_behind_barrier(const struct rig *rig, const struct untidy *u)
+static void read_behind_barrier(const struct rig *rig, const struct unquantized *u)
 {
     cl_command_queue queues[2] = {make_queue(rig, rig->context, 0), make_queue(rig, rig->context, 0)};
     cl_event gated[2] = {gated_command(rig, queues[0], 1), gated_command(rig, queues[1], 2)}, barrier = NULL;
@@ -440,7 +440,7 @@ static void read_behind_barrier(const struct rig *rig, const struct untidy *u)
     stay(&again, 1);
     order(rig, BELOW_OPEN, 2);
     queue_wait(rig->queue);
-    untidy_expect_tidy(rig, u->seen);
+    unquantized_expect_quantized(rig, u->seen);
     const cl_event all[] = {gated[0], gated[1], barrier, left, looked, again};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         CHECK_INT(clReleaseEvent(all[i]), CL_SUCCESS);
@@ -454,10 +454,10 @@ SHARING_CASE(behind_barrier, RIG_OUT_OF_ORDER)
         return;
     cl_mem image = make_image(rig);
     if (emulated(rig, image)) {
-        const struct untidy untidy = untidy_open(rig, image);
-        read_while_tidied(rig, &untidy);
-        read_behind_barrier(rig, &untidy);
-        untidy_close(&untidy);
+        const struct unquantized unquantized = unquantized_open(rig, image);
+        read_while_requantized(rig, &unquantized);
+        read_behind_barrier(rig, &unquantized);
+        unquantized_close(&unquantized);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
@@ -692,24 +692,24 @@ SHARING_CASE(two_at_once, 0)
         CHECK_INT(clReleaseMemObject(writers[i].image), CL_SUCCESS);
 }
 
-/* What the driver takes its time with, and what is enqueued meanwhile. The image is not tidy after any of the two. */
+/* What the driver takes its time with, and what is enqueued meanwhile. The image is not quantized after any of the two. */
 static const struct meanwhile_case {
     const char *name;
     enum { HELD_LEAVE, HELD_COPY, HELD_WRITE } held;
     enum { WRITES_IT, READS_IT, LEAVES_IN_IT, LEAVES_IN_COPIED } meanwhile;
-    bool copies_untidy;
+    bool copies_unquantized;
 } meanwhile_cases[] = {
     {"a kernel, a write", HELD_LEAVE, WRITES_IT, false},
     {"a kernel, a kernel that reads", HELD_LEAVE, READS_IT, false},
-    {"a copy of untidy texels, a write", HELD_COPY, WRITES_IT, true},
-    {"a copy of untidy texels, a kernel that reads", HELD_COPY, READS_IT, true},
+    {"a copy of unquantized texels, a write", HELD_COPY, WRITES_IT, true},
+    {"a copy of unquantized texels, a kernel that reads", HELD_COPY, READS_IT, true},
     {"a copy, a kernel that writes to what is copied", HELD_COPY, LEAVES_IN_COPIED, false},
     {"a write that is enqueued, a kernel", HELD_WRITE, LEAVES_IN_IT, false},
 };
 
 struct meanwhile {
     struct rig rig;
-    struct untidy untidy;
+    struct unquantized unquantized;
     cl_mem image, copied;
     const struct meanwhile_case *what;
 };
@@ -721,8 +721,8 @@ static void set_image(cl_kernel kernel, cl_mem image)
 
 static void leave_in(const struct meanwhile *m, cl_mem image)
 {
-    set_image(m->untidy.leave, image);
-    CHECK_INT(untidy_launch(&m->rig, m->untidy.leave), CL_SUCCESS);
+    set_image(m->unquantized.leave, image);
+    CHECK_INT(unquantized_launch(&m->rig, m->unquantized.leave), CL_SUCCESS);
 }
 
 static void enqueue_held(void *data)
@@ -745,7 +745,7 @@ static void enqueue_meanwhile(const struct meanwhile *m)
     switch (m->what->meanwhile) {
     case WRITES_IT: CHECK_INT(write_image(m->rig.queue, m->image), CL_SUCCESS); break;
     case READS_IT:
-        CHECK_INT(untidy_launch(&m->rig, m->untidy.look), CL_SUCCESS);
+        CHECK_INT(unquantized_launch(&m->rig, m->unquantized.look), CL_SUCCESS);
         queue_wait(m->rig.queue);
         break;
     case LEAVES_IN_IT: leave_in(m, m->image); break;
@@ -760,7 +760,7 @@ static void hold_one(struct meanwhile *m)
     test_thread thread;
     CHECK_INT(write_image(rig->queue, m->image), CL_SUCCESS);
     CHECK_INT(write_image(rig->queue, m->copied), CL_SUCCESS);
-    if (m->what->copies_untidy)
+    if (m->what->copies_unquantized)
         leave_in(m, m->copied);
     order(rig, BELOW_HOLD, m->what->held == HELD_WRITE ? BELOW_HOLD_AFTER : BELOW_HOLD_BEFORE);
     test_thread_start(&thread, &job);
@@ -770,18 +770,18 @@ static void hold_one(struct meanwhile *m)
     enqueue_meanwhile(m);
     order(rig, BELOW_HOLD, BELOW_HOLD_NONE);
     test_thread_join(thread);
-    CHECK_INT(untidy_launch(rig, m->untidy.look), CL_SUCCESS);
-    untidy_expect_tidy(rig, m->untidy.seen);
+    CHECK_INT(unquantized_launch(rig, m->unquantized.look), CL_SUCCESS);
+    unquantized_expect_quantized(rig, m->unquantized.seen);
 }
 
-/* An image is known to be tidy only if nothing else got to it while that was found out. */
-SHARING_CASE(tidied_meanwhile, 0)
+/* An image is known to be quantized only if nothing else got to it while that was found out. */
+SHARING_CASE(requantized_meanwhile, 0)
 {
     if (!over_layer())
         return;
     struct meanwhile m = {*rig, {NULL, NULL, NULL}, make_image(rig), make_image(rig), NULL};
     if (emulated(rig, m.image)) {
-        m.untidy = untidy_open(rig, m.image);
+        m.unquantized = unquantized_open(rig, m.image);
         for (size_t i = 0; i < sizeof(meanwhile_cases) / sizeof(meanwhile_cases[0]); i++) {
             const int failures = atomic_load(&tap_case.failures);
             m.what = &meanwhile_cases[i];
@@ -789,7 +789,7 @@ SHARING_CASE(tidied_meanwhile, 0)
             if (atomic_load(&tap_case.failures) != failures)
                 printf("# %s\n", m.what->name);
         }
-        untidy_close(&m.untidy);
+        unquantized_close(&m.unquantized);
     }
     CHECK_INT(clReleaseMemObject(m.image), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(m.copied), CL_SUCCESS);
@@ -1088,7 +1088,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("over the layer: a kernel behind an acquire that a user event blocks", later_acquire),
     SHARING_TESTS("over the layer: a kernel that is refused behind a user event", refused_kernel),
     SHARING_TESTS("over the layer: a kernel out of order holds nothing up", out_of_order),
-    SHARING_TESTS("over the layer: kernels out of order wait for what tidies, and behind a barrier", behind_barrier),
+    SHARING_TESTS("over the layer: kernels out of order wait for what requantizes, and behind a barrier",
+                  behind_barrier),
     SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right",
                   no_memory),
     SHARING_TESTS("over the layer: commands that find no memory for the conversion", no_memory_for_commands),
@@ -1098,9 +1099,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("over the layer: fills of halves that are stored in floats", fills_of_halves),
     SHARING_TESTS("in a callback: an image of the program's bytes", made_in_callback),
     SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),
-    SHARING_TESTS("over the layer: what tidies an image while the driver takes its time", tidied_meanwhile),
+    SHARING_TESTS("over the layer: what requantizes an image while the driver takes its time", requantized_meanwhile),
     /* Once an event has failed less is relied on. */
-    SHARING_TESTS("over the layer: kernels read it in turn, also where what tidies it fails or comes later",
+    SHARING_TESTS("over the layer: kernels read it in turn, also where what requantizes it fails or comes later",
                   user_events),
     SHARING_TESTS("over the layer: what fails behind a command that has failed", behind_failed_command),
 };

@@ -58,7 +58,7 @@ static void play(void)
     driver.clCreateCommandQueue = create_queue;
     next_set(&driver, sizeof(driver) / sizeof(void *));
     underlying = next;
-    newer_install(&next);
+    cl2_install(&next);
 }
 
 static void queue_is(cl_device_id on, cl_queue_properties name, cl_queue_properties value, cl_int code)

@@ -44,9 +44,9 @@ static void rests(enum record_kind record_kind, enum handle_kind kind)
     CHECK(registry_add(&record));
     is_alone(thing(0), kind);
     registry_app_retain(record_kind, thing(0));
-    CHECK(!registry_app_rest(record_kind, thing(0)));
+    CHECK(!registry_app_weaken(record_kind, thing(0)));
     is_alone(thing(0), kind);
-    CHECK(registry_app_rest(record_kind, thing(0)));
+    CHECK(registry_app_weaken(record_kind, thing(0)));
     is_unknown(thing(0));
     registry_leave(&record);
     is_unknown(thing(0));

@@ -1,4 +1,4 @@
-/* The functions of the Vulkan layer, as a guest gets them: through the companion's channel, which the OpenCL loader's libcld3d.so
+/* The functions of the Vulkan layer, as a client gets them: through the companion's channel, which the OpenCL loader's libcld3d.so
  * opens because the process looks like one of Wine's (fake_ntdll.c). The Vulkan loader has loaded the same file. */
 #ifndef CLD3D_TESTS_VULKAN_SIDE_H
 #define CLD3D_TESTS_VULKAN_SIDE_H

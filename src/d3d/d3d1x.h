@@ -81,7 +81,7 @@ bool d3d1x_store(const struct d3d1x_calls *calls, struct surface *surface);
 bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, struct native_place *place, char *why,
                 size_t why_size);
 bool d3d1x_find_again(const struct surface *surface, struct native_place *place);
-bool d3d1x_settle(const struct surface *surface, const struct native_place *place);
+bool d3d1x_flush_deferred(const struct surface *surface, const struct native_place *place);
 bool d3d1x_finish(const struct d3d1x_calls *calls, const struct surface *surface);
 bool d3d1x_submit(const struct d3d1x_calls *calls, const struct surface *surface);
 bool d3d1x_alive(const struct d3d1x_calls *calls, const struct surface *surface);

@@ -75,9 +75,9 @@ bool d3d1x_submit(const struct d3d1x_calls *calls, const struct surface *surface
 
 /* ---- a copy of the surface's own ---- */
 
-bool d3d1x_settle(const struct surface *surface, const struct native_place *place)
+bool d3d1x_flush_deferred(const struct surface *surface, const struct native_place *place)
 {
-    return dxvk_settle(surface->device, surface->resource, place->level, place->layer);
+    return dxvk_flush_deferred(surface->device, surface->resource, place->level, place->layer);
 }
 
 bool d3d1x_make_copy(const struct d3d1x_calls *calls, const struct surface *surface, struct surface *copy)

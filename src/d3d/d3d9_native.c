@@ -86,10 +86,10 @@ static bool find_again(const struct surface *surface, struct native_place *place
     return d3d9_leave() && place->image != 0;
 }
 
-static bool settle(const struct surface *surface, const struct native_place *place)
+static bool flush_deferred(const struct surface *surface, const struct native_place *place)
 {
     IDirect3DDevice9 *device = d3d9_enter(surface->resource);
-    const bool done = device && dxvk_settle(device, surface->resource, place->level, place->layer);
+    const bool done = device && dxvk_flush_deferred(device, surface->resource, place->level, place->layer);
     return device && d3d9_leave() && done;
 }
 
@@ -154,7 +154,7 @@ static void *make_probe(void *object, uint64_t *image)
 const struct native_ops d3d9_native = {
     .find = find,
     .find_again = find_again,
-    .settle = settle,
+    .flush_deferred = flush_deferred,
     .finish = finish,
     .submit = submit,
     .alive = alive,

@@ -141,7 +141,7 @@ struct image_range {
 };
 
 /* A change to the layout that the image has already would do nothing. */
-bool dxvk_settle(void *device, void *resource, uint32_t level, uint32_t layer)
+bool dxvk_flush_deferred(void *device, void *resource, uint32_t level, uint32_t layer)
 {
     enum { GENERAL = 1, TRANSFER_SOURCE = 6, COLOR = 1 }; /* VkImageLayout, VkImageAspectFlagBits */
     const struct image_range range = {COLOR, level, 1, layer, 1};

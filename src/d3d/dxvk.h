@@ -20,7 +20,7 @@ bool dxvk_queue_family(void *device, uint32_t *family);
 /* Queues a layout change of one level and layer of a resource with an image, and its reversal. DXVK postpones a clear
  * of a whole image until its next use, and neither a flush nor an event query is one. False: DXVK does not know the
  * device or the resource. */
-bool dxvk_settle(void *device, void *resource, uint32_t level, uint32_t layer);
+bool dxvk_flush_deferred(void *device, void *resource, uint32_t level, uint32_t layer);
 
 /* Submits everything that the device has queued to the Vulkan driver; waits for DXVK's threads but not for the GPU.
  * False: not a DXVK device. */

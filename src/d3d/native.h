@@ -28,7 +28,7 @@ struct native_ops {
     /* Queues a layout change of an image surface and its reversal, so that its memory will have everything that
      * Direct3D was told before: an implementation postpones clears and resolves until the next use, past a flush.
      * `place` is the result of `find`. Call before `finish`. */
-    bool (*settle)(const struct surface *surface, const struct native_place *place);
+    bool (*flush_deferred)(const struct surface *surface, const struct native_place *place);
     /* Submits everything that Direct3D has queued on the surface's device, and waits until it is done. False if
      * Direct3D fails, for example because the device is lost. */
     bool (*finish)(const struct surface *surface);

@@ -1,6 +1,6 @@
 #include "emulate/blocking.h"
 
-#include "next/settle.h"
+#include "next/after_failure.h"
 
 /* Waits for a command, and gives its outcome: NVIDIA's driver waits for a failed one without an error. */
 static cl_int outcome(cl_event done)
@@ -17,7 +17,7 @@ static cl_int last_outcome(cl_event own)
 {
     const cl_int status = outcome(own);
     if (status != CL_SUCCESS)
-        settle_failed();
+        wait_after_failure();
     underlying.clReleaseEvent(own);
     return status;
 }

@@ -11,26 +11,26 @@ static os_condition came = OS_CONDITION_INIT;
 /* ---- deliveries ---- */
 
 static bool delivering, busy;
-static unsigned settling; /* threads that want the threads here to go */
+static unsigned draining; /* threads that want the threads here to go */
 static struct delivery *first, **last = &first;
 /* Whether this is the thread that delivers. */
 static _Thread_local bool here;
 
-enum { SETTLE_MS = 1000 };
+enum { DRAIN_MS = 1000 };
 
 static void deliver_all(void *data)
 {
     (void)data;
     here = true;
     os_lock(&lock);
-    for (bool rested = false; first || (!rested && !settling);) {
+    for (bool idle = false; first || (!idle && !draining);) {
         struct delivery *next = first;
         if (!next) {
             os_wait(&came, &lock, THREAD_REST_MS);
-            rested = true;
+            idle = true;
             continue;
         }
-        rested = false;
+        idle = false;
         first = next->after;
         if (!first)
             last = &first;
@@ -80,13 +80,13 @@ bool delivery_here(void)
 
 void delivery_drain(void)
 {
-    const unsigned long long end = os_nanoseconds() + SETTLE_MS * 1000000ull;
+    const unsigned long long end = os_nanoseconds() + DRAIN_MS * 1000000ull;
     os_lock(&lock);
-    settling++;
+    draining++;
     os_wake_all(&came);
     for (unsigned long long now = os_nanoseconds(); (first || busy || delivering) && now < end; now = os_nanoseconds())
         os_wait(&came, &lock, (unsigned)((end - now) / 1000000) + 1);
-    settling--;
+    draining--;
     os_unlock(&lock);
 }
 
@@ -97,7 +97,7 @@ static os_condition wanted = OS_CONDITION_INIT;
 static struct watch *watches;
 static bool watching, watches_end;
 
-/* The next watch to look through, or NULL and the milliseconds until there is one. */
+/* The next watch to poll, or NULL and the milliseconds until there is one. */
 static struct watch *find_due(unsigned *pause)
 {
     const unsigned long long now = os_nanoseconds() / 1000000;
@@ -121,21 +121,21 @@ static bool any_wanted(void)
     return false;
 }
 
-static void look_through(void *data)
+static void poll_watches(void *data)
 {
     (void)data;
     os_lock(&watch_lock);
-    for (bool rested = false; any_wanted() || (!rested && !watches_end);) {
+    for (bool idle = false; any_wanted() || (!idle && !watches_end);) {
         unsigned pause;
         struct watch *watch = find_due(&pause);
         if (!watch) {
-            rested = !any_wanted();
+            idle = !any_wanted();
             os_wait(&wanted, &watch_lock, pause);
             continue;
         }
         watch->wanted = false; /* who wants more while we look says so again */
         os_unlock(&watch_lock);
-        const unsigned again = watch->look();
+        const unsigned again = watch->poll();
         os_lock(&watch_lock);
         if (again && !watch->wanted) {
             watch->wanted = true;
@@ -162,7 +162,7 @@ bool watch_start(struct watch *watch)
 {
     os_lock(&watch_lock);
     if (!watching)
-        watching = os_thread_start(look_through, NULL);
+        watching = os_thread_start(poll_watches, NULL);
     if (watching && !watch->listed) {
         watch->listed = true;
         watch->after = watches;

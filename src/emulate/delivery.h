@@ -27,10 +27,10 @@ void delivery_drain(void);
 /* How long a thread waits for work before it ends. */
 enum { THREAD_REST_MS = 500 };
 
-/* Polling of things that cannot be waited for. `look` returns the milliseconds until the next poll; 0: not until it is
+/* Polling of things that cannot be waited for. `poll` returns the milliseconds until the next poll; 0: not until it is
  * requested again. It runs on a thread of ours that sleeps while nothing needs polling. */
 struct watch {
-    unsigned (*look)(void);
+    unsigned (*poll)(void);
     struct watch *after;
     unsigned long long due;
     bool listed, wanted;

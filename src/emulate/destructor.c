@@ -3,7 +3,7 @@
  * An object with such functions gets a reference of ours. It is dead when only that one is left: kernels and children of the
  * object are counted by the drivers as well, and the functions must not be called before they are done, since that is how
  * an application learns that memory of its own is free. Nothing tells when a driver drops one, so after a release by the
- * application the count is looked at regularly. Commands that are queued some drivers leave out of the count: there the
+ * application the count is polled regularly. Commands that are queued some drivers leave out of the count: there the
  * context's queues must have gone past the moment of the last release: what comes after it may wait for the function. */
 #include "emulate/emulate.h"
 #include "emulate/delivery.h"
@@ -35,7 +35,7 @@ struct watched {
     struct watched *after;
 };
 
-enum { SHORTEST_LOOK_MS = 1, LONGEST_LOOK_MS = 64 };
+enum { SHORTEST_POLL_MS = 1, LONGEST_POLL_MS = 64 };
 
 static os_mutex lock = OS_MUTEX_INIT;
 static struct watched *all;
@@ -156,18 +156,18 @@ static bool deliver_one(unsigned *left)
     return false;
 }
 
-static unsigned look(void)
+static unsigned poll_destructors(void)
 {
-    static unsigned pause = SHORTEST_LOOK_MS;
+    static unsigned pause = SHORTEST_POLL_MS;
     unsigned left;
     bool moved = false;
     while (deliver_one(&left))
         moved = true;
-    pause = moved ? SHORTEST_LOOK_MS : pause * 2 > LONGEST_LOOK_MS ? LONGEST_LOOK_MS : pause * 2;
+    pause = moved ? SHORTEST_POLL_MS : pause * 2 > LONGEST_POLL_MS ? LONGEST_POLL_MS : pause * 2;
     return left ? pause : 0;
 }
 
-static struct watch watch = {.look = look};
+static struct watch watch = {.poll = poll_destructors};
 
 static struct watched *begin_release(enum kind kind, const void *handle)
 {

@@ -24,7 +24,7 @@ void emulate_install(void)
     underlying = next;
     listed_install(&next);
     contexts_install(&next);
-    newer_install(&next);
+    cl2_install(&next);
     if (!emulate_calls_back()) {
         fence_install(&next);
         return;

@@ -33,7 +33,7 @@ void wine_queries_install(cl_icd_dispatch *table);
 /* Invalid arguments that must be refused. */
 void contexts_install(cl_icd_dispatch *table);
 /* Slots that nothing fills, and those that a driver fills without supporting the function. */
-void newer_install(cl_icd_dispatch *table);
+void cl2_install(cl_icd_dispatch *table);
 /* `below_has_functions`: the OpenCL below has the functions; its devices may still have no timers. */
 void timers_install(cl_icd_dispatch *table, bool below_has_functions);
 void clone_kernel_install(cl_icd_dispatch *table);

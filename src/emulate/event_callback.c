@@ -3,12 +3,12 @@
  * Who waits: each command queue with callbacks has a list with a thread that waits for the event at its head, so
  * that commands of a queue in order are delivered in their order and nobody polls. A few threads are enough: queues
  * beyond them, events that end out of order and callbacks for CL_SUBMITTED and CL_RUNNING, none of which OpenCL can wait
- * for together, are looked at regularly. User events need neither: they are CL_SUBMITTED from the beginning, and end in
+ * for together, are polled regularly. User events need neither: they are CL_SUBMITTED from the beginning, and end in
  * clSetUserEventStatus. */
 #include "emulate/emulate.h"
 #include "emulate/delivery.h"
 #include "log.h"
-#include "next/settle.h"
+#include "next/after_failure.h"
 #include "os/os.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ struct callback_queue {
 enum {
     MOST_THREADS = 4, /* which wait for heads of lists */
     WINDOW = 64,      /* how many of a queue in order are looked at beyond its head */
-    LONGEST_LOOK_MS = 16,
+    LONGEST_POLL_MS = 16,
 };
 
 atomic_uint callback_queues;
@@ -50,11 +50,11 @@ atomic_uint callback_queues;
 static os_mutex lock = OS_MUTEX_INIT;
 static os_condition changed = OS_CONDITION_INIT;
 static struct callback_queue *callback_lists;
-static unsigned threads, settling;
+static unsigned threads, draining;
 
 /* ---- waiters ---- */
 
-/* Those whose events have failed, which stay for SETTLE_MS: the oldest first. */
+/* Those whose events have failed, which stay for AFTER_FAILURE_MS: the oldest first. */
 static struct waiter *staying, **last_staying = &staying;
 
 static void destroy(struct waiter *waiter)
@@ -63,14 +63,14 @@ static void destroy(struct waiter *waiter)
     free(waiter);
 }
 
-static struct waiter *take_settled(unsigned *left)
+static struct waiter *take_due(unsigned *left)
 {
     const unsigned long long now = os_nanoseconds();
     os_lock(&lock);
     struct waiter *taken = staying;
-    const bool settled = taken && taken->goes_at <= now;
+    const bool due = taken && taken->goes_at <= now;
     *left = 0;
-    if (settled) {
+    if (due) {
         staying = taken->after;
         if (!staying)
             last_staying = &staying;
@@ -79,30 +79,30 @@ static struct waiter *take_settled(unsigned *left)
         *left = (unsigned)((taken->goes_at - now) / 1000000) + 1;
     }
     os_unlock(&lock);
-    return settled ? taken : NULL;
+    return due ? taken : NULL;
 }
 
 static unsigned let_go(void)
 {
     unsigned left;
-    for (struct waiter *settled; (settled = take_settled(&left));)
-        destroy(settled);
+    for (struct waiter *due; (due = take_due(&left));)
+        destroy(due);
     return left;
 }
 
-static struct watch farewell = {.look = let_go};
+static struct watch farewell = {.poll = let_go};
 
 static void stay(struct waiter *waiter)
 {
     waiter->after = NULL;
     os_lock(&lock);
-    waiter->goes_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
+    waiter->goes_at = os_nanoseconds() + AFTER_FAILURE_MS * 1000000ull;
     *last_staying = waiter;
     last_staying = &waiter->after;
     os_unlock(&lock);
     if (watch_start(&farewell))
         return;
-    settle_failed();
+    wait_after_failure();
     let_go();
 }
 
@@ -223,9 +223,9 @@ static void lane_thread(void *data)
 {
     struct callback_queue *list = data;
     os_lock(&lock);
-    for (bool rested = false; list->first || list->sweeping || (!rested && !settling);) {
+    for (bool idle = false; list->first || list->sweeping || (!idle && !draining);) {
         struct waiter *waiter = first_for_end(list);
-        rested = !list->first;
+        idle = !list->first;
         if (waiter)
             wait_for_end(list, waiter);
         else
@@ -239,7 +239,7 @@ static void lane_thread(void *data)
 
 /* ---- what nobody can wait for ---- */
 
-static bool needs_looks(const struct callback_queue *list)
+static bool needs_polling(const struct callback_queue *list)
 {
     if (!list->first || !list->queue)
         return false;
@@ -247,29 +247,29 @@ static bool needs_looks(const struct callback_queue *list)
 }
 
 /* A list that is swept stays; those without a thread go here. */
-static unsigned look(void)
+static unsigned poll_callbacks(void)
 {
     static unsigned pause = 1;
     unsigned left = 0;
     bool moved = false;
     os_lock(&lock);
     for (struct callback_queue *list = callback_lists, *after; list; list = after) {
-        if (needs_looks(list)) {
+        if (needs_polling(list)) {
             const struct waiter *head = list->first;
             sweep(list);
             moved = moved || list->first != head;
-            left += needs_looks(list);
+            left += needs_polling(list);
         }
         after = list->after;
         if (!list->threaded && !list->first && !list->sweeping)
             remove_locked(list);
     }
     os_unlock(&lock);
-    pause = moved ? 1 : pause * 2 > LONGEST_LOOK_MS ? LONGEST_LOOK_MS : pause * 2;
+    pause = moved ? 1 : pause * 2 > LONGEST_POLL_MS ? LONGEST_POLL_MS : pause * 2;
     return left ? pause : 0;
 }
 
-static struct watch watch = {.look = look};
+static struct watch watch = {.poll = poll_callbacks};
 
 /* ---- registration ---- */
 
@@ -319,15 +319,15 @@ static bool add(struct waiter *waiter, cl_command_queue queue)
     const bool ordered = queue && in_order(queue);
     os_lock(&lock);
     struct callback_queue *list = find_lane_locked(queue, ordered);
-    bool looks = false;
+    bool polls = false;
     if (list) {
         *list->last = waiter;
         list->last = &waiter->after;
-        looks = needs_looks(list);
+        polls = needs_polling(list);
         os_wake_all(&changed);
     }
     os_unlock(&lock);
-    if (looks)
+    if (polls)
         watch_start(&watch);
     return list != NULL;
 }
@@ -405,7 +405,7 @@ static bool any_staying(void)
 /* Until it is over, or a moment has passed: nothing here may wait for a command. */
 static void wait_while_locked(bool (*lasts)(void))
 {
-    const unsigned long long end = os_nanoseconds() + 2000000ull * SETTLE_MS;
+    const unsigned long long end = os_nanoseconds() + 2000000ull * AFTER_FAILURE_MS;
     while (lasts() && os_nanoseconds() < end)
         os_wait(&changed, &lock, 1);
 }
@@ -421,7 +421,7 @@ static void drain(void)
     const bool any = callback_lists != NULL;
     for (struct callback_queue *list = callback_lists; list; list = list->after)
         sweep(list);
-    settling++;
+    draining++;
     os_wake_all(&changed);
     wait_while_locked(any_at_work);
     os_unlock(&lock);
@@ -429,7 +429,7 @@ static void drain(void)
         delivery_drain();
     os_lock(&lock);
     wait_while_locked(any_staying);
-    settling--;
+    draining--;
     os_unlock(&lock);
     if (any)
         watches_drain();

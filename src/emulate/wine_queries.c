@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRING_ROOM = 64 * 1024 }; /* the sizes that Wine tells are of no use */
+enum { STRING_CAPACITY = 64 * 1024 }; /* the sizes that Wine tells are of no use */
 
 /* As they were. */
 static cl_icd_dispatch wine;
@@ -65,12 +65,12 @@ static bool reachable(const char *name, size_t length, const void *platform)
 /* The extension string, for the caller to free, or NULL with *status set. */
 static char *extension_words(const struct subject *s, cl_int *status)
 {
-    char *text = calloc(1, STRING_ROOM);
+    char *text = calloc(1, STRING_CAPACITY);
     if (!text) {
         *status = log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension string");
         return NULL;
     }
-    *status = ask(s, s->device ? CL_DEVICE_EXTENSIONS : CL_PLATFORM_EXTENSIONS, STRING_ROOM - 1, text, NULL);
+    *status = ask(s, s->device ? CL_DEVICE_EXTENSIONS : CL_PLATFORM_EXTENSIONS, STRING_CAPACITY - 1, text, NULL);
     if (*status == CL_SUCCESS) {
         words_filter(text, reachable, s->platform);
         return text;

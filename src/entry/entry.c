@@ -3,7 +3,7 @@
 #include "emulate/emulate.h"
 #include "host/channel.h"
 #ifdef _WIN32
-#include "host/guest.h"
+#include "host/client.h"
 #endif
 #include "log.h"
 #include "os/os.h"
@@ -58,7 +58,7 @@ static const cl_icd_dispatch *pass_on(next_function other)
 static void emulate_next(void)
 {
 #ifdef _WIN32
-    guest_join();
+    client_join();
 #endif
     emulate_install();
 }
@@ -100,7 +100,7 @@ const char *CL_API_CALL cld3d_report(const char *topic)
         return entry_next_report();
 #ifdef _WIN32
     if (topic && strcmp(topic, "companion") == 0)
-        return guest_report();
+        return client_report();
 #endif
     if (topic && strcmp(topic, "match") == 0)
         return match_reason();

@@ -21,29 +21,29 @@ const struct converter *image_host_converter(cl_mem handle)
 }
 
 /* Gives the event that it keeps no longer, for the caller to put. */
-static cl_event set_loose_locked(struct image_record *image, bool loose)
+static cl_event set_unquantized_locked(struct image_record *image, bool unquantized)
 {
-    cl_event tidied = image->tidied;
-    image->tidied = NULL;
-    image->loose = loose;
+    cl_event requantized = image->requantized;
+    image->requantized = NULL;
+    image->unquantized = unquantized;
     image->written++;
-    return tidied;
+    return requantized;
 }
 
-void image_set_loose(struct image_record *image, bool loose)
+void image_set_unquantized(struct image_record *image, bool unquantized)
 {
     os_lock(&registry_lock);
-    cl_event tidied = set_loose_locked(image, loose);
+    cl_event requantized = set_unquantized_locked(image, unquantized);
     os_unlock(&registry_lock);
-    event_put(tidied);
+    event_put(requantized);
 }
 
-bool image_is_loose(struct image_record *image)
+bool image_is_unquantized(struct image_record *image)
 {
     os_lock(&registry_lock);
-    const bool loose = image->loose;
+    const bool unquantized = image->unquantized;
     os_unlock(&registry_lock);
-    return loose;
+    return unquantized;
 }
 
 unsigned image_written(struct image_record *image)
@@ -54,35 +54,36 @@ unsigned image_written(struct image_record *image)
     return written;
 }
 
-void image_keep_tidied(struct image_record *image, cl_event tidied, cl_command_queue in, unsigned written, bool pending)
+void image_keep_requantized(struct image_record *image, cl_event requantized, cl_command_queue in, unsigned written,
+                            bool pending)
 {
-    cl_event put = tidied;
+    cl_event put = requantized;
     os_lock(&registry_lock);
     if (image->written == written && pending) {
-        put = image->tidied;
-        image->tidied = tidied;
-        image->tidied_in = in;
+        put = image->requantized;
+        image->requantized = requantized;
+        image->requantized_in = in;
     } else if (image->written == written) {
-        image->loose = false;
+        image->unquantized = false;
     }
     os_unlock(&registry_lock);
     event_put(put);
 }
 
-static void set_tidy(struct image_record *image, unsigned written)
+static void set_quantized(struct image_record *image, unsigned written)
 {
     os_lock(&registry_lock);
-    cl_event tidied = image->written == written ? set_loose_locked(image, false) : NULL;
+    cl_event requantized = image->written == written ? set_unquantized_locked(image, false) : NULL;
     os_unlock(&registry_lock);
-    event_put(tidied);
+    event_put(requantized);
 }
 
-void image_tidied_by(struct image_record *image, cl_event event, cl_command_queue in, unsigned written)
+void image_requantized_by(struct image_record *image, cl_event event, cl_command_queue in, unsigned written)
 {
     if (image_command_counts(event))
-        set_tidy(image, written);
-    else if (image_is_loose(image) && image_command_may_count(event) && next.clRetainEvent(event) == CL_SUCCESS)
-        image_keep_tidied(image, event, in, written, true);
+        set_quantized(image, written);
+    else if (image_is_unquantized(image) && image_command_may_count(event) && next.clRetainEvent(event) == CL_SUCCESS)
+        image_keep_requantized(image, event, in, written, true);
 }
 
 bool image_command_may_count(cl_event event)
@@ -103,7 +104,7 @@ void image_overwritten(cl_mem handle)
 {
     struct image_record *image = blockers_possible() ? NULL : image_get(handle);
     if (image)
-        image_set_loose(image, false);
+        image_set_unquantized(image, false);
     record_release(image);
 }
 
@@ -118,7 +119,7 @@ static void destroy(struct record *record)
             next.clReleaseMemObject(mapping->narrow);
         free(mapping);
     }
-    event_put(image->tidied);
+    event_put(image->requantized);
     record_release(image->context);
     free(image);
 }

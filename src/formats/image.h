@@ -30,11 +30,11 @@ struct image_record {
     /* Guarded by registry_lock. */
     struct image_mapping *mappings;
     /* a kernel may have written values that the declared format cannot hold: more channels, more precision */
-    bool loose;
-    unsigned written; /* changes whenever the image becomes loose, or is overwritten */
+    bool unquantized;
+    unsigned written; /* changes whenever the image becomes unquantized, or is overwritten */
     /* owned; of the last command that requantizes it. NULL: none, or it may have no effect, or a launch has it */
-    cl_event tidied;
-    cl_command_queue tidied_in;
+    cl_event requantized;
+    cl_command_queue requantized_in;
 };
 
 /* The record of an emulated image, retained, or NULL. */
@@ -61,19 +61,19 @@ cl_int image_storage_of(cl_context context, const cl_image_format *format, cl_me
 cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                          const cl_image_desc *desc, void *memory, cl_int *status);
 
-/* Notes that an image is loose from the command on that is now enqueued, or no longer. A loose image is noted before
+/* Notes that an image is unquantized from the command on that is now enqueued, or no longer. An unquantized image is noted before
  * the driver gets the command and again after it: a requantizing command may come before the command in the driver's
  * queue. */
-void image_set_loose(struct image_record *image, bool loose);
-bool image_is_loose(struct image_record *image);
+void image_set_unquantized(struct image_record *image, bool unquantized);
+bool image_is_unquantized(struct image_record *image);
 unsigned image_written(struct image_record *image);
 /* The command of `event`, enqueued in that queue when image_written returned `written`, overwrites the whole image.
- * Once an event has failed, the image counts as tidy only when the command is complete. */
-void image_tidied_by(struct image_record *image, cl_event event, cl_command_queue in, unsigned written);
+ * Once an event has failed, the image counts as quantized only when the command is complete. */
+void image_requantized_by(struct image_record *image, cl_event event, cl_command_queue in, unsigned written);
 /* Takes over the event of a command that requantizes the image, which is kept if `pending`; otherwise the image is
- * tidy. If the image was written to since `written`, neither happens. */
-void image_keep_tidied(struct image_record *image, cl_event tidied, cl_command_queue in, unsigned written,
-                       bool pending);
+ * quantized. If the image was written to since `written`, neither happens. */
+void image_keep_requantized(struct image_record *image, cl_event requantized, cl_command_queue in, unsigned written,
+                            bool pending);
 /* Whether later commands may rely on this one: it has not failed, and no user event is pending that could make it fail,
  * or that could let a command enqueued later run before it. Once an event has failed it must be complete: a command
  * behind a failed one may itself fail. */
@@ -142,14 +142,14 @@ void image_publish(cl_command_queue queue, cl_command_type type, cl_event first,
 /* How a kernel may use the image that its argument names. */
 void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes);
 /* Call this before the driver gets kernels that read or write an image: an emulated one is prepared for them as for an
- * enqueued kernel (launch.c), behind the wait list. The kernels must wait for the events that are added to `tidied`.
+ * enqueued kernel (launch.c), behind the wait list. The kernels must wait for the events that are added to `requantized`.
  * Other images need nothing. After the driver has the kernels, call image_after_kernels for each image, and then
- * image_end_kernels with their wait list and the driver's status: later commands run after those in `tidied` even if
+ * image_end_kernels with their wait list and the driver's status: later commands run after those in `requantized` even if
  * the kernels are refused. It closes the list. */
 cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
-                            cl_uint wait_count, const cl_event *wait, struct event_list *tidied);
+                            cl_uint wait_count, const cl_event *wait, struct event_list *requantized);
 void image_after_kernels(cl_mem image, bool writes);
-void image_end_kernels(const char *call, cl_command_queue queue, struct event_list *tidied, cl_uint wait_count,
+void image_end_kernels(const char *call, cl_command_queue queue, struct event_list *requantized, cl_uint wait_count,
                        const cl_event *wait, cl_int status);
 
 /* The parts of the tier. */

@@ -1,8 +1,8 @@
 /* Kernels and emulated images.
  *
  * A kernel that writes to an emulated image may leave in it what the declared format can't hold: a third and fourth
- * channel, or more precision. Nobody on the host can see that, but the next kernel could. So such an image is tidied (out
- * to declared texels and back) before a kernel reads it; images that kernels only write or only read cost nothing. */
+ * channel, or more precision. Nobody on the host can see that, but the next kernel could. So such an image is requantized
+ * (converted to declared texels and back) before a kernel reads it; images that kernels only write or only read cost nothing. */
 #include "formats/image.h"
 
 #include "log.h"
@@ -19,8 +19,8 @@ void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *wri
     *writes = access != CL_KERNEL_ARG_ACCESS_READ_ONLY;
 }
 
-static cl_int tidy(struct image_record *image, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                   cl_event *done)
+static cl_int requantize(struct image_record *image, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
+                         cl_event *done)
 {
     static const size_t origin[3] = {0, 0, 0};
     const struct image_part all = {image, origin, image->extent, queue, wait_count, wait};
@@ -45,59 +45,61 @@ struct arguments {
     struct image_record *images[ARGUMENTS];   /* retained */
     bool reads[ARGUMENTS], writes[ARGUMENTS]; /* what the kernel may do with each */
     cl_uint count;
-    struct event_list tidied; /* what the kernel waits for besides */
+    struct event_list requantized; /* what the kernel waits for in addition */
 };
 
-/* Takes the event of the last tidying, to be given back by image_keep_tidied or event_put. `written`: what is to be the same then. */
-static bool take_tidied(struct image_record *image, cl_event *tidied, cl_command_queue *in, unsigned *written)
+/* Takes the event of the last requantization, to be given back by image_keep_requantized or event_put. `written`: what is to be
+ * the same then. */
+static bool take_requantized(struct image_record *image, cl_event *requantized, cl_command_queue *in, unsigned *written)
 {
     os_lock(&registry_lock);
-    const bool loose = image->loose;
-    *tidied = image->tidied;
-    *in = image->tidied_in;
+    const bool unquantized = image->unquantized;
+    *requantized = image->requantized;
+    *in = image->requantized_in;
     *written = image->written;
-    image->tidied = NULL;
+    image->requantized = NULL;
     os_unlock(&registry_lock);
-    return loose;
+    return unquantized;
 }
 
-/* Whether a command of that queue may rely on the tidying: it is over, or comes before in the queue. That of another queue may not be
- * waited for, since nobody would flush it. */
-static bool relies_on(cl_event tidied, cl_command_queue in, cl_command_queue queue)
+/* Whether a command of that queue may rely on the requantization: it is over, or comes before in the queue. That of
+ * another queue may not be waited for, since nobody would flush it. */
+static bool relies_on(cl_event requantized, cl_command_queue in, cl_command_queue queue)
 {
-    return tidied && (event_status(tidied) == CL_COMPLETE || (in == queue && image_command_counts(tidied)));
+    return requantized &&
+           (event_status(requantized) == CL_COMPLETE || (in == queue && image_command_counts(requantized)));
 }
 
-static cl_int tidy_for(struct event_list *events, struct image_record *image, cl_command_queue queue,
-                       cl_uint wait_count, const cl_event *wait)
+static cl_int requantize_for(struct event_list *events, struct image_record *image, cl_command_queue queue,
+                             cl_uint wait_count, const cl_event *wait)
 {
-    cl_event tidied;
+    cl_event requantized;
     cl_command_queue in;
     unsigned written;
     cl_int status = CL_SUCCESS;
     if (!event_list_reserve(events, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    if (!take_tidied(image, &tidied, &in, &written)) {
-        event_put(tidied);
+    if (!take_requantized(image, &requantized, &in, &written)) {
+        event_put(requantized);
         return CL_SUCCESS;
     }
-    const bool relied = relies_on(tidied, in, queue);
+    const bool relied = relies_on(requantized, in, queue);
     if (!relied) {
-        event_put(tidied);
+        event_put(requantized);
         in = queue;
-        status = tidy(image, queue, wait_count, wait, &tidied);
+        status = requantize(image, queue, wait_count, wait, &requantized);
     }
     if (status != CL_SUCCESS)
         return status; /* the next launch tries again */
-    const bool over = event_status(tidied) == CL_COMPLETE;
-    const bool counts = (relied && over) || image_command_may_count(tidied);
-    const bool keep = counts && (over || next.clRetainEvent(tidied) == CL_SUCCESS);
+    const bool over = event_status(requantized) == CL_COMPLETE;
+    const bool counts = (relied && over) || image_command_may_count(requantized);
+    const bool keep = counts && (over || next.clRetainEvent(requantized) == CL_SUCCESS);
     if (keep)
-        image_keep_tidied(image, tidied, in, written, !over);
+        image_keep_requantized(image, requantized, in, written, !over);
     if (!over)
-        event_list_add(events, tidied);
+        event_list_add(events, requantized);
     else if (!keep)
-        event_put(tidied);
+        event_put(requantized);
     return CL_SUCCESS;
 }
 
@@ -107,32 +109,32 @@ static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_uint wait_
     cl_int status = CL_SUCCESS;
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
         if (a->reads[i])
-            status = tidy_for(&a->tidied, a->images[i], queue, wait_count, wait);
+            status = requantize_for(&a->requantized, a->images[i], queue, wait_count, wait);
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
         if (a->writes[i])
-            image_set_loose(a->images[i], true);
+            image_set_unquantized(a->images[i], true);
     return status;
 }
 
-/* What is enqueued later comes after the tidying. A user event that blocks that blocks the queue: the barrier is followed in place of
- * the kernels, so that nothing waits for it. */
-static void pass_tidied(const char *call, cl_command_queue queue, const struct event_list *tidied, cl_uint wait_count,
-                        const cl_event *wait)
+/* What is enqueued later comes after the requantization. A user event that blocks that blocks the queue: the barrier is followed
+ * in place of the kernels, so that nothing waits for it. */
+static void pass_requantized(const char *call, cl_command_queue queue, const struct event_list *requantized,
+                             cl_uint wait_count, const cl_event *wait)
 {
     struct blocker *blocker = NULL;
     cl_event passed = NULL;
     blocker_begin(call, queue, ORDER_AFTER_ALL | ORDER_BEFORE_ALL, wait_count, wait, false, &blocker);
-    const cl_int status = next.clEnqueueBarrierWithWaitList(queue, tidied->count, tidied->events, &passed);
+    const cl_int status = next.clEnqueueBarrierWithWaitList(queue, requantized->count, requantized->events, &passed);
     blocker_end(blocker, status, passed);
     event_put(passed);
 }
 
-void image_end_kernels(const char *call, cl_command_queue queue, struct event_list *tidied, cl_uint wait_count,
+void image_end_kernels(const char *call, cl_command_queue queue, struct event_list *requantized, cl_uint wait_count,
                        const cl_event *wait, cl_int status)
 {
-    if (status != CL_SUCCESS && tidied->count)
-        pass_tidied(call, queue, tidied, wait_count, wait);
-    event_list_close(tidied);
+    if (status != CL_SUCCESS && requantized->count)
+        pass_requantized(call, queue, requantized, wait_count, wait);
+    event_list_close(requantized);
 }
 
 /* The driver has the kernels, or has refused them. Gives the images back. */
@@ -141,10 +143,10 @@ static void end_launch(struct arguments *a, const char *call, cl_command_queue q
 {
     for (cl_uint i = 0; i < a->count; i++) {
         if (a->writes[i])
-            image_set_loose(a->images[i], true);
+            image_set_unquantized(a->images[i], true);
         record_release(a->images[i]);
     }
-    image_end_kernels(call, queue, &a->tidied, wait_count, wait, status);
+    image_end_kernels(call, queue, &a->requantized, wait_count, wait, status);
 }
 
 static cl_int collect(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
@@ -155,18 +157,18 @@ static cl_int collect(struct arguments *a, const char *call, cl_command_queue qu
     for (cl_uint i = 0; i < a->count; i++)
         image_kernel_access(kernel, indexes[i], &a->reads[i], &a->writes[i]);
     cl_int status = prepare(a, queue, *wait_count, *wait);
-    if (status == CL_SUCCESS && !event_list_join(&a->tidied, wait_count, wait))
+    if (status == CL_SUCCESS && !event_list_join(&a->requantized, wait_count, wait))
         status = CL_OUT_OF_HOST_MEMORY;
     return log_next(call, "the conversion of an image argument", status);
 }
 
 cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem handle, bool reads, bool writes,
-                            cl_uint wait_count, const cl_event *wait, struct event_list *tidied)
+                            cl_uint wait_count, const cl_event *wait, struct event_list *requantized)
 {
     struct image_record *image = image_get(handle);
-    const cl_int status = image && reads ? tidy_for(tidied, image, queue, wait_count, wait) : CL_SUCCESS;
+    const cl_int status = image && reads ? requantize_for(requantized, image, queue, wait_count, wait) : CL_SUCCESS;
     if (image && writes && status == CL_SUCCESS)
-        image_set_loose(image, true);
+        image_set_unquantized(image, true);
     record_release(image);
     return log_next(call, "the conversion of an image argument", status);
 }
@@ -175,7 +177,7 @@ void image_after_kernels(cl_mem handle, bool writes)
 {
     struct image_record *image = writes ? image_get(handle) : NULL;
     if (image)
-        image_set_loose(image, true);
+        image_set_unquantized(image, true);
     record_release(image);
 }
 
@@ -184,7 +186,7 @@ static cl_int before_launch(struct arguments *a, const char *call, cl_command_qu
                             cl_uint *wait_count, const cl_event **wait)
 {
     a->count = 0;
-    event_list_open(&a->tidied);
+    event_list_open(&a->requantized);
     if (!kernel)
         return log_refuse(call, CL_INVALID_KERNEL, "the kernel is NULL");
     return registry_hot() ? collect(a, call, queue, kernel, wait_count, wait) : CL_SUCCESS;

@@ -35,10 +35,10 @@ static uint64_t alpha_bits(const struct converter *c)
 }
 
 /* Texels wherever they lie: what Direct3D maps is aligned as it likes. */
-typedef uint8_t loose_8 __attribute__((aligned(1), may_alias));
-typedef uint16_t loose_16 __attribute__((aligned(1), may_alias));
-typedef uint32_t loose_32 __attribute__((aligned(1), may_alias));
-typedef uint64_t loose_64 __attribute__((aligned(1), may_alias));
+typedef uint8_t unaligned_8 __attribute__((aligned(1), may_alias));
+typedef uint16_t unaligned_16 __attribute__((aligned(1), may_alias));
+typedef uint32_t unaligned_32 __attribute__((aligned(1), may_alias));
+typedef uint64_t unaligned_64 __attribute__((aligned(1), may_alias));
 
 /* Compiled once for every processor, and once for those with AVX2, whose vectors are twice as long. */
 #define IN_BOTH static inline __attribute__((always_inline))
@@ -49,10 +49,10 @@ typedef uint64_t loose_64 __attribute__((aligned(1), may_alias));
     IN_BOTH void widen_##narrow##_to_##wide(void *restrict wide_texels, const void *restrict narrow_texels, \
                                             size_t texels, uint64_t alpha)                                  \
     {                                                                                                       \
-        loose_##wide *restrict to = wide_texels;                                                            \
-        const loose_##narrow *restrict from = narrow_texels;                                                \
+        unaligned_##wide *restrict to = wide_texels;                                                        \
+        const unaligned_##narrow *restrict from = narrow_texels;                                            \
         for (size_t i = 0; i < texels; i++)                                                                 \
-            to[i] = (loose_##wide)alpha | from[i];                                                          \
+            to[i] = (unaligned_##wide)alpha | from[i];                                                      \
     }
 WIDEN(8, 32)
 WIDEN(16, 32)
@@ -65,8 +65,8 @@ WIDEN(32, 64)
     IN_BOTH void widen_##narrow##_to_128(void *restrict wide_texels, const void *restrict narrow_texels, \
                                          size_t texels, uint64_t alpha)                                  \
     {                                                                                                    \
-        loose_64 *restrict to = wide_texels;                                                             \
-        const loose_##narrow *restrict from = narrow_texels;                                             \
+        unaligned_64 *restrict to = wide_texels;                                                         \
+        const unaligned_##narrow *restrict from = narrow_texels;                                         \
         for (size_t i = 0; i < texels; i++) {                                                            \
             to[i * 2] = from[i];                                                                         \
             to[i * 2 + 1] = alpha;                                                                       \
@@ -81,10 +81,10 @@ WIDEN(64)
     IN_BOTH void narrow_##wide##_to_##narrow(void *restrict narrow_texels, const void *restrict wide_texels, \
                                              size_t texels)                                                  \
     {                                                                                                        \
-        loose_##narrow *restrict to = narrow_texels;                                                         \
-        const loose_##word *restrict from = wide_texels;                                                     \
+        unaligned_##narrow *restrict to = narrow_texels;                                                     \
+        const unaligned_##word *restrict from = wide_texels;                                                 \
         for (size_t i = 0; i < texels; i++)                                                                  \
-            to[i] = (loose_##narrow)from[i * (step)];                                                        \
+            to[i] = (unaligned_##narrow)from[i * (step)];                                                    \
     }
 NARROW(32, 8, 32, 1)
 NARROW(32, 16, 32, 1)

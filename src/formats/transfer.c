@@ -212,7 +212,7 @@ static cl_int write_emulated(const struct image_part *p, cl_bool blocking, size_
     if (blocking && !event_await(done))
         status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     else if (memcmp(p->region, p->image->extent, sizeof(p->image->extent)) == 0)
-        image_tidied_by(p->image, done, p->queue, written);
+        image_requantized_by(p->image, done, p->queue, written);
     image_publish(p->queue, CL_COMMAND_WRITE_IMAGE, first, done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
@@ -402,13 +402,13 @@ static cl_int copy_emulated(const struct image_copy *c, cl_event *event)
     if (!from_image || !to_image || from_image->converter != to_image->converter)
         return copy_by_buffer(c, event);
     const unsigned written = image_written(from_image);
-    const bool loose = image_is_loose(from_image);
-    if (loose)
-        image_set_loose(to_image, true);
+    const bool unquantized = image_is_unquantized(from_image);
+    if (unquantized)
+        image_set_unquantized(to_image, true);
     status = next.clEnqueueCopyImage(out->queue, c->from, c->to, out->origin, c->in.origin, out->region,
                                      out->wait_count, out->wait, event);
-    if (loose || image_written(from_image) != written)
-        image_set_loose(to_image, true);
+    if (unquantized || image_written(from_image) != written)
+        image_set_unquantized(to_image, true);
     return status;
 }
 

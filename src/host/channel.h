@@ -1,9 +1,9 @@
-/* The channel between the two sides of Wine: how cld3d's OpenCL.dll in a Windows process (the guest) and libcld3d.so in
+/* The channel between the two sides of Wine: how cld3d's OpenCL.dll in a Windows process (the client) and libcld3d.so in
  * the host's OpenCL loader (the companion) communicate. Both are in one process and one address space.
  *
  * Wine's opencl.dll passes clGetDeviceInfo on with its arguments unchanged, including unknown queries, and the host's
  * loader lets its layers see the call before any driver. So a query of CHANNEL_QUERY whose result pointer is a request
- * reaches the companion; without a companion it is an unknown query of some device, and fails. The guest asks, and the
+ * reaches the companion; without a companion it is an unknown query of some device, and fails. The client asks, and the
  * companion answers in the same call and thread. The host cannot call Windows code. */
 #ifndef CLD3D_HOST_CHANNEL_H
 #define CLD3D_HOST_CHANNEL_H
@@ -29,7 +29,7 @@ enum {
 };
 
 enum channel_action {
-    CHANNEL_HELLO,   /* result: the companion's CHANNEL_VERSION, whatever the guest's is */
+    CHANNEL_HELLO,   /* result: the companion's CHANNEL_VERSION, whatever the client's is */
     CHANNEL_FIND,    /* arguments: name. result: address of a core OpenCL function, or 0 */
     CHANNEL_EXTEND,  /* arguments: platform or NULL, name. result: address of an extension function, or 0 */
     CHANNEL_NOTHING, /* result: address of a host function that does nothing: a placeholder for a required callback */
@@ -38,11 +38,11 @@ enum channel_action {
                       * (host/vulkan.h); 0 where no Vulkan layer is active. Older companions refuse it */
 };
 
-/* The guest owns the request and everything that it points to, for the duration of the call. Integers in arguments are
+/* The client owns the request and everything that it points to, for the duration of the call. Integers in arguments are
  * extended to 64 bits, pointers and handles are passed unchanged. But the arguments of CHANNEL_CALL in 32 bits are
  * words, as on the stack: one for each argument, two for a 64-bit one. */
 struct channel_request {
-    uint32_t version; /* CHANNEL_VERSION of the guest */
+    uint32_t version; /* CHANNEL_VERSION of the client */
     uint32_t action;
     uint64_t address;
     uint64_t arguments[CHANNEL_ARGUMENTS];

@@ -27,7 +27,7 @@ bool companion_wanted(void)
 
 /* ---- the answers ---- */
 
-/* What the loader got of us. The guest gets the same functions through the channel. */
+/* What the loader got of us. The client gets the same functions through the channel. */
 static const cl_icd_dispatch *companion;
 
 static uint64_t as_number(next_function function)
@@ -68,7 +68,7 @@ static uint64_t call(uint64_t address, const uint64_t *a)
 #endif
 }
 
-/* What the guest calls the functions of the Vulkan layer. */
+/* What the client calls the functions of the Vulkan layer. */
 static const struct {
     const char *name;
     size_t offset;

@@ -202,7 +202,7 @@ static void give_copier(struct vulkan_device *device)
 }
 
 /* Waits until the commands are over: VK_SUCCESS, or VK_ERROR_DEVICE_LOST. By who has the copier. */
-static VkResult settle(struct vulkan_device *device)
+static VkResult wait_for_commands(struct vulkan_device *device)
 {
     struct vulkan_copier *copier = &device->copier;
     const VkResult result = copier->runs ? wait_until_over(device, copier->fence) : VK_SUCCESS;
@@ -217,7 +217,7 @@ static VkResult settle(struct vulkan_device *device)
 static void close_copier(struct vulkan_device *device)
 {
     struct vulkan_copier *copier = &device->copier;
-    settle(device);
+    wait_for_commands(device);
     if (copier->pool)
         device->calls.destroy_pool(device->handle, copier->pool, NULL);
     if (copier->fence)
@@ -257,7 +257,7 @@ static VkResult make_copier(struct vulkan_device *device, uint32_t family)
 static VkResult open_copier(struct vulkan_device *device, uint32_t family)
 {
     const struct vulkan_copier *copier = &device->copier;
-    VkResult result = settle(device);
+    VkResult result = wait_for_commands(device);
     if (result != VK_SUCCESS)
         return result;
     if (copier->pool && copier->family == family)
@@ -436,7 +436,7 @@ static VkResult begin(struct vulkan_device *device, uint32_t family)
 static uint64_t end(struct vulkan_device *device, VkResult result, bool wait, const char *what, char *why)
 {
     if (result == VK_SUCCESS && wait)
-        result = settle(device);
+        result = wait_for_commands(device);
     give_copier(device);
     return result == VK_SUCCESS ? 1 : vulkan_refuse(why, "%s on the GPU failed: VkResult %d", what, (int)result);
 }
@@ -565,7 +565,7 @@ void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used)
     os_unlock(&vulkan_lock);
     if (over)
         return;
-    settle(device);
+    wait_for_commands(device);
     give_copier(device);
 }
 

@@ -12,7 +12,7 @@
 #ifndef CLD3D_HOST_VULKAN_LAYER_H
 #define CLD3D_HOST_VULKAN_LAYER_H
 
-#include "host/vulkan_newer.h"
+#include "host/vulkan_definitions.h"
 #include "log.h"
 #include "os/os.h"
 

@@ -90,7 +90,7 @@ bool vulkan_memory_abandon_locked(struct vulkan_memory_record *memory)
 
 /* ---- allocation ---- */
 
-/* What is in the chain besides these says that the memory comes from elsewhere or goes there already. */
+/* Anything else in the chain says that the memory comes from elsewhere or goes there already. */
 static bool is_plain(const VkMemoryAllocateInfo *info)
 {
     for (const VkBaseInStructure *each = info->pNext; each; each = each->pNext)

@@ -87,7 +87,7 @@ cl_int command_begin(struct command *c, cl_command_queue queue, cl_uint count, c
     if (status == CL_SUCCESS)
         status = event_check_list(c->call, c->queue->context->head.handle, c->wait_count, c->wait);
     for (cl_uint i = 0; i < c->count && status == CL_SUCCESS; i++)
-        object_settle(c->objects[i]);
+        object_check_acquire(c->objects[i]);
     return status;
 }
 

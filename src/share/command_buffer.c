@@ -402,17 +402,17 @@ static void drop_snapshot(struct snapshot *snapshot)
     free(snapshot->objects);
 }
 
-/* Each emulated image is made ready for the kernels, as for one that is enqueued alone. They wait for `tidied` besides, which is closed
+/* Each emulated image is made ready for the kernels, as for one that is enqueued alone. They also wait for `requantized`, which is closed
  * after them. */
-static cl_int prepare_images(struct guard *guard, const struct snapshot *snapshot, struct event_list *tidied)
+static cl_int prepare_images(struct guard *guard, const struct snapshot *snapshot, struct event_list *requantized)
 {
     cl_int status = CL_SUCCESS;
     for (cl_uint i = 0; i < snapshot->count && status == CL_SUCCESS; i++) {
         const struct object_use *use = &snapshot->uses[i];
         status = image_before_kernels(guard->call, guard->queue, use->object, (use->how & USE_READS_IMAGE) != 0,
-                                      (use->how & USE_WRITES_IMAGE) != 0, guard->wait_count, guard->wait, tidied);
+                                      (use->how & USE_WRITES_IMAGE) != 0, guard->wait_count, guard->wait, requantized);
     }
-    if (status == CL_SUCCESS && !event_list_join(tidied, &guard->wait_count, &guard->wait))
+    if (status == CL_SUCCESS && !event_list_join(requantized, &guard->wait_count, &guard->wait))
         status = log_refuse(guard->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of events");
     return status;
 }
@@ -435,14 +435,14 @@ static cl_int enqueue_followed(struct command_buffer *buffer, cl_uint num_queues
                         ? guard_objects(guard, snapshot.count, snapshot.objects, snapshot.writes)
                         : log_refuse(guard->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of objects");
     if (status == CL_SUCCESS) {
-        struct event_list tidied;
-        event_list_open(&tidied);
-        status = prepare_images(guard, &snapshot, &tidied);
+        struct event_list requantized;
+        event_list_open(&requantized);
+        status = prepare_images(guard, &snapshot, &requantized);
         if (status == CL_SUCCESS)
             status = enqueue(num_queues, queues, buffer->head.handle, guard->wait_count, guard->wait,
                              guard_event(guard, event));
         end_images(&snapshot);
-        image_end_kernels(guard->call, guard->queue, &tidied, guard->wait_count, guard->wait, status);
+        image_end_kernels(guard->call, guard->queue, &requantized, guard->wait_count, guard->wait, status);
         guard_end(guard, status, event);
     }
     drop_snapshot(&snapshot);

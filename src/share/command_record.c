@@ -2,7 +2,7 @@
  *
  * A copy or fill of an image in an emulated format would have to convert it, which takes commands of our own and memory for each
  * time that the command buffer runs: it is refused. Kernels use such an image as it is stored. What they leave in it that the
- * declared format can't hold is tidied before the command buffer runs; in the middle of it nobody could. */
+ * declared format can't hold is requantized before the command buffer runs; in the middle of it nobody could. */
 #include "share/command_buffer.h"
 
 #include "formats/image.h"

@@ -78,18 +78,18 @@ static bool unused_locked(const struct sharing_context *context)
 static bool take_locked(struct sharing_context *context)
 {
     struct record *head = registry_remove_locked(RECORD_CONTEXT, context->base.head.handle);
-    if (!head->resting)
+    if (!head->weak)
         atomic_fetch_sub_explicit(&head->references, 1, memory_order_relaxed); /* the registry's */
     context->gone = true;
     return unused_locked(context);
 }
 
-/* What rests, if nobody needs it or the driver's context has `gone`. */
-static void forget_resting(cl_context handle, bool gone)
+/* A weak record, if nobody needs it or the driver's context has `gone`. */
+static void forget_weak(cl_context handle, bool gone)
 {
     os_lock(&registry_lock);
     struct sharing_context *context = registry_find_locked(RECORD_CONTEXT, handle);
-    const bool over = context && context->base.head.resting && (gone || unused_locked(context)) && take_locked(context);
+    const bool over = context && context->base.head.weak && (gone || unused_locked(context)) && take_locked(context);
     os_unlock(&registry_lock);
     if (over)
         free_all(context);
@@ -98,7 +98,7 @@ static void forget_resting(cl_context handle, bool gone)
 static void CL_CALLBACK on_destroyed(cl_context handle, void *data)
 {
     (void)data;
-    forget_resting(handle, true);
+    forget_weak(handle, true);
 }
 
 /* False: the driver is short of memory. Drivers before OpenCL 3.0 do not tell of a context's end, and where the callbacks are ours
@@ -115,14 +115,14 @@ static bool follow_end(const char *call, const struct sharing_context *context)
 
 /* Contexts whose last reference has gone, as far as the driver counts. NVIDIA's does not count programs, which keep their
  * context: the application may get it again from one. So the last few stay known. Guarded by `registry_lock`. */
-enum { FEW = 16 };
-static cl_context ended[FEW];
+enum { ENDED = 16 };
+static cl_context ended[ENDED];
 
 /* The driver has made a context: what had its address is gone, and nobody else can have a hold of its record. */
 static void forget_former(cl_context handle)
 {
     os_lock(&registry_lock);
-    for (unsigned i = 0; i < FEW; i++)
+    for (unsigned i = 0; i < ENDED; i++)
         if (ended[i] == handle)
             ended[i] = NULL;
     struct sharing_context *former = registry_find_locked(RECORD_CONTEXT, handle);
@@ -143,7 +143,7 @@ bool context_serves(const struct sharing_context *context, const struct d3d_api 
 cl_int context_get(const char *call, cl_context handle, struct sharing_context **context)
 {
     *context = registry_get(RECORD_CONTEXT, handle);
-    if (*context && !(*context)->base.head.resting)
+    if (*context && !(*context)->base.head.weak)
         return CL_SUCCESS;
     cl_uint refs;
     if (handle_may_be(handle, clGetContextInfo) && !handle_is_other(HANDLE_CONTEXT, handle) &&
@@ -506,17 +506,17 @@ static void forget_last(cl_context handle)
         refs != 1)
         return;
     os_lock(&registry_lock);
-    cl_context former = ended[turn % FEW];
-    ended[turn++ % FEW] = handle;
+    cl_context former = ended[turn % ENDED];
+    ended[turn++ % ENDED] = handle;
     os_unlock(&registry_lock);
     if (former && former != handle)
-        forget_resting(former, false);
+        forget_weak(former, false);
 }
 
 static cl_int CL_API_CALL release_context(cl_context context)
 {
     struct sharing_context *record = registry_get(RECORD_CONTEXT, context);
-    const bool last = record && registry_app_rest(RECORD_CONTEXT, context);
+    const bool last = record && registry_app_weaken(RECORD_CONTEXT, context);
     if (last)
         drop_devices(record);
     record_release(record);

@@ -107,7 +107,7 @@ static bool take_told(struct deferred *d, cl_event event)
 
 /* PoCL 3.1 and rusticl 22.3 call no callback for a command that fails after they were asked to, so somebody looks. What OpenCL
  * has failed to do needs Direct3D for an undo at most; what comes behind it goes on as in a callback. */
-static unsigned look_for_failed(void)
+static unsigned poll_failed(void)
 {
     enum { PAUSE_MS = 4 };
     unsigned last = 0, left = 0;
@@ -124,7 +124,7 @@ static unsigned look_for_failed(void)
     return left ? PAUSE_MS : 0;
 }
 
-static struct watch watch = {.look = look_for_failed};
+static struct watch watch = {.poll = poll_failed};
 
 static struct deferred *find_told_locked(unsigned number, cl_event event)
 {

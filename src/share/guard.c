@@ -23,7 +23,7 @@ static cl_int check(const struct guard *guard, struct object_record *object, boo
 {
     const char *call = guard->call;
     struct object_record *root = object_root(object);
-    object_settle(root);
+    object_check_acquire(root);
     os_lock(&registry_lock);
     const struct queue_record *queue = registry_find_locked(RECORD_QUEUE, guard->queue);
     const bool known = queue != NULL;

@@ -3,7 +3,7 @@
 #include "share/object.h"
 
 #include "log.h"
-#include "track/spare.h"
+#include "track/block_cache.h"
 
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static void destroy_now(void *what)
     struct object_record *object = what;
     struct transfer *transfer = object->transfer;
     upload_put(object->pending);
-    if (object->head.resting && !(transfer && transfer->transport->outlive && transfer->transport->outlive(transfer)))
+    if (object->head.weak && !(transfer && transfer->transport->outlive && transfer->transport->outlive(transfer)))
         below()->clReleaseMemObject(object->head.handle);
     if (transfer) {
         const struct surface surface = transfer->surface;
@@ -90,14 +90,14 @@ struct object_record *object_root(struct object_record *object)
 
 /* ---- the bytes of an acquire ---- */
 
-static struct spares uploads = SPARES_INIT(struct upload);
+static struct block_cache uploads = BLOCK_CACHE_INIT(struct upload);
 
 void upload_put(struct upload *upload)
 {
     if (!upload || atomic_fetch_sub_explicit(&upload->references, 1, memory_order_acq_rel) != 1)
         return;
     event_put_late(upload->event);
-    spare_give(&uploads, upload);
+    block_cache_give(&uploads, upload);
 }
 
 struct upload *object_upload(struct object_record *object)
@@ -112,7 +112,7 @@ struct upload *object_upload(struct object_record *object)
 
 struct upload *upload_make(void)
 {
-    struct upload *upload = spare_take(&uploads);
+    struct upload *upload = block_cache_take(&uploads);
     if (upload)
         atomic_store_explicit(&upload->references, 1, memory_order_relaxed);
     return upload;
@@ -173,7 +173,7 @@ static bool claim_upload(struct object_record *object, const struct upload *uplo
     return mine;
 }
 
-void object_settle(struct object_record *object)
+void object_check_acquire(struct object_record *object)
 {
     struct upload *upload = object_upload(object);
     const cl_int status = upload ? event_status(upload->event) : CL_COMPLETE;
@@ -204,13 +204,13 @@ static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)
 static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
 {
     struct object_record *object = registry_get(RECORD_OBJECT, memobj);
-    if (object && registry_rests(&object->head)) {
+    if (object && registry_is_weak(&object->head)) {
         record_release(object);
         return log_refuse("clReleaseMemObject", CL_INVALID_MEM_OBJECT,
                           "object %p is released more often than it was created or retained; remove one release",
                           (void *)memobj);
     }
-    if (!object || !registry_app_rest(RECORD_OBJECT, memobj)) {
+    if (!object || !registry_app_weaken(RECORD_OBJECT, memobj)) {
         record_release(object);
         return below()->clReleaseMemObject(memobj);
     }

@@ -70,7 +70,7 @@ enum object_state {
 };
 
 struct object_record {
-    struct record head;              /* while it rests we release the driver's object, together with the record */
+    struct record head;              /* while it is weak we release the driver's object, together with the record */
     struct sharing_context *context; /* retained */
     /* retained; set for sub-buffers and images of a shared buffer, which are shared objects only in that their use
      * requires the parent to be acquired */
@@ -109,7 +109,7 @@ cl_mem object_create(const struct object_request *request, cl_context context, c
 /* The object that decides whether a memory object may be used: itself or its parent. */
 struct object_record *object_root(struct object_record *object);
 /* Checks whether an acquire that was waiting for events has failed since, and undoes it if so. */
-void object_settle(struct object_record *object);
+void object_check_acquire(struct object_record *object);
 /* Waits for the transfer of the object's acquire. True: it failed, and the acquire was undone. For the command that is
  * processing the object. */
 bool object_end_upload(struct object_record *object);
@@ -190,6 +190,6 @@ void device_type_install(cl_icd_dispatch *table);
 void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name));
 void guard_install(cl_icd_dispatch *table);         /* guard_generated.c */
 void guard_barrier_install(cl_icd_dispatch *table); /* call after guard_install */
-void older_install(cl_icd_dispatch *table);
+void deprecated_install(cl_icd_dispatch *table);
 
 #endif

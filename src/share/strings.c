@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRING_ROOM = 64 * 1024 }; /* Wine may tell a size of 0 for a string that is there */
+enum { STRING_CAPACITY = 64 * 1024 }; /* Wine may tell a size of 0 for a string that is there */
 
 /* A platform or a device, whose queries have the same shape. */
 struct subject {
@@ -59,16 +59,16 @@ static void append_words(char *text, size_t size)
 
 static cl_int extension_string(const struct subject *s, cl_uint name, size_t capacity, void *to, size_t *size_ret)
 {
-    char *text = calloc(1, STRING_ROOM + 1024);
+    char *text = calloc(1, STRING_CAPACITY + 1024);
     if (!text)
         return log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension string");
     bool shares = false;
-    cl_int status = ask(s, name, STRING_ROOM, text, NULL);
+    cl_int status = ask(s, name, STRING_CAPACITY, text, NULL);
     if (status == CL_SUCCESS)
         status = subject_shares(s, &shares);
     if (status == CL_SUCCESS) {
         if (shares)
-            append_words(text, STRING_ROOM + 1024);
+            append_words(text, STRING_CAPACITY + 1024);
         status = answer(s->call, text, strlen(text) + 1, capacity, to, size_ret);
     }
     free(text);

@@ -2,7 +2,7 @@
 #include "track/blocker_list.h"
 
 #include "log.h"
-#include "track/besides.h"
+#include "track/prerequisites.h"
 #include "track/track.h"
 
 /* ---- commands ---- */
@@ -68,16 +68,16 @@ static struct blocker *find_previous(const struct blocker *blocker, cl_event *ev
     return previous;
 }
 
-static void note_besides(struct blocker *blocker, cl_uint count, const cl_event *wait)
+static void note_prerequisites(struct blocker *blocker, cl_uint count, const cl_event *wait)
 {
     if (!context_has(blocker->queue->context, QUIRK_POCL_EVENTS))
         return;
     cl_event event = NULL;
     struct blocker *previous = queue_out_of_order(blocker->queue) ? NULL : find_previous(blocker, &event);
-    struct besides *besides = besides_note(blocker->queue, blocker->first, event, count, wait);
+    struct prerequisites *prerequisites = prerequisites_note(blocker->queue, blocker->first, event, count, wait);
     blocker_put(previous);
     os_lock(&registry_lock);
-    blocker->besides = besides;
+    blocker->prerequisites = prerequisites;
     os_unlock(&registry_lock);
 }
 
@@ -113,7 +113,7 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
     while (!try_begin(handle, order, count, wait, named, may_wait, blocker, &followed))
         os_sleep_shortly();
     if (*blocker)
-        note_besides(*blocker, count, wait);
+        note_prerequisites(*blocker, count, wait);
     return followed ? CL_SUCCESS
                     : log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to track a command that a user event blocks");
 }
@@ -258,7 +258,7 @@ bool blocker_coming_locked(const struct blocker *blocker)
 {
     if (!blocker_active_locked(blocker))
         return true;
-    blocker_look_locked(blocker_pending_and_not_coming);
+    blocker_mark_blocked_locked(blocker_pending_and_not_coming);
     return !blocker->stuck;
 }
 
@@ -272,6 +272,6 @@ bool blocker_depends_locked(const struct blocker *blocker)
 {
     if (!blocker_active_locked(blocker))
         return false;
-    blocker_look_locked(blocker_pending_and_marked);
+    blocker_mark_blocked_locked(blocker_pending_and_marked);
     return blocker->stuck;
 }

@@ -72,7 +72,7 @@ struct blocker *blocker_user_event(cl_event event);
  * callback. */
 unsigned blockers_claim(cl_event event);
 /* A user event is about to be set to an error: notes in the queues of the commands that it blocks that these may fail,
- * and lets what they wait for in addition end first, if the driver needs it (besides.h). */
+ * and lets what they wait for in addition end first, if the driver needs it (prerequisites.h). */
 void blockers_fail(cl_event event);
 /* A user event is set; `failed`: to an error, with which commands may end that other events still block. `owner`: by
  * the application, with the number of blockers_claim; otherwise 0. */

@@ -1,7 +1,7 @@
 /* The list of the commands that are blocked: their lives, and which of them still wait for a user event. */
 #include "track/blocker_list.h"
 
-#include "track/besides.h"
+#include "track/prerequisites.h"
 #include "track/track.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void destroy(struct record *record)
 {
     struct blocker *blocker = (struct blocker *)record;
     if (blocker->queue)
-        event_put_besides(blocker->event, blocker->besides);
+        event_put_with_prerequisites(blocker->event, blocker->prerequisites);
     else
         blocker_stop_pending_locked(blocker); /* nobody else knows it any more */
     record_release(blocker->queue);
@@ -139,7 +139,7 @@ static bool waits_locked(const struct blocker *blocker, bool (*blocks)(const str
 }
 
 /* Which commands are stuck, if user events block what waits for them as `blocks` says. */
-void blocker_look_locked(bool (*blocks)(const struct blocker *))
+void blocker_mark_blocked_locked(bool (*blocks)(const struct blocker *))
 {
     for (struct blocker *blocker = list; blocker; blocker = blocker->after)
         blocker->queue->stuck = blocker->queue->stuck_barriers = 0;
@@ -155,7 +155,7 @@ void blocker_look_locked(bool (*blocks)(const struct blocker *))
 void blockers_finish(void)
 {
     os_lock(&registry_lock);
-    blocker_look_locked(blocker_pending);
+    blocker_mark_blocked_locked(blocker_pending);
     struct blocker *removed = remove_locked();
     os_unlock(&registry_lock);
     const bool later = removed && callback_runs_here();

@@ -6,7 +6,7 @@
 #include "track/blocker.h"
 #include "track/reaper.h"
 
-struct besides;
+struct prerequisites;
 
 /* All guarded by registry_lock unless stated otherwise. The registry finds a blocker by its event: a user event's while
  * the application has it, a command's while it is blocked. */
@@ -23,10 +23,10 @@ struct blocker {
     bool marked;                /* see blocker_mark_locked */
     bool stuck;                 /* used during one pass through the list */
     bool first;                 /* first of the blocked commands of its queue; constant */
-    struct besides *besides;    /* owned; constant once it is not NULL. See besides.h */
-    struct blocker *after;      /* in the order of their turns: nothing waits for a later one */
-    struct reaped reaped;       /* once it has ended */
-    unsigned count;             /* what the command waits for; retained */
+    struct prerequisites *prerequisites; /* owned; constant once it is not NULL. See prerequisites.h */
+    struct blocker *after;               /* in the order of their turns: nothing waits for a later one */
+    struct reaped reaped;                /* once it has ended */
+    unsigned count;                      /* what the command waits for; retained */
     struct blocker *waits[];
 };
 
@@ -45,8 +45,8 @@ void blocker_move_last_locked(struct blocker *blocker);
 struct blocker *blocker_find_active_locked(cl_event event);
 
 /* Marks as `stuck` the commands that cannot start while the user events are pending for which `blocks` returns true. */
-void blocker_look_locked(bool (*blocks)(const struct blocker *user));
-/* For blocker_look_locked: all user events; those that the application must set; those that are marked. */
+void blocker_mark_blocked_locked(bool (*blocks)(const struct blocker *user));
+/* For blocker_mark_blocked_locked: all user events; those that the application must set; those that are marked. */
 bool blocker_pending(const struct blocker *user);
 bool blocker_pending_and_not_coming(const struct blocker *user);
 bool blocker_pending_and_marked(const struct blocker *user);

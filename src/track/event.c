@@ -5,24 +5,24 @@
 
 #include <string.h>
 #include "track/kinds.h"
-#include "track/spare.h"
+#include "track/block_cache.h"
 
 #include <stdlib.h>
 
-static struct spares records = SPARES_INIT(struct event_record);
+static struct block_cache records = BLOCK_CACHE_INIT(struct event_record);
 
 static void destroy(struct record *record)
 {
     struct event_record *event = (struct event_record *)record;
     event_put(event->first);
     record_release(event->kept);
-    spare_give(&records, event);
+    block_cache_give(&records, event);
 }
 
 static void track(cl_event event, cl_command_type type, const struct queue_record *queue, struct queue_record *kept,
                   cl_event first, cl_int failure)
 {
-    struct event_record *record = spare_take(&records);
+    struct event_record *record = block_cache_take(&records);
     if (record) {
         record_retain(kept);
         record->kept = kept;
@@ -35,7 +35,7 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
         if (registry_add(&record->head))
             return;
         record_release(kept);
-        spare_give(&records, record);
+        block_cache_give(&records, record);
     }
     log_write(LOG_ERROR, "no memory to track an event: queries will return the driver's command type");
     event_put(first);

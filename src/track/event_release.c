@@ -1,7 +1,7 @@
 /* References to events of PoCL that have to outlive their use, since PoCL 3.1 counts too few of its own.
  *
  * A command whose wait list fails is freed with its event if nobody else holds the event, while PoCL is still at work on it;
- * and the events and commands that it waited for besides still point at it until they are over themselves. Both end the
+ * and the events and commands that it waited for in addition still point at it until they are over themselves. Both end the
  * process, or touch another event at the same address. So the events of commands that are pending or have failed are kept
  * while a user event is pending, for nothing else can fail. The thread that ends a command may look at its event for a
  * moment after the event is complete: what is over is kept until some others have followed. And it goes through the commands
@@ -11,9 +11,9 @@
 #include "track/track.h"
 
 #include "log.h"
-#include "next/settle.h"
-#include "track/besides.h"
-#include "track/spare.h"
+#include "next/after_failure.h"
+#include "track/prerequisites.h"
+#include "track/block_cache.h"
 
 #include <stdlib.h>
 
@@ -24,19 +24,19 @@ static atomic_bool needed;
 struct kept {
     struct reaped reaped;
     cl_event event;
-    struct besides *besides; /* owned; those that point at it till their ends, or NULL */
-    cl_event marker;         /* owned; behind all that was in its queue when it was first seen as failed, or NULL */
-    bool failed;             /* of the last look */
+    struct prerequisites *prerequisites; /* owned; those that point at it till their ends, or NULL */
+    cl_event marker; /* owned; behind all that was in its queue when it was first seen as failed, or NULL */
+    bool failed;     /* in the last poll */
     unsigned long long can_go_at; /* nanoseconds of os.h; 0: its marker is not over */
 };
 
 /* Some are there from the beginning, so that memory that is short for a moment loses no event. */
 enum { INITIAL = 32 };
-static struct spares spares = SPARES_INIT(struct kept);
+static struct block_cache blocks = BLOCK_CACHE_INIT(struct kept);
 
-/* How many are kept, and at which number it is worth looking which of them can go. */
-enum { LOOK_FIRST = 256 };
-static atomic_uint kept_count, look_at = LOOK_FIRST;
+/* How many are kept, and at which number polling them is worth it. */
+enum { POLL_FIRST = 256 };
+static atomic_uint kept_count, poll_at = POLL_FIRST;
 
 /* The last events that were over when they were dropped. Guarded by registry_lock. */
 enum { RECENT = 64 };
@@ -47,7 +47,7 @@ void event_keep_begin(void)
 {
     if (!atomic_exchange_explicit(&needed, true, memory_order_relaxed))
         for (int i = 0; i < INITIAL; i++)
-            spare_give(&spares, calloc(1, sizeof(struct kept)));
+            block_cache_give(&blocks, calloc(1, sizeof(struct kept)));
 }
 
 /* Whether the event is of a command in a context of PoCL, as one is taken for of which the driver does not tell. User events wait
@@ -88,41 +88,41 @@ static void drop(void *what);
 
 static const struct reap_class needed_by_pocl = {REAP_EVENT, can_go, drop};
 
-/* When some more are kept: a failed one goes in the third look at it, so with twice as many they would become ever more. */
-static void look_next(unsigned count)
+/* When some more are kept: a failed one goes in the third poll, so with twice as many they would become ever more. */
+static void poll_next(unsigned count)
 {
-    atomic_store_explicit(&look_at, count + LOOK_FIRST, memory_order_relaxed);
+    atomic_store_explicit(&poll_at, count + POLL_FIRST, memory_order_relaxed);
 }
 
 /* Takes over both; false: neither. */
-static bool add(cl_event event, struct besides *besides)
+static bool add(cl_event event, struct prerequisites *prerequisites)
 {
-    struct kept *kept = spare_take(&spares);
+    struct kept *kept = block_cache_take(&blocks);
     if (!kept)
         return false;
     kept->event = event;
-    kept->besides = besides;
+    kept->prerequisites = prerequisites;
     const unsigned count = atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed) + 1;
     reap_later(&kept->reaped, &needed_by_pocl, kept);
-    if (count < atomic_load_explicit(&look_at, memory_order_relaxed))
+    if (count < atomic_load_explicit(&poll_at, memory_order_relaxed))
         return true;
-    look_next(queues_end() ? count : count * 2); /* else none of them can go now */
+    poll_next(queues_end() ? count : count * 2); /* else none of them can go now */
     reap_kind(REAP_EVENT, REAP_CONTEXT);
     return true;
 }
 
-/* Takes over the reference, and `besides`. */
-static void keep(cl_event event, struct besides *besides)
+/* Takes over the reference, and `prerequisites`. */
+static void keep(cl_event event, struct prerequisites *prerequisites)
 {
-    besides = besides_trim(besides);
-    if (add(event, besides))
+    prerequisites = prerequisites_trim(prerequisites);
+    if (add(event, prerequisites))
         return;
-    besides_free(besides);
+    prerequisites_free(prerequisites);
     log_write(LOG_ERROR, "no memory to keep a PoCL event: it is never released");
 }
 
 /* True: both are taken over. */
-static bool keep_if_needed(cl_event event, bool ours, struct besides *besides)
+static bool keep_if_needed(cl_event event, bool ours, struct prerequisites *prerequisites)
 {
     if (!atomic_load_explicit(&needed, memory_order_relaxed))
         return false;
@@ -130,7 +130,7 @@ static bool keep_if_needed(cl_event event, bool ours, struct besides *besides)
     const cl_int status = event_status(event);
     if (status == CL_COMPLETE || (status > CL_COMPLETE && !may_fail) || !needs_care(event, ours))
         return false;
-    keep(event, besides);
+    keep(event, prerequisites);
     return true;
 }
 
@@ -141,14 +141,14 @@ bool event_keep(cl_event event)
 
 void event_put(cl_event event)
 {
-    event_put_besides(event, NULL);
+    event_put_with_prerequisites(event, NULL);
 }
 
-void event_put_besides(cl_event event, struct besides *besides)
+void event_put_with_prerequisites(cl_event event, struct prerequisites *prerequisites)
 {
-    if (event && keep_if_needed(event, true, besides))
+    if (event && keep_if_needed(event, true, prerequisites))
         return;
-    besides_free(besides);
+    prerequisites_free(prerequisites);
     if (event)
         below()->clReleaseEvent(event);
 }
@@ -163,7 +163,7 @@ void event_put_late(cl_event event)
         below()->clReleaseEvent(event);
 }
 
-/* False: the driver does not take a marker now. A new one is worth one more look. A user event has no queue. */
+/* False: the driver does not take a marker now. A new one is worth one more poll. A user event has no queue. */
 static bool mark_queue(struct kept *kept, struct reap *reap)
 {
     cl_command_queue queue = NULL;
@@ -176,12 +176,12 @@ static bool mark_queue(struct kept *kept, struct reap *reap)
     if (below()->clEnqueueMarkerWithWaitList(queue, 0, NULL, &kept->marker) != CL_SUCCESS)
         return false;
     below()->clFlush(queue);
-    reap->settles_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
+    reap->can_go_at = os_nanoseconds() + AFTER_FAILURE_MS * 1000000ull;
     return true;
 }
 
 /* What was in the queue of a failed command is over: from now on nothing new points at its event. Nobody waits for a queue beyond the
- * patience of the look: a command there may run for any time. */
+ * patience of the poll: a command there may run for any time. */
 static bool queue_is_through(struct kept *kept, struct reap *reap)
 {
     if (!mark_queue(kept, reap))
@@ -192,19 +192,19 @@ static bool queue_is_through(struct kept *kept, struct reap *reap)
     return true;
 }
 
-static bool is_settled(struct kept *kept, struct reap *reap)
+static bool can_go(struct kept *kept, struct reap *reap)
 {
-    kept->besides = besides_trim(kept->besides);
-    if (kept->besides)
+    kept->prerequisites = prerequisites_trim(kept->prerequisites);
+    if (kept->prerequisites)
         return false;
     if (!kept->can_go_at && queue_is_through(kept, reap))
-        kept->can_go_at = os_nanoseconds() + SETTLE_MS * 1000000ull;
+        kept->can_go_at = os_nanoseconds() + AFTER_FAILURE_MS * 1000000ull;
     if (!kept->can_go_at)
         return false;
     if (os_nanoseconds() >= kept->can_go_at)
         return true;
-    if (reap->settles_at < kept->can_go_at)
-        reap->settles_at = kept->can_go_at;
+    if (reap->can_go_at < kept->can_go_at)
+        reap->can_go_at = kept->can_go_at;
     return false;
 }
 
@@ -218,12 +218,12 @@ static bool goes_with(cl_event event, cl_context context)
         return false;
     os_lock(&registry_lock);
     const struct record *live = registry_find_locked(RECORD_CONTEXT, of);
-    const bool gone = !live || live->resting;
+    const bool gone = !live || live->weak;
     os_unlock(&registry_lock);
     return of == context || gone;
 }
 
-/* A marker ends by itself while no user event is pending. In a driver's thread that calls back nothing is looked at. */
+/* A marker ends by itself while no user event is pending. In a driver's thread that calls back nothing is polled. */
 static bool queues_end(void)
 {
     return !blockers_possible() && !callback_runs_here();
@@ -236,15 +236,15 @@ static bool can_go(void *what, struct reap *reap)
     const cl_int status = event_status(kept->event);
     kept->failed = status < 0;
     return status == CL_COMPLETE || (kept->failed && reap->moment == REAP_CONTEXT && queues_end() &&
-                                     goes_with(kept->event, reap->context) && is_settled(kept, reap));
+                                     goes_with(kept->event, reap->context) && can_go(kept, reap));
 }
 
 static void drop(void *what)
 {
     const struct kept kept = *(struct kept *)what;
-    spare_give(&spares, what);
-    look_next(atomic_fetch_sub_explicit(&kept_count, 1, memory_order_relaxed) - 1);
-    besides_free(kept.besides);
+    block_cache_give(&blocks, what);
+    poll_next(atomic_fetch_sub_explicit(&kept_count, 1, memory_order_relaxed) - 1);
+    prerequisites_free(kept.prerequisites);
     if (kept.can_go_at && kept.marker)
         drop_late(kept.marker); /* over for some time, though it may have failed: it takes no marker of its own */
     else

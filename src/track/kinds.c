@@ -17,7 +17,7 @@ static const struct {
 static bool held_locked(enum record_kind kind, const void *handle)
 {
     const struct record *record = registry_find_locked(kind, handle);
-    return record && !record->resting && record->app_refs > 0;
+    return record && !record->weak && record->app_refs > 0;
 }
 
 static bool recorded_as_other(enum handle_kind kind, const void *handle)

@@ -58,7 +58,7 @@ static void destroy(struct record *record)
     struct queue_record *queue = (struct queue_record *)record;
     registry_leave(record);
     record_release(queue->context);
-    if (queue->head.resting)
+    if (queue->head.weak)
         below()->clReleaseCommandQueue(queue->head.handle);
     free(queue->awaits.list);
     free(queue);
@@ -181,7 +181,7 @@ void queue_told(cl_command_queue handle)
 {
     os_lock(&registry_lock);
     const struct record *record = registry_find_locked(RECORD_QUEUE, handle);
-    if (handle && (!record || record->resting) && handles_add(&told, handle))
+    if (handle && (!record || record->weak) && handles_add(&told, handle))
         atomic_store_explicit(&any_told, true, memory_order_relaxed);
     os_unlock(&registry_lock);
 }
@@ -207,7 +207,7 @@ struct queue_record *queue_get(cl_command_queue handle)
     queue = registry_get(RECORD_QUEUE, handle);
     if (!queue && retain_alone(handle) == CL_SUCCESS) {
         queue = registry_get(RECORD_QUEUE, handle);
-        registry_app_rest(RECORD_QUEUE, handle);
+        registry_app_weaken(RECORD_QUEUE, handle);
     }
     os_unlock(&coming_back);
     return queue;
@@ -228,13 +228,13 @@ static void is_flushed(struct record *record, void *handle)
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    if (queue && registry_rests(&queue->head)) {
+    if (queue && registry_is_weak(&queue->head)) {
         record_release(queue);
         return log_refuse("clReleaseCommandQueue", CL_INVALID_COMMAND_QUEUE,
                           "queue %p is released more often than it was created or retained; remove one release",
                           (void *)handle);
     }
-    if (!queue || !registry_app_rest(RECORD_QUEUE, handle)) {
+    if (!queue || !registry_app_weaken(RECORD_QUEUE, handle)) {
         record_release(queue);
         return below()->clReleaseCommandQueue(handle);
     }
@@ -314,7 +314,7 @@ static cl_command_queue queue_of(cl_event event)
 /* False: memory was short for what `queue` awaits, or its record may go before the queue. */
 static bool await_locked(struct queue_record *queue, const struct queue_record *other, bool flushed)
 {
-    if (queue->head.resting)
+    if (queue->head.weak)
         return false;
     bool noted = flushed || handles_add(&queue->awaits, other->head.handle);
     for (unsigned i = 0; i < other->awaits.count; i++)

@@ -2,7 +2,7 @@
 
 #include "track/track.h"
 
-/* The first moment at which things of a kind are looked at. */
+/* The first moment at which things of a kind are polled. */
 static const enum reap_moment first_moments[REAP_KINDS] = {
     [REAP_BLOCKER] = REAP_AT_COMMAND, [REAP_COMMAND] = REAP_AT_RELEASE, [REAP_OBJECT] = REAP_AT_RELEASE,
     [REAP_MEMORY] = REAP_AT_RELEASE,  [REAP_EVENT] = REAP_AND_WAIT, /* there may be many */
@@ -13,7 +13,7 @@ enum { PATIENCE = 50 }; /* milliseconds */
 /* Guards the lists, which may be found empty without it. Nothing else is locked under it. */
 static os_mutex lock = OS_MUTEX_INIT;
 static struct reaped *_Atomic lists[REAP_KINDS];
-static atomic_uint looks; /* that go on: what they took is in no list */
+static atomic_uint polls; /* that go on: what they took is in no list */
 
 static bool is_empty(enum reap_kind kind)
 {
@@ -36,10 +36,10 @@ static void put_front(enum reap_kind kind, struct reaped *first, struct reaped *
     os_unlock(&lock);
 }
 
-static void look(enum reap_kind kind, struct reap *reap)
+static void poll_kind(enum reap_kind kind, struct reap *reap)
 {
     struct reaped *left = NULL, **end = &left;
-    atomic_fetch_add(&looks, 1);
+    atomic_fetch_add(&polls, 1);
     for (struct reaped *one = is_empty(kind) ? NULL : take(kind), *after; one; one = after) {
         after = one->after;
         if (!one->of->over || one->of->over(one->what, reap)) {
@@ -51,7 +51,7 @@ static void look(enum reap_kind kind, struct reap *reap)
     }
     if (left)
         put_front(kind, left, end);
-    atomic_fetch_sub(&looks, 1);
+    atomic_fetch_sub(&polls, 1);
 }
 
 void reap_later(struct reaped *one, const struct reap_class *of, void *what)
@@ -63,40 +63,40 @@ void reap_later(struct reaped *one, const struct reap_class *of, void *what)
 
 void reap_kind(enum reap_kind kind, enum reap_moment moment)
 {
-    look(kind, &(struct reap){.moment = moment});
+    poll_kind(kind, &(struct reap){.moment = moment});
 }
 
-/* Nothing of a context may stay because another thread just looks at it; but that may call a driver that waits. */
-static void let_looks_end(void)
+/* Nothing of a context may stay because another thread polls it at the moment; but that may call a driver that waits. */
+static void let_polls_end(void)
 {
-    for (int i = 0; i < PATIENCE && atomic_load(&looks); i++)
+    for (int i = 0; i < PATIENCE && atomic_load(&polls); i++)
         os_sleep_shortly();
 }
 
-static void look_at_all(struct reap *reap)
+static void poll_all(struct reap *reap)
 {
-    reap->settles_at = 0;
+    reap->can_go_at = 0;
     for (unsigned kind = 0; kind < REAP_KINDS; kind++)
         if (first_moments[kind] <= reap->moment)
-            look(kind, reap);
+            poll_kind(kind, reap);
 }
 
 void reap(enum reap_moment moment, cl_context context)
 {
-    enum { LOOKS = 3 }; /* what goes may leave something that needs time too */
+    enum { POLLS = 3 }; /* what goes may leave something that needs time too */
     struct reap reap = {moment, context, moment >= REAP_AND_WAIT ? PATIENCE : 0, 0};
     bool any = false;
     if (moment == REAP_CONTEXT && !callback_runs_here())
-        let_looks_end();
+        let_polls_end();
     for (unsigned kind = 0; kind < REAP_KINDS; kind++)
         any = any || (first_moments[kind] <= moment && !is_empty(kind));
     if (!any || callback_runs_here())
         return;
-    look_at_all(&reap);
-    for (int i = 1; i < LOOKS && moment == REAP_CONTEXT && reap.settles_at; i++) {
-        while (os_nanoseconds() < reap.settles_at)
+    poll_all(&reap);
+    for (int i = 1; i < POLLS && moment == REAP_CONTEXT && reap.can_go_at; i++) {
+        while (os_nanoseconds() < reap.can_go_at)
             os_sleep_shortly();
-        look_at_all(&reap);
+        poll_all(&reap);
     }
 }
 

@@ -33,7 +33,7 @@ struct reap {
     cl_context context; /* for REAP_CONTEXT: the context that is released; NULL: any */
     int patience;       /* remaining milliseconds that may be spent waiting */
     /* Set by `over`: when something that only needs time will be over (nanoseconds of os.h); 0: nothing. */
-    unsigned long long settles_at;
+    unsigned long long can_go_at;
 };
 
 /* What things of one kind have in common. */

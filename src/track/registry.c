@@ -73,7 +73,7 @@ bool registry_add_locked(struct record *record, struct record **stale)
     if (atomic_load_explicit(&registry_records, memory_order_relaxed) >= bucket_count && !grow_locked())
         return false;
     *stale = registry_remove_locked(record->kind, record->handle);
-    if (*stale && (*stale)->resting)
+    if (*stale && (*stale)->weak)
         *stale = NULL; /* the registry does not hold it */
     record->app_refs = 1;
     record_retain(record);
@@ -100,7 +100,7 @@ void *registry_find_locked(enum record_kind kind, const void *handle)
     return any_of(kind) ? *place_locked(kind, handle) : NULL;
 }
 
-/* Nobody but the destructor has a record without references, except a context that rests. */
+/* Nobody but the destructor has a record without references, except a weak context. */
 static bool hold_locked(struct record *record)
 {
     unsigned references = atomic_load_explicit(&record->references, memory_order_relaxed);
@@ -184,13 +184,13 @@ void registry_app_release(enum record_kind kind, const void *handle)
         record_release(record);
 }
 
-bool registry_app_rest(enum record_kind kind, const void *handle)
+bool registry_app_weaken(enum record_kind kind, const void *handle)
 {
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(kind, handle);
-    const bool last = record && !record->resting && --record->app_refs == 0;
+    const bool last = record && !record->weak && --record->app_refs == 0;
     if (last)
-        record->resting = true;
+        record->weak = true;
     os_unlock(&registry_lock);
     if (last)
         record_release(record);
@@ -203,27 +203,27 @@ bool registry_revive(enum record_kind kind, const void *handle)
         return false;
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(kind, handle);
-    const bool revived = record && record->resting && hold_locked(record);
+    const bool revived = record && record->weak && hold_locked(record);
     if (revived) {
-        record->resting = false;
+        record->weak = false;
         record->app_refs = 1;
     }
     os_unlock(&registry_lock);
     return revived;
 }
 
-bool registry_rests(const struct record *record)
+bool registry_is_weak(const struct record *record)
 {
     os_lock(&registry_lock);
-    const bool resting = record->resting;
+    const bool weak = record->weak;
     os_unlock(&registry_lock);
-    return resting;
+    return weak;
 }
 
 void registry_leave(struct record *record)
 {
     os_lock(&registry_lock);
-    if (record->resting && registry_find_locked(record->kind, record->handle) == record)
+    if (record->weak && registry_find_locked(record->kind, record->handle) == record)
         registry_remove_locked(record->kind, record->handle);
     os_unlock(&registry_lock);
 }

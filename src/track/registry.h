@@ -6,8 +6,8 @@
  * it is destroyed when the last reference is put.
  *
  * Contexts, queues and memory objects may come back: a query of a queue returns its context, a sub-buffer its parent.
- * Their records rest when the application's last reference is dropped: the registry still finds them, but holds no
- * reference.
+ * When the application's last reference is dropped, the registry keeps a weak reference to their records: it still finds
+ * them, but does not keep them alive.
  *
  * One lock guards the table, the counts and the lists between records; no driver or Direct3D function and no destructor
  * runs under it. Handles are looked up only while `registry_hot()`: a process that never shares anything pays one load
@@ -39,7 +39,7 @@ struct record {
     unsigned app_refs;                /* the application's references; guarded by the registry's lock */
     atomic_uint references;           /* all references, including the registry's */
     void (*destroy)(struct record *); /* frees it; called with no lock held */
-    bool resting;         /* without a reference of the registry, after registry_app_rest; guarded likewise */
+    bool weak;            /* the registry has a weak reference only, after registry_app_weaken; guarded likewise */
     unsigned leaving;     /* threads in `destroy`; contexts only; guarded likewise */
     struct record *chain; /* of the hash table */
 };
@@ -81,14 +81,14 @@ void record_release(void *record);
 void registry_app_retain(enum record_kind kind, const void *handle);
 void registry_app_release(enum record_kind kind, const void *handle);
 
-/* Like registry_app_release, but the record then rests. Its destructor calls registry_leave, except for contexts: those
+/* Like registry_app_release, but the registry keeps a weak reference. Its destructor calls registry_leave, except for contexts: those
  * can be found again without any reference, and their destructor frees only what the next reference can do without. */
-bool registry_app_rest(enum record_kind kind, const void *handle);
-/* The application has again a reference to a resting record. False: there is no such record, or it does not rest. */
+bool registry_app_weaken(enum record_kind kind, const void *handle);
+/* The application has again a reference to a weak record. False: there is no such record, or it is not weak. */
 bool registry_revive(enum record_kind kind, const void *handle);
 /* Whether the application has no reference to a record that something else still holds. */
-bool registry_rests(const struct record *record);
-/* Removes a resting record from the registry, if it is there. */
+bool registry_is_weak(const struct record *record);
+/* Removes a weak record from the registry, if it is there. */
 void registry_leave(struct record *record);
 
 /* Removes a record from the registry, whatever references the application has. */

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-struct besides;
+struct prerequisites;
 
 /* ---- contexts ---- */
 
@@ -65,7 +65,7 @@ struct handles {
 };
 
 struct queue_record {
-    struct record head;             /* while it rests we release the driver's queue, together with the record */
+    struct record head;             /* while it is weak we release the driver's queue, together with the record */
     struct context_record *context; /* retained */
     cl_command_queue_properties properties;
 
@@ -166,9 +166,9 @@ bool event_list_failed(cl_uint count, const cl_event *events);
 
 /* Drops a reference of ours to a driver's event, NULL is allowed; postponed if PoCL needs the event for longer. */
 void event_put(cl_event event);
-/* The same for the event of a command that waited for `besides`, which it takes over; NULL is allowed: see
- * besides.h. */
-void event_put_besides(cl_event event, struct besides *besides);
+/* The same for the event of a command that waited for `prerequisites`, which it takes over; NULL is allowed: see
+ * prerequisites.h. */
+void event_put_with_prerequisites(cl_event event, struct prerequisites *prerequisites);
 /* The same for the event of an acquire, which PoCL may need for longer although it is complete. */
 void event_put_late(cl_event event);
 /* Takes over a reference of the application if PoCL needs it for longer. False: the event can be released. */

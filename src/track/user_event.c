@@ -1,7 +1,7 @@
 /* User events, which block commands until they are set; and the end of those commands after an error. */
 #include "track/blocker_list.h"
 
-#include "track/besides.h"
+#include "track/prerequisites.h"
 #include "track/track.h"
 
 #include <stdlib.h>
@@ -57,10 +57,10 @@ unsigned blockers_claim(cl_event event)
 }
 
 /* Finds the commands that a user event blocks: they are `stuck`. */
-static void look_behind_locked(struct blocker *user)
+static void mark_behind_locked(struct blocker *user)
 {
     user->marked = true;
-    blocker_look_locked(blocker_pending_and_marked);
+    blocker_mark_blocked_locked(blocker_pending_and_marked);
     user->marked = false;
 }
 
@@ -72,14 +72,14 @@ static void note_failures_locked(void)
             atomic_fetch_add(&blocker->queue->failures, 1);
 }
 
-/* Whether what it waits for besides has to end first. */
+/* Whether its prerequisites have to end first. */
 static bool comes_after(const struct blocker *blocker)
 {
-    return blocker->stuck && blocker->besides && context_has(blocker->queue->context, QUIRK_POCL_ENDS);
+    return blocker->stuck && blocker->prerequisites && context_has(blocker->queue->context, QUIRK_POCL_ENDS);
 }
 
-/* Those that were found and wait for something besides, up to a NULL. For the caller to put each, and to free the list. */
-static struct blocker **list_besides_locked(void)
+/* Those that were found and have prerequisites, up to a NULL. For the caller to put each, and to free the list. */
+static struct blocker **list_prerequisites_locked(void)
 {
     unsigned count = 0, most = 1;
     for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
@@ -101,13 +101,13 @@ void blockers_fail(cl_event event)
     os_lock(&registry_lock);
     struct blocker *user = find_user_locked(event);
     if (user) {
-        look_behind_locked(user);
+        mark_behind_locked(user);
         note_failures_locked();
-        found = may_wait ? list_besides_locked() : NULL;
+        found = may_wait ? list_prerequisites_locked() : NULL;
     }
     os_unlock(&registry_lock);
     for (struct blocker **each = found; each && *each; each++) {
-        besides_let_end((*each)->besides, &patience);
+        prerequisites_let_end((*each)->prerequisites, &patience);
         blocker_put(*each);
     }
     free(found);
@@ -116,7 +116,7 @@ void blockers_fail(cl_event event)
 static bool blocks_any_locked(struct blocker *user)
 {
     bool found = false;
-    look_behind_locked(user);
+    mark_behind_locked(user);
     for (const struct blocker *blocker = blocker_list_locked(); blocker && !found; blocker = blocker->after)
         found = blocker->stuck;
     return found;
@@ -174,7 +174,7 @@ void blockers_set(cl_event event, bool failed, unsigned owner)
     if (user && owner)
         claim_locked(user, owner); /* what was deferred meanwhile */
     if (user && failed) {          /* what came meanwhile */
-        look_behind_locked(user);
+        mark_behind_locked(user);
         note_failures_locked();
     }
     if (user) {
@@ -189,5 +189,5 @@ void blockers_set(cl_event event, bool failed, unsigned owner)
         blockers_each_with_event(blocker_ask_driver);
     blockers_finish();
     if (failed)
-        blockers_each_with_event(watch_end); /* what other user events block besides */
+        blockers_each_with_event(watch_end); /* what other user events block too */
 }

@@ -51,7 +51,7 @@ void pool_give(struct staging_pool *pool, struct pooled *given)
     os_lock(&pool->lock);
     if (pool->closed)
         leaves = *given;
-    else if (pool->count == POOL_ROOM)
+    else if (pool->count == POOL_CAPACITY)
         leaves = remove_locked(pool, 0);
     if (!pool->closed)
         pool->kept[pool->count++] = *given;

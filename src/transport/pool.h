@@ -9,7 +9,7 @@
 #include "os/os.h"
 #include "transport/aligned.h"
 
-enum { POOL_ROOM = 4 }; /* frames in flight of such a program; beyond that the oldest is evicted */
+enum { POOL_CAPACITY = 4 }; /* frames in flight of such a program; beyond that the oldest is evicted */
 
 /* A staging copy with the other memory of an object of its shape. */
 struct pooled {
@@ -19,8 +19,8 @@ struct pooled {
 };
 
 struct staging_pool {
-    os_mutex lock;                 /* guards what follows */
-    struct pooled kept[POOL_ROOM]; /* the oldest first */
+    os_mutex lock;                     /* guards what follows */
+    struct pooled kept[POOL_CAPACITY]; /* the oldest first */
     unsigned count;
     bool closed;
 };

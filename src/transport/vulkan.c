@@ -298,7 +298,7 @@ static bool queue_all(const struct handover *handover)
         if (o->copy.resource)
             done = native->copy_from(&o->base.surface, &o->copy);
         else if (o->at.native.image && !is_outside(o))
-            done = native->settle(&o->base.surface, o->beside ? &o->source.native : &o->at.native);
+            done = native->flush_deferred(&o->base.surface, o->beside ? &o->source.native : &o->at.native);
     }
     return done;
 }

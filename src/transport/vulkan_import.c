@@ -38,7 +38,7 @@ static bool names_other_handles(cl_device_id device)
     return !found;
 }
 
-static bool look_at_device(struct vulkan_context *c, cl_device_id device, bool first)
+static bool examine_device(struct vulkan_context *c, cl_device_id device, bool first)
 {
     uint8_t uuid[UUID_BYTES];
     cl_uint bits = 0;
@@ -62,7 +62,7 @@ static external_function find_function(cl_platform_id platform, const char *name
     return function;
 }
 
-static bool look_at_platform(struct vulkan_context *c, cl_device_id device)
+static bool examine_platform(struct vulkan_context *c, cl_device_id device)
 {
     cl_platform_id platform = NULL;
     if (below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
@@ -72,7 +72,7 @@ static bool look_at_platform(struct vulkan_context *c, cl_device_id device)
     return (c->acquire && c->release) || refuse(c, "the OpenCL below has no functions for external memory");
 }
 
-static bool look(struct vulkan_context *c)
+static bool examine(struct vulkan_context *c)
 {
     cl_device_id devices[DEVICES_MAX];
     size_t size = 0;
@@ -82,9 +82,9 @@ static bool look(struct vulkan_context *c)
     c->alignment = 1;
     c->device = devices[0];
     for (size_t i = 0; i < size / sizeof(devices[0]); i++)
-        if (!look_at_device(c, devices[i], i == 0))
+        if (!examine_device(c, devices[i], i == 0))
             return false;
-    return look_at_platform(c, devices[0]);
+    return examine_platform(c, devices[0]);
 }
 
 static bool can_import(struct vulkan_context *c)
@@ -96,7 +96,7 @@ static bool can_import(struct vulkan_context *c)
         return c->imports;
     /* The driver is asked without the lock: two threads that look see the same. */
     struct vulkan_context found = {.context = c->context};
-    found.imports = look(&found);
+    found.imports = examine(&found);
     os_lock(&c->lock);
     if (!c->known) {
         c->imports = found.imports;
@@ -114,7 +114,7 @@ static bool can_import(struct vulkan_context *c)
 
 /* ---- an import ---- */
 
-static bool has_room(const struct surface_desc *desc, const struct vulkan_memory *memory)
+static bool is_large_enough(const struct surface_desc *desc, const struct vulkan_memory *memory)
 {
     const uint64_t texel = desc->format ? desc->format->texel_bytes : 1;
     return memory->size >= texel * desc->width * desc->height * desc->depth && memory->size <= memory->memory_size &&
@@ -132,7 +132,7 @@ static bool is_importable(const struct vulkan_object *o, char *why)
     const char *reason = NULL;
     if (!memory->exportable)
         reason = "the memory cannot be exported";
-    else if (!has_room(desc, memory))
+    else if (!is_large_enough(desc, memory))
         reason = "the resource is larger than its memory";
     else if (desc->kind == SURFACE_BUFFER)
         reason =

@@ -37,7 +37,7 @@ static void open_channel(void)
     nothing = request.result;
 }
 
-/* What the pointers of a request point to is the guest's: a name that ends. */
+/* What the pointers of a request point to is the client's: a name that ends. */
 static void point(struct channel_request *request, const char *name)
 {
     request->arguments[0] =

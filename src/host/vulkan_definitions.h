@@ -1,7 +1,7 @@
 /* Definitions newer than Debian 12's Vulkan headers (1.3.239): VK_KHR_map_memory2, VK_KHR_maintenance5 and
  * VK_EXT_host_image_copy, as in the registry. */
-#ifndef CLD3D_HOST_VULKAN_NEWER_H
-#define CLD3D_HOST_VULKAN_NEWER_H
+#ifndef CLD3D_HOST_VULKAN_DEFINITIONS_H
+#define CLD3D_HOST_VULKAN_DEFINITIONS_H
 
 #define VK_NO_PROTOTYPES
 #include <vulkan/vk_layer.h>

@@ -194,7 +194,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
 
 /* ---- installation ---- */
 
-void newer_install(cl_icd_dispatch *table)
+void cl2_install(cl_icd_dispatch *table)
 {
     if (next_is_missing(table, "clGetPlatformIDs"))
         return; /* there is no OpenCL at all */

@@ -1,10 +1,10 @@
 /* clEnqueueSVMFree: its callback frees the memory itself, and is Windows code, which the host can't call. The host gets two
  * commands, each with a callback that does nothing. A thread waits for the first and calls the application's callback. The second is
  * the application's command. It ends after that call, so that nobody who waits for it or for the queue goes on before. */
-#include "host/guest.h"
+#include "host/client.h"
 
 #include "log.h"
-#include "next/settle.h"
+#include "next/after_failure.h"
 #include "os/os.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void over(void *data)
         notice->notify(notice->queue, notice->count, notice->pointers, notice->data);
     next.clSetUserEventStatus(notice->called, status);
     if (status < 0)
-        settle_failed();
+        wait_after_failure();
     drop(notice);
 }
 
@@ -88,7 +88,7 @@ static cl_int enqueue(cl_command_queue queue, cl_uint count, void *pointers[], u
                                   wait_count,
                                   (uint64_t)(uintptr_t)wait,
                                   (uint64_t)(uintptr_t)event};
-    return guest_status(host_function, 8, arguments, 0);
+    return client_status(host_function, 8, arguments, 0);
 }
 
 /* The notice is the thread's from then on. */
@@ -140,11 +140,11 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
     return status;
 }
 
-void guest_svm_install(cl_icd_dispatch *table)
+void client_svm_install(cl_icd_dispatch *table)
 {
     const uint64_t none = 0;
-    host_function = guest_find("clEnqueueSVMFree");
-    host_callback = guest_ask(CHANNEL_NOTHING, 0, 1, &none);
+    host_function = client_find("clEnqueueSVMFree");
+    host_callback = client_ask(CHANNEL_NOTHING, 0, 1, &none);
     if (host_function && host_callback)
         table->clEnqueueSVMFree = enqueue_svm_free;
 }

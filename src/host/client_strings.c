@@ -1,6 +1,6 @@
 /* The extensions of platforms and devices: Wine's opencl.dll hides those that it does not know. With a companion they can
  * be called, but for those that share what the host's side of Wine knows nothing of. */
-#include "host/guest.h"
+#include "host/client.h"
 
 #include "log.h"
 #include "next/query.h"
@@ -28,7 +28,7 @@ static cl_int ask(uint64_t function, void *subject, cl_uint name, size_t capacit
 {
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)subject, name, capacity, (uint64_t)(uintptr_t)to,
                                   (uint64_t)(uintptr_t)size};
-    return guest_status(function, 5, arguments, 0);
+    return client_status(function, 5, arguments, 0);
 }
 
 static cl_int list(const char *call, uint64_t function, void *subject, cl_uint name, bool versions, size_t capacity,
@@ -74,11 +74,11 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
     return wine.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
 }
 
-void guest_strings_install(cl_icd_dispatch *table)
+void client_strings_install(cl_icd_dispatch *table)
 {
     wine = *table;
-    host_platform_info = guest_find("clGetPlatformInfo");
-    host_device_info = guest_find("clGetDeviceInfo");
+    host_platform_info = client_find("clGetPlatformInfo");
+    host_device_info = client_find("clGetDeviceInfo");
     if (host_platform_info)
         table->clGetPlatformInfo = get_platform_info;
     if (host_device_info)

@@ -7,14 +7,14 @@
 #include "os/os.h"
 
 /* Other queues may be of a driver that has no OpenCL 1.2. */
-static bool becomes_newer(cl_command_queue queue)
+static bool is_replaced(cl_command_queue queue)
 {
     return os_is_wine() || (registry_hot() && registry_has(RECORD_QUEUE, queue));
 }
 
 static cl_int CL_API_CALL enqueue_marker(cl_command_queue queue, cl_event *event)
 {
-    if (!becomes_newer(queue))
+    if (!is_replaced(queue))
         return below()->clEnqueueMarker(queue, event);
     if (!event)
         return log_refuse("clEnqueueMarker", CL_INVALID_VALUE, "the pointer for the event is NULL");
@@ -23,7 +23,7 @@ static cl_int CL_API_CALL enqueue_marker(cl_command_queue queue, cl_event *event
 
 static cl_int CL_API_CALL enqueue_barrier(cl_command_queue queue)
 {
-    if (!becomes_newer(queue))
+    if (!is_replaced(queue))
         return below()->clEnqueueBarrier(queue);
     return tier_share()->clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
 }
@@ -32,7 +32,7 @@ static cl_int CL_API_CALL enqueue_wait_for_events(cl_command_queue queue, cl_uin
                                                   const cl_event *event_list)
 {
     static const char call[] = "clEnqueueWaitForEvents";
-    if (!becomes_newer(queue))
+    if (!is_replaced(queue))
         return below()->clEnqueueWaitForEvents(queue, num_events, event_list);
     if (!num_events || !event_list)
         return log_refuse(call, CL_INVALID_VALUE, "the list of %u events is invalid: %p", num_events,
@@ -41,7 +41,7 @@ static cl_int CL_API_CALL enqueue_wait_for_events(cl_command_queue queue, cl_uin
     return status == CL_INVALID_EVENT_WAIT_LIST ? CL_INVALID_EVENT : status;
 }
 
-void older_install(cl_icd_dispatch *table)
+void deprecated_install(cl_icd_dispatch *table)
 {
     table->clEnqueueMarker = enqueue_marker;
     table->clEnqueueBarrier = enqueue_barrier;

@@ -1,6 +1,6 @@
-/* The guest's side of the channel: access to what the host's OpenCL has and Wine's opencl.dll lacks. */
-#ifndef CLD3D_HOST_GUEST_H
-#define CLD3D_HOST_GUEST_H
+/* The client's side of the channel: access to what the host's OpenCL has and Wine's opencl.dll lacks. */
+#ifndef CLD3D_HOST_CLIENT_H
+#define CLD3D_HOST_CLIENT_H
 
 #include "host/channel.h"
 #include "next/next.h"
@@ -9,42 +9,42 @@
 
 /* Looks for a companion, and uses it to fill the gaps in `next`. Called once by the entry point, after `next` is filled
  * and before anything else runs. Without a companion, or with one of another version, `next` is not changed. */
-void guest_join(void);
+void client_join(void);
 
 /* Whether a companion is connected. */
-bool guest_joined(void);
+bool client_joined(void);
 
 /* The result, for display. */
-const char *guest_report(void);
+const char *client_report(void);
 
 /* Sends one request; 0 if it fails. While a companion is connected, a request fails only if the host crashes in it. */
-uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments);
+uint64_t client_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments);
 
 /* Calls a host function. Integers among the arguments are extended to 64 bits. Bit i of `wide`: argument i has 64 bits
  * for the function too, where others have 32. */
-uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
+uint64_t client_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
 /* The same for a function that returns a cl_int. Returns CL_OUT_OF_RESOURCES if the request fails. */
-cl_int guest_status(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
+cl_int client_status(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
 
 /* The address of a function of the host's OpenCL, or 0. */
-uint64_t guest_find(const char *name);
+uint64_t client_find(const char *name);
 
-/* The functions that the companion provides (guest_generated.c), each with the host's address once that is known. */
-struct guest_function {
+/* The functions that the companion provides (client_generated.c), each with the host's address once that is known. */
+struct client_function {
     const char *name;
     size_t offset;          /* in the dispatch table */
     next_function function; /* our function, which calls the host's */
     bool always;            /* Wine's own does not work */
 };
 
-extern const struct guest_function guest_functions[];
-extern const size_t guest_function_count;
-extern uint64_t guest_addresses[];
+extern const struct client_function client_functions[];
+extern const size_t client_function_count;
+extern uint64_t client_addresses[];
 
 /* The parts of `next` that do more than call the host's function. In 32 bits extensions stay as Wine's opencl.dll has
  * them: the callee removes its arguments from the stack there, and the number of arguments of an unknown function
  * cannot be determined. */
-void guest_strings_install(cl_icd_dispatch *table);
-void guest_svm_install(cl_icd_dispatch *table);
-void guest_extensions_install(cl_icd_dispatch *table);
+void client_strings_install(cl_icd_dispatch *table);
+void client_svm_install(cl_icd_dispatch *table);
+void client_extensions_install(cl_icd_dispatch *table);
 #endif

@@ -2,26 +2,26 @@
  * process if a user event is set to an error at the moment at which one of these ends: it then starts the blocked
  * command and fails it at once. Whoever sets such an error first lets them end (QUIRK_POCL_ENDS). Until they end they
  * also use the event of a command that has failed (QUIRK_POCL_EVENTS). */
-#ifndef CLD3D_TRACK_BESIDES_H
-#define CLD3D_TRACK_BESIDES_H
+#ifndef CLD3D_TRACK_PREREQUISITES_H
+#define CLD3D_TRACK_PREREQUISITES_H
 
 #include <CL/cl.h>
 #include <stdbool.h>
 
 struct queue_record;
-struct besides;
+struct prerequisites;
 
 /* Called before the driver gets the command: collects the unfinished events of its wait list; and in an in-order queue
  * the event of the previous blocked command, or, if it is the first one (`first`), a marker that stands for all
  * commands before it. NULL: there is nothing to note, or out of memory. The caller frees the result. */
-struct besides *besides_note(const struct queue_record *queue, bool first, cl_event previous, cl_uint count,
-                             const cl_event *wait);
+struct prerequisites *prerequisites_note(const struct queue_record *queue, bool first, cl_event previous, cl_uint count,
+                                         const cl_event *wait);
 /* NULL is allowed. */
-void besides_free(struct besides *besides);
+void prerequisites_free(struct prerequisites *prerequisites);
 /* Drops the completed ones, and frees the list if none is left: then the result is NULL. NULL is allowed. */
-struct besides *besides_trim(struct besides *besides);
+struct prerequisites *prerequisites_trim(struct prerequisites *prerequisites);
 /* Waits until they have ended, except those that are blocked themselves. *patience: the remaining milliseconds; a
  * command may wait for the caller in ways that are not known. */
-void besides_let_end(const struct besides *besides, unsigned *patience);
+void prerequisites_let_end(const struct prerequisites *prerequisites, unsigned *patience);
 
 #endif

@@ -1,29 +1,29 @@
 /* A cache of memory blocks of one size that are freed and allocated again with every frame, so that a program in its
  * steady state allocates nothing here. Any thread may call. */
-#ifndef CLD3D_TRACK_SPARE_H
-#define CLD3D_TRACK_SPARE_H
+#ifndef CLD3D_TRACK_BLOCK_CACHE_H
+#define CLD3D_TRACK_BLOCK_CACHE_H
 
 #include "os/os.h"
 
 #include <stddef.h>
 
-enum { SPARE_ROOM = 64 }; /* more are freed */
+enum { BLOCK_CACHE_CAPACITY = 64 }; /* more are freed */
 
-struct spares {
+struct block_cache {
     size_t size;
     os_mutex lock;
     unsigned count;
-    void *kept[SPARE_ROOM];
+    void *kept[BLOCK_CACHE_CAPACITY];
 };
 
-#define SPARES_INIT(type)                           \
+#define BLOCK_CACHE_INIT(type)                      \
     {                                               \
         .size = sizeof(type), .lock = OS_MUTEX_INIT \
     }
 
 /* Zeroed, or NULL if out of memory. */
-void *spare_take(struct spares *spares);
+void *block_cache_take(struct block_cache *cache);
 /* NULL is allowed. */
-void spare_give(struct spares *spares, void *memory);
+void block_cache_give(struct block_cache *cache, void *memory);
 
 #endif

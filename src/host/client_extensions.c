@@ -3,7 +3,7 @@
  * An address on the host's side is no function for Windows code, whose calls pass their arguments otherwise. So each gets
  * a bridge: a function of ours that takes as many 64-bit arguments as any function of OpenCL has and hands them on. What
  * the caller did not pass it reads from the caller's stack, and the host's function does not look at it. */
-#include "host/guest.h"
+#include "host/client.h"
 
 #include "log.h"
 #include "os/os.h"
@@ -34,8 +34,8 @@ static bool gives_code(const char *name)
 
 static uint64_t call_host(unsigned i, const uint64_t *arguments)
 {
-    return bridged[i].gives_code ? (uint64_t)guest_status(bridged[i].address, CHANNEL_ARGUMENTS, arguments, 0)
-                                 : guest_call(bridged[i].address, CHANNEL_ARGUMENTS, arguments, 0);
+    return bridged[i].gives_code ? (uint64_t)client_status(bridged[i].address, CHANNEL_ARGUMENTS, arguments, 0)
+                                 : client_call(bridged[i].address, CHANNEL_ARGUMENTS, arguments, 0);
 }
 
 #define BRIDGE(n)                                                                                                  \
@@ -83,7 +83,7 @@ static bool ends_at_the_wall(const char *name)
 static void *find(cl_platform_id platform, const char *name)
 {
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)platform, (uint64_t)(uintptr_t)name};
-    const uint64_t address = name && !ends_at_the_wall(name) ? guest_ask(CHANNEL_EXTEND, 0, 2, arguments) : 0;
+    const uint64_t address = name && !ends_at_the_wall(name) ? client_ask(CHANNEL_EXTEND, 0, 2, arguments) : 0;
     const next_function function = address ? bridge(address, name) : NULL;
     void *found;
     if (address && !function)
@@ -103,7 +103,7 @@ static void *CL_API_CALL get_address(const char *func_name)
     return find(NULL, func_name);
 }
 
-void guest_extensions_install(cl_icd_dispatch *table)
+void client_extensions_install(cl_icd_dispatch *table)
 {
     table->clGetExtensionFunctionAddressForPlatform = get_address_for_platform;
     table->clGetExtensionFunctionAddress = get_address;

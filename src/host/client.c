@@ -1,4 +1,4 @@
-#include "host/guest.h"
+#include "host/client.h"
 
 #include "log.h"
 #include "os/os.h"
@@ -13,12 +13,12 @@ static cl_device_id asked;
 static bool joined;
 static char report[160] = "none";
 
-bool guest_joined(void)
+bool client_joined(void)
 {
     return joined;
 }
 
-const char *guest_report(void)
+const char *client_report(void)
 {
     return report;
 }
@@ -33,7 +33,7 @@ static uint64_t ask_or(uint64_t otherwise, enum channel_action action, uint64_t 
     return status == CL_SUCCESS ? request.result : otherwise;
 }
 
-uint64_t guest_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments)
+uint64_t client_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments)
 {
     return ask_or(0, action, address, count, arguments);
 }
@@ -53,30 +53,30 @@ static uint64_t call_or(uint64_t otherwise, uint64_t address, unsigned count, co
     return ask_or(otherwise, CHANNEL_CALL, address, CHANNEL_ARGUMENTS, packed);
 }
 
-uint64_t guest_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide)
+uint64_t client_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide)
 {
     return call_or(0, address, count, arguments, wide);
 }
 
-cl_int guest_status(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide)
+cl_int client_status(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide)
 {
     return (cl_int)call_or((uint64_t)CL_OUT_OF_RESOURCES, address, count, arguments, wide);
 }
 
-uint64_t guest_find(const char *name)
+uint64_t client_find(const char *name)
 {
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)name};
-    return guest_ask(CHANNEL_FIND, 0, 1, arguments);
+    return client_ask(CHANNEL_FIND, 0, 1, arguments);
 }
 
 static void fill_slots(void)
 {
-    for (size_t i = 0; i < guest_function_count; i++) {
-        const struct guest_function *f = &guest_functions[i];
+    for (size_t i = 0; i < client_function_count; i++) {
+        const struct client_function *f = &client_functions[i];
         if (!f->always && !next_is_missing(&next, f->name))
             continue;
-        guest_addresses[i] = guest_find(f->name);
-        if (guest_addresses[i])
+        client_addresses[i] = client_find(f->name);
+        if (client_addresses[i])
             memcpy((char *)&next + f->offset, &f->function, sizeof(f->function));
     }
 }
@@ -94,13 +94,13 @@ static bool find_device(void)
     return asked != NULL;
 }
 
-void guest_join(void)
+void client_join(void)
 {
     const uint64_t none = 0;
     ask = next.clGetDeviceInfo;
     if (!os_is_wine() || !find_device())
         return;
-    const uint64_t version = guest_ask(CHANNEL_HELLO, 0, 1, &none);
+    const uint64_t version = client_ask(CHANNEL_HELLO, 0, 1, &none);
     if (version && version != CHANNEL_VERSION) {
         snprintf(report, sizeof(report), "refused: it has version %u of the channel, this OpenCL.dll has version %u",
                  (unsigned)version, (unsigned)CHANNEL_VERSION);
@@ -115,9 +115,9 @@ void guest_join(void)
     snprintf(report, sizeof(report), "connected, version %u of the channel", (unsigned)version);
     log_write(LOG_INFO, "the companion is connected: all functions of the host's OpenCL are available");
     fill_slots();
-    guest_svm_install(&next);
+    client_svm_install(&next);
 #ifdef _WIN64
-    guest_strings_install(&next);
-    guest_extensions_install(&next);
+    client_strings_install(&next);
+    client_extensions_install(&next);
 #endif
 }

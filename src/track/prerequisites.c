@@ -1,0 +1,107 @@
+#include "track/prerequisites.h"
+
+#include "track/track.h"
+
+#include <stdlib.h>
+
+struct prerequisites {
+    struct event_list events;
+    bool marked; /* the last one is a marker that nobody else has */
+    bool profiles;
+};
+
+static void note_list(struct prerequisites *prerequisites, cl_uint count, const cl_event *wait)
+{
+    for (cl_uint i = 0; wait && i < count; i++)
+        if (event_status(wait[i]) > CL_COMPLETE && event_is_command(wait[i]) &&
+            event_list_reserve(&prerequisites->events, 1) && below()->clRetainEvent(wait[i]) == CL_SUCCESS)
+            event_list_add(&prerequisites->events, wait[i]);
+}
+
+static void note_queue(struct prerequisites *prerequisites, const struct queue_record *queue)
+{
+    cl_event marker = NULL;
+    if (!event_list_reserve(&prerequisites->events, 1) ||
+        below()->clEnqueueMarkerWithWaitList(queue->head.handle, 0, NULL, &marker) != CL_SUCCESS)
+        return;
+    event_list_add(&prerequisites->events, marker);
+    prerequisites->marked = true;
+    prerequisites->profiles = queue_profiles(queue);
+}
+
+struct prerequisites *prerequisites_note(const struct queue_record *queue, bool first, cl_event previous, cl_uint count,
+                                         const cl_event *wait)
+{
+    struct prerequisites *prerequisites = calloc(1, sizeof(*prerequisites));
+    if (!prerequisites)
+        return NULL;
+    event_list_open(&prerequisites->events);
+    note_list(prerequisites, count, wait);
+    note_list(prerequisites, previous != NULL, &previous);
+    if (first && !queue_out_of_order(queue))
+        note_queue(prerequisites, queue);
+    if (prerequisites->events.count)
+        return prerequisites;
+    free(prerequisites);
+    return NULL;
+}
+
+/* Lets go of those that are over, or of all. Gives how many are left. */
+static cl_uint put_events(struct prerequisites *prerequisites, bool all)
+{
+    cl_uint left = 0;
+    for (cl_uint i = 0; i < prerequisites->events.count; i++) {
+        cl_event event = prerequisites->events.events[i];
+        if (!all && event_status(event) > CL_COMPLETE)
+            prerequisites->events.events[left++] = event;
+        else
+            event_put_late(event);
+    }
+    return prerequisites->events.count = left;
+}
+
+void prerequisites_free(struct prerequisites *prerequisites)
+{
+    if (!prerequisites)
+        return;
+    put_events(prerequisites, true);
+    event_list_close(&prerequisites->events);
+    free(prerequisites);
+}
+
+struct prerequisites *prerequisites_trim(struct prerequisites *prerequisites)
+{
+    if (prerequisites && put_events(prerequisites, false))
+        return prerequisites;
+    prerequisites_free(prerequisites);
+    return NULL;
+}
+
+static cl_uint references(cl_event event)
+{
+    cl_uint count = 0;
+    below()->clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(count), &count, NULL);
+    return count;
+}
+
+static bool is_running(cl_event event)
+{
+    return event_status(event) > CL_COMPLETE && !event_blocked(event);
+}
+
+/* A thread of the driver is still at work on an event when its status says that it is over: as long as it has a reference. How many
+ * others have is known of the marker alone. */
+void prerequisites_let_end(const struct prerequisites *prerequisites, unsigned *patience)
+{
+    enum { THROUGH = 3 };
+    const cl_uint count = prerequisites->events.count;
+    for (cl_uint i = 0; i < count; i++)
+        for (; *patience && is_running(prerequisites->events.events[i]); (*patience)--)
+            os_sleep_shortly();
+    for (int i = 0; prerequisites->marked && i < THROUGH &&
+                    references(prerequisites->events.events[count - 1]) > 1u + prerequisites->profiles;
+         i++)
+        os_sleep_shortly();
+    if (count > prerequisites->marked)
+        os_sleep_shortly();
+}
