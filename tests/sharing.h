@@ -348,6 +348,14 @@ static inline cl_context plain_context(const struct rig *rig)
     return context;
 }
 
+static inline cl_command_queue_properties out_of_order_mode(const struct rig *rig)
+{
+    cl_command_queue_properties properties = 0;
+    CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL),
+              CL_SUCCESS);
+    return properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+}
+
 static inline cl_command_queue make_queue(const struct rig *rig, cl_context context,
                                           cl_command_queue_properties properties)
 {
@@ -367,6 +375,12 @@ static inline bool images_have_format(cl_context context, cl_mem_object_type typ
     for (cl_uint i = 0; i < count && i < 256; i++)
         found = found || memcmp(&formats[i], &format, sizeof(format)) == 0;
     return found;
+}
+
+static inline void finish_event(cl_event event)
+{
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
 }
 
 static inline cl_event user_event(cl_context context)

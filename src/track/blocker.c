@@ -21,19 +21,13 @@ static unsigned count_active_locked(cl_uint count, const cl_event *wait)
     return active;
 }
 
-/* Whether the queue has a command that is blocked and that one which stands so to the others would come after. */
-static bool comes_behind_locked(const struct queue_record *queue, unsigned order)
-{
-    return (queue_order(queue, order) & ORDER_AFTER_ALL ? queue->blocked : queue->blocked_barriers) != 0;
-}
-
 /* A command that waits for nothing of its own needs no blocker unless it can be named, or is what others come after. In an
  * in-order queue they come after those before it anyway. In PoCL each needs one: PoCL 3.1 ends the process if a command
  * fails whose event nobody has. */
 static bool needed_locked(const struct queue_record *queue, unsigned order, unsigned active, bool named)
 {
     named = named || context_has(queue->context, QUIRK_POCL_EVENTS);
-    const bool behind = comes_behind_locked(queue, order);
+    const bool behind = blocker_comes_behind_locked(queue, order);
     return active || (behind && (named || (queue_out_of_order(queue) && (order & ORDER_BEFORE_ALL))));
 }
 
@@ -50,6 +44,7 @@ static struct blocker *follow_locked(struct queue_record *queue, unsigned order,
         if (of)
             blocker->waits[blocker->count++] = blocker_keep(of);
     }
+    blocker->entering = true;
     blocker_append_locked(blocker);
     blocker->first = queue->blocked == 1;
     return blocker;
@@ -125,6 +120,8 @@ static bool try_turn(struct blocker *blocker, bool keep, bool overdue)
     const bool free = !queue->turn || overdue;
     if (free) {
         queue->turn = keep ? blocker : NULL;
+        if (blocker->active && keep)
+            blocker_block_again_locked(blocker);
         if (blocker->active)
             blocker_move_last_locked(blocker);
     }
@@ -156,7 +153,7 @@ cl_event *blocker_event(struct blocker *blocker, cl_event *wanted)
 /* From now on the command is found by its event, unless it is over already. */
 static bool name_locked(struct blocker *blocker, cl_event event, struct record **stale)
 {
-    if (!blocker->active || !event)
+    if (!blocker->active || blocker->unblocked || !event)
         return false;
     blocker->event = event;
     blocker->head.handle = event;
@@ -181,15 +178,17 @@ void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
     if (blocker->queue->turn == blocker)
         blocker->queue->turn = NULL;
     blocker->over = blocker->over || status != CL_SUCCESS;
+    blocker->entering = false;
+    const bool finish = blocker->over || blocker->unblocked;
     os_unlock(&registry_lock);
     if (!named)
         event_put(ours);
     record_release(stale);
     record_release(blocker);
-    if (status == CL_SUCCESS)
-        return;
-    blockers_finish();
-    deferral.run(0); /* what another thread put behind it meanwhile */
+    if (finish)
+        blockers_finish();
+    if (status != CL_SUCCESS)
+        deferral.run(0); /* what another thread put behind it meanwhile */
 }
 
 bool blocked_list_events(const struct queue_record *queue, unsigned order, struct event_list *events)
@@ -210,7 +209,7 @@ bool blocked_list_events(const struct queue_record *queue, unsigned order, struc
 static bool enter(struct queue_record *queue, unsigned order)
 {
     os_lock(&registry_lock);
-    const bool free = !comes_behind_locked(queue, order);
+    const bool free = !blocker_comes_behind_locked(queue, queue_order(queue, order));
     queue->entered += free;
     os_unlock(&registry_lock);
     return free;

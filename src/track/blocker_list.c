@@ -54,14 +54,33 @@ void blocker_put(struct blocker *blocker)
 
 /* ---- the list ---- */
 
+static void count_locked(const struct blocker *blocker, int change)
+{
+    blocker->queue->blocked += (unsigned)change;
+    if (blocker->order & ORDER_BEFORE_ALL)
+        blocker->queue->blocked_barriers += (unsigned)change;
+}
+
 void blocker_append_locked(struct blocker *blocker)
 {
     *list_end = blocker;
     list_end = &blocker->after;
     blocker->active = true;
-    blocker->queue->blocked++;
-    blocker->queue->blocked_barriers += (blocker->order & ORDER_BEFORE_ALL) != 0;
+    count_locked(blocker, 1);
     record_retain(blocker);
+}
+
+bool blocker_comes_behind_locked(const struct queue_record *queue, unsigned order)
+{
+    return (order & ORDER_AFTER_ALL ? queue->blocked : queue->blocked_barriers) != 0;
+}
+
+void blocker_block_again_locked(struct blocker *blocker)
+{
+    if (!blocker->unblocked || !blocker_comes_behind_locked(blocker->queue, blocker->order))
+        return;
+    blocker->unblocked = false;
+    count_locked(blocker, 1);
 }
 
 void blocker_move_last_locked(struct blocker *blocker)
@@ -77,13 +96,21 @@ void blocker_move_last_locked(struct blocker *blocker)
     list_end = &blocker->after;
 }
 
+static bool stays_locked(struct blocker *blocker)
+{
+    if (!blocker->stuck && !blocker->unblocked)
+        count_locked(blocker, -1);
+    blocker->unblocked = blocker->unblocked || !blocker->stuck;
+    return blocker->entering || blocker->stuck;
+}
+
 /* Takes the blockers out that are not stuck, and gives them as a list of their own. */
 static struct blocker *remove_locked(void)
 {
     struct blocker *removed = NULL, **place = &list;
     while (*place) {
         struct blocker *blocker = *place;
-        if (blocker->stuck) {
+        if (stays_locked(blocker)) {
             place = &blocker->after;
             continue;
         }
@@ -92,8 +119,6 @@ static struct blocker *remove_locked(void)
         if (blocker->head.handle)
             record_release(
                 registry_remove_locked(RECORD_BLOCKER, blocker->head.handle)); /* never the last: the list has one */
-        blocker->queue->blocked--;
-        blocker->queue->blocked_barriers -= (blocker->order & ORDER_BEFORE_ALL) != 0;
         blocker->after = removed;
         removed = blocker;
     }

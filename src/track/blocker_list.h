@@ -17,6 +17,8 @@ struct blocker {
     cl_event slot;              /* where the driver stores an event that the application does not want */
     cl_event event;             /* of a command: one reference, once the driver has accepted it, or NULL */
     bool active;                /* a user event is pending; a command is blocked, and in the list */
+    bool entering;              /* a command that has yet to come to blocker_end: it stays in the list */
+    bool unblocked;             /* nothing blocks it any longer while it is entering: the queue does not count it */
     bool over;                  /* the command has ended although something seems to block it: an error ended it */
     bool watched;               /* the driver has been asked to report its end */
     bool comes;                 /* see blocker_comes_locked */
@@ -41,6 +43,10 @@ struct blocker *blocker_list_locked(void);
 void blocker_append_locked(struct blocker *blocker);
 /* Moves a command of the list to its end. */
 void blocker_move_last_locked(struct blocker *blocker);
+/* Counts a command as blocked again that nothing blocks any longer, if it now comes behind a blocked one. */
+void blocker_block_again_locked(struct blocker *blocker);
+/* Whether the queue has a command that is blocked and that one with this order relative to the others comes after. */
+bool blocker_comes_behind_locked(const struct queue_record *queue, unsigned order);
 /* The command of an event, if it is in the list; or the user event, if it is pending. Otherwise NULL. */
 struct blocker *blocker_find_active_locked(cl_event event);
 
@@ -50,7 +56,8 @@ void blocker_mark_blocked_locked(bool (*blocks)(const struct blocker *user));
 bool blocker_pending(const struct blocker *user);
 bool blocker_pending_and_not_coming(const struct blocker *user);
 bool blocker_pending_and_marked(const struct blocker *user);
-/* Removes the commands from the list that nothing blocks any longer. */
+/* Removes the commands from the list that nothing blocks any longer. Those that are entering stay: until the driver has
+ * one, another thread may put a blocked command before it. */
 void blockers_finish(void);
 
 /* Calls `visit` with each blocker that has an event, without a lock. Blockers that are added or removed meanwhile may

@@ -192,7 +192,7 @@ static bool queue_is_through(struct kept *kept, struct reap *reap)
     return true;
 }
 
-static bool can_go(struct kept *kept, struct reap *reap)
+static bool is_past_pause(struct kept *kept, struct reap *reap)
 {
     kept->prerequisites = prerequisites_trim(kept->prerequisites);
     if (kept->prerequisites)
@@ -236,7 +236,7 @@ static bool can_go(void *what, struct reap *reap)
     const cl_int status = event_status(kept->event);
     kept->failed = status < 0;
     return status == CL_COMPLETE || (kept->failed && reap->moment == REAP_CONTEXT && queues_end() &&
-                                     goes_with(kept->event, reap->context) && can_go(kept, reap));
+                                     goes_with(kept->event, reap->context) && is_past_pause(kept, reap));
 }
 
 static void drop(void *what)
