@@ -5,6 +5,15 @@
 
 #include <stdlib.h>
 
+enum { LONGEST_MS = 30000 };
+
+static bool ends_soon(cl_event event)
+{
+    for (int i = 0; i < LONGEST_MS && rig_event_status(event) > CL_COMPLETE; i++)
+        pause_ms(1);
+    return rig_event_status(event) == CL_COMPLETE;
+}
+
 /* ---- a command that is blocked again before the driver has it ---- */
 
 struct acquirer {
@@ -39,7 +48,7 @@ static void release_it(void *data)
 
 static bool is_set_soon(atomic_int *over)
 {
-    for (int i = 0; i < 10000 && !atomic_load(over); i++)
+    for (int i = 0; i < LONGEST_MS && !atomic_load(over); i++)
         pause_ms(1);
     return atomic_load(over);
 }
@@ -87,7 +96,8 @@ static void set_meanwhile(const struct rig *rig, bool again)
     releaser.after = acquirer.end;
     test_thread_start(&threads[1], &jobs[1]);
     CHECK(is_set_soon(&releaser.over));
-    CHECK((rig_event_status(releaser.end) == CL_COMPLETE) != again);
+    CHECK_INT(clFlush(releaser.queue), CL_SUCCESS);
+    CHECK(again ? rig_event_status(releaser.end) > CL_COMPLETE : ends_soon(releaser.end));
     CHECK_INT(clSetUserEventStatus(users[1], CL_COMPLETE), CL_SUCCESS);
     test_thread_join(threads[1]);
     cl_event all[] = {first, second, acquirer.end, releaser.end, users[0], users[1]};
@@ -113,7 +123,7 @@ SHARING_CASE(free_meanwhile, 0)
 
 /* ---- many threads in two queues ---- */
 
-enum { THREADS = 6, FRAMES = 150, FRAME_MS = 30000 };
+enum { THREADS = 6, FRAMES = 150 };
 
 struct worker {
     const struct rig *rig;
@@ -126,13 +136,6 @@ static unsigned draw(struct worker *worker, unsigned count)
 {
     worker->chance = worker->chance * 1664525u + 1013904223u;
     return (worker->chance >> 8) % count;
-}
-
-static bool ends_soon(cl_event event)
-{
-    for (int i = 0; i < FRAME_MS && rig_event_status(event) > CL_COMPLETE; i++)
-        pause_ms(1);
-    return rig_event_status(event) == CL_COMPLETE;
 }
 
 /* An acquire, a write and a release, each in one of the queues and the first and last behind a user event or not, which is set when all are
@@ -177,7 +180,7 @@ static void end_hanging(void *data)
 {
     const unsigned *wanted = data;
     unsigned before = 0;
-    for (int still = 0; still < FRAME_MS && atomic_load(&frames_over) < *wanted; still++) {
+    for (int still = 0; still < LONGEST_MS && atomic_load(&frames_over) < *wanted; still++) {
         if (atomic_load(&frames_over) != before)
             still = 0;
         before = atomic_load(&frames_over);
@@ -200,7 +203,7 @@ SHARING_CASE(many_threads, 0)
     for (unsigned i = 0; i < THREADS; i++) {
         workers[i] = (struct worker){.rig = rig, .queues = queues, .chance = i + 1};
         jobs[i] = (struct test_job){work, &workers[i]};
-        if (!shared_open(rig, KIND_BUFFER, 1, &workers[i].shared))
+        if (!shared_open(rig, (enum kind)(i % KINDS), 1, &workers[i].shared))
             return;
     }
     for (unsigned i = 0; i <= THREADS; i++)
