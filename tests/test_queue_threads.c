@@ -123,7 +123,7 @@ SHARING_CASE(free_meanwhile, 0)
 
 /* ---- many threads in two queues ---- */
 
-enum { THREADS = 6, FRAMES = 150 };
+enum { THREADS = 6, FRAMES = 75, CYCLES = 2 };
 
 struct worker {
     const struct rig *rig;
@@ -138,32 +138,64 @@ static unsigned draw(struct worker *worker, unsigned count)
     return (worker->chance >> 8) % count;
 }
 
-/* An acquire, a write and a release, each in one of the queues and the first and last behind a user event or not, which is set when all are
- * enqueued. */
-static bool frame(struct worker *worker, unsigned seed)
+/* An acquire, a write and a release, each in one of the queues, the first and last behind a user event or not. Barriers come between. */
+struct cycle {
+    cl_event users[2], acquired, written, released;
+    unsigned char bytes[SHARED_BYTES]; /* are written when the acquire is over */
+};
+
+static bool enqueue_cycle(struct worker *worker, unsigned seed, struct cycle *cycle)
 {
     const struct rig *rig = worker->rig;
     const cl_command_queue queues[] = {worker->queues[draw(worker, 2)], worker->queues[draw(worker, 2)],
                                        worker->queues[draw(worker, 2)]};
-    const bool held[] = {draw(worker, 2), draw(worker, 2)};
-    cl_event users[2] = {NULL}, acquired, ends[2], released;
-    unsigned char bytes[SHARED_BYTES];
+    cl_event ends[2];
+    *cycle = (struct cycle){.users = {NULL}};
     for (unsigned i = 0; i < 2; i++)
-        users[i] = held[i] ? user_event(rig->context) : NULL;
-    rig_pattern(bytes, sizeof(bytes), seed);
-    CHECK_INT(rig->acquire(queues[0], 1, &worker->shared.object, held[0], held[0] ? users : NULL, &acquired),
-              CL_SUCCESS);
-    CHECK_INT(cl_write(queues[1], &worker->shared, bytes, 1, &acquired, &ends[0]), CL_SUCCESS);
-    ends[1] = users[1];
-    CHECK_INT(rig->release(queues[2], 1, &worker->shared.object, 1 + held[1], ends, &released), CL_SUCCESS);
-    for (unsigned i = 0; i < 2; i++)
-        CHECK_INT(clFlush(worker->queues[i]), CL_SUCCESS);
-    for (unsigned i = 0; i < 2; i++)
-        CHECK(!users[i] || clSetUserEventStatus(users[i], CL_COMPLETE) == CL_SUCCESS);
-    const bool over = CHECK(ends_soon(released)) && CHECK(d3d_has(rig, &worker->shared, seed));
-    cl_event all[] = {acquired, ends[0], released, users[0], users[1]};
+        cycle->users[i] = draw(worker, 2) ? user_event(rig->context) : NULL;
+    rig_pattern(cycle->bytes, sizeof(cycle->bytes), seed);
+    if (!CHECK_INT(rig->acquire(queues[0], 1, &worker->shared.object, cycle->users[0] != NULL,
+                                cycle->users[0] ? cycle->users : NULL, &cycle->acquired),
+                   CL_SUCCESS))
+        return false;
+    if (!draw(worker, 4))
+        CHECK_INT(clEnqueueBarrierWithWaitList(queues[0], 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(cl_write(queues[1], &worker->shared, cycle->bytes, 1, &cycle->acquired, &cycle->written), CL_SUCCESS);
+    if (!draw(worker, 4))
+        CHECK_INT(clEnqueueBarrierWithWaitList(queues[2], 1, &cycle->acquired, NULL), CL_SUCCESS);
+    ends[0] = cycle->written;
+    ends[1] = cycle->users[1];
+    return CHECK_INT(rig->release(queues[2], 1, &worker->shared.object, 1 + (ends[1] != NULL), ends, &cycle->released),
+                     CL_SUCCESS);
+}
+
+static void close_cycle(const struct cycle *cycle)
+{
+    const cl_event all[] = {cycle->users[0], cycle->users[1], cycle->acquired, cycle->written, cycle->released};
     for (unsigned i = 0; i < 5; i++)
         CHECK(!all[i] || clReleaseEvent(all[i]) == CL_SUCCESS);
+}
+
+/* Cycles of one object, one behind the other. User events are set in any order when all are enqueued: a call that sets one waits for nothing
+ * that another one blocks. */
+static bool frame(struct worker *worker, unsigned seed)
+{
+    struct cycle cycles[CYCLES];
+    unsigned count = 0;
+    bool over = true;
+    for (; count < CYCLES && over; count++)
+        over = enqueue_cycle(worker, seed * CYCLES + count, &cycles[count]);
+    for (unsigned i = 0; i < 2; i++)
+        CHECK_INT(clFlush(worker->queues[i]), CL_SUCCESS);
+    const unsigned first = draw(worker, 2 * CYCLES);
+    for (unsigned i = 0; i < 2 * count; i++) {
+        cl_event user = cycles[(first + i) / 2 % count].users[(first + i) % 2];
+        CHECK(!user || clSetUserEventStatus(user, CL_COMPLETE) == CL_SUCCESS);
+    }
+    over = over && CHECK(ends_soon(cycles[CYCLES - 1].released)) &&
+           CHECK(d3d_has(worker->rig, &worker->shared, seed * CYCLES + CYCLES - 1));
+    for (unsigned i = 0; i < count; i++)
+        close_cycle(&cycles[i]);
     return over;
 }
 

@@ -117,13 +117,13 @@ static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_uint wait_
 }
 
 /* What is enqueued later comes after the requantization. A user event that blocks that blocks the queue: the barrier is followed
- * in place of the kernels, so that nothing waits for it. */
+ * in place of the kernels, so that nothing waits for it. It comes after its list alone: the kernel may have entered the queue. */
 static void pass_requantized(const char *call, cl_command_queue queue, const struct event_list *requantized,
                              cl_uint wait_count, const cl_event *wait)
 {
     struct blocker *blocker = NULL;
     cl_event passed = NULL;
-    blocker_begin(call, queue, ORDER_AFTER_ALL | ORDER_BEFORE_ALL, wait_count, wait, false, &blocker);
+    blocker_begin(call, queue, ORDER_BEFORE_ALL, wait_count, wait, false, &blocker);
     const cl_int status = next.clEnqueueBarrierWithWaitList(queue, requantized->count, requantized->events, &passed);
     blocker_end(blocker, status, passed);
     event_put(passed);

@@ -104,10 +104,14 @@ static bool add_event(struct event_list *list, cl_event event)
  * marker does not. PoCL forgets those barriers for the gate's. */
 static cl_int wait_for_list(struct command *c, struct deferred *d)
 {
+    const cl_int status = command_enter(c, ORDER_BEFORE_ALL);
+    if (status != CL_SUCCESS)
+        return status;
     d->behind = blocker_keep(c->blocker);
     bool added = blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before);
     for (cl_uint i = 0; i < c->wait_count && added; i++)
         added = add_event(&d->before, c->wait[i]);
+    command_leave(c);
     if (!added)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     command_blocker_end(c, CL_SUCCESS, NULL);

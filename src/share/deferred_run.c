@@ -294,6 +294,7 @@ static void run_owned(unsigned owner)
     run_ready_here(owner);
     while (owns_any(owner)) {
         help();
+        blockers_finish(); /* another thread's command may have got its turn behind what they wait for */
         run_ready_here(owner);
     }
 }

@@ -64,15 +64,16 @@ void guard_leave(struct queue_record *entered)
 static bool enter(struct guard *guard)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, guard->queue);
-    if (queue && queue_enter(queue, guard->order)) {
+    const bool needed = queue && queue_follows(queue, guard->order, guard->named);
+    if (needed && queue_enter(queue, guard->order)) {
         guard->entered = queue;
         return true;
     }
     record_release(queue);
-    return !queue;
+    return !needed;
 }
 
-/* The command is followed if a user event blocks it. Else, if others may name it, nothing that is blocked gets before it: other threads may
+/* The command is followed if a user event blocks it. Else nothing that is blocked gets before it, if that has to be known: other threads may
  * be enqueueing, behind a user event that does not even exist yet. A call that waits for its command would keep them from the queue. */
 static cl_int follow(struct guard *guard)
 {
@@ -80,7 +81,7 @@ static cl_int follow(struct guard *guard)
     do {
         status = blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named,
                                &guard->blocker);
-    } while (status == CL_SUCCESS && !guard->blocker && guard->named && !guard->blocking && !enter(guard));
+    } while (status == CL_SUCCESS && !guard->blocker && !guard->blocking && !enter(guard));
     return status;
 }
 

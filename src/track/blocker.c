@@ -21,14 +21,10 @@ static unsigned count_active_locked(cl_uint count, const cl_event *wait)
     return active;
 }
 
-/* A command that waits for nothing of its own needs no blocker unless it can be named, or is what others come after. In an
- * in-order queue they come after those before it anyway. In PoCL each needs one: PoCL 3.1 ends the process if a command
- * fails whose event nobody has. */
-static bool needed_locked(const struct queue_record *queue, unsigned order, unsigned active, bool named)
+bool queue_follows(const struct queue_record *queue, unsigned order, bool named)
 {
-    named = named || context_has(queue->context, QUIRK_POCL_EVENTS);
-    const bool behind = blocker_comes_behind_locked(queue, order);
-    return active || (behind && (named || (queue_out_of_order(queue) && (order & ORDER_BEFORE_ALL))));
+    return named || context_has(queue->context, QUIRK_POCL_EVENTS) ||
+           (queue_out_of_order(queue) && (order & ORDER_BEFORE_ALL));
 }
 
 static struct blocker *follow_locked(struct queue_record *queue, unsigned order, unsigned active, const cl_event *wait)
@@ -87,7 +83,7 @@ static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, co
     if (queue)
         order = queue_order(queue, order);
     const unsigned active = queue ? count_active_locked(count, wait) : 0;
-    if (queue && needed_locked(queue, order, active, named)) {
+    if (active || (queue && blocker_comes_behind_locked(queue, order) && queue_follows(queue, order, named))) {
         free = !queue->entered || !may_wait;
         *blocker = free ? follow_locked(queue, order, active, wait) : NULL;
         *followed = !free || *blocker;
@@ -113,18 +109,20 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
                     : log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to track a command that a user event blocks");
 }
 
-static bool try_turn(struct blocker *blocker, bool keep, bool overdue)
+/* What nothing blocked any longer may come behind a blocked command by now. Then it waits for those that have entered the queue as if it
+ * began now. */
+static bool try_turn(struct blocker *blocker, bool keep, bool overdue, bool may_wait)
 {
     struct queue_record *queue = blocker->queue;
     os_lock(&registry_lock);
-    const bool free = !queue->turn || overdue;
-    if (free) {
+    const bool again = keep && blocker->unblocked && blocker_comes_behind_locked(queue, blocker->order);
+    const bool free = overdue || (!queue->turn && !(again && queue->entered && may_wait));
+    if (free)
         queue->turn = keep ? blocker : NULL;
-        if (blocker->active && keep)
-            blocker_block_again_locked(blocker);
-        if (blocker->active)
-            blocker_move_last_locked(blocker);
-    }
+    if (free || (again && !may_wait))
+        blocker_move_last_locked(blocker);
+    if (again && (free || !may_wait))
+        blocker_block_again_locked(blocker);
     os_unlock(&registry_lock);
     return free;
 }
@@ -141,7 +139,7 @@ void blocker_turn(struct blocker *blocker, bool keep)
 {
     enum { MOST = 1000 }; /* milliseconds at least */
     const bool may_wait = blocker && !callback_runs_here();
-    for (int i = 0; blocker && !try_turn(blocker, keep, i == MOST) && may_wait; i++)
+    for (int i = 0; blocker && !try_turn(blocker, keep, i == MOST, may_wait) && may_wait; i++)
         os_sleep_shortly();
 }
 

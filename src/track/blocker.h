@@ -52,6 +52,10 @@ cl_event *blocker_event(struct blocker *blocker, cl_event *wanted);
  * NULL. */
 void blocker_end(struct blocker *blocker, cl_int status, cl_event event);
 
+/* Whether a command with this order relative to the others must be known to be blocked if it comes behind a blocked one: others may name it,
+ * or come after it in an out-of-order queue. In an in-order queue they come after those before it anyway. In PoCL each must: PoCL 3.1 ends
+ * the process if a command fails whose event nobody has. */
+bool queue_follows(const struct queue_record *queue, unsigned order, bool named);
 /* For a command with this order relative to the others. False: it must run after a blocked command of the queue. Otherwise blocked commands
  * that other threads enqueue there wait until queue_leave, and so run after what the caller enqueues. Wait for nothing in between. */
 bool queue_enter(struct queue_record *queue, unsigned order);
@@ -62,6 +66,10 @@ bool event_blocked(cl_event event);
 /* The events of the blocked commands of a queue with this order relative to the others, each with a reference. False:
  * out of memory. */
 bool blocked_list_events(const struct queue_record *queue, unsigned order, struct event_list *list);
+
+/* Removes the commands from the list that nothing blocks any longer. Those that are entering stay: until the driver has
+ * one, another thread may put a blocked command before it. */
+void blockers_finish(void);
 
 /* ---- user events ---- */
 

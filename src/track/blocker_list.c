@@ -77,8 +77,6 @@ bool blocker_comes_behind_locked(const struct queue_record *queue, unsigned orde
 
 void blocker_block_again_locked(struct blocker *blocker)
 {
-    if (!blocker->unblocked || !blocker_comes_behind_locked(blocker->queue, blocker->order))
-        return;
     blocker->unblocked = false;
     count_locked(blocker, 1);
 }

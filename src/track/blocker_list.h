@@ -43,7 +43,7 @@ struct blocker *blocker_list_locked(void);
 void blocker_append_locked(struct blocker *blocker);
 /* Moves a command of the list to its end. */
 void blocker_move_last_locked(struct blocker *blocker);
-/* Counts a command as blocked again that nothing blocks any longer, if it now comes behind a blocked one. */
+/* Counts a command as blocked again that nothing has blocked any longer. */
 void blocker_block_again_locked(struct blocker *blocker);
 /* Whether the queue has a command that is blocked and that one with this order relative to the others comes after. */
 bool blocker_comes_behind_locked(const struct queue_record *queue, unsigned order);
@@ -56,10 +56,6 @@ void blocker_mark_blocked_locked(bool (*blocks)(const struct blocker *user));
 bool blocker_pending(const struct blocker *user);
 bool blocker_pending_and_not_coming(const struct blocker *user);
 bool blocker_pending_and_marked(const struct blocker *user);
-/* Removes the commands from the list that nothing blocks any longer. Those that are entering stay: until the driver has
- * one, another thread may put a blocked command before it. */
-void blockers_finish(void);
-
 /* Calls `visit` with each blocker that has an event, without a lock. Blockers that are added or removed meanwhile may
  * be skipped. */
 void blockers_each_with_event(void (*visit)(struct blocker *blocker));
