@@ -1,4 +1,5 @@
 #include "dx9.h"
+#include "rig_d3d.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -88,6 +89,49 @@ static HWND any_window(void)
 #endif
 }
 
+static IDirect3D9 *make_d3d(bool extended)
+{
+    IDirect3D9 *d3d9 = NULL;
+    if (extended)
+        CHECK_INT(Direct3DCreate9Ex(D3D_SDK_VERSION, (IDirect3D9Ex **)&d3d9), S_OK);
+    else
+        d3d9 = Direct3DCreate9(D3D_SDK_VERSION);
+    return d3d9;
+}
+
+#ifdef _WIN32
+static void *kept[2]; /* for Direct3D 9 and 9Ex: to the end of the process, as the adapter of a rig is (rig_d3d.h) */
+
+/* With a reference. */
+static IDirect3D9 *get_d3d(bool extended)
+{
+    if (!kept[extended])
+        rig_keep(&kept[extended], make_d3d(extended));
+    if (kept[extended])
+        IDirect3D9_AddRef((IDirect3D9 *)kept[extended]);
+    return kept[extended];
+}
+
+static void close_d3d(IDirect3D9 *d3d9)
+{
+    IDirect3D9_Release(d3d9); /* threads may have it too; dx9_run counts */
+}
+
+static void check_kept(void)
+{
+    for (int i = 0; i < 2; i++)
+        if (kept[i])
+            CHECK_INT(rig_refs(kept[i]), 1);
+}
+#else
+#define get_d3d make_d3d
+
+static void close_d3d(IDirect3D9 *d3d9)
+{
+    CHECK_INT(IDirect3D9_Release(d3d9), 0);
+}
+#endif
+
 static bool open_d3d(bool extended, DWORD more_flags, IDirect3D9 **d3d9, IDirect3DDevice9 **device)
 {
     D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64,
@@ -97,12 +141,8 @@ static bool open_d3d(bool extended, DWORD more_flags, IDirect3D9 **d3d9, IDirect
                                         .SwapEffect = D3DSWAPEFFECT_DISCARD,
                                         .hDeviceWindow = any_window()};
     const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE | more_flags;
-    *d3d9 = NULL;
     *device = NULL;
-    if (extended)
-        CHECK_INT(Direct3DCreate9Ex(D3D_SDK_VERSION, (IDirect3D9Ex **)d3d9), S_OK);
-    else
-        *d3d9 = Direct3DCreate9(D3D_SDK_VERSION);
+    *d3d9 = get_d3d(extended);
     if (!CHECK(*d3d9 != NULL))
         return false;
     const HRESULT made =
@@ -193,7 +233,7 @@ void dx9_close(struct dx9 *dx9)
     if (dx9->device)
         CHECK_INT(IDirect3DDevice9_Release(dx9->device), 0);
     if (dx9->d3d9)
-        CHECK_INT(IDirect3D9_Release(dx9->d3d9), 0);
+        close_d3d(dx9->d3d9);
     *dx9 = (struct dx9){0};
 }
 
@@ -208,7 +248,9 @@ void dx9_run(bool extended, unsigned flags, void (*body)(struct dx9 *))
         return;
     body(&dx9);
     dx9_close(&dx9);
-#ifndef _WIN32
+#ifdef _WIN32
+    check_kept();
+#else
     if (!CHECK_INT(fake_d3d_violations(), 0))
         printf("# %s\n", fake_d3d_last_violation());
     if (!CHECK_INT(fake_d3d_live(), before))
