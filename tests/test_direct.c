@@ -1060,6 +1060,10 @@ SHARING_CASE(used_for_longer, 0)
 
 /* ---- several devices ---- */
 
+/* On a GPU the Vulkan layer remembers no smaller images (CLD3D_VULKAN_SMALLEST): the one by which Direct3D's device is found must not
+ * be smaller. */
+enum { DEFAULT_SMALLEST = 65536 };
+
 static bool two_devices(void)
 {
     if (getenv("CLD3D_TEST_UUID_OF"))
@@ -1104,6 +1108,7 @@ SHARING_CASE(preferred_by_uuid, RIG_NO_CONTEXT)
     const int expected = atoi(getenv("CLD3D_TEST_UUID_OF"));
     CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, all, &count), CL_SUCCESS);
     CHECK_INT(count, 2);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_SMALLEST, DEFAULT_SMALLEST);
     CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 2,
                                   found, &count),
               CL_SUCCESS);
@@ -1136,6 +1141,7 @@ DX9_CASE(media_by_uuid, RIG_NO_CONTEXT)
     if (!two_devices())
         return;
     CHECK_INT(clGetDeviceIDs(dx9->rig.platform, CL_DEVICE_TYPE_ALL, 2, all, NULL), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_SMALLEST, DEFAULT_SMALLEST);
     CHECK_INT(preferred_for(dx9, &first), 1);
     CHECK(first == all[atoi(getenv("CLD3D_TEST_UUID_OF"))]);
     fake_d3d_fail("IDirect3DDevice9::CreateTexture", 1, E_OUTOFMEMORY);

@@ -184,11 +184,11 @@ bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, Vk
                                                   made->image};
     rig->GetImageMemoryRequirements2(rig->device, &which, &needs);
     made->size = needs.memoryRequirements.size;
-    made->offset = alone.requiresDedicatedAllocation ? 0 : offset;
+    made->offset = alone.prefersDedicatedAllocation ? 0 : offset;
     const VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
                                                      .image = made->image};
     const VkMemoryAllocateInfo allocate = {
-        VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, alone.requiresDedicatedAllocation ? &dedicated : NULL,
+        VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, alone.prefersDedicatedAllocation ? &dedicated : NULL,
         made->size + made->offset,
         vulkan_memory_type(rig, needs.memoryRequirements.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
     CHECK_INT(made->offset % needs.memoryRequirements.alignment, 0);

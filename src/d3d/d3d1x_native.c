@@ -114,8 +114,8 @@ bool d3d1x_copy_back(const struct d3d1x_calls *calls, const struct surface *surf
 void *d3d1x_make_probe(const struct d3d1x_calls *calls, void *device, uint64_t *image)
 {
     const struct resource_facts facts = {.format = DXGI_FORMAT_R8G8B8A8_UNORM,
-                                         .width = 64,
-                                         .height = 64,
+                                         .width = PROBE_SIZE,
+                                         .height = PROBE_SIZE,
                                          .bind = D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET};
     void *texture = NULL;
     uint32_t layout;

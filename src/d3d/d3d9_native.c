@@ -140,7 +140,7 @@ static void *make_probe(void *object, uint64_t *image)
     *image = 0;
     if (!device)
         return NULL;
-    if (FAILED(IDirect3DDevice9_CreateTexture(device, 64, 64, 1, D3DUSAGE_RENDERTARGET, D3DFMT_A8R8G8B8,
+    if (FAILED(IDirect3DDevice9_CreateTexture(device, PROBE_SIZE, PROBE_SIZE, 1, D3DUSAGE_RENDERTARGET, D3DFMT_A8R8G8B8,
                                               D3DPOOL_DEFAULT, &texture, NULL)))
         texture = NULL;
     com_release(device);

@@ -8,6 +8,9 @@
 
 #include "d3d/d3d.h"
 
+/* With texels of four bytes that is the smallest image which the Vulkan layer exports by default (CLD3D_VULKAN_SMALLEST). */
+enum { PROBE_SIZE = 128 };
+
 /* Where a surface currently is. */
 struct native_place {
     uint64_t image;   /* the handle of a VkImage; 0: it is a buffer */
@@ -45,8 +48,8 @@ struct native_ops {
     bool (*copy_from)(const struct surface *surface, const struct surface *copy);
     bool (*copy_back)(const struct surface *surface, const struct surface *copy);
 
-    /* A small image of the device, used to identify its Vulkan device: its handle, and the resource to release. NULL if
-     * there is none. */
+    /* An image of the device with PROBE_SIZE x PROBE_SIZE texels, used to identify its Vulkan device: its handle, and the resource to
+     * release. NULL if there is none. */
     void *(*make_probe)(void *device, uint64_t *image);
 };
 

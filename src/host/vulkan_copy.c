@@ -168,17 +168,17 @@ static VkResult wait_for_fence(const struct vulkan_device *device, VkFence fence
 }
 
 /* A wait that fails for want of memory tells nothing of the commands. What they use has to stay until they are over, so the driver
- * is asked again without a limit. A device that is lost has none left. */
+ * is asked again without a limit. After any other error the driver can't be asked: as for a device that is lost, no command is left. */
 static VkResult wait_until_over(const struct vulkan_device *device, VkFence fence)
 {
     VkResult result = wait_for_fence(device, fence);
-    if (result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST)
-        log_write(LOG_WARN, "the Vulkan layer: a wait for the GPU failed and is repeated: VkResult %d", (int)result);
-    while (result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST) {
+    if (result != VK_SUCCESS)
+        log_write(LOG_WARN, "the Vulkan layer: a wait for the GPU failed: VkResult %d", (int)result);
+    while (result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
         os_sleep_shortly();
         result = wait_for_fence(device, fence);
     }
-    return result;
+    return result == VK_SUCCESS ? VK_SUCCESS : VK_ERROR_DEVICE_LOST;
 }
 
 /* What copies are made with is one thread's at a time. No lock is held meanwhile: it may wait for what the program does next. */
@@ -584,8 +584,9 @@ void vulkan_copy_close(struct vulkan_device *device)
         os_lock(&vulkan_lock);
         vulkan_record_each_locked(VULKAN_COPY, pick, picked);
         os_unlock(&vulkan_lock);
-        if (!picked[1] || !vulkan_copy_drop(picked[1]->handle))
+        if (!picked[1])
             break;
+        vulkan_copy_drop(picked[1]->handle); /* unless another thread has done so */
     }
     take_copier(device);
     close_copier(device);

@@ -89,7 +89,7 @@ static void want_alone(enum vulkan_way way, VkMemoryRequirements2 *needs)
     for (VkBaseOutStructure *each = needs->pNext; each; each = each->pNext) {
         if (each->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
             VkMemoryDedicatedRequirements *dedicated = (void *)each;
-            dedicated->prefersDedicatedAllocation = dedicated->requiresDedicatedAllocation = VK_TRUE;
+            dedicated->prefersDedicatedAllocation = VK_TRUE;
         }
     }
 }

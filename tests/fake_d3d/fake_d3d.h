@@ -206,6 +206,7 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_NO_FAULT,
     FAKE_VULKAN_NO_SIDE,       /* there is no layer */
     FAKE_VULKAN_UNKNOWN_IMAGE, /* it does not know the image */
+    FAKE_VULKAN_SMALLEST,      /* or none with fewer bytes than the number given */
     FAKE_VULKAN_OTHER_FORMAT,  /* the image has another format, */
     FAKE_VULKAN_OTHER_SIZE,    /* size, */
     FAKE_VULKAN_SAMPLES,       /* or several samples */

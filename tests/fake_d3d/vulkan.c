@@ -486,12 +486,19 @@ static void describe_memory(const struct fake_store *store, uint64_t name, struc
         memory->memory_size = memory->size = 16;
 }
 
+static bool is_too_small(const struct fake_store *store)
+{
+    int smallest;
+
+    return fault_of(&smallest) == FAKE_VULKAN_SMALLEST && store->size < (size_t)smallest;
+}
+
 static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why)
 {
     struct fake_store *store = has(FAKE_VULKAN_UNKNOWN_IMAGE) || strikes("find_image") ? NULL : find(image);
     const struct fake_desc *desc;
 
-    if (!store)
+    if (!store || is_too_small(store))
         return refuse(why, "no such image");
     desc = &store->desc;
     *found = (struct vulkan_image){
