@@ -264,6 +264,7 @@ static void check_adapter(cl_context context, cl_context_info name, const void *
     CHECK_INT(size, sizeof(device));
     CHECK(device == expected);
     CHECK_INT(clGetContextInfo(context, name, sizeof(device) - 1, &device, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clGetContextInfo(context, 0, sizeof(device), &device, NULL), CL_INVALID_VALUE);
 }
 
 /* Two adapters side by side: the context holds both and takes the surfaces of both. */

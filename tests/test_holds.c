@@ -1,6 +1,7 @@
 /* What a user event delays, and what not: the bytes of a release are with Direct3D when the call returns, unless the
  * release waits for a user event that is still pending. What was enqueued later than the command that it waits for, what
  * the driver refused and what an error has ended hold nothing. */
+#include "driver_bugs.h"
 #include "sharing.h"
 
 /* An object that is acquired, and written with the pattern of `seed` behind its own acquire. */
@@ -261,6 +262,40 @@ SHARING_CASE(behind_a_barrier, 0)
     slow_close(&work);
 }
 
+/* How the second of two barriers ends if the first one's user event fails and its own does not. */
+static cl_int second_barrier(const struct rig *rig, cl_context context)
+{
+    cl_command_queue queue = make_queue(rig, context, out_of_order_mode(rig));
+    cl_event users[2], barriers[2];
+    for (int i = 0; i < 2; i++) {
+        users[i] = user_event(context);
+        CHECK_INT(clEnqueueBarrierWithWaitList(queue, 1, &users[i], &barriers[i]), CL_SUCCESS);
+    }
+    CHECK_INT(clSetUserEventStatus(users[0], -1), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(users[1], CL_COMPLETE), CL_SUCCESS);
+    clWaitForEvents(1, &barriers[1]);
+    const cl_int status = rig_event_status(barriers[1]);
+    for (int i = 0; i < 2; i++) {
+        clWaitForEvents(1, &barriers[i]);
+        drop(barriers[i]);
+        drop(users[i]);
+    }
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    return status;
+}
+
+/* It ends as it does without sharing. With PoCL ours have to wait for earlier ones, unless that is turned off. */
+SHARING_CASE(two_barriers, 0)
+{
+    if (is_pocl(rig->platform) && !getenv("CLD3D_NO_QUIRKS")) {
+        CHECK_INT(run_again("a barrier behind one that fails", "CLD3D_NO_QUIRKS", "pocl-events"), 2);
+        return;
+    }
+    cl_context plain = plain_context(rig);
+    CHECK_INT(second_barrier(rig, rig->context), second_barrier(rig, plain));
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+}
+
 /* A command that blocks its thread holds the queue as well, before the driver has taken it. */
 struct blocked {
     cl_command_queue queue;
@@ -315,6 +350,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("held behind a command without event", behind_without_event),
     SHARING_TESTS("held behind a command without event, by clEnqueueMarker", behind_by_an_old_marker),
     SHARING_TESTS("held behind a barrier in an out-of-order queue", behind_a_barrier),
+    SHARING_TESTS("a barrier behind one that fails", two_barriers),
     SHARING_TESTS("a release beside a blocked thread", beside_a_blocked_thread),
 };
 

@@ -538,7 +538,7 @@ static cl_int query(const struct sharing_context *context, cl_context_info name,
                       capacity, value, size_ret);
     for (unsigned i = 0; i < context->interop_count; i++) {
         const struct d3d_api *api = context->interop[i].api;
-        if (name == api->context_prefer_shared) {
+        if (name && name == api->context_prefer_shared) {
             const cl_bool prefer = transports_prefer_shared(context->transports, api);
             return answer("clGetContextInfo", &prefer, sizeof(prefer), capacity, value, size_ret);
         }

@@ -92,14 +92,6 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     return CL_SUCCESS;
 }
 
-static bool add_event(struct event_list *list, cl_event event)
-{
-    if (!event_list_reserve(list, 1) || below()->clRetainEvent(event) != CL_SUCCESS)
-        return false;
-    event_list_add(list, event);
-    return true;
-}
-
 /* An acquire in an out-of-order queue comes after its wait list and the barriers of its queue, and after nothing else, which a
  * marker does not. PoCL forgets those barriers for the gate's. */
 static cl_int wait_for_list(struct command *c, struct deferred *d)
@@ -110,7 +102,7 @@ static cl_int wait_for_list(struct command *c, struct deferred *d)
     d->behind = blocker_keep(c->blocker);
     bool added = blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before);
     for (cl_uint i = 0; i < c->wait_count && added; i++)
-        added = add_event(&d->before, c->wait[i]);
+        added = event_list_retain(&d->before, c->wait[i]);
     command_leave(c);
     if (!added)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
@@ -156,7 +148,7 @@ static cl_int wait_for_uploads(struct deferred *d)
     bool added = true;
     for (cl_uint i = 0; i < d->command.count && added; i++) {
         struct upload *upload = object_upload(d->command.objects[i]);
-        added = !upload || add_event(&d->before, upload->event);
+        added = !upload || event_list_retain(&d->before, upload->event);
         upload_put(upload);
     }
     return added ? CL_SUCCESS : log_refuse(d->command.call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");

@@ -230,17 +230,23 @@ static bool depends_locked(const struct deferred *d)
     return blocker_depends_locked(d->behind);
 }
 
+void deferred_mark_locked(void)
+{
+    for (struct deferred *d = deferred_list; d; d = d->after) {
+        d->depends = depends_locked(d);
+        blocker_mark_locked(d->gate_blocker, d->depends);
+    }
+}
+
 unsigned deferred_claim_locked(unsigned owner)
 {
     static unsigned owners;
     if (!owner)
         owner = owners = owners % UINT_MAX + 1; /* never 0 */
-    for (struct deferred *d = deferred_list; d; d = d->after) {
-        d->depends = depends_locked(d);
-        blocker_mark_locked(d->gate_blocker, d->depends);
+    deferred_mark_locked();
+    for (struct deferred *d = deferred_list; d; d = d->after)
         if (d->depends && !d->begun && !d->owner)
             d->owner = owner;
-    }
     return owner;
 }
 

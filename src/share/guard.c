@@ -151,12 +151,12 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
 
 static cl_int(CL_API_CALL *guarded_barrier)(cl_command_queue, cl_uint, const cl_event *, cl_event *);
 
-/* PoCL 3.1 forgets what a barrier of an out-of-order queue holds back for a later one with a wait list: so that one waits for the
- * earlier ones itself, as far as user events block them. */
+/* PoCL forgets what a barrier of an out-of-order queue holds back for a later one with a wait list: so that one waits for the
+ * earlier ones itself, as far as user events block them. With another driver it would fail with them. */
 static cl_int CL_API_CALL barrier(cl_command_queue handle, cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     struct queue_record *queue = wait_count && blockers_possible() ? registry_get(RECORD_QUEUE, handle) : NULL;
-    const bool held_apart = queue && queue_out_of_order(queue);
+    const bool held_apart = queue && queue_out_of_order(queue) && context_has(queue->context, QUIRK_POCL_EVENTS);
     struct event_list held;
     event_list_open(&held);
     const bool known = !held_apart || (blocked_list_events(queue, ORDER_BEFORE_ALL, &held) &&

@@ -5,6 +5,9 @@
 #include "track/prerequisites.h"
 #include "track/track.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 /* ---- commands ---- */
 
 /* Those of an in-order queue come after all before them. */
@@ -72,8 +75,14 @@ static void note_prerequisites(struct blocker *blocker, cl_uint count, const cl_
     os_unlock(&registry_lock);
 }
 
-/* One try. False: somebody is about to wait for commands of the queue. In a callback nobody waits for that: the driver may need
- * the thread. */
+/* How many milliseconds this thread waits, at least, until others have left a queue. The driver may need the thread of a callback, so
+ * that goes on after a while, although its command may then come before those that have entered. */
+static unsigned patience(void)
+{
+    return callback_runs_here() ? 20 : UINT_MAX;
+}
+
+/* One try. False: somebody is about to wait for commands of the queue. Until the next try nobody new enters it. */
 static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named,
                       bool may_wait, struct blocker **blocker, bool *followed)
 {
@@ -85,6 +94,7 @@ static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, co
     const unsigned active = queue ? count_active_locked(count, wait) : 0;
     if (active || (queue && blocker_comes_behind_locked(queue, order) && queue_follows(queue, order, named))) {
         free = !queue->entered || !may_wait;
+        queue->wanted = !free;
         *blocker = free ? follow_locked(queue, order, active, wait) : NULL;
         *followed = !free || *blocker;
     }
@@ -100,8 +110,8 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
     if (!blockers_possible())
         return CL_SUCCESS;
     reap(REAP_AT_COMMAND, NULL);
-    const bool may_wait = !callback_runs_here();
-    while (!try_begin(handle, order, count, wait, named, may_wait, blocker, &followed))
+    for (unsigned left = patience(); !try_begin(handle, order, count, wait, named, left != 0, blocker, &followed);
+         left--)
         os_sleep_shortly();
     if (*blocker)
         note_prerequisites(*blocker, count, wait);
@@ -111,17 +121,17 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
 
 /* What nothing blocked any longer may come behind a blocked command by now. Then it waits for those that have entered the queue as if it
  * began now. */
-static bool try_turn(struct blocker *blocker, bool keep, bool overdue, bool may_wait)
+static bool try_turn(struct blocker *blocker, bool keep, bool overdue)
 {
     struct queue_record *queue = blocker->queue;
     os_lock(&registry_lock);
     const bool again = keep && blocker->unblocked && blocker_comes_behind_locked(queue, blocker->order);
-    const bool free = overdue || (!queue->turn && !(again && queue->entered && may_wait));
-    if (free)
+    const bool free = overdue || (!queue->turn && !(again && queue->entered));
+    if (free) {
         queue->turn = keep ? blocker : NULL;
-    if (free || (again && !may_wait))
         blocker_move_last_locked(blocker);
-    if (again && (free || !may_wait))
+    }
+    if (free && again)
         blocker_block_again_locked(blocker);
     os_unlock(&registry_lock);
     return free;
@@ -132,14 +142,13 @@ static bool try_turn(struct blocker *blocker, bool keep, bool overdue, bool may_
  * user event.
  *
  * No thread waits for ever for a turn. The thread that has it is on its way to the driver: it waits for no other turn, no command that
- * is blocked, and not for Direct3D. A callback does not wait, since the driver may need its thread. A blocking command leaves the
- * turn at once; it stands in the list before all that might come after it. A turn is taken away where the driver's call takes too
- * long. */
+ * is blocked, and not for Direct3D. A blocking command leaves the turn at once; it stands in the list before all that might come
+ * after it. A turn is taken away where the driver's call takes too long, by a callback sooner (patience). */
 void blocker_turn(struct blocker *blocker, bool keep)
 {
     enum { MOST = 1000 }; /* milliseconds at least */
-    const bool may_wait = blocker && !callback_runs_here();
-    for (int i = 0; blocker && !try_turn(blocker, keep, i == MOST, may_wait) && may_wait; i++)
+    for (unsigned i = 0, most = blocker ? patience() : 0; blocker && !try_turn(blocker, keep, i == MOST || i == most);
+         i++)
         os_sleep_shortly();
 }
 
@@ -189,23 +198,52 @@ void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
         deferral.run(0); /* what another thread put behind it meanwhile */
 }
 
-bool blocked_list_events(const struct queue_record *queue, unsigned order, struct event_list *events)
+struct wanted {
+    const struct queue_record *queue;
+    unsigned order;
+};
+
+static bool is_wanted(const struct blocker *blocker, const void *data)
 {
-    for (struct blocker *blocker = blocker_next_with_event(NULL); blocker; blocker = blocker_next_with_event(blocker)) {
-        if (blocker->queue != queue || (blocker->order & order) != order)
-            continue;
-        if (!event_list_reserve(events, 1)) {
-            blocker_put(blocker);
-            return false;
-        }
-        if (below()->clRetainEvent(blocker->event) == CL_SUCCESS)
-            event_list_add(events, blocker->event);
-    }
-    return true;
+    const struct wanted *wanted = data;
+    return blocker->event && blocker->queue == wanted->queue && (blocker->order & wanted->order) == wanted->order;
 }
 
-static bool enter(struct queue_record *queue, unsigned order)
+bool blocked_list_events(const struct queue_record *queue, unsigned order, struct event_list *events)
 {
+    const struct wanted wanted = {queue, order};
+    os_lock(&registry_lock);
+    struct blocker **found = blockers_collect_locked(is_wanted, &wanted);
+    os_unlock(&registry_lock);
+    bool added = found != NULL;
+    for (struct blocker **each = found; each && *each; each++) {
+        added = added && event_list_retain(events, (*each)->event);
+        blocker_put(*each);
+    }
+    free(found);
+    return added;
+}
+
+/* A blocked command that waits until the queue is left goes first, or threads that enter again and again would keep it waiting. Who
+ * gives way in vain, perhaps since this thread has entered the queue itself, does so once. */
+static void give_way(struct queue_record *queue)
+{
+    enum { MOST = 10 }; /* milliseconds at least */
+    bool wanted = true;
+    for (int i = 0; i <= MOST && wanted && !callback_runs_here(); i++) {
+        os_lock(&registry_lock);
+        wanted = queue->wanted;
+        queue->wanted = wanted && i < MOST;
+        os_unlock(&registry_lock);
+        if (wanted)
+            os_sleep_shortly();
+    }
+}
+
+bool queue_enter_now(struct queue_record *queue, unsigned order)
+{
+    if (queue->wanted)
+        give_way(queue);
     os_lock(&registry_lock);
     const bool free = !blocker_comes_behind_locked(queue, queue_order(queue, order));
     queue->entered += free;
@@ -213,14 +251,32 @@ static bool enter(struct queue_record *queue, unsigned order)
     return free;
 }
 
+/* Whether user events that other threads are setting are all that a command would wait for. Who has waited for such an event knows
+ * that it is set, while the thread that sets it is still in its call. */
+static bool comes_free(struct queue_record *queue, unsigned order)
+{
+    os_lock(&registry_lock);
+    bool comes = blocker_comes_behind_locked(queue, queue_order(queue, order));
+    if (comes) {
+        blocker_mark_blocked_locked(blocker_pending_and_not_setting);
+        comes = !(queue_order(queue, order) & ORDER_AFTER_ALL ? queue->stuck : queue->stuck_barriers);
+    }
+    os_unlock(&registry_lock);
+    return comes;
+}
+
 bool queue_enter(struct queue_record *queue, unsigned order)
 {
-    if (enter(queue, order))
+    enum { MOST = 50 }; /* milliseconds at least */
+    if (queue_enter_now(queue, order))
         return true;
-    if (!callback_runs_here()) /* rusticl 22.3 calls back with the event locked, which can't be asked there */
+    const bool may_wait = !callback_runs_here();
+    if (may_wait) /* rusticl 22.3 calls back with the event locked, which can't be asked there */
         blockers_each_with_event(blocker_ask_driver);
     blockers_finish();
-    return enter(queue, order);
+    for (int i = 0; i < MOST && may_wait && comes_free(queue, order); i++)
+        os_sleep_shortly();
+    return queue_enter_now(queue, order);
 }
 
 void queue_leave(struct queue_record *queue)

@@ -59,6 +59,8 @@ bool queue_follows(const struct queue_record *queue, unsigned order, bool named)
 /* For a command with this order relative to the others. False: it must run after a blocked command of the queue. Otherwise blocked commands
  * that other threads enqueue there wait until queue_leave, and so run after what the caller enqueues. Wait for nothing in between. */
 bool queue_enter(struct queue_record *queue, unsigned order);
+/* The same by what is known, without asking the driver for the ends of commands. */
+bool queue_enter_now(struct queue_record *queue, unsigned order);
 void queue_leave(struct queue_record *queue);
 /* Whether the command of an event is blocked. */
 bool event_blocked(cl_event event);
@@ -77,8 +79,10 @@ void blockers_finish(void);
 struct blocker *blocker_user_event(cl_event event);
 /* The application is about to set an event: assigns the deferred commands that depend on it to the calling thread.
  * Returns the number for blockers_set and deferral.run, which must follow even if the driver refuses; 0 in a
- * callback. */
+ * callback. blockers_set or blockers_not_set must follow. */
 unsigned blockers_claim(cl_event event);
+/* The driver has refused to set it. */
+void blockers_not_set(cl_event event);
 /* A user event is about to be set to an error: notes in the queues of the commands that it blocks that these may fail,
  * and lets what they wait for in addition end first, if the driver needs it (prerequisites.h). */
 void blockers_fail(cl_event event);

@@ -141,6 +141,11 @@ bool blocker_pending(const struct blocker *user)
     return user->active;
 }
 
+bool blocker_pending_and_not_setting(const struct blocker *user)
+{
+    return user->active && !user->setting;
+}
+
 bool blocker_pending_and_not_coming(const struct blocker *user)
 {
     return user->active && !user->comes;
@@ -218,6 +223,18 @@ struct blocker *blocker_find_active_locked(cl_event event)
 struct blocker *blocker_list_locked(void)
 {
     return list;
+}
+
+struct blocker **blockers_collect_locked(bool (*wanted)(const struct blocker *, const void *data), const void *data)
+{
+    unsigned count = 0, most = 1;
+    for (const struct blocker *blocker = list; blocker; blocker = blocker->after)
+        most += wanted(blocker, data);
+    struct blocker **found = calloc(most, sizeof(struct blocker *));
+    for (struct blocker *blocker = list; blocker && found; blocker = blocker->after)
+        if (wanted(blocker, data))
+            found[count++] = blocker_keep(blocker);
+    return found;
 }
 
 void blocker_ask_driver(struct blocker *blocker)

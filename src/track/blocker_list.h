@@ -21,6 +21,7 @@ struct blocker {
     bool unblocked;             /* nothing blocks it any longer while it is entering: the queue does not count it */
     bool over;                  /* the command has ended although something seems to block it: an error ended it */
     bool watched;               /* the driver has been asked to report its end */
+    bool setting;               /* a user event: a thread is in the driver's call that sets it */
     bool comes;                 /* see blocker_comes_locked */
     bool marked;                /* see blocker_mark_locked */
     bool stuck;                 /* used during one pass through the list */
@@ -39,6 +40,8 @@ void blocker_stop_pending_locked(struct blocker *user);
 
 /* The first one in the list, or NULL; `after` leads to the others. */
 struct blocker *blocker_list_locked(void);
+/* Those of the list that are wanted, each retained, up to a NULL: for the caller to put, and to free. NULL: out of memory. */
+struct blocker **blockers_collect_locked(bool (*wanted)(const struct blocker *, const void *data), const void *data);
 /* Appends a command to the list, and takes a reference. */
 void blocker_append_locked(struct blocker *blocker);
 /* Moves a command of the list to its end. */
@@ -52,8 +55,10 @@ struct blocker *blocker_find_active_locked(cl_event event);
 
 /* Marks as `stuck` the commands that cannot start while the user events are pending for which `blocks` returns true. */
 void blocker_mark_blocked_locked(bool (*blocks)(const struct blocker *user));
-/* For blocker_mark_blocked_locked: all user events; those that the application must set; those that are marked. */
+/* For blocker_mark_blocked_locked: all user events; those that no thread is setting; those that the application must set; those that are
+ * marked. */
 bool blocker_pending(const struct blocker *user);
+bool blocker_pending_and_not_setting(const struct blocker *user);
 bool blocker_pending_and_not_coming(const struct blocker *user);
 bool blocker_pending_and_marked(const struct blocker *user);
 /* Calls `visit` with each blocker that has an event, without a lock. Blockers that are added or removed meanwhile may

@@ -35,6 +35,14 @@ void event_list_add(struct event_list *list, cl_event event)
         list->events[list->count++] = event;
 }
 
+bool event_list_retain(struct event_list *list, cl_event event)
+{
+    if (!event_list_reserve(list, 1) || below()->clRetainEvent(event) != CL_SUCCESS)
+        return false;
+    event_list_add(list, event);
+    return true;
+}
+
 bool event_list_join(struct event_list *list, cl_uint *wait_count, const cl_event **wait)
 {
     if (!list->count || !*wait_count != !*wait)

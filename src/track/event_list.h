@@ -30,6 +30,8 @@ void event_list_open(struct event_list *list);
 bool event_list_reserve(struct event_list *list, cl_uint more);
 /* Takes over a reference to `event`, for which space must be reserved. NULL is ignored. */
 void event_list_add(struct event_list *list, cl_event event);
+/* Adds one more reference to `event`. False: out of memory, or the driver refuses; the list is unchanged. */
+bool event_list_retain(struct event_list *list, cl_event event);
 /* Extends a wait list by the events of the list, until the list changes. A wait list that the driver must refuse stays
  * as it is. False: out of memory. */
 bool event_list_join(struct event_list *list, cl_uint *wait_count, const cl_event **wait);

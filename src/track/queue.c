@@ -438,7 +438,7 @@ void queue_keep_order(cl_command_queue handle)
         callback_runs_here() || may_be_held_unseen())
         return;
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    if (queue && lost_order(queue, &seen) && queue_enter(queue, ORDER_AFTER_ALL)) {
+    if (queue && lost_order(queue, &seen) && queue_enter_now(queue, ORDER_AFTER_ALL)) {
         queue_restore_order(queue);
         queue_leave(queue);
     }
@@ -475,6 +475,8 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     const cl_int status = set_status(event, execution_status);
     if (status == CL_SUCCESS && followed)
         blockers_set(event, execution_status < 0, owner);
+    else if (followed)
+        blockers_not_set(event);
     if (owner || (status == CL_SUCCESS && followed)) {
         deferral.run(owner);
         reap(REAP_AND_WAIT, NULL);

@@ -46,20 +46,31 @@ static unsigned claim_locked(struct blocker *user, unsigned owner)
 unsigned blockers_claim(cl_event event)
 {
     unsigned owner = 0;
-    if (callback_runs_here())
-        return 0;
+    const bool claims = !callback_runs_here();
     os_lock(&registry_lock);
     struct blocker *user = find_user_locked(event);
     if (user)
+        user->setting = true;
+    if (user && claims)
         owner = claim_locked(user, 0);
     os_unlock(&registry_lock);
     return owner;
+}
+
+void blockers_not_set(cl_event event)
+{
+    os_lock(&registry_lock);
+    struct blocker *user = find_user_locked(event);
+    if (user)
+        user->setting = false;
+    os_unlock(&registry_lock);
 }
 
 /* Finds the commands that a user event blocks: they are `stuck`. */
 static void mark_behind_locked(struct blocker *user)
 {
     user->marked = true;
+    deferral.mark_locked();
     blocker_mark_blocked_locked(blocker_pending_and_marked);
     user->marked = false;
 }
@@ -73,22 +84,10 @@ static void note_failures_locked(void)
 }
 
 /* Whether its prerequisites have to end first. */
-static bool comes_after(const struct blocker *blocker)
+static bool comes_after(const struct blocker *blocker, const void *unused)
 {
+    (void)unused;
     return blocker->stuck && blocker->prerequisites && context_has(blocker->queue->context, QUIRK_POCL_ENDS);
-}
-
-/* Those that were found and have prerequisites, up to a NULL. For the caller to put each, and to free the list. */
-static struct blocker **list_prerequisites_locked(void)
-{
-    unsigned count = 0, most = 1;
-    for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
-        most += comes_after(blocker);
-    struct blocker **found = calloc(most, sizeof(struct blocker *));
-    for (struct blocker *blocker = blocker_list_locked(); blocker && found; blocker = blocker->after)
-        if (comes_after(blocker))
-            found[count++] = blocker_keep(blocker);
-    return found;
 }
 
 void blockers_fail(cl_event event)
@@ -103,7 +102,7 @@ void blockers_fail(cl_event event)
     if (user) {
         mark_behind_locked(user);
         note_failures_locked();
-        found = may_wait ? list_prerequisites_locked() : NULL;
+        found = may_wait ? blockers_collect_locked(comes_after, NULL) : NULL;
     }
     os_unlock(&registry_lock);
     for (struct blocker **each = found; each && *each; each++) {
