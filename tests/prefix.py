@@ -66,9 +66,13 @@ class Prefix:
         return done.stdout + done.stderr
 
     def wine(self, *arguments):
-        """A program that begins while Wine's server ends does not run: it gives 1 and says nothing."""
-        done = self.wine_once(*arguments)
-        return done if done.returncode == 0 or done.stdout or done.stderr else self.wine_once(*arguments)
+        """A program that begins while Wine's server ends does not run: it gives 1 and says nothing. On a slow machine that may
+        happen several times."""
+        for _ in range(5):
+            done = self.wine_once(*arguments)
+            if done.returncode == 0 or done.stdout or done.stderr:
+                break
+        return done
 
     def wine_once(self, *arguments):
         """Files, not pipes: processes that Wine leaves behind for seconds would keep them open."""

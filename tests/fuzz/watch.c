@@ -25,6 +25,8 @@ static struct board {
     atomic_uint op;
 } * board;
 
+static FILE *errors; /* the child's standard error */
+
 double watch_now(void)
 {
     struct timespec now;
@@ -114,11 +116,13 @@ static void run_groups(const struct seeds *seeds, unsigned threads)
     run_close();
 }
 
+/* What the child says on standard error is for show_errors: a sanitizer or a driver, not the log of many hours. */
 static void hush(void)
 {
     const int null = open("/dev/null", O_WRONLY);
     if (!getenv("FUZZ_SHOW")) {
-        dup2(null, 2);
+        setenv("CLD3D_LOG", "none", 0);
+        dup2(fileno(errors), 2);
         dup2(null, 1);
     }
     close(null);
@@ -140,10 +144,27 @@ static void make_board(void)
     board = shared;
 }
 
+/* What a child said that did not come to its end: a sanitizer's report, for example. Of the rest the end alone is shown. */
+static void show_errors(void)
+{
+    enum { MOST = 16384 };
+    char text[MOST];
+    const off_t end = lseek(fileno(errors), 0, SEEK_END), begin = end > MOST ? end - MOST : 0;
+    const ssize_t got = pread(fileno(errors), text, sizeof(text), begin);
+    if (got > 0)
+        fwrite(text, 1, (size_t)got, stderr);
+}
+
 static pid_t start(void)
 {
     if (!board)
         make_board();
+    if (!errors && !(errors = tmpfile())) {
+        perror("a file for the child's errors");
+        exit(2);
+    }
+    if (ftruncate(fileno(errors), 0) == 0)
+        lseek(fileno(errors), 0, SEEK_SET);
     memset(board, 0, sizeof(*board));
     fflush(stdout);
     return fork();
@@ -223,6 +244,8 @@ static struct find judge(pid_t child, int patience, void (*report)(uint64_t))
         snprintf(find->what, sizeof(find->what), "is ended by signal %d", WTERMSIG(status));
     else if (!find->what[0] && WEXITSTATUS(status))
         snprintf(find->what, sizeof(find->what), "ends with status %d", WEXITSTATUS(status));
+    if (hung || WIFSIGNALED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != STATUS_FIND))
+        show_errors();
     if (find->what[0] && !find->text[0])
         snprintf(find->text, sizeof(find->text), "%s at operation %u", find->what, atomic_load(&board->op));
     return *find;
