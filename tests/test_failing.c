@@ -329,6 +329,48 @@ SHARING_CASE(kept_through_another, 0)
     CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
 }
 
+#ifndef _WIN32
+/* The one that fails waits for a deferred acquire, whose user event is set and whose Direct3D part fails. */
+SHARING_CASE(kept_behind_a_failed_acquire, 0)
+{
+    const cl_uint none = 0;
+    cl_uint found = 0;
+    cl_event acquired = NULL, read = NULL;
+    struct slow_work work;
+    struct shared shared;
+    if (skip_without_staging() || !slow_open(rig, &work) || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, work.buffer, CL_TRUE, 0, sizeof(none), &none, 0, NULL, NULL),
+              CL_SUCCESS);
+    cl_event begins = user_event(rig->context);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(rig->release(other, 1, &shared.object, 1, &begins, NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(other, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
+    cl_event slow = slow_start(&work, rig->queue), last = marker(rig->queue, 1, &acquired);
+    fake_d3d_fail("Map", 1, E_FAIL);
+    set_event(begins);
+    clWaitForEvents(1, &acquired);
+    fake_d3d_reset();
+    CHECK(rig_event_status(acquired) < 0);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, work.buffer, CL_FALSE, 0, sizeof(found), &found, 0, NULL, &read),
+              CL_SUCCESS);
+    clWaitForEvents(1, &read);
+    const bool failed = rig_event_status(read) < 0;
+    CHECK(!failed || !queues_go_on(rig));
+    CHECK(found != none || failed);
+    CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+    drop_event(read);
+    drop_event(slow);
+    drop_event(last);
+    drop_event(acquired);
+    drop_event(begins);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    shared_close(&shared);
+    slow_close(&work);
+}
+#endif
+
 /* ---- queues that lose nothing ---- */
 
 enum tells { NOT_YET, TELLS, HAS_TOLD };
@@ -889,6 +931,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("many beside a command", many_beside_a_command),
     SHARING_TESTS("many, one after the other", kept_events_are_bounded),
 #ifndef _WIN32
+    SHARING_TESTS("the order behind an acquire that fails", kept_behind_a_failed_acquire),
     SHARING_TESTS("unseen: a command that a user event holds", unseen_commands),
     SHARING_TESTS("two threads: an event is given back while its command fails", given_back_meanwhile),
 #endif

@@ -31,7 +31,7 @@ bool d3d1x_find(const struct d3d1x_calls *calls, const struct surface *surface, 
     }
     if (of_swap_chain(surface->resource))
         return native_refuse(why, why_size, "the texture is a buffer of a swap chain");
-    place->image = dxvk_image(surface->resource, &place->layout);
+    place->image = dxvk_image(surface->device, surface->resource, &place->layout);
     place->level = desc->subresource % facts.levels;
     place->layer = desc->subresource / facts.levels;
     place->sampled_levels =
@@ -48,7 +48,7 @@ bool d3d1x_find_again(const struct surface *surface, struct native_place *place)
         place->address = dxvk_buffer_address(surface->device, surface->resource, &size);
         return place->address != 0;
     }
-    place->image = dxvk_image(surface->resource, &place->layout);
+    place->image = dxvk_image(surface->device, surface->resource, &place->layout);
     return place->image != 0;
 }
 
@@ -122,7 +122,7 @@ void *d3d1x_make_probe(const struct d3d1x_calls *calls, void *device, uint64_t *
     *image = 0;
     if (FAILED(d3d1x_create(calls, device, SURFACE_IMAGE_2D, &facts, &texture)))
         return NULL;
-    *image = dxvk_image(texture, &layout);
+    *image = dxvk_image(device, texture, &layout);
     if (*image)
         return texture;
     com_release(texture);

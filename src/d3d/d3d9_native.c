@@ -63,7 +63,7 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
     if (!place_in_image(surface->resource, &place->level, &levels))
         return native_refuse(why, why_size, "the surface is not a level of a plain texture");
     place->sampled_levels = levels > 1 && !(d.Usage & D3DUSAGE_RENDERTARGET);
-    place->image = dxvk_image(surface->resource, &place->layout);
+    place->image = dxvk_image(surface->device, surface->resource, &place->layout);
     if (!place->image || !dxvk_queue_family(device, &place->family))
         return native_refuse(why, why_size, "this Direct3D does not run on Vulkan, or does not report its images");
     return true;
@@ -82,7 +82,7 @@ static bool find_again(const struct surface *surface, struct native_place *place
 {
     if (!d3d9_enter(surface->resource))
         return false;
-    place->image = dxvk_image(surface->resource, &place->layout);
+    place->image = dxvk_image(surface->device, surface->resource, &place->layout);
     return d3d9_leave() && place->image != 0;
 }
 
@@ -144,7 +144,7 @@ static void *make_probe(void *object, uint64_t *image)
                                               D3DPOOL_DEFAULT, &texture, NULL)))
         texture = NULL;
     com_release(device);
-    *image = texture ? dxvk_image(texture, &layout) : 0;
+    *image = texture ? dxvk_image(object, texture, &layout) : 0;
     if (*image)
         return texture;
     com_release(texture);

@@ -72,23 +72,29 @@ static const void *functions_of(void *object)
 
 /* ---- what is asked ---- */
 
+/* DXVK may have to make a resource stay where it is before it tells where that is, and waits for its thread of commands. That thread wakes
+ * one waiter of several (2.6: DxvkCsThread's m_condOnSync), and if that is the wrong one the others sleep for ever. With the device's
+ * lock, in which all other waits are, there is one waiter. */
+
 /* Of one of those interfaces, `nine` of the second. */
-static uint64_t image_of(void *object, bool nine, int32_t *layout)
+static uint64_t image_of(void *device, void *object, bool nine, int32_t *layout)
 {
     const struct surface_functions *surface = functions_of(object);
     const struct texture9_functions *texture = functions_of(object);
     uint64_t image = 0;
+    void *section = nine ? NULL : dxgi_lock(device);
     const HRESULT result = nine ? texture->get_vulkan_image_info(object, &image, layout, NULL)
                                 : surface->get_vulkan_image_info(object, &image, layout, NULL);
+    dxgi_unlock(section);
     return SUCCEEDED(result) ? image : 0;
 }
 
-uint64_t dxvk_image(void *resource, uint32_t *layout)
+uint64_t dxvk_image(void *device, void *resource, uint32_t *layout)
 {
     void *surface = com_query(resource, &surface_interface);
     void *object = surface ? surface : com_query(resource, &texture9_interface);
     int32_t told = 0;
-    const uint64_t image = object ? image_of(object, !surface, &told) : 0;
+    const uint64_t image = object ? image_of(device, object, !surface, &told) : 0;
     com_release(object);
     *layout = (uint32_t)told;
     return image;
@@ -99,11 +105,13 @@ uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size)
     uint64_t address = 0;
     void *extended = com_query(device, &device_interface), *buffer11 = com_query(buffer, &IID_ID3D11Buffer);
     const struct device_functions *functions = extended && buffer11 ? functions_of(extended) : NULL;
+    void *section = dxgi_lock(device);
     *size = 0;
     /* Without the extension the other function calls one that is not there. */
     if (functions && functions->get_extension_support(extended, NVX_IMAGE_VIEW_HANDLE) &&
         !functions->get_address_and_size(extended, buffer11, &address, size))
         address = 0;
+    dxgi_unlock(section);
     com_release(extended);
     com_release(buffer11);
     return address;
@@ -149,7 +157,7 @@ bool dxvk_flush_deferred(void *device, void *resource, uint32_t level, uint32_t 
     int32_t layout = 0;
     void *interop = interop_of(device, &nine);
     void *surface = com_query(resource, nine ? &texture9_interface : &surface_interface);
-    const bool known = interop && surface && image_of(surface, nine, &layout);
+    const bool known = interop && surface && image_of(device, surface, nine, &layout);
     if (known) {
         const struct interop_functions *functions = functions_of(interop);
         const int32_t other = layout == GENERAL ? TRANSFER_SOURCE : GENERAL;

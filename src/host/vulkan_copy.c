@@ -174,7 +174,7 @@ static VkResult wait_until_over(const struct vulkan_device *device, VkFence fenc
     VkResult result = wait_for_fence(device, fence);
     if (result != VK_SUCCESS)
         log_write(LOG_WARN, "the Vulkan layer: a wait for the GPU failed: VkResult %d", (int)result);
-    while (result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
+    while (result > VK_SUCCESS || result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
         os_sleep_shortly();
         result = wait_for_fence(device, fence);
     }

@@ -230,11 +230,11 @@ static bool depends_locked(const struct deferred *d)
     return blocker_depends_locked(d->behind);
 }
 
-void deferred_mark_locked(void)
+void deferred_mark_locked(const struct blocker *user)
 {
     for (struct deferred *d = deferred_list; d; d = d->after) {
         d->depends = depends_locked(d);
-        blocker_mark_locked(d->gate_blocker, d->depends);
+        blocker_mark_locked(d->gate_blocker, d->depends || (user && d->gate_blocker == user));
     }
 }
 
@@ -243,7 +243,7 @@ unsigned deferred_claim_locked(unsigned owner)
     static unsigned owners;
     if (!owner)
         owner = owners = owners % UINT_MAX + 1; /* never 0 */
-    deferred_mark_locked();
+    deferred_mark_locked(NULL);
     for (struct deferred *d = deferred_list; d; d = d->after)
         if (d->depends && !d->begun && !d->owner)
             d->owner = owner;

@@ -129,7 +129,7 @@ cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint 
                      cl_uint wait_count, const cl_event *wait, cl_event *event);
 
 /* For `struct deferral`. */
-void deferred_mark_locked(void);
+void deferred_mark_locked(const struct blocker *user);
 unsigned deferred_claim_locked(unsigned owner);
 void deferred_run(unsigned owner);
 /* Waits until everything that is currently ending in callbacks can be released. */

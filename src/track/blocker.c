@@ -79,12 +79,22 @@ static void note_prerequisites(struct blocker *blocker, cl_uint count, const cl_
  * that goes on after a while, although its command may then come before those that have entered. */
 static unsigned patience(void)
 {
-    return callback_runs_here() ? 20 : UINT_MAX;
+    return callback_runs_here() ? 5 : UINT_MAX;
 }
 
-/* One try. False: somebody is about to wait for commands of the queue. Until the next try nobody new enters it. */
+/* Whoever waits until the others have left a queue goes before those that enter, or threads that enter again and again would keep it
+ * waiting: for 10 ms in 100, since one that stays inside for long is not to slow the others down. */
+static void ask_for_way_locked(struct queue_record *queue)
+{
+    enum { FOR = 10 * 1000 * 1000, EACH = 100 * 1000 * 1000 }; /* nanoseconds */
+    const unsigned long long now = os_nanoseconds(), until = atomic_load(&queue->way_until);
+    if (!until || now > until + (EACH - FOR))
+        atomic_store(&queue->way_until, now + FOR);
+}
+
+/* One try; `waited`: it is not the first. False: somebody is about to wait for commands of the queue. */
 static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named,
-                      bool may_wait, struct blocker **blocker, bool *followed)
+                      bool waited, bool may_wait, struct blocker **blocker, bool *followed)
 {
     bool free = true;
     os_lock(&registry_lock);
@@ -94,10 +104,13 @@ static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, co
     const unsigned active = queue ? count_active_locked(count, wait) : 0;
     if (active || (queue && blocker_comes_behind_locked(queue, order) && queue_follows(queue, order, named))) {
         free = !queue->entered || !may_wait;
-        queue->wanted = !free;
         *blocker = free ? follow_locked(queue, order, active, wait) : NULL;
         *followed = !free || *blocker;
     }
+    if (queue && !free)
+        ask_for_way_locked(queue);
+    else if (queue && waited)
+        atomic_store(&queue->way_until, 0);
     os_unlock(&registry_lock);
     return free;
 }
@@ -110,8 +123,8 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
     if (!blockers_possible())
         return CL_SUCCESS;
     reap(REAP_AT_COMMAND, NULL);
-    for (unsigned left = patience(); !try_begin(handle, order, count, wait, named, left != 0, blocker, &followed);
-         left--)
+    const unsigned most = patience();
+    for (unsigned i = 0; !try_begin(handle, order, count, wait, named, i > 0, i < most, blocker, &followed); i++)
         os_sleep_shortly();
     if (*blocker)
         note_prerequisites(*blocker, count, wait);
@@ -133,6 +146,8 @@ static bool try_turn(struct blocker *blocker, bool keep, bool overdue)
     }
     if (free && again)
         blocker_block_again_locked(blocker);
+    if (!free && again && queue->entered)
+        ask_for_way_locked(queue);
     os_unlock(&registry_lock);
     return free;
 }
@@ -224,25 +239,15 @@ bool blocked_list_events(const struct queue_record *queue, unsigned order, struc
     return added;
 }
 
-/* A blocked command that waits until the queue is left goes first, or threads that enter again and again would keep it waiting. Who
- * gives way in vain, perhaps since this thread has entered the queue itself, does so once. */
 static void give_way(struct queue_record *queue)
 {
-    enum { MOST = 10 }; /* milliseconds at least */
-    bool wanted = true;
-    for (int i = 0; i <= MOST && wanted && !callback_runs_here(); i++) {
-        os_lock(&registry_lock);
-        wanted = queue->wanted;
-        queue->wanted = wanted && i < MOST;
-        os_unlock(&registry_lock);
-        if (wanted)
-            os_sleep_shortly();
-    }
+    while (os_nanoseconds() < atomic_load(&queue->way_until) && !callback_runs_here())
+        os_sleep_shortly();
 }
 
-bool queue_enter_now(struct queue_record *queue, unsigned order)
+static bool enter(struct queue_record *queue, unsigned order)
 {
-    if (queue->wanted)
+    if (atomic_load_explicit(&queue->way_until, memory_order_relaxed))
         give_way(queue);
     os_lock(&registry_lock);
     const bool free = !blocker_comes_behind_locked(queue, queue_order(queue, order));
@@ -268,7 +273,7 @@ static bool comes_free(struct queue_record *queue, unsigned order)
 bool queue_enter(struct queue_record *queue, unsigned order)
 {
     enum { MOST = 50 }; /* milliseconds at least */
-    if (queue_enter_now(queue, order))
+    if (enter(queue, order))
         return true;
     const bool may_wait = !callback_runs_here();
     if (may_wait) /* rusticl 22.3 calls back with the event locked, which can't be asked there */
@@ -276,7 +281,7 @@ bool queue_enter(struct queue_record *queue, unsigned order)
     blockers_finish();
     for (int i = 0; i < MOST && may_wait && comes_free(queue, order); i++)
         os_sleep_shortly();
-    return queue_enter_now(queue, order);
+    return enter(queue, order);
 }
 
 void queue_leave(struct queue_record *queue)

@@ -59,8 +59,6 @@ bool queue_follows(const struct queue_record *queue, unsigned order, bool named)
 /* For a command with this order relative to the others. False: it must run after a blocked command of the queue. Otherwise blocked commands
  * that other threads enqueue there wait until queue_leave, and so run after what the caller enqueues. Wait for nothing in between. */
 bool queue_enter(struct queue_record *queue, unsigned order);
-/* The same by what is known, without asking the driver for the ends of commands. */
-bool queue_enter_now(struct queue_record *queue, unsigned order);
 void queue_leave(struct queue_record *queue);
 /* Whether the command of an event is blocked. */
 bool event_blocked(cl_event event);

@@ -438,7 +438,7 @@ void queue_keep_order(cl_command_queue handle)
         callback_runs_here() || may_be_held_unseen())
         return;
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    if (queue && lost_order(queue, &seen) && queue_enter_now(queue, ORDER_AFTER_ALL)) {
+    if (queue && lost_order(queue, &seen) && queue_enter(queue, ORDER_AFTER_ALL)) {
         queue_restore_order(queue);
         queue_leave(queue);
     }

@@ -39,8 +39,9 @@ static inline bool context_has(const struct context_record *context, enum quirk 
 
 /* Commands that the extension has deferred until nothing blocks them. */
 struct deferral {
-    /* Marks the gates of the commands that depend on the marked user event, and no others (blocker.h). */
-    void (*mark_locked)(void);
+    /* Marks the gates of the commands that depend on the marked user event `user`, which may be a gate itself, and no others
+     * (blocker.h). */
+    void (*mark_locked)(const struct blocker *user);
     /* Assigns to a thread the commands that depend on the marked user event (blocker.h), which the thread is about to
      * set: no other thread starts them. Returns the thread's number for this event, a new one for 0. deferral.run must
      * follow. */
@@ -77,7 +78,7 @@ struct queue_record {
         blocked_barriers;           /* blocked commands (blocker.c), and those of them that all later ones come after */
     unsigned stuck, stuck_barriers; /* the same, during one pass */
     unsigned entered;               /* see queue_enter */
-    atomic_bool wanted;             /* a blocked command waits until nobody has entered */
+    atomic_ullong way_until;        /* until then (os_nanoseconds) nobody enters who can wait; 0: nobody asked for it */
     const struct blocker *turn;     /* see blocker_turn; NULL: nobody has it */
 
     /* commands that may have failed: in total, and when the order was last restored */

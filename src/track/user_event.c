@@ -70,7 +70,7 @@ void blockers_not_set(cl_event event)
 static void mark_behind_locked(struct blocker *user)
 {
     user->marked = true;
-    deferral.mark_locked();
+    deferral.mark_locked(user);
     blocker_mark_blocked_locked(blocker_pending_and_marked);
     user->marked = false;
 }

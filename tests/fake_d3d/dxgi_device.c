@@ -58,8 +58,10 @@ static void STDMETHODCALLTYPE multithread_Enter(ID3D10Multithread *iface)
     struct fake_device *device = protected_of(iface);
 
     fake_touch(fake_object_of(iface), FAKE_ID3D10Multithread_Enter);
-    if (atomic_load(&device->is_protected))
+    if (atomic_load(&device->is_protected)) {
         pthread_mutex_lock(&device->user_lock);
+        device->entered++;
+    }
 }
 
 static void STDMETHODCALLTYPE multithread_Leave(ID3D10Multithread *iface)
@@ -67,8 +69,10 @@ static void STDMETHODCALLTYPE multithread_Leave(ID3D10Multithread *iface)
     struct fake_device *device = protected_of(iface);
 
     fake_touch(fake_object_of(iface), FAKE_ID3D10Multithread_Leave);
-    if (atomic_load(&device->is_protected))
+    if (atomic_load(&device->is_protected)) {
+        device->entered--;
         pthread_mutex_unlock(&device->user_lock);
+    }
 }
 
 static BOOL STDMETHODCALLTYPE multithread_Set(ID3D10Multithread *iface, BOOL on)

@@ -141,6 +141,7 @@ struct fake_device {
     /* ID3D10Multithread and D3DCREATE_MULTITHREADED: who is in a call holds the user lock. */
     atomic_bool is_protected;
     pthread_mutex_t user_lock; /* recursive; taken before `lock` */
+    unsigned entered;          /* how often ID3D10Multithread has it; guarded by itself */
 
     /* Guards everything below, and the contents and maps of the device's resources. */
     pthread_mutex_t lock;

@@ -233,8 +233,23 @@ static HRESULT STDMETHODCALLTYPE interop_GetDevice(void *iface, void **out)
     return E_NOTIMPL;
 }
 
+/* DXVK waits for its thread of commands in these calls, where only one thread may wait. */
+static void check_entered(struct fake_device *device, const char *what)
+{
+    bool entered = false;
+
+    if (!atomic_load(&device->is_protected))
+        return;
+    if (pthread_mutex_trylock(&device->user_lock) == 0) {
+        entered = device->entered != 0;
+        pthread_mutex_unlock(&device->user_lock);
+    }
+    if (!entered)
+        fake_violation(what);
+}
+
 /* DXVK 2.6 follows a null pointer for resources of which it has no image. */
-static HRESULT STDMETHODCALLTYPE interop_GetVulkanImageInfo(void *iface, uint64_t *image, int32_t *layout, void *info)
+static HRESULT STDMETHODCALLTYPE interop9_GetVulkanImageInfo(void *iface, uint64_t *image, int32_t *layout, void *info)
 {
     unsigned subresource = 0;
     struct fake_store *store = fake_object_store(fake_object_of(iface), &subresource);
@@ -252,6 +267,12 @@ static HRESULT STDMETHODCALLTYPE interop_GetVulkanImageInfo(void *iface, uint64_
     return S_OK;
 }
 
+static HRESULT STDMETHODCALLTYPE interop_GetVulkanImageInfo(void *iface, uint64_t *image, int32_t *layout, void *info)
+{
+    check_entered(fake_object_of(iface)->device, "GetVulkanImageInfo: without the device's lock");
+    return interop9_GetVulkanImageInfo(iface, image, layout, info);
+}
+
 static BOOL STDMETHODCALLTYPE device_GetExtensionSupport(void *iface, uint32_t extension)
 {
     (void)iface;
@@ -266,6 +287,8 @@ static bool STDMETHODCALLTYPE device_GetResourceHandle(void *iface, void *resour
     (void)iface;
     if (way() != FAKE_D3D_VULKAN_EXPORT || store->desc.kind != FAKE_BUFFER)
         fake_violation("GetResourceHandleGPUVirtualAddressAndSizeNVX: of no buffer, or without the extension");
+    check_entered(fake_object_of(resource)->device,
+                  "GetResourceHandleGPUVirtualAddressAndSizeNVX: without the device's lock");
     *address = name_of(store) << 32;
     *size = store->desc.width;
     return true;
@@ -281,7 +304,7 @@ const struct fake_interop_vtbl fake_interop9_vtbl = {
     interop_QueryInterface,
     interop_AddRef,
     interop_Release,
-    {(void *)interop_GetVulkanImageInfo, NULL},
+    {(void *)interop9_GetVulkanImageInfo, NULL},
 };
 const struct fake_interop_vtbl fake_interop_device_vtbl = {
     interop_QueryInterface,
