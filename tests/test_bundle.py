@@ -359,10 +359,14 @@ def a_suite_that_breaks_off_is_told(machine):
     assert suite["passed"] == 1 and not suite["whole"] and "CUT SHORT" in machine.text, machine.text
 
 
-@case
-def a_program_that_is_not_there_has_failed(machine):
+def put_check(machine):
     for name in ("check", "stacks.py"):
         shutil.copy(SCRIPTS / name, machine.inside / "scripts" / name)
+
+
+@case
+def a_program_that_is_not_there_has_failed(machine):
+    put_check(machine)
     tests = [{"name": name, "suite": ["cld3d:native"], "cmd": [f"/bin/{name}"], "env": {}, "workdir": None, "timeout": 60, "is_parallel": True, "priority": 0}
              for name in ("none", "true")]
     put(machine.inside / "build/linux/meson-info/intro-tests.json", json.dumps(tests))
@@ -387,8 +391,7 @@ def what_chooses_a_driver_or_device_gets_through(machine):
 
 @case
 def on_software_check_leaves_direct3d_9_out_over_dxvk(machine):
-    for name in ("check", "stacks.py"):
-        shutil.copy(SCRIPTS / name, machine.inside / "scripts" / name)
+    put_check(machine)
     tests = [{"name": name, "suite": ["cld3d:native"], "cmd": ["/bin/true"], "env": {}, "workdir": None, "timeout": 60, "is_parallel": True, "priority": 0}
              for name in ("acquire", "dx9_data")]
     put(machine.inside / "build/linux/meson-info/intro-tests.json", json.dumps(tests))

@@ -447,16 +447,16 @@ static bool try_order(const struct rig *rig, struct set *set, const int *order, 
 
 /* With the address sanitizer PoCL takes seventeen times as long to read a program's binary. */
 #ifdef __SANITIZE_ADDRESS__
-enum { EACH = 5 };
+enum { CHEAP_STEP = 5 };
 #else
-enum { EACH = 1 };
+enum { CHEAP_STEP = 1 };
 #endif
 
 /* Each order needs a context and a program. Where they are dear, some orders are tried, in which each thing still goes first and last,
  * and before and behind each other. */
 static int order_step(const struct rig *rig, int length)
 {
-    const int step = !contexts_are_dear(rig) ? EACH : length < THINGS ? 11 : 23;
+    const int step = !contexts_are_dear(rig) ? CHEAP_STEP : length < THINGS ? 11 : 23;
     if (step > 1)
         printf("# one order of %d: a context costs 50 ms or more here, or the sanitizer slows programs down\n", step);
     return step;

@@ -72,11 +72,11 @@ static const void *functions_of(void *object)
 
 /* ---- what is asked ---- */
 
-/* DXVK may have to make a resource stay where it is before it tells where that is, and waits for its thread of commands. That thread wakes
- * one waiter of several (2.6: DxvkCsThread's m_condOnSync), and if that is the wrong one the others sleep for ever. With the device's
- * lock, in which all other waits are, there is one waiter. */
-
-/* Of one of those interfaces, `nine` of the second. */
+/* DXVK may have to make a resource stay where it is before it tells where that is, and waits for its thread of commands. That thread
+ * wakes one of several waiters (2.6: DxvkCsThread's m_condOnSync), and if that is the wrong one the others sleep for ever. All other
+ * waits are made with the device's lock: with it there is one waiter, here and in dxvk_buffer_address.
+ *
+ * `nine`: the object is of the second of those interfaces, whose device has no such lock. */
 static uint64_t image_of(void *device, void *object, bool nine, int32_t *layout)
 {
     const struct surface_functions *surface = functions_of(object);

@@ -123,7 +123,7 @@ static void pass_requantized(const char *call, cl_command_queue queue, const str
 {
     struct blocker *blocker = NULL;
     cl_event passed = NULL;
-    blocker_begin(call, queue, ORDER_BEFORE_ALL, wait_count, wait, false, &blocker);
+    blocker_begin(call, queue, ORDER_BEFORE_ALL | ORDER_ENTERED, wait_count, wait, false, &blocker);
     const cl_int status = next.clEnqueueBarrierWithWaitList(queue, requantized->count, requantized->events, &passed);
     blocker_end(blocker, status, passed);
     event_put(passed);

@@ -75,11 +75,12 @@ static void note_prerequisites(struct blocker *blocker, cl_uint count, const cl_
     os_unlock(&registry_lock);
 }
 
-/* How many milliseconds this thread waits, at least, until others have left a queue. The driver may need the thread of a callback, so
- * that goes on after a while, although its command may then come before those that have entered. */
-static unsigned patience(void)
+/* How many milliseconds this thread waits, at least, until others have left a queue. The driver may need the thread of a callback, and
+ * one that has entered the queue itself would wait for ever. These go on after a while, although their command may then come before
+ * those that have entered. */
+static unsigned patience(unsigned order)
 {
-    return callback_runs_here() ? 5 : UINT_MAX;
+    return (order & ORDER_ENTERED) || callback_runs_here() ? 5 : UINT_MAX;
 }
 
 /* Whoever waits until the others have left a queue goes before those that enter, or threads that enter again and again would keep it
@@ -123,7 +124,7 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
     if (!blockers_possible())
         return CL_SUCCESS;
     reap(REAP_AT_COMMAND, NULL);
-    const unsigned most = patience();
+    const unsigned most = patience(order);
     for (unsigned i = 0; !try_begin(handle, order, count, wait, named, i > 0, i < most, blocker, &followed); i++)
         os_sleep_shortly();
     if (*blocker)
@@ -134,7 +135,7 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
 
 /* What nothing blocked any longer may come behind a blocked command by now. Then it waits for those that have entered the queue as if it
  * began now. */
-static bool try_turn(struct blocker *blocker, bool keep, bool overdue)
+static bool try_turn(struct blocker *blocker, bool keep, bool waited, bool overdue)
 {
     struct queue_record *queue = blocker->queue;
     os_lock(&registry_lock);
@@ -148,6 +149,8 @@ static bool try_turn(struct blocker *blocker, bool keep, bool overdue)
         blocker_block_again_locked(blocker);
     if (!free && again && queue->entered)
         ask_for_way_locked(queue);
+    else if (free && waited)
+        atomic_store(&queue->way_until, 0);
     os_unlock(&registry_lock);
     return free;
 }
@@ -162,8 +165,8 @@ static bool try_turn(struct blocker *blocker, bool keep, bool overdue)
 void blocker_turn(struct blocker *blocker, bool keep)
 {
     enum { MOST = 1000 }; /* milliseconds at least */
-    for (unsigned i = 0, most = blocker ? patience() : 0; blocker && !try_turn(blocker, keep, i == MOST || i == most);
-         i++)
+    for (unsigned i = 0, most = blocker ? patience(ORDER_ALONE) : 0;
+         blocker && !try_turn(blocker, keep, i > 0, i == MOST || i == most); i++)
         os_sleep_shortly();
 }
 

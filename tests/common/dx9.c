@@ -1,5 +1,4 @@
 #include "dx9.h"
-#include "rig_d3d.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -100,13 +99,16 @@ static IDirect3D9 *make_d3d(bool extended)
 }
 
 #ifdef _WIN32
-static void *kept[2]; /* for Direct3D 9 and 9Ex: to the end of the process, as the adapter of a rig is (rig_d3d.h) */
+/* For Direct3D 9 and 9Ex, to the end of the process: for each new one Wine examines OpenGL's formats for 0.2 s, while a device takes
+ * 4 ms. */
+static void *kept[2];
 
-/* With a reference. */
+/* With a reference. Any thread. */
 static IDirect3D9 *get_d3d(bool extended)
 {
-    if (!kept[extended])
-        rig_keep(&kept[extended], make_d3d(extended));
+    IDirect3D9 *made = kept[extended] ? NULL : make_d3d(extended);
+    if (made && InterlockedCompareExchangePointer(&kept[extended], made, NULL))
+        IDirect3D9_Release(made); /* another thread was there before */
     if (kept[extended])
         IDirect3D9_AddRef((IDirect3D9 *)kept[extended]);
     return kept[extended];

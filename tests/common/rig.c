@@ -143,33 +143,6 @@ static bool open_context(struct rig *rig, unsigned flags)
 
 /* Wine's Direct3D takes much longer to make a device than a case to run, so the cases of a program have one in common there.
  * Over the fake Direct3D each has its own, and whatever it leaves behind is seen. */
-#ifdef _WIN32
-void rig_keep(void **slot, void *object)
-{
-    if (object && InterlockedCompareExchangePointer(slot, object, NULL))
-        rig_release(object);
-}
-
-IDXGIAdapter *rig_adapter(void)
-{
-    static void *kept;
-    if (!kept) {
-        IDXGIFactory *factory = NULL;
-        IDXGIAdapter *adapter = NULL;
-        CHECK_INT(CreateDXGIFactory(&IID_IDXGIFactory, (void **)&factory), S_OK);
-        if (factory && CHECK_INT(IDXGIFactory_EnumAdapters(factory, 0, &adapter), S_OK))
-            rig_keep(&kept, adapter);
-        rig_release(factory);
-    }
-    return kept;
-}
-#else
-IDXGIAdapter *rig_adapter(void)
-{
-    return NULL;
-}
-#endif
-
 static HRESULT open_device(struct rig *rig, unsigned flags)
 {
     if (flags & RIG_SINGLE_THREADED)

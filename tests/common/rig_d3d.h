@@ -34,11 +34,4 @@ struct rig_ops {
 
 extern const struct rig_ops rig_ops_d3d10, rig_ops_d3d11;
 
-/* The adapter of all devices, kept to the end of the process: with its factory Wine examines OpenGL's formats for 0.2 s, while a
- * device of it takes 4 ms. NULL over the fake Direct3D. Any thread. */
-IDXGIAdapter *rig_adapter(void);
-
-/* Puts an object into an empty slot, or releases it if another thread was there before. */
-void rig_keep(void **slot, void *object);
-
 #endif

@@ -4,8 +4,7 @@
 
 static HRESULT open(UINT flags, void **device)
 {
-    return D3D10CreateDevice(rig_adapter(), D3D10_DRIVER_TYPE_HARDWARE, NULL, flags, D3D10_SDK_VERSION,
-                             (ID3D10Device **)device);
+    return D3D10CreateDevice(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, flags, D3D10_SDK_VERSION, (ID3D10Device **)device);
 }
 
 /* A rig_desc has Direct3D 11's flags. All have the same value here except two. */

@@ -5,10 +5,8 @@
 static HRESULT open(UINT flags, void **device)
 {
     static const D3D_FEATURE_LEVEL level = D3D_FEATURE_LEVEL_11_0;
-    IDXGIAdapter *adapter = rig_adapter();
-    const D3D_DRIVER_TYPE type = adapter ? D3D_DRIVER_TYPE_UNKNOWN : D3D_DRIVER_TYPE_HARDWARE;
-    return D3D11CreateDevice(adapter, type, NULL, flags, &level, 1, D3D11_SDK_VERSION, (ID3D11Device **)device, NULL,
-                             NULL);
+    return D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, flags, &level, 1, D3D11_SDK_VERSION,
+                             (ID3D11Device **)device, NULL, NULL);
 }
 
 static ID3D11DeviceContext *context_of(void *device)

@@ -370,15 +370,26 @@ extern pthread_mutex_t fake_shared_lock;
 
 /* ---- vulkan.c ---- */
 
+/* The family of the queue, and the VkImageLayout that images have while Direct3D does not use them. */
+enum { FAKE_VULKAN_FAMILY = 3, FAKE_VULKAN_LAYOUT = 1 };
+
+/* Guards what stores note of Vulkan: `queue`, `layout`, `passed`, and their names. */
+extern pthread_mutex_t fake_vulkan_lock;
+enum fake_d3d_vulkan fake_vulkan_way(void);
+/* The number by which Vulkan knows a store, given on first use. */
+uint64_t fake_vulkan_name(struct fake_store *store);
+void fake_vulkan_reset(void);
+/* The store is on its way out. */
+void fake_vulkan_forget(struct fake_store *store);
+
+/* ---- interop.c ---- */
+
 /* The interfaces by which resources and devices tell Vulkan's names; those that are hidden at the moment. */
 bool fake_vulkan_hides(REFIID iid);
 extern const struct fake_interop_vtbl fake_interop_vtbl, fake_interop9_vtbl, fake_interop_device_vtbl;
 extern const struct fake_interop_queue_vtbl fake_interop_queue_vtbl, fake_interop_queue9_vtbl;
 extern const GUID fake_iid_interop, fake_iid_interop9, fake_iid_interop_device, fake_iid_interop_queue,
     fake_iid_interop_queue9;
-void fake_vulkan_reset(void);
-/* The store is on its way out. */
-void fake_vulkan_forget(struct fake_store *store);
 
 /* ---- resource.c: what resources of Direct3D 10 and 11 have in common ---- */
 

@@ -1,4 +1,4 @@
-/* Direct3D on a Vulkan that is played: what resources tell of their images, and what stands behind src/host/vulkan.h then. */
+/* The Vulkan side of a Direct3D on a Vulkan that is played: what stands behind src/host/vulkan.h, and behind an OpenCL that imports. */
 #include "fake_internal.h"
 #include "host/vulkan.h"
 
@@ -9,10 +9,10 @@
 
 #define UUID "a fake GPU's id."
 
-enum { FILES = 256, QUEUE_FAMILY = 3, LAYOUT = 1 };
+enum { FILES = 256 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
-static struct fake_store *named;                         /* stores that have names */
+pthread_mutex_t fake_vulkan_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static struct fake_store *named;                              /* stores that have names */
 static uint64_t last_name = 0x1000;
 static uint64_t shift;                  /* of all names: with another one every image is another */
 static uint64_t stays;                  /* the image that is not passed (FAKE_VULKAN_ONE_STAYS), or 0 */
@@ -20,16 +20,16 @@ static struct fake_store *files[FILES]; /* by file descriptor; one reference eac
 static enum fake_d3d_vulkan chosen;
 static enum fake_d3d_vulkan_fault the_fault;
 static int fault_number, passes;
-static unsigned held, open_files, imported, copies_made, passed, transitions;
+static unsigned held, open_files, imported, copies_made, passed;
 static int acquired;
 
 /* ---- knobs ---- */
 
 void fake_d3d_vulkan(enum fake_d3d_vulkan way)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     chosen = way;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
 }
 
 static enum fake_d3d_vulkan way_locked(void)
@@ -45,35 +45,35 @@ static enum fake_d3d_vulkan way_locked(void)
                                      : FAKE_D3D_VULKAN_OFF;
 }
 
-static enum fake_d3d_vulkan way(void)
+enum fake_d3d_vulkan fake_vulkan_way(void)
 {
     enum fake_d3d_vulkan found;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     found = way_locked();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     return found;
 }
 
 void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     the_fault = fault;
     fault_number = number;
     passes = 0;
     stays = 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
 }
 
 static enum fake_d3d_vulkan_fault fault_of(int *number)
 {
     enum fake_d3d_vulkan_fault fault;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     fault = the_fault;
     if (number)
         *number = fault_number;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     return fault;
 }
 
@@ -92,12 +92,12 @@ void fake_d3d_vulkan_move(void)
 {
     struct fake_store *store;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     shift += 0x100000;
     passed = 0; /* what was passed is gone */
     for (store = named; store; store = store->image_after)
         store->passed = 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
 }
 
 void fake_vulkan_reset(void)
@@ -110,9 +110,9 @@ static unsigned read_count(const unsigned *count)
 {
     unsigned value;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     value = *count;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     return value;
 }
 
@@ -143,25 +143,25 @@ unsigned fake_d3d_vulkan_passed(void)
 
 static void count(unsigned *counter, int difference)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     *counter += (unsigned)difference;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
 }
 
 /* ---- names ---- */
 
-static uint64_t name_of(struct fake_store *store)
+uint64_t fake_vulkan_name(struct fake_store *store)
 {
     uint64_t name;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     if (!store->image) {
         store->image = ++last_name;
         store->image_after = named;
         named = store;
     }
     name = store->image + shift;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     return name;
 }
 
@@ -169,12 +169,12 @@ void fake_vulkan_forget(struct fake_store *store)
 {
     struct fake_store **place;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     for (place = &named; *place && *place != store; place = &(*place)->image_after)
         continue;
     if (*place)
         *place = store->image_after;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
 }
 
 /* With a reference. A store that is on its way out does not come back. */
@@ -183,238 +183,17 @@ static struct fake_store *find(uint64_t name)
     struct fake_store *store;
     unsigned refs;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     for (store = named; store && store->image + shift != name; store = store->image_after)
         continue;
     refs = store ? atomic_load(&store->refs) : 0;
     while (refs && !atomic_compare_exchange_weak(&store->refs, &refs, refs + 1))
         continue;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     return refs ? store : NULL;
 }
 
-/* ---- the interfaces of resources ---- */
-
-struct fake_interop_vtbl {
-    HRESULT(STDMETHODCALLTYPE *QueryInterface)(void *, REFIID, void **);
-    ULONG(STDMETHODCALLTYPE *AddRef)(void *);
-    ULONG(STDMETHODCALLTYPE *Release)(void *);
-    void *functions[2];
-};
-
-bool fake_vulkan_hides(REFIID iid)
-{
-    if (!IsEqualGUID(iid, &fake_iid_interop) && !IsEqualGUID(iid, &fake_iid_interop9) &&
-        !IsEqualGUID(iid, &fake_iid_interop_device) && !IsEqualGUID(iid, &fake_iid_interop_queue) &&
-        !IsEqualGUID(iid, &fake_iid_interop_queue9))
-        return false;
-    return way() == FAKE_D3D_VULKAN_OFF;
-}
-
-static HRESULT STDMETHODCALLTYPE interop_QueryInterface(void *iface, REFIID iid, void **out)
-{
-    return fake_object_query(fake_object_of(iface), FAKE_IDXGIResource_QueryInterface, iid, out);
-}
-
-static ULONG STDMETHODCALLTYPE interop_AddRef(void *iface)
-{
-    return fake_object_add_ref(fake_object_of(iface));
-}
-
-static ULONG STDMETHODCALLTYPE interop_Release(void *iface)
-{
-    return fake_object_release(fake_object_of(iface));
-}
-
-static HRESULT STDMETHODCALLTYPE interop_GetDevice(void *iface, void **out)
-{
-    (void)iface;
-    *out = NULL;
-    return E_NOTIMPL;
-}
-
-/* DXVK waits for its thread of commands in these calls, where only one thread may wait. */
-static void check_entered(struct fake_device *device, const char *what)
-{
-    bool entered = false;
-
-    if (!atomic_load(&device->is_protected))
-        return;
-    if (pthread_mutex_trylock(&device->user_lock) == 0) {
-        entered = device->entered != 0;
-        pthread_mutex_unlock(&device->user_lock);
-    }
-    if (!entered)
-        fake_violation(what);
-}
-
-/* DXVK 2.6 follows a null pointer for resources of which it has no image. */
-static HRESULT STDMETHODCALLTYPE interop9_GetVulkanImageInfo(void *iface, uint64_t *image, int32_t *layout, void *info)
-{
-    unsigned subresource = 0;
-    struct fake_store *store = fake_object_store(fake_object_of(iface), &subresource);
-
-    (void)info;
-    if (store->desc.kind == FAKE_BUFFER || store->desc.usage == D3D11_USAGE_STAGING)
-        fake_violation("GetVulkanImageInfo: of a resource without an image");
-    if (layout)
-        *layout = LAYOUT;
-    if (image)
-        *image = name_of(store);
-    pthread_mutex_lock(&lock);
-    store->queue = fake_object_of(iface)->device;
-    pthread_mutex_unlock(&lock);
-    return S_OK;
-}
-
-static HRESULT STDMETHODCALLTYPE interop_GetVulkanImageInfo(void *iface, uint64_t *image, int32_t *layout, void *info)
-{
-    check_entered(fake_object_of(iface)->device, "GetVulkanImageInfo: without the device's lock");
-    return interop9_GetVulkanImageInfo(iface, image, layout, info);
-}
-
-static BOOL STDMETHODCALLTYPE device_GetExtensionSupport(void *iface, uint32_t extension)
-{
-    (void)iface;
-    return extension == 5 && way() == FAKE_D3D_VULKAN_EXPORT;
-}
-
-static bool STDMETHODCALLTYPE device_GetResourceHandle(void *iface, void *resource, uint64_t *address, uint64_t *size)
-{
-    unsigned subresource = 0;
-    struct fake_store *store = fake_object_store(fake_object_of(resource), &subresource);
-
-    (void)iface;
-    if (way() != FAKE_D3D_VULKAN_EXPORT || store->desc.kind != FAKE_BUFFER)
-        fake_violation("GetResourceHandleGPUVirtualAddressAndSizeNVX: of no buffer, or without the extension");
-    check_entered(fake_object_of(resource)->device,
-                  "GetResourceHandleGPUVirtualAddressAndSizeNVX: without the device's lock");
-    *address = name_of(store) << 32;
-    *size = store->desc.width;
-    return true;
-}
-
-const struct fake_interop_vtbl fake_interop_vtbl = {
-    interop_QueryInterface,
-    interop_AddRef,
-    interop_Release,
-    {(void *)interop_GetDevice, (void *)interop_GetVulkanImageInfo},
-};
-const struct fake_interop_vtbl fake_interop9_vtbl = {
-    interop_QueryInterface,
-    interop_AddRef,
-    interop_Release,
-    {(void *)interop9_GetVulkanImageInfo, NULL},
-};
-const struct fake_interop_vtbl fake_interop_device_vtbl = {
-    interop_QueryInterface,
-    interop_AddRef,
-    interop_Release,
-    {(void *)device_GetExtensionSupport, (void *)device_GetResourceHandle},
-};
-
-/* ---- the interfaces of devices ---- */
-
-struct fake_interop_queue_vtbl {
-    HRESULT(STDMETHODCALLTYPE *QueryInterface)(void *, REFIID, void **);
-    ULONG(STDMETHODCALLTYPE *AddRef)(void *);
-    ULONG(STDMETHODCALLTYPE *Release)(void *);
-    void (*GetVulkanHandles)(void);
-    void *GetSubmissionQueue;
-    void(STDMETHODCALLTYPE *TransitionSurfaceLayout)(void *, void *, const void *, int32_t, int32_t);
-    void(STDMETHODCALLTYPE *FlushRenderingCommands)(void *);
-    void(STDMETHODCALLTYPE *LockSubmissionQueue)(void *);
-    void(STDMETHODCALLTYPE *ReleaseSubmissionQueue)(void *);
-};
-
-static void STDMETHODCALLTYPE queue_GetSubmissionQueue(void *iface, void **queue, uint32_t *family)
-{
-    *queue = iface;
-    *family = QUEUE_FAMILY;
-}
-
-static void STDMETHODCALLTYPE queue_GetSubmissionQueue9(void *iface, void **queue, uint32_t *index, uint32_t *family)
-{
-    *index = 0;
-    queue_GetSubmissionQueue(iface, queue, family);
-}
-
-/* An image that is not in the layout which its users know is nobody's. */
-static void STDMETHODCALLTYPE queue_TransitionSurfaceLayout(void *iface, void *surface, const void *range, int32_t from,
-                                                            int32_t to)
-{
-    unsigned subresource = 0;
-    struct fake_store *store = fake_object_store(fake_object_of(surface), &subresource);
-    const uint32_t *numbers = range; /* aspect, level, levels, layer, layers */
-
-    (void)iface;
-    pthread_mutex_lock(&lock);
-    if (from != (store->layout ? store->layout : LAYOUT) || from == to)
-        fake_violation("TransitionSurfaceLayout: from another layout than the image has");
-    if (numbers[1] + numbers[2] > store->desc.mips || numbers[3] + numbers[4] > store->desc.layers)
-        fake_violation("TransitionSurfaceLayout: of a part that the image has not");
-    if (store->passed && !numbers[1] && !numbers[3])
-        fake_violation("TransitionSurfaceLayout: of an image that OpenCL has");
-    store->layout = to;
-    transitions++;
-    pthread_mutex_unlock(&lock);
-}
-
-unsigned fake_d3d_vulkan_transitions(void)
-{
-    return read_count(&transitions);
-}
-
-/* Without a result: what is lost is seen elsewhere. */
-static void STDMETHODCALLTYPE queue_FlushRenderingCommands(void *iface)
-{
-    struct fake_call call;
-    HRESULT hr =
-        fake_enter(&call, (struct fake_device *)fake_object_of(iface), FAKE_ID3D11DeviceContext_Flush, FAKE_ONE_THREAD);
-
-    if (SUCCEEDED(hr))
-        fake_queue_submit(call.device);
-    fake_leave(&call);
-}
-
-static _Thread_local unsigned queues_locked;
-
-static void STDMETHODCALLTYPE queue_LockSubmissionQueue(void *iface)
-{
-    (void)iface;
-    if (queues_locked++)
-        fake_violation("LockSubmissionQueue: the thread has it already");
-}
-
-static void STDMETHODCALLTYPE queue_ReleaseSubmissionQueue(void *iface)
-{
-    (void)iface;
-    if (!queues_locked--)
-        fake_violation("ReleaseSubmissionQueue: it is not locked");
-}
-
-const struct fake_interop_queue_vtbl fake_interop_queue_vtbl = {
-    interop_QueryInterface,
-    interop_AddRef,
-    interop_Release,
-    NULL,
-    (void *)queue_GetSubmissionQueue,
-    queue_TransitionSurfaceLayout,
-    queue_FlushRenderingCommands,
-    queue_LockSubmissionQueue,
-    queue_ReleaseSubmissionQueue,
-};
-const struct fake_interop_queue_vtbl fake_interop_queue9_vtbl = {
-    interop_QueryInterface,
-    interop_AddRef,
-    interop_Release,
-    NULL,
-    (void *)queue_GetSubmissionQueue9,
-    queue_TransitionSurfaceLayout,
-    queue_FlushRenderingCommands,
-    queue_LockSubmissionQueue,
-    queue_ReleaseSubmissionQueue,
-};
+/* ---- waits ---- */
 
 /* As a fence behind what was submitted to the queue that the image is of. */
 static bool wait_for_queue(const struct fake_store *store)
@@ -422,9 +201,9 @@ static bool wait_for_queue(const struct fake_store *store)
     struct fake_device *device;
     bool done = true;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     device = store->queue;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     if (!device)
         return true;
     pthread_mutex_lock(&device->lock);
@@ -492,7 +271,7 @@ static uint32_t vulkan_format(const struct fake_format *format)
 
 static void describe_memory(const struct fake_store *store, uint64_t name, struct vulkan_memory *memory)
 {
-    bool export = way() == FAKE_D3D_VULKAN_EXPORT;
+    bool export = fake_vulkan_way() == FAKE_D3D_VULKAN_EXPORT;
     size_t lead = store->desc.kind == FAKE_BUFFER ? FAKE_BUFFER_LEAD : 0;
 
     *memory = (struct vulkan_memory){
@@ -533,7 +312,7 @@ static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why
         .levels = desc->mips,
         .layers = desc->layers,
         .samples = has(FAKE_VULKAN_SAMPLES) ? 4 : 1,
-        .tiling = way() == FAKE_D3D_VULKAN_MAPPED,
+        .tiling = fake_vulkan_way() == FAKE_D3D_VULKAN_MAPPED,
         .outside = read_count(&store->passed),
     };
     describe_memory(store, image, &found->memory);
@@ -544,7 +323,8 @@ static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why
 static uint64_t find_place(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found,
                            char *why)
 {
-    struct fake_store *store = way() == FAKE_D3D_VULKAN_MAPPED && !strikes("find_place") ? find(image) : NULL;
+    struct fake_store *store =
+        fake_vulkan_way() == FAKE_D3D_VULKAN_MAPPED && !strikes("find_place") ? find(image) : NULL;
     const struct fake_subresource *sub;
 
     if (!store)
@@ -588,10 +368,10 @@ static uint64_t export_memory(uint64_t memory, int32_t *file, char *why)
         fake_store_release(store);
         return refuse(why, "no file descriptor is left");
     }
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     files[made] = store;
     open_files++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     *file = made;
     return 1;
 }
@@ -600,14 +380,14 @@ static struct fake_store *take_file(uint64_t file)
 {
     struct fake_store *store = NULL;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     if (file < FILES && files[file]) {
         store = files[file];
         files[file] = NULL;
         open_files--;
         close((int)file);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     return store;
 }
 
@@ -636,10 +416,10 @@ static uint64_t give_back(uint64_t memory)
 {
     struct fake_store *store;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     for (store = named; store && (store->image ^ memory) & 0xFFFFF; store = store->image_after)
         continue;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     if (!store) {
         fake_violation("give_back: of memory that is gone");
         return 0;
@@ -672,7 +452,7 @@ static const struct fake_format *plane_format(const struct fake_format *format, 
 static uint64_t make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *name,
                           struct vulkan_image *made, char *why)
 {
-    const bool none = has(FAKE_VULKAN_NO_COPY) || way() != FAKE_D3D_VULKAN_EXPORT || strikes("make_copy");
+    const bool none = has(FAKE_VULKAN_NO_COPY) || fake_vulkan_way() != FAKE_D3D_VULKAN_EXPORT || strikes("make_copy");
     struct fake_store *source = none ? NULL : find(image);
     struct copy *copy = source ? calloc(1, sizeof *copy) : NULL;
     const struct fake_subresource *sub;
@@ -697,14 +477,14 @@ static uint64_t make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint6
                             .layers = 1,
                             .samples = 1},
         NULL);
-    *name = name_of(copy->store);
+    *name = fake_vulkan_name(copy->store);
     find_image(*name, made, why);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     *name = copy->store->image;
     copy->next = copies;
     copies = copy;
     copies_made++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     return 1;
 }
 
@@ -744,23 +524,23 @@ static uint64_t move_copies(const struct vulkan_move *moves, uint64_t number, ui
     for (i = 0; i < number && good; i++) {
         struct copy *copy;
 
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&fake_vulkan_lock);
         copy = *find_copy(moves[i].copy);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&fake_vulkan_lock);
         good = !copy || wait_for_queue(copy->source);
     }
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     for (i = 0; i < number && good; i++) {
         struct copy *copy = *find_copy(moves[i].copy);
 
-        if (!copy || moves[i].layout != LAYOUT || moves[i].family != QUEUE_FAMILY) {
+        if (!copy || moves[i].layout != FAKE_VULKAN_LAYOUT || moves[i].family != FAKE_VULKAN_FAMILY) {
             fake_violation("move: of no copy, or with another layout or family");
             good = false;
         } else {
             move_rows(copy, back != 0);
         }
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     return good ? 1 : refuse(why, "the copy on the GPU failed");
 }
 
@@ -768,14 +548,14 @@ static uint64_t drop_copy(uint64_t name)
 {
     struct copy *copy, **place;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     place = find_copy(name);
     copy = *place;
     if (copy) {
         *place = copy->next;
         copies_made--;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     if (!copy) {
         fake_violation("drop_copy: of no copy");
         return 0;
@@ -794,7 +574,7 @@ unsigned fake_d3d_vulkan_copies(void)
 /* Several contexts may have an image. */
 static void change_passed(struct fake_store *store, bool back)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     if (back && !store->passed) {
         fake_violation("pass: an image back that was not passed");
     } else {
@@ -802,7 +582,7 @@ static void change_passed(struct fake_store *store, bool back)
         if (store->passed == !back)
             passed += back ? -1u : 1u;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
 }
 
 static bool one_stays(const struct vulkan_move *moves, uint64_t count)
@@ -812,11 +592,11 @@ static bool one_stays(const struct vulkan_move *moves, uint64_t count)
 
     if (!has(FAKE_VULKAN_ONE_STAYS))
         return false;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     stays = stays ? stays : moves[0].copy;
     for (i = 0; i < count; i++)
         found = found || moves[i].copy == stays;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     return found;
 }
 
@@ -845,9 +625,9 @@ static bool pass_fails(void)
 
     if (fault_of(&number) != FAKE_VULKAN_NO_PASS)
         return false;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_vulkan_lock);
     fails = ++passes == number || !number;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_vulkan_lock);
     return fails;
 }
 
@@ -862,7 +642,8 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
 
         if (!store)
             return refuse(why, "no image of that name");
-        if (moves[i].layout != LAYOUT || moves[i].family != QUEUE_FAMILY || (store->layout && store->layout != LAYOUT))
+        if (moves[i].layout != FAKE_VULKAN_LAYOUT || moves[i].family != FAKE_VULKAN_FAMILY ||
+            (store->layout && store->layout != FAKE_VULKAN_LAYOUT))
             fake_violation("pass: with another layout or family");
         good = (back || wait_for_queue(store)) && good;
         if (good)
@@ -879,7 +660,7 @@ static const struct vulkan_side *side(void)
         give_back,  make_copy,  move_copies, drop_copy,     pass,
     };
 
-    return way() == FAKE_D3D_VULKAN_OFF || has(FAKE_VULKAN_NO_SIDE) ? NULL : &functions;
+    return fake_vulkan_way() == FAKE_D3D_VULKAN_OFF || has(FAKE_VULKAN_NO_SIDE) ? NULL : &functions;
 }
 
 /* ---- what the OpenCL that imports does ---- */
