@@ -91,6 +91,8 @@ def logs(checkout):
     log.write_text(LOG.replace("1..3", "1..4"))
     checkout.works("--add", "out/log")
     yield "cut short", "2 passed, 1 failed, 1 skipped" in checkout.readme()
+    yield "cells of a program that is cut short", checkout.readme().count("1 of 1 case, and a program failed") == 2
+    yield "its end is a failure", '"create: its end"' in (checkout.root / "docs/runs.json").read_text()
     yield "another suite", checkout.works("--add", "out/log", "--only", "rusticl").returncode == 1
 
 
