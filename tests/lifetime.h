@@ -86,21 +86,6 @@ static inline void second_close(struct rig *second)
     second->context = NULL;
 }
 
-/* Whether a context costs 50 ms or more: 155 for NVIDIA's driver, which makes about 200 at a time; 1 for drivers on the CPU. */
-static inline bool contexts_are_dear(const struct rig *rig)
-{
-    double least = 1000;
-    for (int i = 0; i < 3; i++) {
-        struct rig second;
-        const double before = test_now();
-        if (second_open(rig, &second))
-            second_close(&second);
-        const double taken = test_now() - before;
-        least = taken < least ? taken : least;
-    }
-    return least >= 0.05;
-}
-
 static inline cl_mem create(const struct rig *rig, const struct shared *shared)
 {
     cl_int status = 1;

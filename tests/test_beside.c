@@ -43,7 +43,7 @@ static void write_luma(const struct rig *rig, cl_mem object, const unsigned char
     CHECK_INT(clEnqueueWriteImage(rig->queue, object, CL_TRUE, origin, region, 0, 0, bytes, 0, NULL, NULL), CL_SUCCESS);
 }
 
-/* `copies`: how many the Vulkan side has for it. */
+/* `copies`: how many the Vulkan side has for it. What Direct3D has put off is done before each copy. */
 static void frame_both_ways(const struct rig *rig, unsigned copies)
 {
     unsigned char frame[FRAME], there[FRAME];
@@ -53,7 +53,9 @@ static void frame_both_ways(const struct rig *rig, unsigned copies)
     cl_mem object = make_luma(rig, texture);
     CHECK_INT(fake_d3d_vulkan_copies(), copies);
     for (unsigned turn = 0; turn < 3; turn++) {
+        const unsigned transitions = fake_d3d_vulkan_transitions();
         CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+        CHECK_INT(fake_d3d_vulkan_transitions() - transitions, copies * 2);
         luma_is(rig, object, frame);
         rig_pattern(frame, LUMA, 20 + turn);
         write_luma(rig, object, frame);

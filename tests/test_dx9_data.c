@@ -730,11 +730,40 @@ DX9_CASE(two_objects, 0)
     each_planar(dx9, seen_by_another);
 }
 
+/* ---- surfaces that Direct3D has not written ---- */
+
+/* What OpenCL writes is there when Direct3D reads the surface for the first time, and after that. */
+DX9_CASE(never_written, 0)
+{
+    static const enum dx9_kind kinds[] = {DX9_PLAIN, DX9_TARGET, DX9_LOCKABLE_TARGET, DX9_TARGET_LEVEL};
+    for (int i = 0; i < (int)(sizeof(kinds) / sizeof(kinds[0])); i++) {
+        struct dx9_surface s;
+        if (!dx9_open_surface(&s, dx9, dx9_format_of(D3DFMT_A8R8G8B8), kinds[i], WIDTH, HEIGHT))
+            return;
+        dx9_acquire(&s);
+        dx9_cl_fill(&s, 5);
+        dx9_release(&s);
+        dx9_expect(&s, 5);
+        dx9_expect(&s, 5);
+        dx9_acquire(&s);
+        dx9_cl_expect(&s, 5);
+        dx9_release(&s);
+        dx9_close_surface(&s);
+    }
+}
+
 /* ---- other queues ---- */
 
 DX9_CASE(out_of_order, RIG_OUT_OF_ORDER)
 {
     each_planar(dx9, round_trip);
+}
+
+/* Threads of the application's may use the device meanwhile, so that what a thread does takes the device's lock. */
+DX9_CASE(multithreaded, DX9_MULTITHREADED)
+{
+    CHECK(dx9_each_format(dx9, DX9_TARGET, WIDTH, HEIGHT, round_trip) >= 8);
+    CHECK(dx9_each_format(dx9, DX9_PLAIN, WIDTH, HEIGHT, round_trip) >= 8);
 }
 
 DX9_CASE(user_sync, RIG_USER_SYNC)
@@ -771,7 +800,9 @@ static const struct tap_test tests[] = {
     DX9_TESTS("objects may go directly after the release", early),
     DX9_TESTS("objects may go while the release waits for a user event", early_and_held),
     DX9_TESTS("a second object behind a release that waits for a user event", two_objects),
+    DX9_TESTS("Direct3D has not written the surface", never_written),
     DX9_TESTS("a queue out of order", out_of_order),
+    DX9_TESTS("a device for several threads", multithreaded),
     DX9_TESTS("the application synchronises", user_sync),
 };
 

@@ -152,7 +152,11 @@ static void try_order(struct dx9 *dx9, unsigned number, enum use use)
 
 DX9_CASE(every_order, RIG_NO_CONTEXT)
 {
-    for (unsigned i = 0; i < ORDERS; i++) {
+    /* Among the eighteen each thing still goes first and last, and before and behind each other, six times with each use. */
+    const unsigned step = contexts_are_dear(&dx9->rig) ? 7 : 1;
+    if (step > 1)
+        printf("# one order of %u: a context costs 50 ms or more here\n", step);
+    for (unsigned i = 0; i < ORDERS; i += step) {
         const int before = dx9_failures();
         try_order(dx9, i, (enum use)(i / PARTS % USES));
         dx9_remark(before, "in order %u", i);

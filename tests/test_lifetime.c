@@ -456,7 +456,7 @@ enum { CHEAP_STEP = 1 };
  * and before and behind each other. */
 static int order_step(const struct rig *rig, int length)
 {
-    const int step = !contexts_are_dear(rig) ? CHEAP_STEP : length < THINGS ? 11 : 23;
+    const int step = !contexts_are_dear(rig) ? CHEAP_STEP : length < THINGS ? 13 : 85;
     if (step > 1)
         printf("# one order of %d: a context costs 50 ms or more here, or the sanitizer slows programs down\n", step);
     return step;

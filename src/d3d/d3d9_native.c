@@ -43,6 +43,24 @@ static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level, DWORD *l
     return found;
 }
 
+/* DXVK (2.6) takes an off-screen plain surface that Direct3D has not written for empty: its first lock shows zeros, and the unlock writes
+ * them over what OpenCL wrote. After a lock it reads the image back each time. Once for each surface, since that takes a copy there and
+ * back; what is noted on the surface goes with it. */
+static bool lock_once(IDirect3DSurface9 *surface)
+{
+    static const GUID note = {0x6a4f5b1e, 0x3c0d, 0x4f57, {0x9d, 0x1b, 0x52, 0x8e, 0x70, 0xa4, 0xc3, 0x19}};
+    unsigned char locked = TRUE;
+    DWORD size = sizeof(locked);
+    D3DLOCKED_RECT rows;
+    if (SUCCEEDED(IDirect3DSurface9_GetPrivateData(surface, &note, &locked, &size)))
+        return true;
+    if (FAILED(IDirect3DSurface9_LockRect(surface, &rows, NULL, D3DLOCK_READONLY)) ||
+        FAILED(IDirect3DSurface9_UnlockRect(surface)))
+        return false;
+    IDirect3DSurface9_SetPrivateData(surface, &note, &locked, sizeof(locked), 0);
+    return true;
+}
+
 static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, struct native_place *place, char *why,
                        size_t why_size)
 {
@@ -63,9 +81,12 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
     if (!place_in_image(surface->resource, &place->level, &levels))
         return native_refuse(why, why_size, "the surface is not a level of a plain texture");
     place->sampled_levels = levels > 1 && !(d.Usage & D3DUSAGE_RENDERTARGET);
-    place->image = dxvk_image(surface->device, surface->resource, &place->layout);
+    place->image = dxvk_image(device, surface->resource, &place->layout);
     if (!place->image || !dxvk_queue_family(device, &place->family))
         return native_refuse(why, why_size, "this Direct3D does not run on Vulkan, or does not report its images");
+    if (!(d.Usage & D3DUSAGE_RENDERTARGET) && !is_in(surface->resource, &IID_IDirect3DTexture9) &&
+        !lock_once(surface->resource))
+        return native_refuse(why, why_size, "the surface cannot be locked now, and Direct3D loses what it does not write");
     return true;
 }
 
@@ -80,10 +101,9 @@ static bool find(const struct surface *surface, struct native_place *place, char
 
 static bool find_again(const struct surface *surface, struct native_place *place)
 {
-    if (!d3d9_enter(surface->resource))
-        return false;
-    place->image = dxvk_image(surface->device, surface->resource, &place->layout);
-    return d3d9_leave() && place->image != 0;
+    IDirect3DDevice9 *device = d3d9_enter(surface->resource);
+    place->image = device ? dxvk_image(device, surface->resource, &place->layout) : 0;
+    return device && d3d9_leave() && place->image != 0;
 }
 
 static bool flush_deferred(const struct surface *surface, const struct native_place *place)
@@ -143,8 +163,8 @@ static void *make_probe(void *object, uint64_t *image)
     if (FAILED(IDirect3DDevice9_CreateTexture(device, PROBE_SIZE, PROBE_SIZE, 1, D3DUSAGE_RENDERTARGET, D3DFMT_A8R8G8B8,
                                               D3DPOOL_DEFAULT, &texture, NULL)))
         texture = NULL;
+    *image = texture ? dxvk_image(device, texture, &layout) : 0;
     com_release(device);
-    *image = texture ? dxvk_image(object, texture, &layout) : 0;
     if (*image)
         return texture;
     com_release(texture);

@@ -51,7 +51,8 @@ struct device_functions {
     bool(STDMETHODCALLTYPE *get_address_and_size)(void *self, void *resource, uint64_t *address, uint64_t *size);
 };
 
-/* IDXGIVkInteropDevice, and ID3D9VkInteropDevice, which tells the index of the queue too; as far as they are used. */
+/* IDXGIVkInteropDevice, and ID3D9VkInteropDevice, which tells the index of the queue too and has the last two; as far as they are
+ * used. */
 struct interop_functions {
     struct unknown_functions unknown;
     void(STDMETHODCALLTYPE *get_handles)(void *self, void **instance, void **physical, void **device);
@@ -63,6 +64,8 @@ struct interop_functions {
     void(STDMETHODCALLTYPE *flush)(void *self);
     void(STDMETHODCALLTYPE *lock_queue)(void *self);
     void(STDMETHODCALLTYPE *release_queue)(void *self);
+    void(STDMETHODCALLTYPE *lock_device)(void *self);
+    void(STDMETHODCALLTYPE *unlock_device)(void *self);
 };
 
 static const void *functions_of(void *object)
@@ -70,22 +73,60 @@ static const void *functions_of(void *object)
     return *(const void *const *)object;
 }
 
-/* ---- what is asked ---- */
+/* ---- the device's lock ---- */
 
-/* DXVK may have to make a resource stay where it is before it tells where that is, and waits for its thread of commands. That thread
- * wakes one of several waiters (2.6: DxvkCsThread's m_condOnSync), and if that is the wrong one the others sleep for ever. All other
- * waits are made with the device's lock: with it there is one waiter, here and in dxvk_buffer_address.
+/* The interface of a device of Direct3D 10 or 11, or of one of Direct3D 9; NULL: it has none. */
+static void *interop_of(void *device, bool *nine)
+{
+    void *interop = com_query(device, &interop_interface);
+    *nine = !interop;
+    return interop ? interop : com_query(device, &interop9_interface);
+}
+
+/* One of the two, or neither. */
+struct device_lock {
+    void *section;  /* of dxgi_lock */
+    void *interop9;
+};
+
+/* DXVK is asked with the lock that the application's other threads draw with, for two reasons. What is queued here gets into a list of
+ * commands that has no lock of its own with Direct3D 9. And DXVK may have to make a resource stay where it is before it tells where that
+ * is, and waits for its thread of commands. That thread wakes one of several waiters (2.6: DxvkCsThread's m_condOnSync), and if that is
+ * the wrong one the others sleep for ever. All other waits are made with the device's lock: with it there is one waiter.
  *
- * `nine`: the object is of the second of those interfaces, whose device has no such lock. */
-static uint64_t image_of(void *device, void *object, bool nine, int32_t *layout)
+ * Not twice in a thread: the second unlock_device of Direct3D 9 does nothing. */
+static struct device_lock lock(void *device)
+{
+    bool nine;
+    void *interop = interop_of(device, &nine);
+    if (interop && nine) {
+        const struct interop_functions *functions = functions_of(interop);
+        functions->lock_device(interop);
+        return (struct device_lock){.interop9 = interop};
+    }
+    com_release(interop);
+    return (struct device_lock){.section = dxgi_lock(device)};
+}
+
+static void unlock(struct device_lock held)
+{
+    const struct interop_functions *functions = held.interop9 ? functions_of(held.interop9) : NULL;
+    if (functions)
+        functions->unlock_device(held.interop9);
+    com_release(held.interop9);
+    dxgi_unlock(held.section);
+}
+
+/* ---- resources ---- */
+
+/* With the device's lock. `nine`: the object is of the second of those interfaces. */
+static uint64_t image_of(void *object, bool nine, int32_t *layout)
 {
     const struct surface_functions *surface = functions_of(object);
     const struct texture9_functions *texture = functions_of(object);
     uint64_t image = 0;
-    void *section = nine ? NULL : dxgi_lock(device);
     const HRESULT result = nine ? texture->get_vulkan_image_info(object, &image, layout, NULL)
                                 : surface->get_vulkan_image_info(object, &image, layout, NULL);
-    dxgi_unlock(section);
     return SUCCEEDED(result) ? image : 0;
 }
 
@@ -93,8 +134,10 @@ uint64_t dxvk_image(void *device, void *resource, uint32_t *layout)
 {
     void *surface = com_query(resource, &surface_interface);
     void *object = surface ? surface : com_query(resource, &texture9_interface);
+    const struct device_lock held = lock(device);
     int32_t told = 0;
-    const uint64_t image = object ? image_of(device, object, !surface, &told) : 0;
+    const uint64_t image = object ? image_of(object, !surface, &told) : 0;
+    unlock(held);
     com_release(object);
     *layout = (uint32_t)told;
     return image;
@@ -105,27 +148,19 @@ uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size)
     uint64_t address = 0;
     void *extended = com_query(device, &device_interface), *buffer11 = com_query(buffer, &IID_ID3D11Buffer);
     const struct device_functions *functions = extended && buffer11 ? functions_of(extended) : NULL;
-    void *section = dxgi_lock(device);
+    const struct device_lock held = lock(device);
     *size = 0;
     /* Without the extension the other function calls one that is not there. */
     if (functions && functions->get_extension_support(extended, NVX_IMAGE_VIEW_HANDLE) &&
         !functions->get_address_and_size(extended, buffer11, &address, size))
         address = 0;
-    dxgi_unlock(section);
+    unlock(held);
     com_release(extended);
     com_release(buffer11);
     return address;
 }
 
 /* ---- the device ---- */
-
-/* The interface of a device of Direct3D 10 or 11, or of one of Direct3D 9; NULL: it has none. */
-static void *interop_of(void *device, bool *nine)
-{
-    void *interop = com_query(device, &interop_interface);
-    *nine = !interop;
-    return interop ? interop : com_query(device, &interop9_interface);
-}
 
 bool dxvk_queue_family(void *device, uint32_t *family)
 {
@@ -157,13 +192,15 @@ bool dxvk_flush_deferred(void *device, void *resource, uint32_t level, uint32_t 
     int32_t layout = 0;
     void *interop = interop_of(device, &nine);
     void *surface = com_query(resource, nine ? &texture9_interface : &surface_interface);
-    const bool known = interop && surface && image_of(device, surface, nine, &layout);
+    const struct device_lock held = lock(device);
+    const bool known = interop && surface && image_of(surface, nine, &layout);
     if (known) {
         const struct interop_functions *functions = functions_of(interop);
         const int32_t other = layout == GENERAL ? TRANSFER_SOURCE : GENERAL;
         functions->transition(interop, surface, &range, layout, other);
         functions->transition(interop, surface, &range, other, layout);
     }
+    unlock(held);
     com_release(surface);
     com_release(interop);
     return known;

@@ -295,10 +295,11 @@ static bool queue_all(const struct handover *handover)
     bool done = true;
     for (cl_uint i = 0; i < handover->count && done; i++) {
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
+        const struct native_place *place = o->beside ? &o->source.native : &o->at.native;
         if (o->copy.resource)
             done = native->copy_from(&o->base.surface, &o->copy);
-        else if (o->at.native.image && !is_outside(o))
-            done = native->flush_deferred(&o->base.surface, o->beside ? &o->source.native : &o->at.native);
+        else if (place->image && !is_outside(o))
+            done = native->flush_deferred(&o->base.surface, place);
     }
     return done;
 }

@@ -43,6 +43,10 @@ struct fake_surface9 {
     struct fake_traits9 traits;
     struct fake_store *store;
     unsigned level;
+    bool touched; /* a program has locked it, or Direct3D has written it; locked */
+    GUID noted;   /* what SetPrivateData got, of this size; 0: nothing */
+    unsigned char note[16];
+    DWORD note_size;
 };
 
 struct fake_texture9 {

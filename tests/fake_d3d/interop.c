@@ -137,6 +137,8 @@ struct fake_interop_queue_vtbl {
     void(STDMETHODCALLTYPE *FlushRenderingCommands)(void *);
     void(STDMETHODCALLTYPE *LockSubmissionQueue)(void *);
     void(STDMETHODCALLTYPE *ReleaseSubmissionQueue)(void *);
+    void(STDMETHODCALLTYPE *LockDevice)(void *);
+    void(STDMETHODCALLTYPE *UnlockDevice)(void *);
 };
 
 static void STDMETHODCALLTYPE queue_GetSubmissionQueue(void *iface, void **queue, uint32_t *family)
@@ -170,6 +172,36 @@ static void STDMETHODCALLTYPE queue_TransitionSurfaceLayout(void *iface, void *s
     store->layout = to;
     transitions++;
     pthread_mutex_unlock(&fake_vulkan_lock);
+}
+
+/* Without a lock of its own, as that of Direct3D 10 and 11 has. */
+static void STDMETHODCALLTYPE queue9_TransitionTextureLayout(void *iface, void *surface, const void *range, int32_t from,
+                                                             int32_t to)
+{
+    check_entered(fake_object_of(surface)->device, "TransitionTextureLayout: without the device's lock");
+    queue_TransitionSurfaceLayout(iface, surface, range, from, to);
+}
+
+/* A second one of a thread is forgotten, and the lock with it. */
+static void STDMETHODCALLTYPE queue9_LockDevice(void *iface)
+{
+    struct fake_device *device = (struct fake_device *)fake_object_of(iface);
+
+    if (!atomic_load(&device->is_protected))
+        return;
+    pthread_mutex_lock(&device->user_lock);
+    if (device->entered++)
+        fake_violation("LockDevice: the thread has the lock already");
+}
+
+static void STDMETHODCALLTYPE queue9_UnlockDevice(void *iface)
+{
+    struct fake_device *device = (struct fake_device *)fake_object_of(iface);
+
+    if (!atomic_load(&device->is_protected))
+        return;
+    device->entered--;
+    pthread_mutex_unlock(&device->user_lock);
 }
 
 unsigned fake_d3d_vulkan_transitions(void)
@@ -220,6 +252,8 @@ const struct fake_interop_queue_vtbl fake_interop_queue_vtbl = {
     queue_FlushRenderingCommands,
     queue_LockSubmissionQueue,
     queue_ReleaseSubmissionQueue,
+    NULL,
+    NULL,
 };
 const struct fake_interop_queue_vtbl fake_interop_queue9_vtbl = {
     interop_QueryInterface,
@@ -227,8 +261,10 @@ const struct fake_interop_queue_vtbl fake_interop_queue9_vtbl = {
     interop_Release,
     NULL,
     (void *)queue_GetSubmissionQueue9,
-    queue_TransitionSurfaceLayout,
+    queue9_TransitionTextureLayout,
     queue_FlushRenderingCommands,
     queue_LockSubmissionQueue,
     queue_ReleaseSubmissionQueue,
+    queue9_LockDevice,
+    queue9_UnlockDevice,
 };

@@ -79,6 +79,16 @@ static void *address(const struct fake_surface9 *surface, const RECT *rect)
     return view->base + row * view->pitch + column * format->bytes;
 }
 
+/* DXVK 2.6 takes an off-screen plain surface that it has not written for empty: the first lock shows zeros, whatever is in the
+ * image, and its end writes them there. */
+static void forget_untouched(struct fake_surface9 *surface)
+{
+    if (surface->traits.plain && surface->traits.pool == D3DPOOL_DEFAULT && !surface->touched &&
+        fake_vulkan_way() != FAKE_D3D_VULKAN_OFF)
+        memset(surface->store->bytes, 0, surface->store->size);
+    surface->touched = true;
+}
+
 static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DLOCKED_RECT *out, const RECT *rect,
                     DWORD flags)
 {
@@ -92,6 +102,8 @@ static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DL
     if (SUCCEEDED(hr) && !lost)
         hr = wait_for_work(surface, flags, &lost);
     discard = flags & D3DLOCK_DISCARD || (lost && surface->traits.pool == D3DPOOL_DEFAULT);
+    if (SUCCEEDED(hr))
+        forget_untouched(surface);
     if (SUCCEEDED(hr) && !fake_store_map(store, surface->level, true, writes, discard, "IDirect3DSurface9::LockRect"))
         hr = E_OUTOFMEMORY;
     if (SUCCEEDED(hr)) {
@@ -176,9 +188,54 @@ static D3DRESOURCETYPE STDMETHODCALLTYPE surface_GetType(IDirect3DSurface9 *ifac
     return D3DRTYPE_SURFACE;
 }
 
+static HRESULT STDMETHODCALLTYPE surface_SetPrivateData(IDirect3DSurface9 *iface, REFGUID name, const void *data,
+                                                        DWORD size, DWORD flags)
+{
+    struct fake_surface9 *surface = surface_of(iface);
+    struct fake_call call;
+    bool lost;
+    HRESULT hr = fake_enter9(&call, surface->object.device, FAKE_IDirect3DSurface9_SetPrivateData, &lost);
+
+    if (SUCCEEDED(hr) && (flags || size > sizeof(surface->note))) {
+        fake_missing(FAKE_IDirect3DSurface9_SetPrivateData);
+        hr = D3DERR_INVALIDCALL;
+    }
+    if (SUCCEEDED(hr)) {
+        surface->noted = *name;
+        surface->note_size = size;
+        memcpy(surface->note, data, size);
+    }
+    fake_leave(&call);
+    return hr;
+}
+
+static HRESULT STDMETHODCALLTYPE surface_GetPrivateData(IDirect3DSurface9 *iface, REFGUID name, void *data, DWORD *size)
+{
+    struct fake_surface9 *surface = surface_of(iface);
+    struct fake_call call;
+    bool lost;
+    HRESULT hr = fake_enter9(&call, surface->object.device, FAKE_IDirect3DSurface9_GetPrivateData, &lost);
+
+    if (SUCCEEDED(hr) && (!surface->note_size || !IsEqualGUID(name, &surface->noted)))
+        hr = D3DERR_NOTFOUND;
+    else if (SUCCEEDED(hr) && *size < surface->note_size)
+        hr = D3DERR_MOREDATA;
+    else if (SUCCEEDED(hr))
+        memcpy(data, surface->note, surface->note_size);
+    *size = SUCCEEDED(hr) || hr == D3DERR_MOREDATA ? surface->note_size : *size;
+    fake_leave(&call);
+    return hr;
+}
+
 static const IDirect3DSurface9Vtbl surface_vtbl = {
-    FAKE_STUBS_IDirect3DSurface9, .GetContainer = surface_GetContainer, .GetDesc = surface_GetDesc,
-    .GetType = surface_GetType,   .LockRect = surface_LockRect,         .UnlockRect = surface_UnlockRect,
+    FAKE_STUBS_IDirect3DSurface9,
+    .SetPrivateData = surface_SetPrivateData,
+    .GetPrivateData = surface_GetPrivateData,
+    .GetContainer = surface_GetContainer,
+    .GetDesc = surface_GetDesc,
+    .GetType = surface_GetType,
+    .LockRect = surface_LockRect,
+    .UnlockRect = surface_UnlockRect,
 };
 
 #define FACE offsetof(struct fake_surface9, face)

@@ -55,6 +55,7 @@ static HRESULT copy(struct fake_device *device, struct fake_surface9 *source, co
         !fake_format_box_fits(target->traits.format, &place, sub->width, sub->height))
         return D3DERR_INVALIDCALL;
     fake_queue_copy(device, &copy);
+    target->touched = true;
     return D3D_OK;
 }
 
@@ -237,6 +238,7 @@ static HRESULT fill(struct fake_device *device, struct fake_surface9 *surface, c
         memcpy(bytes + i * size, texel, size);
     view = (struct fake_view){bytes, (box.right - box.left) * size, count * size};
     fake_queue_upload(device, surface->store, surface->level, &box, bytes, &view);
+    surface->touched = true;
     return D3D_OK;
 }
 
