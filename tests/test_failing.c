@@ -1,6 +1,7 @@
 /* Commands that fail since a user event before them has failed, in each way that a program can lose sight of them: drivers
  * must be kept from ending the process, and what comes after must work. */
 #include "below.h"
+#include "driver_bugs.h"
 #include "sharing.h"
 
 #ifndef _WIN32
@@ -270,6 +271,74 @@ SHARING_CASE(order_is_kept, 0)
     slow_close(&work);
 }
 
+/* A second release behind that waits for nobody: its call is in the thread that sets the user event which holds the first. */
+SHARING_CASE(two_releases_keep_it, 0)
+{
+    struct shared shared[2];
+    cl_event released[2] = {NULL, NULL};
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared[0]) || !shared_open(rig, KIND_BUFFER, 1, &shared[1]))
+        return;
+    cl_event begins = user_event(rig->context), fails = user_event(rig->context);
+    cl_event first = marker(rig->queue, 1, &begins);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(acquire_one(rig, shared[i].object), CL_SUCCESS);
+    cl_event last = marker(rig->queue, 1, &fails);
+    fail_event(fails);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(rig->release(rig->queue, 1, &shared[i].object, 0, NULL, &released[i]), CL_SUCCESS);
+        pause_ms(20); /* the driver may end what it takes for free */
+    }
+    CHECK(rig_event_status(released[1]) != CL_COMPLETE);
+    set_event(begins);
+    for (int i = 0; i < 2; i++) {
+        clWaitForEvents(1, &released[i]);
+        drop_event(released[i]);
+    }
+    go_on(rig);
+    drop_event(first);
+    drop_event(last);
+    drop_event(begins);
+    drop_event(fails);
+    for (int i = 0; i < 2; i++) {
+        give_back(rig, &shared[i]);
+        shared_close(&shared[i]);
+    }
+}
+
+/* In a queue out of order what a barrier stands behind comes before what is enqueued after it, also where an acquire between them is
+ * deferred. */
+SHARING_CASE(barriers_stay, RIG_OUT_OF_ORDER)
+{
+    const cl_uint none = 0;
+    cl_uint found = 0;
+    struct slow_work work;
+    struct shared shared;
+    cl_event read = NULL;
+    if (!open_both(rig, &work, &shared))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    cl_event begins = user_event(rig->context);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, work.buffer, CL_TRUE, 0, sizeof(none), &none, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_INT(rig->acquire(other, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(other, 1, &shared.object, 1, &begins, NULL), CL_SUCCESS);
+    cl_event slow = slow_start(&work, rig->queue);
+    CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, work.buffer, CL_FALSE, 0, sizeof(found), &found, 0, NULL, &read),
+              CL_SUCCESS);
+    set_event(begins);
+    CHECK_INT(clWaitForEvents(1, &read), CL_SUCCESS);
+    CHECK(found != none);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    drop_event(read);
+    drop_event(slow);
+    drop_event(begins);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
 /* So it is with the application's own commands, and with those of an acquire. `through`: the command that fails waits for one of
  * another queue, which waits for the user event. NULL: it waits for that itself. */
 static void own_order_is_kept(const struct rig *rig, bool acquires, cl_command_queue through)
@@ -462,6 +531,47 @@ static void short_of_something(void)
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "order of a queue: "), 4);
     test_setenv("CLD3D_NO_QUIRKS", NULL);
     test_setenv(BELOW_NO_FINISH, NULL);
+}
+
+/* ---- an error in a callback ---- */
+
+static void CL_CALLBACK fail_other(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    (void)status;
+    fail_event(*(cl_event *)data);
+}
+
+/* It ends what waits for it in two queues, and what is deferred there, though another user event is pending: in PoCL. Other drivers
+ * let their commands wait for that too. */
+SHARING_CASE(fails_in_a_callback, 0)
+{
+    struct shared shared;
+    cl_event waits[2] = {user_event(rig->context), user_event(rig->context)}, tells = user_event(rig->context);
+    cl_event released = NULL;
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    cl_event before = marker(rig->queue, 2, waits);
+    CHECK_INT(rig->acquire(other, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    cl_event behind = marker(other, 2, waits);
+    CHECK_INT(rig->release(other, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(tells, CL_COMPLETE, fail_other, &waits[0]), CL_SUCCESS);
+    set_event(tells);
+    for (int i = 0; i < 2000 && rig_event_status(released) > CL_COMPLETE; i++)
+        pause_ms(1);
+    CHECK(rig_event_status(released) < 0 || !is_pocl(rig->platform));
+    set_event(waits[1]);
+    clWaitForEvents(1, &released);
+    drop_event(released);
+    drop_event(before);
+    drop_event(behind);
+    drop_event(waits[0]);
+    drop_event(waits[1]);
+    drop_event(tells);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    give_back(rig, &shared);
+    shared_close(&shared);
 }
 
 /* ---- at the moment at which something else ends ---- */
@@ -915,6 +1025,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("cycles", cycles),
     SHARING_TESTS("releases", releases),
     SHARING_TESTS("the order of a queue", order_is_kept),
+    SHARING_TESTS("order with two releases", two_releases_keep_it),
+    SHARING_TESTS("barriers of a queue out of order", barriers_stay),
+    SHARING_TESTS("an error in a callback", fails_in_a_callback),
     SHARING_TESTS("the order of a queue: commands", commands_keep_order),
     SHARING_TESTS("the order of two queues", kept_through_another),
     SHARING_TESTS("other queues go on", other_queues_go_on),

@@ -53,6 +53,8 @@ static void by_name(void)
     run_with("cards: the second",
              "1002:0:AMD Radeon Graphics (raphael_mendocino);1002:0:AMD Radeon RX 6800 (radeonsi, navi21)");
     run_with("cards: the second", "1002:0:whatever;10de:0:AMD(R) Radeon(C) RX 6800 (C)");
+    run_with("cards: the second", "1002:0:AMD Radeon RX 6800 XT (navi21);1002:0:AMD Radeon RX 6800 (radeonsi, navi21)");
+    run_with("cards: the second", "1002:0:AMD Radeon(tm) Graphics;1002:0:AMD Radeon(tm) RX 6800");
 }
 
 static void by_vendor(void)

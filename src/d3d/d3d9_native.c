@@ -86,7 +86,8 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
         return native_refuse(why, why_size, "this Direct3D does not run on Vulkan, or does not report its images");
     if (!(d.Usage & D3DUSAGE_RENDERTARGET) && !is_in(surface->resource, &IID_IDirect3DTexture9) &&
         !lock_once(surface->resource))
-        return native_refuse(why, why_size, "the surface cannot be locked now, and Direct3D loses what it does not write");
+        return native_refuse(why, why_size,
+                             "the surface cannot be locked now, and Direct3D loses what it does not write");
     return true;
 }
 

@@ -85,7 +85,7 @@ static void *interop_of(void *device, bool *nine)
 
 /* One of the two, or neither. */
 struct device_lock {
-    void *section;  /* of dxgi_lock */
+    void *section; /* of dxgi_lock */
     void *interop9;
 };
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 static const char fd_extension[] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+/* With it a Direct3D tells the addresses of its buffers, by which alone they are found (d3d/dxvk.h). */
+static const char address_extension[] = VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME;
 
 /* Where each image that is made exportable has memory of its own, there must be enough of such. */
 enum { FEW_ALLOCATIONS = 65536 };
@@ -17,6 +19,14 @@ const void *vulkan_chained(const void *chain, VkStructureType type)
     while (each && each->sType != type)
         each = each->pNext;
     return each;
+}
+
+static bool is_asked_for(const VkDeviceCreateInfo *info, const char *extension)
+{
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
+        if (strcmp(info->ppEnabledExtensionNames[i], extension) == 0)
+            return true;
+    return false;
 }
 
 /* ---- what it can ---- */
@@ -74,6 +84,12 @@ static bool exports_buffers(struct vulkan_device *device)
                                       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
 }
 
+/* Memory that no Direct3D will tell the addresses of is left alone, unless the user wants export. */
+static bool may_tell_addresses(const VkDeviceCreateInfo *info)
+{
+    return is_asked_for(info, address_extension) || strcmp(setting_text(SETTING_VULKAN), "export") == 0;
+}
+
 /* The way that CLD3D_VULKAN names, else the best for the kind of device. */
 static enum vulkan_way wanted_way(const VkPhysicalDeviceProperties *properties)
 {
@@ -123,7 +139,7 @@ static void look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
     const char *reason = why_not(device, &properties.properties, info);
     if (reason)
         device->way = VULKAN_NONE;
-    device->exports_buffers = device->way == VULKAN_EXPORT && exports_buffers(device);
+    device->exports_buffers = device->way == VULKAN_EXPORT && may_tell_addresses(info) && exports_buffers(device);
     log_write(LOG_INFO, "the Vulkan layer: images of %s are %s%s%s", properties.properties.deviceName,
               ways[device->way], reason ? ": " : "", reason ? reason : "");
 }
@@ -138,14 +154,6 @@ static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info, VkLayerF
             return (VkLayerDeviceCreateInfo *)(uintptr_t)link;
     }
     return NULL;
-}
-
-static bool is_asked_for(const VkDeviceCreateInfo *info)
-{
-    for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
-        if (strcmp(info->ppEnabledExtensionNames[i], fd_extension) == 0)
-            return true;
-    return false;
 }
 
 /* With the extension that export needs. */
@@ -173,7 +181,7 @@ static VkResult create(struct vulkan_device *device, PFN_vkCreateDevice create_n
                        const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator, VkDevice *made)
 {
     VkLayerDeviceLink *below = link->u.pLayerInfo;
-    if (device->way == VULKAN_EXPORT && !is_asked_for(info)) {
+    if (device->way == VULKAN_EXPORT && !is_asked_for(info, fd_extension)) {
         device->adds_export = create_with_extension(create_next, device->physical, info, allocator, made) == VK_SUCCESS;
         if (device->adds_export)
             return VK_SUCCESS;

@@ -82,6 +82,8 @@ static void keep_apart(const struct vulkan_device *device, enum vulkan_way way, 
     needs->size = (needs->size + device->granularity - 1) / device->granularity * device->granularity;
 }
 
+/* Memory of its own is what such an image is to have, and what the transport imports. A driver may even require that of an image that is
+ * exportable (RADV): the program did not ask for that, and may have placed all of its images in memory of theirs. */
 static void want_alone(enum vulkan_way way, VkMemoryRequirements2 *needs)
 {
     if (way != VULKAN_EXPORT)
@@ -90,6 +92,7 @@ static void want_alone(enum vulkan_way way, VkMemoryRequirements2 *needs)
         if (each->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
             VkMemoryDedicatedRequirements *dedicated = (void *)each;
             dedicated->prefersDedicatedAllocation = VK_TRUE;
+            dedicated->requiresDedicatedAllocation = VK_FALSE;
         }
     }
 }

@@ -166,8 +166,11 @@ static const struct d3d_api *api_of_property(cl_context_properties name)
 
 static bool other_graphics(cl_context_properties name)
 {
+    enum {
+        CL_CONTEXT_VA_API_DISPLAY_INTEL = 0x4097
+    }; /* cl_va_api_media_sharing_intel.h, which needs VA-API's headers */
     return name == CL_GL_CONTEXT_KHR || name == CL_EGL_DISPLAY_KHR || name == CL_GLX_DISPLAY_KHR ||
-           name == CL_WGL_HDC_KHR || name == CL_CGL_SHAREGROUP_KHR;
+           name == CL_WGL_HDC_KHR || name == CL_CGL_SHAREGROUP_KHR || name == CL_CONTEXT_VA_API_DISPLAY_INTEL;
 }
 
 /* Whether the list has anything that concerns us. Everything else is the driver's business, errors included. */
@@ -253,7 +256,7 @@ static cl_int read_properties(const char *call, struct sharing_context *context,
     driver[kept] = 0;
     if (graphics && exclusive(context))
         return log_refuse(call, CL_INVALID_OPERATION,
-                          "interop with both OpenGL and %s was requested; create a context for each",
+                          "interop with both %s and another graphics API was requested; create a context for each",
                           context->interop[0].api->name);
     return CL_SUCCESS;
 }

@@ -65,10 +65,31 @@ static void append(struct deferred *d, enum object_state state)
         place = &(*place)->after;
     *place = d;
     d->number = ++numbers;
+    for (cl_uint i = d->end; i < d->command.count && d->kind == DEFERRED_RELEASE; i++)
+        if (d->command.objects[i]->written)
+            d->end = d->command.count; /* an earlier release has failed since `end` was found */
     atomic_fetch_add(&queue_deferred, 1);
     command_show_locked(&d->command, state);
     os_unlock(&registry_lock);
     deferred_run(0);
+}
+
+/* The barrier at which the queue waits. In a queue out of order PoCL forgets an earlier barrier for one with a wait list, so a command
+ * that does nothing comes between: it waits for both. A marker would wait for all other commands too. */
+static cl_int enqueue_gate(const struct command *c, cl_event gate, cl_event *end)
+{
+    cl_command_queue queue = c->queue->head.handle;
+    cl_event behind = NULL;
+    cl_int status = CL_SUCCESS;
+    if (queue_out_of_order(c->queue) && context_has(c->queue->context, QUIRK_POCL_EVENTS) && c->count)
+        status = log_next(
+            c->call, "clEnqueueMigrateMemObjects",
+            below()->clEnqueueMigrateMemObjects(queue, 1, &c->objects[0]->transfer->memory, 0, 1, &gate, &behind));
+    if (status == CL_SUCCESS)
+        status = log_next(c->call, "clEnqueueBarrierWithWaitList",
+                          below()->clEnqueueBarrierWithWaitList(queue, 1, behind ? &behind : &gate, end));
+    event_put(behind);
+    return status;
 }
 
 /* Puts the gate into the queue and gives the application its event. What the command waits for is flushed before: rusticl 22.3
@@ -82,8 +103,7 @@ static cl_int close_gate(struct command *c, struct deferred *d)
         return status;
     queue_push(c->queue->head.handle);
     blocker_turn(blocker, true);
-    status = log_next(c->call, "clEnqueueBarrierWithWaitList",
-                      below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
+    status = enqueue_gate(c, d->gate, &end);
     blocker_end(blocker, status, end);
     if (status != CL_SUCCESS)
         return status;
@@ -101,6 +121,7 @@ static cl_int wait_for_list(struct command *c, struct deferred *d)
         return status;
     d->behind = blocker_keep(c->blocker);
     bool added = blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before);
+    d->barriers = d->before.count;
     for (cl_uint i = 0; i < c->wait_count && added; i++)
         added = event_list_retain(&d->before, c->wait[i]);
     command_leave(c);
@@ -123,6 +144,8 @@ static cl_int enqueue_marker(struct command *c, struct deferred *d)
     if (status != CL_SUCCESS)
         return status;
     event_list_add(&d->before, marker);
+    if (queue_loses_order(c->queue))
+        blocker_stands(c->blocker);
     if (queue_loses_order(c->queue) && !blocked_list_events(c->queue, ORDER_ALONE, &d->before))
         status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     command_blocker_end(c, CL_SUCCESS, marker);

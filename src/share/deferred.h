@@ -24,6 +24,7 @@ struct deferred {
     bool done;          /* the result that the gate will report */
     atomic_bool failed; /* one of the events has failed */
     cl_uint at;         /* the next event to wait for */
+    cl_uint barriers; /* the first of `before`: only behind these does the command come, and their errors are not its */
     atomic_uint references;
     /* kept; what blocked the command when it was enqueued, or NULL. Anything that blocks its queue since then comes
      * after it */

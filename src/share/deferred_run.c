@@ -61,10 +61,17 @@ static bool waited(struct deferred *d)
     return true;
 }
 
+/* The event before `at` has failed. What a command only comes behind does not make it fail. */
+static void note_failure(struct deferred *d)
+{
+    if (d->moving || d->at > d->barriers)
+        atomic_store(&d->failed, true);
+}
+
 static void await_here(struct deferred *d, cl_event event)
 {
     if (!event_await(event))
-        atomic_store(&d->failed, true);
+        note_failure(d);
 }
 
 static void run_here(struct deferred *d)
@@ -115,7 +122,7 @@ static unsigned poll_failed(void)
     for (struct deferred *d = find_told(0, &event); d; d = find_told(last, &event)) {
         last = d->number;
         if (event_status(event) < 0 && take_told(d, event)) {
-            atomic_store(&d->failed, true);
+            note_failure(d);
             run_later(d);
         }
         deferred_put(d);
@@ -145,8 +152,9 @@ static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
     os_unlock(&registry_lock);
     if (!d)
         return;
-    if (status < 0)
-        atomic_store(&d->failed, true);
+    /* PoCL may tell of an event that had failed already as of one that has ended. */
+    if (status < 0 || (context_has(d->command.queue->context, QUIRK_POCL_TELLS) && event_status(event) < 0))
+        note_failure(d);
     callback_enter(&entry, event, status);
     run_later(d);
     callback_leave(&entry);

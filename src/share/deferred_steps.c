@@ -146,6 +146,8 @@ void deferred_finish(struct deferred *d)
     command_finish(&d->command, false, OBJECT_IDLE);
     os_lock(&registry_lock);
     d->over = true;
+    blocker_setting_locked(d->gate_blocker);
+    atomic_fetch_sub(&queue_deferred, 1); /* who waits for the gate may enqueue before this thread goes on */
     os_unlock(&registry_lock);
     if (d->event && !d->done)
         atomic_store(&d->event->failed, true);
@@ -159,7 +161,6 @@ void deferred_finish(struct deferred *d)
     while (*place != d)
         place = &(*place)->after;
     *place = d->after;
-    atomic_fetch_sub(&queue_deferred, 1);
     os_unlock(&registry_lock);
     if (later)
         reap_later(&d->reaped, &ended_in_callback, d);

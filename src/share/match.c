@@ -18,12 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum match { MATCH_NONE, MATCH_VENDOR, MATCH_NAME, MATCH_LUID, MATCH_UUID };
+enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_NAME, MATCH_LUID, MATCH_UUID };
 
 /* As MATCH_... Of the last call; for people. */
 static const char *const reasons[] = {
     "no OpenCL device is the adapter's hardware: the CPU is as close to Direct3D's resources as any other device",
     "the vendor is the same, and no device has the adapter's name",
+    "the vendor is the same, and one name contains the other",
     "the name is the same",
     "the LUID is the same",
     "the UUID of its Vulkan device is the same",
@@ -79,36 +80,49 @@ static bool is_cpu(cl_device_id device)
     return (type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
+/* The length of a trade mark in brackets at the beginning of a text, 0: there is none. Mesa writes "(tm)". */
+static size_t mark_length(const char *text)
+{
+    static const char *const marks[] = {"(r)", "(c)", "(tm)"};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        size_t length = 0;
+        while (marks[i][length] && tolower((unsigned char)text[length]) == marks[i][length])
+            length++;
+        if (!marks[i][length])
+            return length;
+    }
+    return 0;
+}
+
 /* Letters and digits in lower case, up to what stands in brackets, but for marks: "AMD Radeon RX 6800 (radeonsi, ...)" and
  * "AMD Radeon(TM) RX 6800" become the same. */
 static void plain_name(const char *name, char *plain, size_t size)
 {
     size_t length = 0;
     while (*name && length + 1 < size) {
-        if (strncmp(name, "(R)", 3) == 0 || strncmp(name, "(C)", 3) == 0)
-            name += 3;
-        else if (strncmp(name, "(TM)", 4) == 0)
-            name += 4;
-        else if (*name == '(')
+        const size_t mark = mark_length(name);
+        if (*name == '(' && !mark)
             break;
-        else if (isalnum((unsigned char)*name))
-            plain[length++] = (char)tolower((unsigned char)*name++);
-        else
-            name++;
+        if (isalnum((unsigned char)*name))
+            plain[length++] = (char)tolower((unsigned char)*name);
+        name += mark ? mark : 1;
     }
     plain[length] = '\0';
 }
 
-/* The same vendor's names may differ in what one side adds. */
-static bool same_name(cl_device_id device, const struct d3d_adapter *adapter, bool same_vendor)
+/* The same vendor's names may differ in what one side adds: "RTX 3060" is also in the name of an "RTX 3060 Ti", so an equal name is
+ * better. */
+static enum match match_name(cl_device_id device, const struct d3d_adapter *adapter, bool same_vendor)
 {
     char name[256] = "", ours[256], theirs[256];
     below()->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
     plain_name(name, ours, sizeof(ours));
     plain_name(adapter->description, theirs, sizeof(theirs));
-    if (!ours[0] || !theirs[0])
-        return false;
-    return strcmp(ours, theirs) == 0 || (same_vendor && (strstr(ours, theirs) || strstr(theirs, ours)));
+    if (ours[0] && strcmp(ours, theirs) == 0)
+        return MATCH_NAME;
+    if (!same_vendor)
+        return MATCH_NONE;
+    return ours[0] && theirs[0] && (strstr(ours, theirs) || strstr(theirs, ours)) ? MATCH_PART : MATCH_VENDOR;
 }
 
 static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
@@ -122,10 +136,7 @@ static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
     if (adapter->software || is_cpu(device))
         return MATCH_NONE;
     below()->clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor, NULL);
-    const bool same_vendor = vendor == adapter->vendor;
-    if (same_name(device, adapter, same_vendor))
-        return MATCH_NAME;
-    return same_vendor ? MATCH_VENDOR : MATCH_NONE;
+    return match_name(device, adapter, vendor == adapter->vendor);
 }
 
 /* Over all platforms; and whether one has a CPU. */

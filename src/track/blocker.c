@@ -175,6 +175,14 @@ cl_event *blocker_event(struct blocker *blocker, cl_event *wanted)
     return wanted ? wanted : &blocker->slot;
 }
 
+void blocker_stands(struct blocker *blocker)
+{
+    os_lock(&registry_lock);
+    if (blocker)
+        blocker->stands = true;
+    os_unlock(&registry_lock);
+}
+
 /* From now on the command is found by its event, unless it is over already. */
 static bool name_locked(struct blocker *blocker, cl_event event, struct record **stale)
 {
@@ -307,6 +315,12 @@ bool event_blocked(cl_event event)
 bool blocker_active_locked(const struct blocker *blocker)
 {
     return blocker && blocker->active;
+}
+
+void blocker_setting_locked(struct blocker *gate)
+{
+    if (gate)
+        gate->setting = true;
 }
 
 void blocker_comes_locked(struct blocker *gate, bool comes)

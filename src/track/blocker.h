@@ -50,6 +50,9 @@ void blocker_turn(struct blocker *blocker, bool keep);
 /* Where the driver must store the event of a command: a blocked command needs one even if the application wants
  * none. */
 cl_event *blocker_event(struct blocker *blocker, cl_event *wanted);
+/* The command stands for all that is before it in its queue, which the driver may have forgotten: that it ends well says nothing of
+ * those. NULL is allowed. */
+void blocker_stands(struct blocker *blocker);
 /* The driver has accepted the command if `status` is CL_SUCCESS; `event` is its event, of which one more reference is
  * taken, or NULL if there is none other than blocker_event's. Otherwise nothing has been enqueued. `blocker` may be
  * NULL. */
@@ -101,6 +104,8 @@ struct blocker *blocker_keep(struct blocker *blocker);
 void blocker_put(struct blocker *blocker);
 /* Whether the command is still blocked. NULL never is. */
 bool blocker_active_locked(const struct blocker *blocker);
+/* The gate is about to be set: whoever finds its queue blocked by it waits for that (queue_enter). NULL is allowed. */
+void blocker_setting_locked(struct blocker *gate);
 /* Marks a gate that will be set without any action of the application. */
 void blocker_comes_locked(struct blocker *gate, bool comes);
 /* Whether only such gates block a command. */

@@ -196,25 +196,6 @@ void blockers_finish(void)
     }
 }
 
-/* The next blocker in the list with an event, retained. Both may leave the list meanwhile: then the rest is not looked at. */
-struct blocker *blocker_next_with_event(struct blocker *last)
-{
-    os_lock(&registry_lock);
-    struct blocker *blocker = !last ? list : last->active ? last->after : NULL;
-    while (blocker && !blocker->event)
-        blocker = blocker->after;
-    record_retain(blocker);
-    os_unlock(&registry_lock);
-    record_release(last);
-    return blocker;
-}
-
-void blockers_each_with_event(void (*visit)(struct blocker *))
-{
-    for (struct blocker *blocker = blocker_next_with_event(NULL); blocker; blocker = blocker_next_with_event(blocker))
-        visit(blocker);
-}
-
 struct blocker *blocker_find_active_locked(cl_event event)
 {
     return registry_find_locked(RECORD_BLOCKER, event); /* what is over is not in the registry */
@@ -237,10 +218,33 @@ struct blocker **blockers_collect_locked(bool (*wanted)(const struct blocker *, 
     return found;
 }
 
+static bool has_event(const struct blocker *blocker, const void *unused)
+{
+    (void)unused;
+    return blocker->event != NULL;
+}
+
+void blockers_each_with_event(void (*visit)(struct blocker *))
+{
+    os_lock(&registry_lock);
+    struct blocker **found = blockers_collect_locked(has_event, NULL);
+    os_unlock(&registry_lock);
+    for (struct blocker **each = found; each && *each; each++) {
+        visit(*each);
+        blocker_put(*each);
+    }
+    free(found);
+}
+
+bool blocker_ends_locked(const struct blocker *blocker, cl_int status)
+{
+    return status < 0 || (status == CL_COMPLETE && !blocker->stands);
+}
+
 void blocker_ask_driver(struct blocker *blocker)
 {
-    const bool over = event_status(blocker->event) <= CL_COMPLETE;
+    const cl_int status = event_status(blocker->event);
     os_lock(&registry_lock);
-    blocker->over = blocker->over || over;
+    blocker->over = blocker->over || blocker_ends_locked(blocker, status);
     os_unlock(&registry_lock);
 }

@@ -20,6 +20,7 @@ struct blocker {
     bool entering;              /* a command that has yet to come to blocker_end: it stays in the list */
     bool unblocked;             /* nothing blocks it any longer while it is entering: the queue does not count it */
     bool over;                  /* the command has ended although something seems to block it: an error ended it */
+    bool stands;                /* see blocker_stands */
     bool watched;               /* the driver has been asked to report its end */
     bool setting;               /* a user event: a thread is in the driver's call that sets it */
     bool comes;                 /* see blocker_comes_locked */
@@ -61,12 +62,11 @@ bool blocker_pending(const struct blocker *user);
 bool blocker_pending_and_not_setting(const struct blocker *user);
 bool blocker_pending_and_not_coming(const struct blocker *user);
 bool blocker_pending_and_marked(const struct blocker *user);
-/* Calls `visit` with each blocker that has an event, without a lock. Blockers that are added or removed meanwhile may
- * be skipped. */
+/* Calls `visit` with each blocker that has an event, without a lock; not with those that are added meanwhile, and with none if memory is
+ * short. */
 void blockers_each_with_event(void (*visit)(struct blocker *blocker));
-/* The next one with an event after `last`, or the first one for NULL; its reference replaces that of `last`. If both
- * leave the list meanwhile, the rest is skipped. */
-struct blocker *blocker_next_with_event(struct blocker *last);
+/* A command that stands for others has not ended before they have, unless it has failed. */
+bool blocker_ends_locked(const struct blocker *blocker, cl_int status);
 
 /* An error in its wait list ends a command at once, whatever else it waits for, and only the driver knows: queries
  * whether the command has ended. For blockers_each_with_event. */

@@ -148,16 +148,20 @@ static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
     os_lock(&registry_lock);
     struct blocker *blocker = blocker_find_active_locked(event);
     if (blocker)
-        blocker->over = true;
+        blocker->over = blocker->over || blocker_ends_locked(blocker, status);
     os_unlock(&registry_lock);
     blockers_finish();
     deferral.run(0);
     callback_leave(&entry);
 }
 
-/* Where the driver can't call back, the command counts as held until all is set that it waits for. */
+/* Where the driver can't call back, the command counts as held until all is set that it waits for. That whose callback runs here has
+ * ended, and rusticl 22.3 has it locked. */
 static void watch_end(struct blocker *blocker)
 {
+    cl_int status;
+    if (callback_tells(blocker->event, &status))
+        return;
     os_lock(&registry_lock);
     const bool needed = blocker->active && !blocker->over && !blocker->watched;
     blocker->watched = true;

@@ -76,15 +76,22 @@ static const char *way_of(const struct vulkan_object *o)
     return o->imported ? "direct, imported" : "direct, in mapped memory";
 }
 
+/* Whether OpenCL might share other memory of the device whose memory it does not share: a copy lies there too. */
+static bool is_within_reach(const struct vulkan_object *o)
+{
+    const struct vulkan_memory *memory = &o->at.image.memory;
+    return !memory->memory || memory->mapped || vulkan_imports_from(o->context, memory);
+}
+
 /* The surface itself, or a copy beside it. */
 static cl_int share_either(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
     const struct native_ops *native = request->surface.api->native;
     char direct[VULKAN_WHY] = "", beside[VULKAN_WHY] = "", by_vulkan[VULKAN_WHY] = "";
     cl_int status = share(o, request, direct);
-    const bool image = o->at.native.image != 0;
     if (status == CL_SUCCESS)
         return status;
+    const bool image = o->at.native.image != 0 && is_within_reach(o);
     if (image && native->make_copy && native->make_copy(&o->base.surface, &o->copy)) {
         status = share(o, request, beside);
         if (status != CL_SUCCESS)

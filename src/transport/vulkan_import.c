@@ -112,6 +112,11 @@ static bool can_import(struct vulkan_context *c)
     return c->imports;
 }
 
+bool vulkan_imports_from(struct vulkan_context *context, const struct vulkan_memory *memory)
+{
+    return can_import(context) && memcmp(context->uuid, memory->device_uuid, UUID_BYTES) == 0;
+}
+
 /* ---- an import ---- */
 
 static bool is_large_enough(const struct surface_desc *desc, const struct vulkan_memory *memory)
@@ -201,7 +206,7 @@ cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *req
         snprintf(why, VULKAN_WHY, "%s", o->context->why);
         return CL_INVALID_OPERATION;
     }
-    if (memcmp(o->context->uuid, o->at.image.memory.device_uuid, UUID_BYTES) != 0) {
+    if (!vulkan_imports_from(o->context, &o->at.image.memory)) {
         snprintf(why, VULKAN_WHY, "the OpenCL device is not Direct3D's device");
         return CL_INVALID_OPERATION;
     }

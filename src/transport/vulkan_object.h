@@ -82,6 +82,8 @@ void vulkan_return(struct vulkan_object *object);
 
 /* ---- vulkan_import.c: by file descriptors ---- */
 
+/* Whether the context's device imports, and the memory is the same device's. */
+bool vulkan_imports_from(struct vulkan_context *context, const struct vulkan_memory *memory);
 /* CL_SUCCESS: the memory object was created (`base.memory`, `whole`). */
 cl_int vulkan_import(struct vulkan_object *object, const struct transfer_request *request, char *why);
 /* transport.create_part. */

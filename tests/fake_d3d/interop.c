@@ -175,8 +175,8 @@ static void STDMETHODCALLTYPE queue_TransitionSurfaceLayout(void *iface, void *s
 }
 
 /* Without a lock of its own, as that of Direct3D 10 and 11 has. */
-static void STDMETHODCALLTYPE queue9_TransitionTextureLayout(void *iface, void *surface, const void *range, int32_t from,
-                                                             int32_t to)
+static void STDMETHODCALLTYPE queue9_TransitionTextureLayout(void *iface, void *surface, const void *range,
+                                                             int32_t from, int32_t to)
 {
     check_entered(fake_object_of(surface)->device, "TransitionTextureLayout: without the device's lock");
     queue_TransitionSurfaceLayout(iface, surface, range, from, to);
@@ -200,6 +200,10 @@ static void STDMETHODCALLTYPE queue9_UnlockDevice(void *iface)
 
     if (!atomic_load(&device->is_protected))
         return;
+    if (!device->entered) {
+        fake_violation("UnlockDevice: the device is not locked");
+        return;
+    }
     device->entered--;
     pthread_mutex_unlock(&device->user_lock);
 }
