@@ -43,24 +43,6 @@ static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level, DWORD *l
     return found;
 }
 
-/* DXVK (2.6) takes an off-screen plain surface that Direct3D has not written for empty: its first lock shows zeros, and the unlock writes
- * them over what OpenCL wrote. After a lock it reads the image back each time. Once for each surface, since that takes a copy there and
- * back; what is noted on the surface goes with it. */
-static bool lock_once(IDirect3DSurface9 *surface)
-{
-    static const GUID note = {0x6a4f5b1e, 0x3c0d, 0x4f57, {0x9d, 0x1b, 0x52, 0x8e, 0x70, 0xa4, 0xc3, 0x19}};
-    unsigned char locked = TRUE;
-    DWORD size = sizeof(locked);
-    D3DLOCKED_RECT rows;
-    if (SUCCEEDED(IDirect3DSurface9_GetPrivateData(surface, &note, &locked, &size)))
-        return true;
-    if (FAILED(IDirect3DSurface9_LockRect(surface, &rows, NULL, D3DLOCK_READONLY)) ||
-        FAILED(IDirect3DSurface9_UnlockRect(surface)))
-        return false;
-    IDirect3DSurface9_SetPrivateData(surface, &note, &locked, sizeof(locked), 0);
-    return true;
-}
-
 static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, struct native_place *place, char *why,
                        size_t why_size)
 {
@@ -84,10 +66,6 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
     place->image = dxvk_image(device, surface->resource, &place->layout);
     if (!place->image || !dxvk_queue_family(device, &place->family))
         return native_refuse(why, why_size, "this Direct3D does not run on Vulkan, or does not report its images");
-    if (!(d.Usage & D3DUSAGE_RENDERTARGET) && !is_in(surface->resource, &IID_IDirect3DTexture9) &&
-        !lock_once(surface->resource))
-        return native_refuse(why, why_size,
-                             "the surface cannot be locked now, and Direct3D loses what it does not write");
     return true;
 }
 
@@ -107,10 +85,36 @@ static bool find_again(const struct surface *surface, struct native_place *place
     return device && d3d9_leave() && place->image != 0;
 }
 
+/* DXVK (2.6) takes an off-screen plain surface that Direct3D has not written for empty: its first lock shows zeros, and the unlock writes
+ * them over what OpenCL wrote. After a lock it reads the image back each time. Once for each surface, since that takes a copy there and
+ * back; what is noted on the surface goes with it. */
+static bool lock_once(IDirect3DSurface9 *surface)
+{
+    static const GUID note = {0x6a4f5b1e, 0x3c0d, 0x4f57, {0x9d, 0x1b, 0x52, 0x8e, 0x70, 0xa4, 0xc3, 0x19}};
+    unsigned char locked = TRUE;
+    DWORD size = sizeof(locked);
+    D3DLOCKED_RECT rows;
+    if (SUCCEEDED(IDirect3DSurface9_GetPrivateData(surface, &note, &locked, &size)))
+        return true;
+    if (!d3d_check("IDirect3DSurface9::LockRect", IDirect3DSurface9_LockRect(surface, &rows, NULL, D3DLOCK_READONLY)) ||
+        !d3d_check("IDirect3DSurface9::UnlockRect", IDirect3DSurface9_UnlockRect(surface)))
+        return false;
+    IDirect3DSurface9_SetPrivateData(surface, &note, &locked, sizeof(locked), 0);
+    return true;
+}
+
+static bool is_read_back(IDirect3DSurface9 *surface)
+{
+    D3DSURFACE_DESC d;
+    return SUCCEEDED(IDirect3DSurface9_GetDesc(surface, &d)) &&
+           ((d.Usage & D3DUSAGE_RENDERTARGET) || is_in(surface, &IID_IDirect3DTexture9) || lock_once(surface));
+}
+
 static bool flush_deferred(const struct surface *surface, const struct native_place *place)
 {
     IDirect3DDevice9 *device = d3d9_enter(surface->resource);
-    const bool done = device && dxvk_flush_deferred(device, surface->resource, place->level, place->layer);
+    const bool done = device && is_read_back(surface->resource) &&
+                      dxvk_flush_deferred(device, surface->resource, place->level, place->layer);
     return device && d3d9_leave() && done;
 }
 

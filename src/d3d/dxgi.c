@@ -111,14 +111,9 @@ void dxgi_unlock(void *section)
     com_release(section);
 }
 
-void dxgi_enter(const struct surface *surface)
+void *dxgi_enter(const struct surface *surface)
 {
-    com_release(dxgi_lock(surface->device));
-}
-
-void dxgi_leave(const struct surface *surface)
-{
-    dxgi_unlock(multithread_of(surface->device));
+    return dxgi_lock(surface->device);
 }
 
 /* WCHAR is UTF-16 on Windows, where adapters have plain names and surrogates are not worth their code; natively UTF-32. */

@@ -35,10 +35,9 @@ void dxgi_protect(void *device);
 void *dxgi_lock(void *device);
 void dxgi_unlock(void *section);
 
-/* staging_ops.enter and leave for both. If protection is off, the application lets only one thread at a time use the
+/* staging_ops.enter for both; dxgi_unlock leaves. If protection is off, the application lets only one thread at a time use the
  * device. */
-void dxgi_enter(const struct surface *surface);
-void dxgi_leave(const struct surface *surface);
+void *dxgi_enter(const struct surface *surface);
 
 /* What the check of a resource needs to know about its API. */
 struct child_facts {

@@ -73,53 +73,12 @@ static const void *functions_of(void *object)
     return *(const void *const *)object;
 }
 
-/* ---- the device's lock ---- */
-
-/* The interface of a device of Direct3D 10 or 11, or of one of Direct3D 9; NULL: it has none. */
-static void *interop_of(void *device, bool *nine)
-{
-    void *interop = com_query(device, &interop_interface);
-    *nine = !interop;
-    return interop ? interop : com_query(device, &interop9_interface);
-}
-
-/* One of the two, or neither. */
-struct device_lock {
-    void *section; /* of dxgi_lock */
-    void *interop9;
-};
-
-/* DXVK is asked with the lock that the application's other threads draw with, for two reasons. What is queued here gets into a list of
- * commands that has no lock of its own with Direct3D 9. And DXVK may have to make a resource stay where it is before it tells where that
- * is, and waits for its thread of commands. That thread wakes one of several waiters (2.6: DxvkCsThread's m_condOnSync), and if that is
- * the wrong one the others sleep for ever. All other waits are made with the device's lock: with it there is one waiter.
- *
- * Not twice in a thread: the second unlock_device of Direct3D 9 does nothing. */
-static struct device_lock lock(void *device)
-{
-    bool nine;
-    void *interop = interop_of(device, &nine);
-    if (interop && nine) {
-        const struct interop_functions *functions = functions_of(interop);
-        functions->lock_device(interop);
-        return (struct device_lock){.interop9 = interop};
-    }
-    com_release(interop);
-    return (struct device_lock){.section = dxgi_lock(device)};
-}
-
-static void unlock(struct device_lock held)
-{
-    const struct interop_functions *functions = held.interop9 ? functions_of(held.interop9) : NULL;
-    if (functions)
-        functions->unlock_device(held.interop9);
-    com_release(held.interop9);
-    dxgi_unlock(held.section);
-}
-
 /* ---- resources ---- */
 
-/* With the device's lock. `nine`: the object is of the second of those interfaces. */
+/* `nine`: the object is of the second of those interfaces. With those of Direct3D 10 and 11 only with the device's lock (dxgi_lock). DXVK may
+ * have to make a resource stay where it is before it tells where that is, and waits for its thread of commands. That thread wakes one
+ * of several waiters (2.6: DxvkCsThread's m_condOnSync), and if that is the wrong one the others sleep for ever. All other waits are
+ * made with the device's lock: with it there is one waiter. */
 static uint64_t image_of(void *object, bool nine, int32_t *layout)
 {
     const struct surface_functions *surface = functions_of(object);
@@ -134,10 +93,10 @@ uint64_t dxvk_image(void *device, void *resource, uint32_t *layout)
 {
     void *surface = com_query(resource, &surface_interface);
     void *object = surface ? surface : com_query(resource, &texture9_interface);
-    const struct device_lock held = lock(device);
+    void *section = surface ? dxgi_lock(device) : NULL;
     int32_t told = 0;
-    const uint64_t image = object ? image_of(object, !surface, &told) : 0;
-    unlock(held);
+    const uint64_t image = object && (section || !surface) ? image_of(object, !surface, &told) : 0;
+    dxgi_unlock(section);
     com_release(object);
     *layout = (uint32_t)told;
     return image;
@@ -148,19 +107,27 @@ uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size)
     uint64_t address = 0;
     void *extended = com_query(device, &device_interface), *buffer11 = com_query(buffer, &IID_ID3D11Buffer);
     const struct device_functions *functions = extended && buffer11 ? functions_of(extended) : NULL;
-    const struct device_lock held = lock(device);
+    void *section = dxgi_lock(device);
     *size = 0;
     /* Without the extension the other function calls one that is not there. */
-    if (functions && functions->get_extension_support(extended, NVX_IMAGE_VIEW_HANDLE) &&
+    if (functions && section && functions->get_extension_support(extended, NVX_IMAGE_VIEW_HANDLE) &&
         !functions->get_address_and_size(extended, buffer11, &address, size))
         address = 0;
-    unlock(held);
+    dxgi_unlock(section);
     com_release(extended);
     com_release(buffer11);
     return address;
 }
 
 /* ---- the device ---- */
+
+/* The interface of a device of Direct3D 10 or 11, or of one of Direct3D 9; NULL: it has none. */
+static void *interop_of(void *device, bool *nine)
+{
+    void *interop = com_query(device, &interop_interface);
+    *nine = !interop;
+    return interop ? interop : com_query(device, &interop9_interface);
+}
 
 bool dxvk_queue_family(void *device, uint32_t *family)
 {
@@ -183,7 +150,9 @@ struct image_range {
     uint32_t aspect, level, levels, layer, layers;
 };
 
-/* A change to the layout that the image has already would do nothing. */
+/* A change to the layout that the image has already would do nothing. With the lock that the application's other threads draw with: the
+ * list of commands into which this gets has none of its own with Direct3D 9. That interface keeps one lock for all its callers, who are
+ * kept apart by d3d9_enter. */
 bool dxvk_flush_deferred(void *device, void *resource, uint32_t level, uint32_t layer)
 {
     enum { GENERAL = 1, TRANSFER_SOURCE = 6, COLOR = 1 }; /* VkImageLayout, VkImageAspectFlagBits */
@@ -191,16 +160,20 @@ bool dxvk_flush_deferred(void *device, void *resource, uint32_t level, uint32_t 
     bool nine;
     int32_t layout = 0;
     void *interop = interop_of(device, &nine);
+    const struct interop_functions *functions = interop ? functions_of(interop) : NULL;
     void *surface = com_query(resource, nine ? &texture9_interface : &surface_interface);
-    const struct device_lock held = lock(device);
-    const bool known = interop && surface && image_of(surface, nine, &layout);
+    void *section = nine ? NULL : dxgi_lock(device);
+    if (functions && nine)
+        functions->lock_device(interop);
+    const bool known = functions && surface && (nine || section) && image_of(surface, nine, &layout);
     if (known) {
-        const struct interop_functions *functions = functions_of(interop);
         const int32_t other = layout == GENERAL ? TRANSFER_SOURCE : GENERAL;
         functions->transition(interop, surface, &range, layout, other);
         functions->transition(interop, surface, &range, other, layout);
     }
-    unlock(held);
+    if (functions && nine)
+        functions->unlock_device(interop);
+    dxgi_unlock(section);
     com_release(surface);
     com_release(interop);
     return known;

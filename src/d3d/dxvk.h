@@ -11,7 +11,7 @@ bool native_refuse(char *why, size_t why_size, const char *reason);
 /* The VkImage of a texture of Direct3D 10 or 11 (IDXGIVkInteropSurface), or of a surface or texture of Direct3D 9
  * (ID3D9VkInteropTexture). DXVK 2.6 has no image for resources that only the CPU maps, and must not be asked for one. 0
  * if it is not DXVK's. `layout` is the VkImageLayout that the image has while DXVK does not use it. `device` is the resource's: DXVK is
- * asked with its lock, here and below. */
+ * asked with its lock in Direct3D 10 and 11. */
 uint64_t dxvk_image(void *device, void *resource, uint32_t *layout);
 
 /* The family of the queue that a device submits to (IDXGIVkInteropDevice, ID3D9VkInteropDevice). False: not a DXVK

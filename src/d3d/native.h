@@ -28,7 +28,7 @@ struct native_ops {
     /* Where a surface that `find` has found is now: `place` is the earlier result, of which the variable parts are
      * updated. */
     bool (*find_again)(const struct surface *surface, struct native_place *place);
-    /* Queues a layout change of an image surface and its reversal, so that its memory will have everything that
+    /* Makes Direct3D see later what OpenCL is about to write, and queues a layout change of an image surface and its reversal, so that its memory will have everything that
      * Direct3D was told before: an implementation postpones clears and resolves until the next use, past a flush.
      * `place` is the result of `find`. Call before `finish`. */
     bool (*flush_deferred)(const struct surface *surface, const struct native_place *place);

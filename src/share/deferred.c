@@ -13,6 +13,7 @@
 #include "share/deferred.h"
 
 #include "log.h"
+#include "transport/commands.h"
 
 #include <stdlib.h>
 
@@ -74,24 +75,6 @@ static void append(struct deferred *d, enum object_state state)
     deferred_run(0);
 }
 
-/* The barrier at which the queue waits. In a queue out of order PoCL forgets an earlier barrier for one with a wait list, so a command
- * that does nothing comes between: it waits for both. A marker would wait for all other commands too. */
-static cl_int enqueue_gate(const struct command *c, cl_event gate, cl_event *end)
-{
-    cl_command_queue queue = c->queue->head.handle;
-    cl_event behind = NULL;
-    cl_int status = CL_SUCCESS;
-    if (queue_out_of_order(c->queue) && context_has(c->queue->context, QUIRK_POCL_EVENTS) && c->count)
-        status = log_next(
-            c->call, "clEnqueueMigrateMemObjects",
-            below()->clEnqueueMigrateMemObjects(queue, 1, &c->objects[0]->transfer->memory, 0, 1, &gate, &behind));
-    if (status == CL_SUCCESS)
-        status = log_next(c->call, "clEnqueueBarrierWithWaitList",
-                          below()->clEnqueueBarrierWithWaitList(queue, 1, behind ? &behind : &gate, end));
-    event_put(behind);
-    return status;
-}
-
 /* Puts the gate into the queue and gives the application its event. What the command waits for is flushed before: rusticl 22.3
  * tells of the end of a flushed batch's commands when all of them are over, and the gate may be opened by who is told. */
 static cl_int close_gate(struct command *c, struct deferred *d)
@@ -103,7 +86,8 @@ static cl_int close_gate(struct command *c, struct deferred *d)
         return status;
     queue_push(c->queue->head.handle);
     blocker_turn(blocker, true);
-    status = enqueue_gate(c, d->gate, &end);
+    status = log_next(c->call, "clEnqueueBarrierWithWaitList",
+                      below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
     blocker_end(blocker, status, end);
     if (status != CL_SUCCESS)
         return status;
@@ -112,16 +96,27 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     return CL_SUCCESS;
 }
 
+/* The queue's earlier barriers, which PoCL forgets for the gate's: those that a user event blocks, and in PoCL the last one, behind which
+ * a command that does nothing comes. */
+static bool add_barriers(struct command *c, struct deferred *d)
+{
+    const struct enqueueing behind = {.queue = c->queue->head.handle, .done = &d->before};
+    const bool added =
+        blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before) &&
+        (!context_has(c->queue->context, QUIRK_POCL_EVENTS) || commands_stand_apart(&behind) == CL_SUCCESS);
+    d->barriers = d->before.count;
+    return added;
+}
+
 /* An acquire in an out-of-order queue comes after its wait list and the barriers of its queue, and after nothing else, which a
- * marker does not. PoCL forgets those barriers for the gate's. */
+ * marker does not. */
 static cl_int wait_for_list(struct command *c, struct deferred *d)
 {
     const cl_int status = command_enter(c, ORDER_BEFORE_ALL);
     if (status != CL_SUCCESS)
         return status;
     d->behind = blocker_keep(c->blocker);
-    bool added = blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before);
-    d->barriers = d->before.count;
+    bool added = add_barriers(c, d);
     for (cl_uint i = 0; i < c->wait_count && added; i++)
         added = event_list_retain(&d->before, c->wait[i]);
     command_leave(c);

@@ -24,7 +24,8 @@ struct deferred {
     bool done;          /* the result that the gate will report */
     atomic_bool failed; /* one of the events has failed */
     cl_uint at;         /* the next event to wait for */
-    cl_uint barriers; /* the first of `before`: only behind these does the command come, and their errors are not its */
+    cl_uint
+        barriers; /* how many of `before`, from the first, are barriers: the command comes behind them and does not fail with them */
     atomic_uint references;
     /* kept; what blocked the command when it was enqueued, or NULL. Anything that blocks its queue since then comes
      * after it */

@@ -152,8 +152,7 @@ static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
     os_unlock(&registry_lock);
     if (!d)
         return;
-    /* PoCL may tell of an event that had failed already as of one that has ended. */
-    if (status < 0 || (context_has(d->command.queue->context, QUIRK_POCL_TELLS) && event_status(event) < 0))
+    if (status < 0)
         note_failure(d);
     callback_enter(&entry, event, status);
     run_later(d);

@@ -116,7 +116,7 @@ void queue_keep_order(cl_command_queue queue);
 /* Whether an event has been set to an error: commands behind it may fail, and with NVIDIA's driver those behind them in
  * their queues. Never reset. Set before the driver learns of the error. */
 extern atomic_bool events_failed;
-/* Number of deferred commands that have not ended: while there are any, no queue is waited for there. */
+/* Number of deferred commands that have yet to do something: while there are any, no queue is waited for there. */
 extern atomic_uint queue_deferred;
 bool queue_loses_order(const struct queue_record *queue);
 /* Sets the gate of a deferred command. If the driver refuses it is asked again, because commands wait for the gate. */
