@@ -455,10 +455,10 @@ static void matches(void)
     strcpy(adapter.description, "Radeon RX 6800");
     adapter.vendor = 0x1002;
     CHECK_INT(kept(&adapter, &first), 1);
-    CHECK_STR(match_reason(), "the name is the same");
+    CHECK_STR(match_reason(), "the vendor is the same, and one name contains the other");
     strcpy(adapter.description, "AMD Radeon RX 6800 in a notebook");
     CHECK_INT(kept(&adapter, &first), 1);
-    CHECK_STR(match_reason(), "the name is the same");
+    CHECK_STR(match_reason(), "the vendor is the same, and one name contains the other");
     strcpy(adapter.description, "(R)(C)");
     CHECK_INT(kept(&adapter, &first), 1);
     CHECK(first == device(1, 0));
