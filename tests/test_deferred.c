@@ -362,6 +362,40 @@ SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
     }
 }
 
+/* In a queue out of order what a barrier stands behind comes before what is enqueued after it, also where an acquire between them is
+ * deferred. */
+SHARING_CASE(barriers_stay, RIG_OUT_OF_ORDER)
+{
+    const cl_uint none = 0;
+    cl_uint found = 0;
+    struct slow_work work;
+    struct shared shared;
+    cl_event read = NULL;
+    if (!slow_open(rig, &work) || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    cl_event begins = user_event(rig->context);
+    CHECK_INT(clEnqueueWriteBuffer(rig->queue, work.buffer, CL_TRUE, 0, sizeof(none), &none, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_INT(rig->acquire(other, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(other, 1, &shared.object, 1, &begins, NULL), CL_SUCCESS);
+    cl_event slow = slow_start(&work, rig->queue);
+    CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, work.buffer, CL_FALSE, 0, sizeof(found), &found, 0, NULL, &read),
+              CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(begins, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &read), CL_SUCCESS);
+    CHECK(found != none);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(read), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(slow), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(begins), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    shared_close(&shared);
+    slow_close(&work);
+}
+
 /* Of a command in a queue of its own. */
 static cl_event complete_event(const struct rig *rig)
 {
@@ -631,6 +665,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("a release in another queue", release_in_another_queue),
     SHARING_TESTS("an object made again behind the release", made_again),
     SHARING_TESTS("beside a held command", beside_a_held_command),
+    SHARING_TESTS("barriers of a queue out of order", barriers_stay),
     SHARING_TESTS("an acquire beside a held command, out of order", past_a_held_command),
     SHARING_TESTS("an acquire behind another one, out of order", behind_an_acquire),
     SHARING_TESTS("behind a barrier", behind_a_barrier),

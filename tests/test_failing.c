@@ -305,40 +305,6 @@ SHARING_CASE(two_releases_keep_it, 0)
     }
 }
 
-/* In a queue out of order what a barrier stands behind comes before what is enqueued after it, also where an acquire between them is
- * deferred. */
-SHARING_CASE(barriers_stay, RIG_OUT_OF_ORDER)
-{
-    const cl_uint none = 0;
-    cl_uint found = 0;
-    struct slow_work work;
-    struct shared shared;
-    cl_event read = NULL;
-    if (!open_both(rig, &work, &shared))
-        return;
-    cl_command_queue other = make_queue(rig, rig->context, 0);
-    cl_event begins = user_event(rig->context);
-    CHECK_INT(clEnqueueWriteBuffer(rig->queue, work.buffer, CL_TRUE, 0, sizeof(none), &none, 0, NULL, NULL),
-              CL_SUCCESS);
-    CHECK_INT(rig->acquire(other, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(rig->release(other, 1, &shared.object, 1, &begins, NULL), CL_SUCCESS);
-    cl_event slow = slow_start(&work, rig->queue);
-    CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(clEnqueueReadBuffer(rig->queue, work.buffer, CL_FALSE, 0, sizeof(found), &found, 0, NULL, &read),
-              CL_SUCCESS);
-    set_event(begins);
-    CHECK_INT(clWaitForEvents(1, &read), CL_SUCCESS);
-    CHECK(found != none);
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    drop_event(read);
-    drop_event(slow);
-    drop_event(begins);
-    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
-    shared_close(&shared);
-    slow_close(&work);
-}
-
 /* So it is with the application's own commands, and with those of an acquire. `through`: the command that fails waits for one of
  * another queue, which waits for the user event. NULL: it waits for that itself. */
 static void own_order_is_kept(const struct rig *rig, bool acquires, cl_command_queue through)
@@ -1026,7 +992,6 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("releases", releases),
     SHARING_TESTS("the order of a queue", order_is_kept),
     SHARING_TESTS("order with two releases", two_releases_keep_it),
-    SHARING_TESTS("barriers of a queue out of order", barriers_stay),
     SHARING_TESTS("an error in a callback", fails_in_a_callback),
     SHARING_TESTS("the order of a queue: commands", commands_keep_order),
     SHARING_TESTS("the order of two queues", kept_through_another),
