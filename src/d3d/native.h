@@ -28,9 +28,10 @@ struct native_ops {
     /* Where a surface that `find` has found is now: `place` is the earlier result, of which the variable parts are
      * updated. */
     bool (*find_again)(const struct surface *surface, struct native_place *place);
-    /* Makes Direct3D see later what OpenCL is about to write, and queues a layout change of an image surface and its reversal, so that its memory will have everything that
-     * Direct3D was told before: an implementation postpones clears and resolves until the next use, past a flush.
-     * `place` is the result of `find`. Call before `finish`. */
+    /* Queues a layout change of an image surface and its reversal, so that its memory will have everything that
+     * Direct3D was told before: an implementation postpones clears and resolves until the next use, past a flush. Also
+     * makes sure that Direct3D will see what OpenCL is about to write. `place` is the result of `find`. Call before
+     * `finish`. */
     bool (*flush_deferred)(const struct surface *surface, const struct native_place *place);
     /* Submits everything that Direct3D has queued on the surface's device, and waits until it is done. False if
      * Direct3D fails, for example because the device is lost. */

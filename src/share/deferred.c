@@ -98,32 +98,34 @@ static cl_int close_gate(struct command *c, struct deferred *d)
 
 /* The queue's earlier barriers, which PoCL forgets for the gate's: those that a user event blocks, and in PoCL the last one, behind which
  * a command that does nothing comes. */
-static bool add_barriers(struct command *c, struct deferred *d)
+static cl_int add_barriers(struct command *c, struct deferred *d)
 {
     const struct enqueueing behind = {.queue = c->queue->head.handle, .done = &d->before};
-    const bool added =
-        blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before) &&
-        (!context_has(c->queue->context, QUIRK_POCL_EVENTS) || commands_stand_apart(&behind) == CL_SUCCESS);
+    cl_int status = CL_SUCCESS;
+    if (!blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before))
+        status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+    else if (context_has(c->queue->context, QUIRK_POCL_EVENTS))
+        status = log_next(c->call, "clEnqueueFillBuffer", commands_stand_apart(&behind));
     d->barriers = d->before.count;
-    return added;
+    return status;
 }
 
 /* An acquire in an out-of-order queue comes after its wait list and the barriers of its queue, and after nothing else, which a
  * marker does not. */
 static cl_int wait_for_list(struct command *c, struct deferred *d)
 {
-    const cl_int status = command_enter(c, ORDER_BEFORE_ALL);
+    cl_int status = command_enter(c, ORDER_BEFORE_ALL);
     if (status != CL_SUCCESS)
         return status;
     d->behind = blocker_keep(c->blocker);
-    bool added = add_barriers(c, d);
-    for (cl_uint i = 0; i < c->wait_count && added; i++)
-        added = event_list_retain(&d->before, c->wait[i]);
+    status = add_barriers(c, d);
+    for (cl_uint i = 0; i < c->wait_count && status == CL_SUCCESS; i++)
+        if (!event_list_retain(&d->before, c->wait[i]))
+            status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     command_leave(c);
-    if (!added)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    command_blocker_end(c, CL_SUCCESS, NULL);
-    return CL_SUCCESS;
+    if (status == CL_SUCCESS)
+        command_blocker_end(c, CL_SUCCESS, NULL);
+    return status;
 }
 
 /* The marker after which nothing of the queue, or of the wait list, comes before the command. */

@@ -23,9 +23,9 @@ enum blocking_order {
     ORDER_ALONE = 0,      /* it waits for its wait list, and nothing waits for it */
     ORDER_AFTER_ALL = 1,  /* it runs after everything enqueued before it */
     ORDER_BEFORE_ALL = 2, /* everything enqueued later runs after it */
-    ORDER_ENTERED =
-        4 /* with the others: the calling thread may have entered the queue (queue_enter), so blocker_begin must not
-                             wait until nobody has */
+    /* with the others: the calling thread may have entered the queue (queue_enter), so blocker_begin must not wait until
+     * nobody has */
+    ORDER_ENTERED = 4
 };
 
 extern atomic_uint blockers_pending;

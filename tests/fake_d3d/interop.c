@@ -45,7 +45,8 @@ static HRESULT STDMETHODCALLTYPE interop_GetDevice(void *iface, void **out)
     return E_NOTIMPL;
 }
 
-/* DXVK waits for its thread of commands in these calls, where only one thread may wait. */
+/* For calls in which DXVK waits for its thread of commands, where only one thread may wait, and for those that queue commands
+ * without a lock of their own. */
 static void check_entered(struct fake_device *device, const char *what)
 {
     bool entered = false;
