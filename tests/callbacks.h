@@ -46,8 +46,12 @@ static inline void close_base(struct base *base)
 
 static inline bool wait_until(atomic_uint *counter, unsigned count)
 {
-    for (unsigned i = 0; i < 10000 && atomic_load(counter) < count; i++)
+    enum { MOST_MS = 30000 }; /* from one to the next */
+    for (unsigned i = 0, was = 0, now; i < MOST_MS && (now = atomic_load(counter)) < count; i++) {
+        i = now == was ? i : 0;
+        was = now;
         pause_ms(1);
+    }
     return CHECK_INT(atomic_load(counter), count);
 }
 

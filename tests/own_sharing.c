@@ -47,6 +47,15 @@ static cl_mem CL_API_CALL create_texture(cl_context context, cl_mem_flags flags,
     return make(context, flags, OWN_BUFFER_BYTES + subresource, status);
 }
 
+/* What a loader gives by Khronos's name where the driver has the function under NVIDIA's alone. */
+static cl_mem CL_API_CALL create_nothing(cl_context context, cl_mem_flags flags, void *resource, cl_uint subresource,
+                                         cl_int *status)
+{
+    (void)context, (void)flags, (void)resource, (void)subresource;
+    *status = CL_INVALID_OPERATION;
+    return NULL;
+}
+
 static cl_mem CL_API_CALL create_surface(cl_context context, cl_mem_flags flags, cl_uint type, void *info,
                                          cl_uint plane, cl_int *status)
 {
@@ -121,6 +130,7 @@ static const struct {
 } functions[] = {
     {"clGetDeviceIDsFromD3D11KHR", (function)get_ids},
     {"clCreateFromD3D11BufferKHR", (function)create_buffer},
+    {"clCreateFromD3D11Texture2DKHR", (function)create_nothing},
     {"clCreateFromD3D11Texture2DNV", (function)create_texture},
     {"clEnqueueAcquireD3D11ObjectsKHR", (function)acquire},
     {"clEnqueueReleaseD3D11ObjectsKHR", (function)release},

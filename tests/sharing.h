@@ -584,7 +584,10 @@ static inline unsigned lines_with(const char *path, const char *text)
 static inline double test_now(void)
 {
 #ifdef _WIN32
-    return (double)GetTickCount64() / 1000;
+    LARGE_INTEGER count, frequency; /* Wine's other clock stands still for 16 ms and more */
+    QueryPerformanceCounter(&count);
+    QueryPerformanceFrequency(&frequency);
+    return (double)count.QuadPart / (double)frequency.QuadPart;
 #else
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);

@@ -126,7 +126,7 @@ static void run_tiles(const struct rig *rig, cl_kernel kernel, cl_command_queue 
     }
     for (int i = 0; i < 3; i++)
         CHECK_INT(clFlush(queues[i]), CL_SUCCESS);
-    for (unsigned i = 0; i < 20000 && atomic_load(&tiles.done) < TILES; i++)
+    for (unsigned i = 0; i < 60000 && atomic_load(&tiles.done) < TILES; i++)
         pause_ms(1);
     (void)rig;
 }

@@ -4,6 +4,7 @@
  * The program's malloc, calloc and realloc stand before the C library's for everybody in the process; what is called from
  * cld3d's library is counted, and fails if the test wants it. */
 #define _GNU_SOURCE /* dladdr */
+#include "common/dx9.h"
 #include "sharing.h"
 
 #include <dlfcn.h>
@@ -166,6 +167,50 @@ SHARING_CASE(short_of_memory, 0)
 #endif
 }
 
+#if !SANITIZED
+/* The first acquire of a new surface, while the n-th allocation fails: the call says so, and no event
+ * does. Returns whether one failed. */
+static bool short_in_first_acquire(const struct dx9 *dx9, unsigned n, unsigned *told)
+{
+    struct dx9_surface s;
+    cl_event event = NULL;
+    if (!dx9_open_surface(&s, dx9, dx9_format_of(D3DFMT_A8R8G8B8), DX9_PLAIN, 64, 64))
+        return false;
+    atomic_store(&counted, 0);
+    atomic_store(&failing, n);
+    const cl_int status = dx9->acquire(s.queue, 1, s.planes, 0, NULL, &event);
+    const bool failed = atomic_load(&counted) >= n;
+    atomic_store(&failing, 0);
+    *told += status == CL_OUT_OF_HOST_MEMORY;
+    CHECK(status == CL_SUCCESS || (status == CL_OUT_OF_HOST_MEMORY && !event));
+    if (status != CL_SUCCESS || rig_event_status(event) < 0)
+        CHECK_INT(dx9->acquire(s.queue, 1, s.planes, 0, NULL, NULL), CL_SUCCESS);
+    drop(event);
+    CHECK_INT(dx9->release(s.queue, 1, s.planes, 0, NULL, NULL), CL_SUCCESS);
+    dx9_close_surface(&s);
+    return failed;
+}
+#endif
+
+DX9_CASE(first_acquires, 0)
+{
+#if SANITIZED
+    (void)dx9;
+    SKIP("a sanitizer has malloc for itself");
+#else
+    const char *in_place = getenv("CLD3D_TEST_IN_PLACE");
+    unsigned n = 0, told = 0;
+    bool failed = true;
+    atomic_store(&counting, true);
+    while (failed && ++n < 100)
+        failed = short_in_first_acquire(dx9, n, &told);
+    atomic_store(&counting, false);
+    if (!in_place || strcmp(in_place, "1") != 0 || getenv("CLD3D_TRANSPORT"))
+        CHECK_INT(told, 1); /* else the rows are made with the object */
+    CHECK(n > 1 && n < 100);
+#endif
+}
+
 /* What nobody keeps in mind would be taken for idle. */
 SHARING_CASE(queue_without_memory, 0)
 {
@@ -197,6 +242,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("no memory is allocated for a frame like the last", steady_state),
     SHARING_TESTS("memory is short behind a user event", short_of_memory),
     SHARING_TESTS("memory is short where a queue is made", queue_without_memory),
+    DX9_TESTS("memory is short in the first acquire", first_acquires),
 };
 
 TAP_MAIN(tests)

@@ -346,7 +346,7 @@ SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
         CHECK_INT(rig->release(queue, 1, &shared.object, 1, &users[1], NULL), CL_SUCCESS);
         CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
         CHECK_INT(clSetUserEventStatus(users[1], CL_COMPLETE), CL_SUCCESS);
-        for (int i = 0; i < 5000 && rig_event_status(acquired) > CL_COMPLETE; i++)
+        for (int i = 0; i < 60000 && rig_event_status(acquired) > CL_COMPLETE; i++)
             pause_ms(1);
         CHECK_INT(rig_event_status(acquired), CL_COMPLETE);
         CHECK(rig_event_status(held) > CL_COMPLETE);
@@ -453,7 +453,7 @@ SHARING_CASE(past_a_held_command, RIG_OUT_OF_ORDER)
         CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, &held), CL_SUCCESS);
         CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, listed, listed ? &over : NULL, &acquired), CL_SUCCESS);
         CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-        for (int i = 0; i < 5000 && rig_event_status(acquired) > CL_COMPLETE; i++)
+        for (int i = 0; i < 60000 && rig_event_status(acquired) > CL_COMPLETE; i++)
             pause_ms(1);
         CHECK_INT(rig_event_status(acquired), CL_COMPLETE);
         CHECK(rig_event_status(held) > CL_COMPLETE);

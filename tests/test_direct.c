@@ -23,7 +23,8 @@ static void reaped(const struct rig *rig)
 /* Nothing of what was made for objects is there any longer. */
 static bool nothing_left(const struct rig *rig)
 {
-    for (int i = 0; i < 2000 && (fake_d3d_vulkan_imported() || fake_d3d_vulkan_held() || fake_d3d_vulkan_passed()); i++)
+    for (int i = 0; i < 60000 && (fake_d3d_vulkan_imported() || fake_d3d_vulkan_held() || fake_d3d_vulkan_passed());
+         i++)
         reaped(rig);
     return CHECK_INT(fake_d3d_vulkan_acquired(), 0) && CHECK_INT(fake_d3d_vulkan_files(), 0) &&
            CHECK_INT(fake_d3d_vulkan_held(), 0) && CHECK_INT(fake_d3d_vulkan_imported(), 0) &&

@@ -601,7 +601,7 @@ static void pass(void *data)
 /* One thread waits for its device, whose GPU is held; another thread uses another device, which has nothing to do. */
 DX9_CASE(two_devices, DX9_MULTITHREADED)
 {
-    enum { PATIENCE_MS = 20000 };
+    enum { PATIENCE_MS = 50000 };
     struct dx9 other;
     struct dx9_surface held;
     struct passer passer = {.passed = false};

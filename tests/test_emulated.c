@@ -188,7 +188,7 @@ static unsigned launches_of(const struct rig *rig, cl_kernel kernel)
 
 static void comes_to_its_end(cl_event event)
 {
-    enum { PATIENCE_MS = 10000 };
+    enum { PATIENCE_MS = 60000 };
     for (int i = 0; i < PATIENCE_MS && rig_event_status(event) > CL_COMPLETE; i++)
         pause_ms(1);
     CHECK(rig_event_status(event) <= CL_COMPLETE);
@@ -335,7 +335,7 @@ SHARING_CASE(refused_kernel, 0)
 /* Whether a command that waits for nothing comes to its end behind a kernel that waits for `user`. */
 static void goes_past(const struct rig *rig, const struct unquantized *u, cl_event user)
 {
-    enum { PATIENCE_MS = 3000 };
+    enum { PATIENCE_MS = 60000 };
     static const cl_int zero;
     cl_int status = 1;
     cl_event written = NULL;
@@ -632,7 +632,7 @@ static void CL_CALLBACK make_later(cl_event event, cl_int status, void *data)
 /* The thread of the callback may be the only one that runs commands. */
 SHARING_CASE(made_in_callback, 0)
 {
-    enum { PATIENCE_MS = 20000 };
+    enum { PATIENCE_MS = 120000 };
     static struct made_later later;
     unsigned char found[IMAGE_BYTES];
     if (!over_layer())
@@ -764,7 +764,7 @@ static void hold_one(struct meanwhile *m)
         leave_in(m, m->copied);
     order(rig, BELOW_HOLD, m->what->held == HELD_WRITE ? BELOW_HOLD_AFTER : BELOW_HOLD_BEFORE);
     test_thread_start(&thread, &job);
-    for (int i = 0; i < 20000 && !order(rig, BELOW_HELD, 0); i++)
+    for (int i = 0; i < 50000 && !order(rig, BELOW_HELD, 0); i++)
         pause_ms(1);
     CHECK_INT(order(rig, BELOW_HELD, 0), 1);
     enqueue_meanwhile(m);
@@ -983,7 +983,7 @@ SHARING_CASE(fills_of_halves, RIG_NO_CONTEXT)
 static void ends(const struct rig *rig, cl_event *event, const char *what)
 {
     CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-    for (int i = 0; i < 20000 && rig_event_status(*event) > CL_COMPLETE; i++)
+    for (int i = 0; i < 60000 && rig_event_status(*event) > CL_COMPLETE; i++)
         pause_ms(1);
     if (!CHECK_INT(rig_event_status(*event), CL_COMPLETE))
         printf("# %s\n", what);

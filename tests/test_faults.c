@@ -44,7 +44,7 @@ static unsigned every = 1, only_kind = FAULT_KINDS, only_n;
 
 /* ---- the watchdog ---- */
 
-enum { HUNG_SECONDS = 20 };
+enum { HUNG_SECONDS = 120 };
 
 static void say_where(int number)
 {

@@ -249,7 +249,7 @@ SHARING_CASE(what_is_not, 0)
 
 /* ---- a command is enqueued beside a release ---- */
 
-enum { HOLDING_ROUNDS = 5, PATIENCE_MS = 20000 };
+enum { HOLDING_ROUNDS = 5, PATIENCE_MS = 50000 };
 
 struct holding {
     const struct rig *rig;

@@ -281,6 +281,28 @@ static void layer_twice(void)
     close_copy(&one);
 }
 
+/* The layer calls the driver's functions, and not those that the loader exports, which would call the layer. */
+static void driver_with_sharing(void)
+{
+    struct copy layer, loader;
+    cl_platform_id platform = NULL;
+    cl_uint count = 0;
+    SetEnvironmentVariableA("SMALL_LOADER_OWN_SHARING", "1");
+    if (open_layer(&layer, "layer") && open_library(&loader, "small_loader.dll", "loader")) {
+        const cl_api_clGetPlatformIDs get_platforms =
+            (cl_api_clGetPlatformIDs)function_of(loader.module, "clGetPlatformIDs");
+        const cl_api_clGetDeviceIDsFromD3D11KHR get_devices =
+            (cl_api_clGetDeviceIDsFromD3D11KHR)function_of(loader.module, "clGetDeviceIDsFromD3D11KHR");
+        CHECK_INT(get_platforms(1, &platform, NULL), CL_SUCCESS);
+        CHECK_INT(get_devices(platform, CL_D3D11_DEVICE_KHR, &count, CL_ALL_DEVICES_FOR_D3D11_KHR, 0, NULL, &count),
+                  CL_SUCCESS);
+        CHECK_INT(count, SMALL_LOADER_OWN_DEVICES);
+        close_copy(&loader);
+    }
+    SetEnvironmentVariableA("SMALL_LOADER_OWN_SHARING", NULL);
+    close_copy(&layer);
+}
+
 /* ---- loaders without a driver ---- */
 
 /* Whether the OpenCL below is Wine's own, wherever cld3d-setup may have put it. */
@@ -405,6 +427,7 @@ static const struct tap_test tests[] = {
     {"the drop-in above the layer", drop_in_above_layer},
     {"CLD3D_FORCE does not make two act", forced},
     {"the layer twice", layer_twice},
+    {"a driver with sharing of its own", driver_with_sharing},
     {"who passes on says so", says_so},
     {"a loader that finds no driver", no_driver},
     {"a loader that has no platforms", no_platforms},

@@ -692,7 +692,7 @@ static void CL_CALLBACK on_deleted(cl_mem object, void *data)
 
 static int deleted_calls(struct deleted *deleted)
 {
-    for (int i = 0; i < 2000 && !atomic_load(&deleted->calls); i++)
+    for (int i = 0; i < 60000 && !atomic_load(&deleted->calls); i++)
         pause_ms(1);
     return atomic_load(&deleted->calls);
 }

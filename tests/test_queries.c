@@ -499,7 +499,7 @@ SHARING_CASE(built_once, 0)
         cl_int status;
         cl_program program = clCreateProgramWithSource(rig->context, 1, &sources[i / 2], NULL, &status);
         const cl_int built = clBuildProgram(program, 1, &rig->cl_device, options[i % 2], count_calls, &calls);
-        for (int k = 0; k < 10000 && built == CL_SUCCESS && !atomic_load(&calls); k++)
+        for (int k = 0; k < 60000 && built == CL_SUCCESS && !atomic_load(&calls); k++)
             pause_ms(1);
         pause_ms(20);
         CHECK(atomic_load(&calls) <= 1);

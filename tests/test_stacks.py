@@ -28,7 +28,8 @@ class Hanging:
     def __init__(self, _):
         self.process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.process.stdout.readline()
-        time.sleep(0.5)
+        while hanging_seconds(self) < 0.2:
+            time.sleep(0.05)
 
     def end(self):
         self.process.kill()
@@ -52,9 +53,10 @@ def threads(hanging):
 def goes_on(hanging):
     """The threads run again afterwards."""
     list(stacks.of_group(hanging.process.pid))
-    before = hanging_seconds(hanging)
-    time.sleep(0.5)
-    need(hanging_seconds(hanging) > before, "the working thread has stopped")
+    before, end = hanging_seconds(hanging), time.monotonic() + 60
+    while hanging_seconds(hanging) <= before:
+        need(time.monotonic() < end, "the working thread has stopped")
+        time.sleep(0.05)
 
 
 def hanging_seconds(hanging):

@@ -280,7 +280,7 @@ static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
 
 static bool was_called(struct called *called)
 {
-    enum { WAIT = 10000 };
+    enum { WAIT = 60000 };
     for (int i = 0; i < WAIT && !atomic_load(&called->times); i++)
         pause_ms(1);
     return CHECK_INT(atomic_load(&called->times), 1);

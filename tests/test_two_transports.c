@@ -48,7 +48,7 @@ static void close_list(struct shared *all, unsigned count)
 /* The driver closes an import with the last command that uses it. */
 static bool imports_end(unsigned count)
 {
-    for (int i = 0; i < 2000 && fake_d3d_import_count() != count; i++)
+    for (int i = 0; i < 60000 && fake_d3d_import_count() != count; i++)
         pause_ms(1);
     return CHECK_INT(fake_d3d_import_count(), count);
 }

@@ -20,7 +20,7 @@ static cl_event settled_event(const struct rig *rig, cl_int status)
 /* Waits until an event has completed or failed; what then is its status. */
 static cl_int outcome(cl_event event)
 {
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 60000; i++) {
         const cl_int status = rig_event_status(event);
         if (status <= CL_COMPLETE)
             return status;

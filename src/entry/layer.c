@@ -58,6 +58,25 @@ static const struct {
 #undef SLOT
 };
 
+static cl_api_clGetExtensionFunctionAddressForPlatform address_of_loader;
+
+/* By name a loader for Windows answers with the functions that it exports, and these call its first layer, which may be this one. Those
+ * in the table that it gave go to the driver. */
+static void *CL_API_CALL address_below(cl_platform_id platform, const char *name)
+{
+    void *function = NULL;
+    for (size_t i = 0; name && !function && i < sizeof(own_slots) / sizeof(own_slots[0]); i++)
+        if (strcmp(own_slots[i].name, name) == 0)
+            memcpy(&function, (const char *)&next + own_slots[i].offset, sizeof(function));
+    return function ? function : address_of_loader(platform, name);
+}
+
+static void look_in_loaders_table(void)
+{
+    address_of_loader = next.clGetExtensionFunctionAddressForPlatform;
+    next.clGetExtensionFunctionAddressForPlatform = address_below;
+}
+
 static void fill_table(void)
 {
     layer_table = entry_exports;
@@ -77,6 +96,7 @@ static const cl_icd_dispatch *make_table(void)
         return &companion_table;
     }
 #endif
+    look_in_loaders_table();
     fill_table();
     return &layer_table;
 }

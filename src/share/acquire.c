@@ -105,6 +105,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     }
     if (status == CL_SUCCESS) {
         upload->event = end;
+        upload->blocker = blocker_keep(c->blocker);
         for (cl_uint i = 0; i < c->count; i++)
             object_expect(c->objects[i], upload);
         publish(c, end);
@@ -139,12 +140,21 @@ static cl_int prepare_undo(const struct command *c, struct deferred **undo)
     return *undo ? CL_SUCCESS : log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the command");
 }
 
+/* After Direct3D's part has failed: whose failure it was. */
+static bool memory_was_short(const struct command *c)
+{
+    bool is_short = false;
+    for (cl_uint i = 0; i < c->count; i++)
+        is_short = is_short || c->transfers[i]->short_of_memory;
+    return is_short;
+}
+
 static cl_int acquire_now(struct command *c)
 {
     struct event_list local, *writes = &local;
     struct deferred *undo = NULL;
     event_list_open(&local);
-    const bool given = command_d3d_give(c);
+    const bool given = command_d3d_give(c), is_short = !given && memory_was_short(c);
     cl_int status = given ? command_enter(c, ORDER_BEFORE_ALL) : CL_OUT_OF_RESOURCES;
     if (status == CL_SUCCESS)
         status = prepare_undo(c, &undo);
@@ -161,6 +171,8 @@ static cl_int acquire_now(struct command *c)
         deferred_put(undo);
     }
     event_list_close(&local);
+    if (is_short)
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the rows of an object");
     return given ? status : fail(c, CL_OUT_OF_RESOURCES);
 }
 
@@ -292,7 +304,7 @@ static cl_int follow(const struct command *c, cl_event upload)
     cl_int status = blocker_begin(c->call, handle, ORDER_BEFORE_ALL, 1, &upload, false, &blocker);
     if (status != CL_SUCCESS)
         return status;
-    blocker_turn(blocker, true);
+    blocker_turn(blocker, true, 1, &upload);
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(handle, 1, &upload, &passed));
     blocker_end(blocker, status, passed);

@@ -112,7 +112,7 @@ cl_int command_enter(struct command *c, unsigned order)
         if (!c->entered)
             status = blocker_begin(c->call, c->queue->head.handle, order, c->wait_count, c->wait, true, &c->blocker);
     }
-    blocker_turn(c->blocker, true);
+    blocker_turn(c->blocker, true, c->wait_count, c->wait);
     return status;
 }
 
@@ -261,6 +261,8 @@ void command_undo(const struct command *c, cl_uint first)
 bool command_d3d_give(const struct command *c)
 {
     struct handover run;
+    for (cl_uint i = 0; i < c->count; i++)
+        c->transfers[i]->short_of_memory = false;
     for (cl_uint first = 0; first < c->count;) {
         const cl_uint after = next_run(c, first, c->count, &run);
         if (!transport_of(&run)->d3d_give(&run)) {

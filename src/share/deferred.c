@@ -85,7 +85,7 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     if (status != CL_SUCCESS)
         return status;
     queue_push(c->queue->head.handle);
-    blocker_turn(blocker, true);
+    blocker_turn(blocker, true, 1, &d->gate);
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
     blocker_end(blocker, status, end);
@@ -200,7 +200,7 @@ cl_int defer(struct command *c, enum deferred_kind kind)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     const cl_int status = enqueue(c, d);
     if (status != CL_SUCCESS) {
-        blockers_set(d->gate, true, 0); /* it is in no queue */
+        blockers_set(blocker_keep(d->gate_blocker), true, 0); /* it is in no queue */
         event_set_unset(d->gate);
         deferred_put(d);
         return status;

@@ -128,7 +128,7 @@ static void let_marker_end(const struct deferred *d)
     os_unlock(&registry_lock);
     cl_event marker = d->before.events[0];
     if (!held || event_status(marker) <= CL_COMPLETE)
-        command_let_end(marker, 1 + (d->behind != NULL) + queue_profiles(queue));
+        command_let_end(marker, 1 + (d->behind != NULL) + (queue_profiles(queue) && d->event));
 }
 
 /* rusticl 22.3 calls back with the event locked, which can't be given back there. */
@@ -154,7 +154,7 @@ void deferred_finish(struct deferred *d)
     if (d->gate) {
         let_marker_end(d);
         gate_open(d->command.call, d->gate, d->done);
-        blockers_set(d->gate, !d->done, 0);
+        blockers_set(blocker_keep(d->gate_blocker), !d->done, 0);
     }
     os_lock(&registry_lock);
     struct deferred **place = &deferred_list;

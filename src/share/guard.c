@@ -95,7 +95,7 @@ static cl_int begin(struct guard *guard)
     queue_waits(guard->queue, guard->wait_count, guard->wait);
     status = follow(guard);
     record_release(queue);
-    blocker_turn(guard->blocker, !guard->blocking);
+    blocker_turn(guard->blocker, !guard->blocking, guard->wait_count, guard->wait);
     return status;
 }
 

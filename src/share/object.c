@@ -97,6 +97,7 @@ void upload_put(struct upload *upload)
     if (!upload || atomic_fetch_sub_explicit(&upload->references, 1, memory_order_acq_rel) != 1)
         return;
     event_put_late(upload->event);
+    blocker_put(upload->blocker);
     block_cache_give(&uploads, upload);
 }
 
@@ -113,8 +114,11 @@ struct upload *object_upload(struct object_record *object)
 struct upload *upload_make(void)
 {
     struct upload *upload = block_cache_take(&uploads);
-    if (upload)
-        atomic_store_explicit(&upload->references, 1, memory_order_relaxed);
+    if (!upload)
+        return NULL;
+    upload->event = NULL;
+    upload->blocker = NULL;
+    atomic_store_explicit(&upload->references, 1, memory_order_relaxed);
     return upload;
 }
 
@@ -145,7 +149,7 @@ bool object_end_upload(struct object_record *object)
     struct upload *upload = object_upload(object);
     if (!upload)
         return false;
-    const bool failed = !event_await(upload->event);
+    const bool failed = !event_await(upload->event) || blocker_failed(upload->blocker);
     os_lock(&registry_lock);
     const bool mine = object->pending == upload;
     if (mine)
@@ -177,10 +181,11 @@ void object_check_acquire(struct object_record *object)
 {
     struct upload *upload = object_upload(object);
     const cl_int status = upload ? event_status(upload->event) : CL_COMPLETE;
-    if (upload && status <= CL_COMPLETE && claim_upload(object, upload, status < 0)) {
+    const bool failed = status < 0 || (upload && blocker_failed(upload->blocker));
+    if (upload && status <= CL_COMPLETE && claim_upload(object, upload, failed)) {
         object_end_upload(object);
         os_lock(&registry_lock);
-        if (status < 0) {
+        if (failed) {
             object->commands--;
             object->state = object->opencl_owns ? OBJECT_ACQUIRED : OBJECT_IDLE;
         }

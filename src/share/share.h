@@ -58,7 +58,8 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
 
 /* The event of an acquire, until its transfer has ended. */
 struct upload {
-    cl_event event; /* owned */
+    cl_event event;          /* owned */
+    struct blocker *blocker; /* kept; NULL: no user event blocked the acquire */
     atomic_uint references;
 };
 

@@ -45,7 +45,6 @@ static struct blocker *follow_locked(struct queue_record *queue, unsigned order,
     }
     blocker->entering = true;
     blocker_append_locked(blocker);
-    blocker->first = queue->blocked == 1;
     return blocker;
 }
 
@@ -68,7 +67,7 @@ static void note_prerequisites(struct blocker *blocker, cl_uint count, const cl_
         return;
     cl_event event = NULL;
     struct blocker *previous = queue_out_of_order(blocker->queue) ? NULL : find_previous(blocker, &event);
-    struct prerequisites *prerequisites = prerequisites_note(blocker->queue, blocker->first, event, count, wait);
+    struct prerequisites *prerequisites = prerequisites_note(blocker->queue, !previous, event, count, wait);
     blocker_put(previous);
     os_lock(&registry_lock);
     blocker->prerequisites = prerequisites;
@@ -127,7 +126,7 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
     const unsigned most = patience(order);
     for (unsigned i = 0; !try_begin(handle, order, count, wait, named, i > 0, i < most, blocker, &followed); i++)
         os_sleep_shortly();
-    if (*blocker)
+    if (*blocker && (order & ORDER_ENTERED)) /* it waits for no turn */
         note_prerequisites(*blocker, count, wait);
     return followed ? CL_SUCCESS
                     : log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to track a command that a user event blocks");
@@ -162,12 +161,14 @@ static bool try_turn(struct blocker *blocker, bool keep, bool waited, bool overd
  * No thread waits for ever for a turn. The thread that has it is on its way to the driver: it waits for no other turn, no command that
  * is blocked, and not for Direct3D. A blocking command leaves the turn at once; it stands in the list before all that might come
  * after it. A turn is taken away where the driver's call takes too long, by a callback sooner (patience). */
-void blocker_turn(struct blocker *blocker, bool keep)
+void blocker_turn(struct blocker *blocker, bool keep, cl_uint count, const cl_event *wait)
 {
     enum { MOST = 1000 }; /* milliseconds at least */
     for (unsigned i = 0, most = blocker ? patience(ORDER_ALONE) : 0;
          blocker && !try_turn(blocker, keep, i > 0, i == MOST || i == most); i++)
         os_sleep_shortly();
+    if (blocker)
+        note_prerequisites(blocker, count, wait);
 }
 
 cl_event *blocker_event(struct blocker *blocker, cl_event *wanted)

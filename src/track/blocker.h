@@ -45,8 +45,9 @@ cl_int blocker_begin(const char *call, cl_command_queue queue, unsigned order, c
                      bool named, struct blocker **blocker);
 /* Call this right before the driver gets the command: it runs after all tracked commands of its queue. With `keep` no
  * other thread gives the driver a tracked command of the queue until blocker_end, so that the order of the blockers is
- * the driver's. A command for which the driver's call waits does not keep the turn. `blocker` may be NULL. */
-void blocker_turn(struct blocker *blocker, bool keep);
+ * the driver's. A command for which the driver's call waits does not keep the turn. The wait list is that of blocker_begin. `blocker` may
+ * be NULL. */
+void blocker_turn(struct blocker *blocker, bool keep, cl_uint count, const cl_event *wait);
 /* Where the driver must store the event of a command: a blocked command needs one even if the application wants
  * none. */
 cl_event *blocker_event(struct blocker *blocker, cl_event *wanted);
@@ -83,18 +84,19 @@ void blockers_finish(void);
 struct blocker *blocker_user_event(cl_event event);
 /* The application is about to set an event: assigns the deferred commands that depend on it to the calling thread.
  * Returns the number for blockers_set and deferral.run, which must follow even if the driver refuses; 0 in a
- * callback. blockers_set or blockers_not_set must follow. */
-unsigned blockers_claim(cl_event event);
-/* The driver has refused to set it. */
-void blockers_not_set(cl_event event);
+ * callback. `*claimed`, which may be NULL, is kept for blockers_set or blockers_not_set, which must follow: the application may release
+ * the event once it has seen it set. */
+unsigned blockers_claim(cl_event event, struct blocker **claimed);
+/* The driver has refused to set it. Puts `user`; NULL is allowed. */
+void blockers_not_set(struct blocker *user);
 /* A user event is about to be set to an error: notes in the queues of the commands that it blocks that these may fail,
  * and lets what they wait for in addition end first, if the driver needs it (prerequisites.h). */
 void blockers_fail(cl_event event);
 /* A user event is set; `failed`: to an error, with which commands may end that other events still block. `owner`: by
- * the application, with the number of blockers_claim; otherwise 0. */
-void blockers_set(cl_event event, bool failed, unsigned owner);
+ * the application, with the number of blockers_claim; otherwise 0. Puts `user`; NULL is allowed. */
+void blockers_set(struct blocker *user, bool failed, unsigned owner);
 /* A pending user event that the application releases without having set it blocks what was enqueued forever, but its
- * address may be reused. Returns whether this has just happened to one that blocks nothing. */
+ * address may be reused. Returns whether this has just happened to one that blocks nothing and that no thread is setting. */
 bool blockers_release(cl_event event);
 
 /* ---- for commands that are deferred until nothing blocks them ---- */
@@ -102,6 +104,8 @@ bool blockers_release(cl_event event);
 /* Keeps a blocker beyond blocker_end, until blocker_put. NULL is allowed in both. */
 struct blocker *blocker_keep(struct blocker *blocker);
 void blocker_put(struct blocker *blocker);
+/* Whether an event of its wait list has failed, and so the command, whatever the driver reports. NULL has not. */
+bool blocker_failed(const struct blocker *blocker);
 /* Whether the command is still blocked. NULL never is. */
 bool blocker_active_locked(const struct blocker *blocker);
 /* The gate is about to be set: whoever finds its queue blocked by it waits for that (queue_enter). NULL is allowed. */

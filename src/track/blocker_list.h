@@ -26,7 +26,7 @@ struct blocker {
     bool comes;                 /* see blocker_comes_locked */
     bool marked;                /* see blocker_mark_locked */
     bool stuck;                 /* used during one pass through the list */
-    bool first;                 /* first of the blocked commands of its queue; constant */
+    bool failed; /* a command: an event of its wait list fails, so it does, whatever the driver reports */
     struct prerequisites *prerequisites; /* owned; constant once it is not NULL. See prerequisites.h */
     struct blocker *after;               /* in the order of their turns: nothing waits for a later one */
     struct reaped reaped;                /* once it has ended */

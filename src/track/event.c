@@ -317,15 +317,21 @@ static cl_int CL_API_CALL retain_event(cl_event event)
     return status;
 }
 
-void event_set_unset(cl_event event)
+bool event_context_has(cl_event event, enum quirk quirk)
 {
     cl_context handle = NULL;
     if (event)
         below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(handle), &handle, NULL);
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
-    if (context && context_has(context, QUIRK_NVIDIA_UNSET))
-        below()->clSetUserEventStatus(event, CL_INVALID_OPERATION);
+    const bool has = context && context_has(context, quirk);
     record_release(context);
+    return has;
+}
+
+void event_set_unset(cl_event event)
+{
+    if (event_context_has(event, QUIRK_NVIDIA_UNSET))
+        below()->clSetUserEventStatus(event, CL_INVALID_OPERATION);
 }
 
 static cl_int CL_API_CALL release_event(cl_event event)

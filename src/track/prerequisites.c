@@ -7,15 +7,44 @@
 struct prerequisites {
     struct event_list events;
     bool marked; /* the last one is a marker that nobody else has */
-    bool profiles;
+    bool bare;   /* there are others than markers of ours */
 };
 
-static void note_list(struct prerequisites *prerequisites, cl_uint count, const cl_event *wait)
+/* A marker of ours behind a command that ends by itself. PoCL tells those that wait for a command of its end from the latest to the
+ * earliest: once the marker is over, PoCL has left the blocked command, which comes later. NULL: there is none. */
+static cl_event mark_behind(const struct queue_record *queue, cl_event event)
+{
+    cl_device_id device;
+    cl_event marker = NULL;
+    if (event_blocked(event) || below()->clGetCommandQueueInfo(queue->head.handle, CL_QUEUE_DEVICE, sizeof(device),
+                                                               &device, NULL) != CL_SUCCESS)
+        return NULL;
+    cl_command_queue own = below()->clCreateCommandQueue(queue->context->head.handle, device,
+                                                         CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+    if (own && below()->clEnqueueMarkerWithWaitList(own, 1, &event, &marker) != CL_SUCCESS)
+        marker = NULL;
+    if (own)
+        below()->clReleaseCommandQueue(own); /* PoCL's events keep their queue */
+    return marker;
+}
+
+static void note_one(struct prerequisites *prerequisites, const struct queue_record *queue, cl_event event)
+{
+    if (event_status(event) <= CL_COMPLETE || !event_is_command(event) ||
+        !event_list_reserve(&prerequisites->events, 1))
+        return;
+    cl_event marker = mark_behind(queue, event);
+    if (!marker && below()->clRetainEvent(event) != CL_SUCCESS)
+        return;
+    prerequisites->bare = prerequisites->bare || !marker;
+    event_list_add(&prerequisites->events, marker ? marker : event);
+}
+
+static void note_list(struct prerequisites *prerequisites, const struct queue_record *queue, cl_uint count,
+                      const cl_event *wait)
 {
     for (cl_uint i = 0; wait && i < count; i++)
-        if (event_status(wait[i]) > CL_COMPLETE && event_is_command(wait[i]) &&
-            event_list_reserve(&prerequisites->events, 1) && below()->clRetainEvent(wait[i]) == CL_SUCCESS)
-            event_list_add(&prerequisites->events, wait[i]);
+        note_one(prerequisites, queue, wait[i]);
 }
 
 static void note_queue(struct prerequisites *prerequisites, const struct queue_record *queue)
@@ -26,7 +55,6 @@ static void note_queue(struct prerequisites *prerequisites, const struct queue_r
         return;
     event_list_add(&prerequisites->events, marker);
     prerequisites->marked = true;
-    prerequisites->profiles = queue_profiles(queue);
 }
 
 struct prerequisites *prerequisites_note(const struct queue_record *queue, bool first, cl_event previous, cl_uint count,
@@ -36,8 +64,8 @@ struct prerequisites *prerequisites_note(const struct queue_record *queue, bool 
     if (!prerequisites)
         return NULL;
     event_list_open(&prerequisites->events);
-    note_list(prerequisites, count, wait);
-    note_list(prerequisites, previous != NULL, &previous);
+    note_list(prerequisites, queue, count, wait);
+    note_list(prerequisites, queue, previous != NULL, &previous);
     if (first && !queue_out_of_order(queue))
         note_queue(prerequisites, queue);
     if (prerequisites->events.count)
@@ -91,17 +119,13 @@ static bool is_running(cl_event event)
 
 /* A thread of the driver is still at work on an event when its status says that it is over: as long as it has a reference. How many
  * others have is known of the marker alone. */
-void prerequisites_let_end(const struct prerequisites *prerequisites, unsigned *patience)
+bool prerequisites_let_end(const struct prerequisites *prerequisites, unsigned *patience)
 {
-    enum { THROUGH = 3 };
     const cl_uint count = prerequisites->events.count;
     for (cl_uint i = 0; i < count; i++)
         for (; *patience && is_running(prerequisites->events.events[i]); (*patience)--)
             os_sleep_shortly();
-    for (int i = 0; prerequisites->marked && i < THROUGH &&
-                    references(prerequisites->events.events[count - 1]) > 1u + prerequisites->profiles;
-         i++)
+    for (; prerequisites->marked && *patience && references(prerequisites->events.events[count - 1]) > 1; (*patience)--)
         os_sleep_shortly();
-    if (count > prerequisites->marked)
-        os_sleep_shortly();
+    return prerequisites->bare;
 }

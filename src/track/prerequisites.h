@@ -21,7 +21,8 @@ void prerequisites_free(struct prerequisites *prerequisites);
 /* Drops the completed ones, and frees the list if none is left: then the result is NULL. NULL is allowed. */
 struct prerequisites *prerequisites_trim(struct prerequisites *prerequisites);
 /* Waits until they have ended, except those that are blocked themselves. *patience: the remaining milliseconds; a
- * command may wait for the caller in ways that are not known. */
-void prerequisites_let_end(const struct prerequisites *prerequisites, unsigned *patience);
+ * command may wait for the caller in ways that are not known. Returns whether a thread of the driver may be at work on one even so, for
+ * a moment that the caller waits. */
+bool prerequisites_let_end(const struct prerequisites *prerequisites, unsigned *patience);
 
 #endif

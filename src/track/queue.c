@@ -393,15 +393,42 @@ static void lose_unseen(cl_event event)
     os_unlock(&registry_lock);
 }
 
+/* PoCL 3.1 unlocks a command in the midst of failing it: another thread that sets an event at that moment would start or fail it again, and
+ * PoCL would end the process. So an error is set alone (QUIRK_POCL_ENDS). How many threads set CL_COMPLETE; -1: one sets an error. */
+static atomic_int setters;
+
+/* A callback of the application's may run inside the call of another thread, and wait for this one. */
+static bool begin_setting(bool fails)
+{
+    enum { MOST = 100 }; /* milliseconds at least */
+    for (int i = 0; i < MOST && !callback_runs_here(); i++) {
+        int now = atomic_load(&setters);
+        if ((fails ? now == 0 : now >= 0) && atomic_compare_exchange_strong(&setters, &now, fails ? -1 : now + 1))
+            return true;
+        os_sleep_shortly();
+    }
+    return false;
+}
+
+static void end_setting(bool fails)
+{
+    atomic_fetch_add(&setters, fails ? 1 : -1);
+}
+
 static cl_int set_status(cl_event event, cl_int execution_status)
 {
-    if (execution_status < 0 && atomic_load_explicit(&queue_count, memory_order_relaxed)) {
+    const bool fails = execution_status < 0, any = atomic_load_explicit(&queue_count, memory_order_relaxed) != 0;
+    const bool begun = any && event_context_has(event, QUIRK_POCL_ENDS) && begin_setting(fails);
+    if (fails && any) {
         blockers_fail(event);
         lose_unseen(event);
     }
-    if (execution_status < 0)
+    if (fails)
         atomic_store(&events_failed, true);
-    return below()->clSetUserEventStatus(event, execution_status);
+    const cl_int status = below()->clSetUserEventStatus(event, execution_status);
+    if (begun)
+        end_setting(fails);
+    return status;
 }
 
 bool queue_loses_order(const struct queue_record *queue)
@@ -452,7 +479,7 @@ void gate_open(const char *call, cl_event gate, bool done)
     cl_int status = set_status(gate, wanted);
     for (int i = 1; i < TRIES && status != CL_SUCCESS && status != CL_INVALID_OPERATION; i++) {
         os_sleep_shortly();
-        status = below()->clSetUserEventStatus(gate, wanted);
+        status = set_status(gate, wanted);
     }
     if (status != CL_SUCCESS)
         log_write(LOG_ERROR, "%s: the driver cannot set a user event (%d): the command's event never ends", call,
@@ -470,13 +497,14 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     if (asked && event_is_over(event)) /* NVIDIA's driver takes a second status and forgets it */
         return log_refuse("clSetUserEventStatus", CL_INVALID_OPERATION, "user event %p has already been set",
                           (void *)event);
+    struct blocker *user = NULL;
     const bool followed = blockers_possible();
-    const unsigned owner = followed ? blockers_claim(event) : 0;
+    const unsigned owner = followed ? blockers_claim(event, &user) : 0;
     const cl_int status = set_status(event, execution_status);
     if (status == CL_SUCCESS && followed)
-        blockers_set(event, execution_status < 0, owner);
+        blockers_set(user, execution_status < 0, owner);
     else if (followed)
-        blockers_not_set(event);
+        blockers_not_set(user);
     if (owner || (status == CL_SUCCESS && followed)) {
         deferral.run(owner);
         reap(REAP_AND_WAIT, NULL);

@@ -145,6 +145,8 @@ cl_int event_make_failed(const char *call, cl_command_type type, struct queue_re
 cl_int event_failure(cl_event event);
 /* What the event reports where the driver reports `status`. */
 cl_int event_reported(cl_event event, cl_int status);
+/* Whether the event is of a context with interop whose driver has the quirk. NULL is of none. */
+bool event_context_has(cl_event event, enum quirk quirk);
 /* A user event is released that nobody has set, and for which nothing waits: it is set to an error if the driver needs
  * that (QUIRK_NVIDIA_UNSET). NULL is allowed. */
 void event_set_unset(cl_event event);

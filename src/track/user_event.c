@@ -43,7 +43,7 @@ static unsigned claim_locked(struct blocker *user, unsigned owner)
 
 /* Before the driver gets the status: drivers may call back at once for commands that end with it, which would begin what is
  * deferred in their threads. */
-unsigned blockers_claim(cl_event event)
+unsigned blockers_claim(cl_event event, struct blocker **claimed)
 {
     unsigned owner = 0;
     const bool claims = !callback_runs_here();
@@ -53,17 +53,18 @@ unsigned blockers_claim(cl_event event)
         user->setting = true;
     if (user && claims)
         owner = claim_locked(user, 0);
+    *claimed = blocker_keep(user);
     os_unlock(&registry_lock);
     return owner;
 }
 
-void blockers_not_set(cl_event event)
+void blockers_not_set(struct blocker *user)
 {
     os_lock(&registry_lock);
-    struct blocker *user = find_user_locked(event);
     if (user)
         user->setting = false;
     os_unlock(&registry_lock);
+    blocker_put(user);
 }
 
 /* Finds the commands that a user event blocks: they are `stuck`. */
@@ -75,12 +76,40 @@ static void mark_behind_locked(struct blocker *user)
     user->marked = false;
 }
 
-/* The queues of the commands that were found lose them. */
-static void note_failures_locked(void)
+static bool fails_with(const struct blocker *blocker, const struct blocker *user)
 {
-    for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
+    for (unsigned i = 0; i < blocker->count; i++)
+        if (blocker->waits[i] == user || blocker->waits[i]->failed)
+            return true;
+    return false;
+}
+
+/* NVIDIA's driver may end a command well that has a failed event in its wait list. */
+static void fail_locked(struct blocker *blocker)
+{
+    struct event_record *event = blocker->event ? registry_find_locked(RECORD_EVENT, blocker->event) : NULL;
+    blocker->failed = true;
+    if (event)
+        atomic_store(&event->failed, true);
+}
+
+/* The queues of the commands that were found lose them. */
+static void note_failures_locked(const struct blocker *user)
+{
+    for (struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after) {
         if (blocker->stuck)
             atomic_fetch_add(&blocker->queue->failures, 1);
+        if (fails_with(blocker, user))
+            fail_locked(blocker);
+    }
+}
+
+bool blocker_failed(const struct blocker *blocker)
+{
+    os_lock(&registry_lock);
+    const bool failed = blocker && blocker->failed;
+    os_unlock(&registry_lock);
+    return failed;
 }
 
 /* Whether its prerequisites have to end first. */
@@ -92,7 +121,8 @@ static bool comes_after(const struct blocker *blocker, const void *unused)
 
 void blockers_fail(cl_event event)
 {
-    unsigned patience = 100;
+    enum { THROUGH = 5 }; /* milliseconds at least */
+    unsigned patience = 100, pauses = 0;
     struct blocker **found = NULL;
     if (!blockers_possible())
         return;
@@ -101,15 +131,18 @@ void blockers_fail(cl_event event)
     struct blocker *user = find_user_locked(event);
     if (user) {
         mark_behind_locked(user);
-        note_failures_locked();
+        note_failures_locked(user);
         found = may_wait ? blockers_collect_locked(comes_after, NULL) : NULL;
     }
     os_unlock(&registry_lock);
     for (struct blocker **each = found; each && *each; each++) {
-        prerequisites_let_end((*each)->prerequisites, &patience);
+        if (prerequisites_let_end((*each)->prerequisites, &patience))
+            pauses = THROUGH;
         blocker_put(*each);
     }
     free(found);
+    for (; pauses; pauses--)
+        os_sleep_shortly();
 }
 
 static bool blocks_any_locked(struct blocker *user)
@@ -127,13 +160,14 @@ bool blockers_release(cl_event event)
         return false;
     os_lock(&registry_lock);
     struct blocker *user = registry_find_locked(RECORD_BLOCKER, event);
-    const bool last = user && !user->queue && --user->head.app_refs == 0, blocks = last && blocks_any_locked(user);
+    const bool last = user && !user->queue && --user->head.app_refs == 0;
+    const bool unset = last && !user->setting && !blocks_any_locked(user);
     if (last)
         registry_remove_locked(RECORD_BLOCKER, event);
     os_unlock(&registry_lock);
     if (last)
         record_release(user);
-    return last && !blocks;
+    return unset;
 }
 
 /* ---- the end of commands after an error ---- */
@@ -162,6 +196,8 @@ static void watch_end(struct blocker *blocker)
     cl_int status;
     if (callback_tells(blocker->event, &status))
         return;
+    if (context_has(blocker->queue->context, QUIRK_POCL_TELLS))
+        blocker_ask_driver(blocker); /* PoCL would tell of a marker that has failed already that it ended well */
     os_lock(&registry_lock);
     const bool needed = blocker->active && !blocker->over && !blocker->watched;
     blocker->watched = true;
@@ -170,27 +206,35 @@ static void watch_end(struct blocker *blocker)
         below()->clSetEventCallback(blocker->event, CL_COMPLETE, on_end, NULL);
 }
 
-void blockers_set(cl_event event, bool failed, unsigned owner)
+/* It blocks nothing any longer. Gives the reference of the registry, which has none if the application has released the event already. */
+static struct record *forget_locked(struct blocker *user)
 {
-    os_lock(&registry_lock);
-    struct blocker *user = find_user_locked(event);
-    if (user && owner)
-        claim_locked(user, owner); /* what was deferred meanwhile */
-    if (user && failed) {          /* what came meanwhile */
-        mark_behind_locked(user);
-        note_failures_locked();
-    }
-    if (user) {
-        registry_remove_locked(RECORD_BLOCKER, event);
-        blocker_stop_pending_locked(user);
-    }
-    os_unlock(&registry_lock);
+    blocker_stop_pending_locked(user);
+    return registry_find_locked(RECORD_BLOCKER, user->head.handle) == user
+               ? registry_remove_locked(RECORD_BLOCKER, user->head.handle)
+               : NULL;
+}
+
+void blockers_set(struct blocker *user, bool failed, unsigned owner)
+{
     if (!user)
         return;
-    record_release(user);
+    os_lock(&registry_lock);
+    if (owner)
+        claim_locked(user, owner); /* what was deferred meanwhile */
+    if (failed) {                  /* what came meanwhile */
+        mark_behind_locked(user);
+        note_failures_locked(user);
+    }
+    struct record *forgotten = forget_locked(user);
+    os_unlock(&registry_lock);
+    record_release(forgotten);
+    blocker_put(user);
     if (failed && !callback_runs_here())
         blockers_each_with_event(blocker_ask_driver);
     blockers_finish();
-    if (failed)
+    if (failed) {
         blockers_each_with_event(watch_end); /* what other user events block too */
+        blockers_finish();
+    }
 }

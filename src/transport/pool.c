@@ -1,5 +1,7 @@
 #include "transport/pool.h"
 
+#include <string.h>
+
 static bool same_shape(const struct surface_desc *a, const struct surface_desc *b)
 {
     return a->kind == b->kind && a->format == b->format && a->width == b->width && a->height == b->height &&
@@ -59,14 +61,32 @@ void pool_give(struct staging_pool *pool, struct pooled *given)
     drop(&leaves);
 }
 
-void pool_close(struct staging_pool *pool)
+static unsigned take_all(struct staging_pool *pool, bool closes, struct pooled taken[POOL_CAPACITY])
 {
     os_lock(&pool->lock);
     const unsigned count = pool->count;
+    memcpy(taken, pool->kept, count * sizeof(taken[0]));
     pool->count = 0;
-    pool->closed = true;
+    pool->closed = pool->closed || closes;
     os_unlock(&pool->lock);
-    /* Nobody else comes to what was kept. */
+    return count;
+}
+
+static bool drop_all(struct staging_pool *pool, bool closes)
+{
+    struct pooled taken[POOL_CAPACITY];
+    const unsigned count = take_all(pool, closes, taken);
     for (unsigned i = 0; i < count; i++)
-        drop(&pool->kept[i]);
+        drop(&taken[i]);
+    return count != 0;
+}
+
+bool pool_empty(struct staging_pool *pool)
+{
+    return drop_all(pool, false);
+}
+
+void pool_close(struct staging_pool *pool)
+{
+    drop_all(pool, true);
 }

@@ -30,6 +30,8 @@ struct staging_pool {
 bool pool_take(struct staging_pool *pool, struct pooled *wanted);
 /* Takes over a staging copy, which is not mapped, and its other memory. */
 void pool_give(struct staging_pool *pool, struct pooled *given);
+/* Frees everything, for whoever finds memory short. False: there was nothing. */
+bool pool_empty(struct staging_pool *pool);
 /* Frees everything, and from now on anything that is added: staging copies hold their device. */
 void pool_close(struct staging_pool *pool);
 

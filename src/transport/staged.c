@@ -91,7 +91,10 @@ bool staged_take_pooled(struct staged *staged)
 bool staged_need_copy(struct staged *staged)
 {
     struct surface *surface = &staged->base.surface;
-    return staged_take_pooled(staged) || surface->api->staging->stage(surface);
+    const struct staging_ops *staging = surface->api->staging;
+    /* What others of the context keep may be the memory that was missing. */
+    return staged_take_pooled(staged) || staging->stage(surface) ||
+           (pool_empty(staged->pool) && staging->stage(surface));
 }
 
 /* Whole pages: a device that works in them may have more to do with parts. */
@@ -100,6 +103,8 @@ enum { ROWS_ALIGNMENT = 4096 };
 bool staged_need_rows(struct staged *staged)
 {
     if (!staged->rows.bytes)
+        staged->rows = aligned_memory_make(staged_bytes(staged), ROWS_ALIGNMENT);
+    if (!staged->rows.bytes && pool_empty(staged->pool))
         staged->rows = aligned_memory_make(staged_bytes(staged), ROWS_ALIGNMENT);
     return staged->rows.bytes != NULL;
 }
@@ -170,6 +175,7 @@ static bool map_and_take(struct staged *staged)
     bool done = staged_map(staged, false);
     if (done && staged->takes_rows) {
         done = staged_need_rows(staged);
+        staged->base.short_of_memory = !done;
         if (done)
             copy_rows(staged, false);
     }

@@ -27,6 +27,7 @@ const struct small_loader_state *small_loader_state(void)
 /* ---- the OpenCL below ---- */
 
 static cl_api_clGetExtensionFunctionAddress address_below;
+static cl_api_clGetExtensionFunctionAddressForPlatform address_for_below;
 static cl_api_clGetPlatformIDs platforms_below;
 
 static void *CL_API_CALL get_address(const char *name)
@@ -80,6 +81,49 @@ static cl_int CL_API_CALL get_platforms(cl_uint room, cl_platform_id *platforms,
     return platforms_below(room, platforms, count);
 }
 
+static void *CL_API_CALL get_address_for(cl_platform_id platform, const char *name)
+{
+    HMODULE module;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                       (const char *)&state, &module);
+    const FARPROC own = strstr(name, "D3D11") ? GetProcAddress(module, name) : NULL;
+    void *address;
+    memcpy(&address, &own, sizeof(address));
+    return own ? address : address_for_below(platform, name);
+}
+
+/* ---- a driver with Direct3D 11 sharing ---- */
+
+static cl_api_clGetDeviceInfo device_info_below;
+
+static cl_int CL_API_CALL get_own_devices(cl_platform_id platform, cl_d3d11_device_source_khr source, void *object,
+                                          cl_d3d11_device_set_khr set, cl_uint room, cl_device_id *devices,
+                                          cl_uint *count)
+{
+    (void)platform, (void)source, (void)object, (void)set, (void)room, (void)devices;
+    *count = SMALL_LOADER_OWN_DEVICES;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size)
+{
+    static const char own[] = "cl_khr_d3d11_sharing";
+    if (name != CL_DEVICE_EXTENSIONS)
+        return device_info_below(device, name, room, to, size);
+    if (size)
+        *size = sizeof(own);
+    if (to && room >= sizeof(own))
+        memcpy(to, own, sizeof(own));
+    return !to || room >= sizeof(own) ? CL_SUCCESS : CL_INVALID_VALUE;
+}
+
+static void give_own_sharing(cl_icd_dispatch *table)
+{
+    device_info_below = table->clGetDeviceInfo;
+    table->clGetDeviceInfo = get_device_info;
+    table->clGetDeviceIDsFromD3D11KHR = get_own_devices;
+}
+
 static void load_library(const char *path, cl_icd_dispatch *table)
 {
     HMODULE library = LoadLibraryA(path);
@@ -109,7 +153,11 @@ static void load_below(cl_icd_dispatch *table)
     else
         load_library(path, table);
     address_below = table->clGetExtensionFunctionAddress;
+    address_for_below = table->clGetExtensionFunctionAddressForPlatform;
     platforms_below = table->clGetPlatformIDs;
+    if (GetEnvironmentVariableA("SMALL_LOADER_OWN_SHARING", NULL, 0) != 0)
+        give_own_sharing(table);
+    table->clGetExtensionFunctionAddressForPlatform = get_address_for;
     table->clGetExtensionFunctionAddress = get_address;
     table->clGetPlatformIDs = get_platforms;
 }
@@ -194,6 +242,13 @@ const cl_icd_dispatch *entry_open_now(void)
 }
 
 /* ---- the extension's own functions, which the real loader exports too ---- */
+
+CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromD3D11KHR(cl_platform_id platform, cl_d3d11_device_source_khr source,
+                                                           void *object, cl_d3d11_device_set_khr set, cl_uint room,
+                                                           cl_device_id *devices, cl_uint *count)
+{
+    return entry_table()->clGetDeviceIDsFromD3D11KHR(platform, source, object, set, room, devices, count);
+}
 
 CL_API_ENTRY cl_mem CL_API_CALL clCreateFromD3D11Texture2DKHR(cl_context context, cl_mem_flags flags,
                                                               ID3D11Texture2D *resource, UINT subresource,
