@@ -517,6 +517,7 @@ SHARING_CASE(other_devices, 0)
     devices_that_cannot(rig, FAKE_VULKAN_NO_UUID);
     devices_that_cannot(rig, FAKE_VULKAN_OTHER_HANDLES);
     devices_that_cannot(rig, FAKE_VULKAN_NO_FUNCTIONS);
+    devices_that_cannot(rig, FAKE_VULKAN_LINEAR_IMAGES);
 }
 
 /* Resources that the CPU may map have their contents elsewhere; DXVK must not be asked for the images of some. */

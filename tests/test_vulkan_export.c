@@ -237,7 +237,7 @@ static void buffers(void)
 {
     struct vulkan_rig rig;
     struct vulkan_thing shared, plain;
-    struct vulkan_memory found;
+    struct vulkan_memory found = {0};
     int32_t file = -1;
     if (!open_export(&rig))
         return;

@@ -348,7 +348,7 @@ static void buffers(void)
 {
     struct vulkan_rig rig;
     struct vulkan_thing shared, plain;
-    struct vulkan_memory found;
+    struct vulkan_memory found = {0};
     unsigned char sent[256], got[256];
     if (!vulkan_open(&rig, true))
         return;

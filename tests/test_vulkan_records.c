@@ -112,7 +112,7 @@ static void add_buffer(struct vulkan_device *device, uint64_t handle, uint64_t a
 static void ambiguous_buffers(void)
 {
     char why[VULKAN_WHY];
-    struct vulkan_memory found;
+    struct vulkan_memory found = {0};
     open_devices();
     const struct vulkan_side *side = vulkan_side_here();
     if (CHECK(side != NULL)) {
@@ -124,6 +124,13 @@ static void ambiguous_buffers(void)
         CHECK(strstr(why, "ambiguous") == NULL && strstr(why, "exported") != NULL);
         CHECK_INT(side->find_buffer(0x20000, 16, &found, why), 0);
         CHECK(strstr(why, "ambiguous") != NULL);
+        found.memory = 200; /* known before there was a second one */
+        CHECK_INT(side->find_buffer(0x20000, 16, &found, why), 0);
+        CHECK(strstr(why, "ambiguous") == NULL && strstr(why, "exported") != NULL);
+        found.memory = 400;
+        CHECK_INT(side->find_buffer(0x20000, 16, &found, why), 0);
+        CHECK(strstr(why, "ambiguous") == NULL && strstr(why, "exported") == NULL);
+        found.memory = 0;
         CHECK_INT(side->find_buffer(0x30000, 16, &found, why), 0);
         CHECK(strstr(why, "ambiguous") == NULL && strstr(why, "exported") == NULL);
     }

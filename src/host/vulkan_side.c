@@ -146,6 +146,7 @@ static uint64_t find_place(uint64_t handle, uint64_t aspect, uint64_t level, uin
 
 struct search {
     uint64_t address, size;
+    uint64_t memory; /* 0: any */
     const struct vulkan_buffer_record *found;
     bool several;
 };
@@ -160,6 +161,8 @@ static void visit(struct vulkan_record *record, void *data)
 {
     struct search *search = data;
     const struct vulkan_buffer_record *buffer = (const void *)record, *other = search->found;
+    if (search->memory && buffer->where.memory != search->memory)
+        return;
     if (!buffer->address || search->address < buffer->address || search->address - buffer->address >= buffer->size ||
         buffer->size - (search->address - buffer->address) < search->size)
         return;
@@ -172,7 +175,7 @@ static void visit(struct vulkan_record *record, void *data)
 
 static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why)
 {
-    struct search search = {address, size, NULL, false};
+    struct search search = {address, size, found->memory, NULL, false};
     uint64_t memory = 0, offset = 0, rest = 0;
     os_lock(&vulkan_lock);
     vulkan_record_each_locked(VULKAN_BUFFER, visit, &search);

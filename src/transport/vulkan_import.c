@@ -24,18 +24,19 @@ static bool refuse(struct vulkan_context *c, const char *why)
     return false;
 }
 
-/* A device that does not answer is asked by an import. */
-static bool names_other_handles(cl_device_id device)
+enum { ASSUME_LINEAR_IMAGES = 0x2052 }; /* CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR */
+
+/* Whether a list of handle types names opaque file descriptors. `silent`: the answer of a device that gives none. */
+static bool lists_files(cl_device_id device, cl_device_info list, bool silent)
 {
     cl_uint types[16];
     size_t size = 0;
     bool found = false;
-    if (below()->clGetDeviceInfo(device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, sizeof(types), types,
-                                 &size) != CL_SUCCESS)
-        return false;
+    if (below()->clGetDeviceInfo(device, list, sizeof(types), types, &size) != CL_SUCCESS)
+        return silent;
     for (size_t i = 0; i < size / sizeof(types[0]); i++)
         found = found || types[i] == CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR;
-    return !found;
+    return found;
 }
 
 static bool examine_device(struct vulkan_context *c, cl_device_id device, bool first)
@@ -44,11 +45,13 @@ static bool examine_device(struct vulkan_context *c, cl_device_id device, bool f
     cl_uint bits = 0;
     if (below()->clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL) != CL_SUCCESS)
         return refuse(c, "an OpenCL device does not report its UUID");
-    if (names_other_handles(device))
+    /* A device that does not answer is asked by an import. */
+    if (!lists_files(device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, true))
         return refuse(c, "an OpenCL device cannot import opaque file descriptors");
     if (!first && memcmp(uuid, c->uuid, sizeof(uuid)) != 0)
         return refuse(c, "the context has several OpenCL devices");
     memcpy(c->uuid, uuid, sizeof(uuid));
+    c->linear = c->linear || lists_files(device, ASSUME_LINEAR_IMAGES, false);
     below()->clGetDeviceInfo(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL);
     c->alignment = bits / 8 > c->alignment ? bits / 8 : c->alignment;
     return true;
@@ -101,6 +104,7 @@ static bool can_import(struct vulkan_context *c)
     if (!c->known) {
         c->imports = found.imports;
         c->alignment = found.alignment;
+        c->linear = found.linear;
         c->device = found.device;
         c->acquire = found.acquire;
         c->release = found.release;
@@ -144,6 +148,8 @@ static bool is_importable(const struct vulkan_object *o, char *why)
             memory->offset % o->context->alignment ? "the OpenCL device does not allow a buffer at this offset" : NULL;
     else if (desc->format->planes > 1 && !o->beside)
         reason = "a plane cannot be imported";
+    else if (o->context->linear)
+        reason = "the OpenCL device takes imported images for linear ones";
     else if (image->tiling != TILING_OPTIMAL)
         reason = "the image is linear";
     else if (!memory->dedicated || memory->offset)

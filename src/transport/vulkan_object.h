@@ -20,6 +20,7 @@ struct vulkan_context {
     bool imports;             /* there is only one device, and it imports memory through opaque file descriptors */
     uint8_t uuid[UUID_BYTES]; /* CL_DEVICE_UUID_KHR of them */
     size_t alignment;         /* in bytes, of sub-buffers */
+    bool linear;              /* a device takes imported images for linear ones */
     cl_device_id device;      /* the first of them */
     external_function acquire, release;
     char why[VULKAN_WHY]; /* if they do not import */

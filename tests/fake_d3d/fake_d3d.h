@@ -220,7 +220,8 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_IMPORT_FAILS,  /* the driver's import fails with the number given */
     FAKE_VULKAN_NO_UUID,       /* the OpenCL device does not tell which it is, */
     FAKE_VULKAN_OTHER_HANDLES, /* imports other handles, */
-    FAKE_VULKAN_NO_FUNCTIONS,  /* or has no functions for external memory */
+    FAKE_VULKAN_NO_FUNCTIONS,  /* has no functions for external memory, */
+    FAKE_VULKAN_LINEAR_IMAGES, /* or takes imported images for linear ones */
     FAKE_VULKAN_ACQUIRE_FAILS, /* the command that acquires, or releases, fails with the number given */
     FAKE_VULKAN_RELEASE_FAILS,
     FAKE_VULKAN_ACQUIRE_REST_FAILS, /* the same, but a command for 64 objects or more succeeds */

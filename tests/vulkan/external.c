@@ -50,6 +50,9 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
         return give_answer(is_the_gpu(device) ? "a fake GPU's id." : "another device's", 16, room, to, size_ret);
     if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR)
         return give_answer(types, sizeof(types), room, to, size_ret);
+    if (name == 0x2052 &&
+        fails(FAKE_VULKAN_LINEAR_IMAGES, NULL)) /* CL_DEVICE_..._IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR */
+        return give_answer(types, sizeof(types[0]), room, to, size_ret);
     return below->clGetDeviceInfo(device, name, room, to, size_ret);
 }
 
