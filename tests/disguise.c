@@ -50,12 +50,15 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     if (!look_of(device, &look))
         return below->clGetDeviceInfo(device, name, room, to, size_ret);
     const cl_device_type type = strncmp(look.name, "CPU", 3) == 0 ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
+    char uuid[CL_UUID_SIZE_KHR] = "";
+    snprintf(uuid, sizeof(uuid), LOOK_UUID, look.vendor & 0xffff);
     const cl_bool known = look.luid != 0, images = strncmp(look.name, "Blind", 5) != 0;
     switch (name) {
     case CL_DEVICE_TYPE: return give_answer(&type, sizeof(type), room, to, size_ret);
     case CL_DEVICE_VENDOR_ID: return give_answer(&look.vendor, sizeof(look.vendor), room, to, size_ret);
     case CL_DEVICE_NAME: return give_answer(look.name, strlen(look.name) + 1, room, to, size_ret);
     case CL_DEVICE_IMAGE_SUPPORT: return give_answer(&images, sizeof(images), room, to, size_ret);
+    case CL_DEVICE_UUID_KHR: return give_answer(uuid, sizeof(uuid), room, to, size_ret);
     case DEVICE_LUID_VALID: return give_answer(&known, sizeof(known), room, to, size_ret);
     case DEVICE_LUID: return give_answer(&look.luid, sizeof(look.luid), room, to, size_ret);
     default: return below->clGetDeviceInfo(device, name, room, to, size_ret);

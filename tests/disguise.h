@@ -2,5 +2,6 @@
  * numbers, divided by semicolons. A LUID of 0 is none. A device whose name begins with "CPU" is one, the others are GPUs. One
  * whose name begins with "Blind" has no images, one of the name "Formatless" or "Imageless" images in no format at all, for which
  * the second has another code; one named "Memoryless" has no memory for anything, and "Writeless" none for writes to buffers. It
- * is read in each call, so a test may change it while it runs. */
+ * is read in each call, so a test may change it while it runs. The UUID is the vendor's, LOOK_UUID with its number. */
 #define DRESSED_VARIABLE "CLD3D_TEST_DEVICES"
+#define LOOK_UUID "UUID of a %04x"

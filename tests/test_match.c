@@ -117,6 +117,12 @@ static void dx9_by_luid(void)
     run_with("cards, DX9: by LUID or name", "1002:29:AMD Radeon RX 6800;1234:2a:Something else");
 }
 
+/* The wrong card has the name that is shown. */
+static void dx9_hidden(void)
+{
+    run_with("cards, DX9: hidden", "1002:0:AMD Radeon RX 6700 XT;8086:0:Intel(R) Graphics");
+}
+
 static void dx9_lists(void)
 {
     run_with("cards, DX9: two adapters", "1002:0:gfx1030;10de:0:whatever");
@@ -329,6 +335,37 @@ DX9_CASE(dx9_luid, RIG_NO_CONTEXT)
         CHECK(found == all[1]);
         rig_release(dxva);
     }
+    rig_release(device);
+}
+
+static cl_device_id preferred_with(const struct dx9 *dx9, IDirect3DDevice9 *device, unsigned vendor)
+{
+    char uuid[sizeof(GUID)] = "";
+    GUID identifier;
+    cl_device_id found;
+    cl_uint count = 0;
+    snprintf(uuid, sizeof(uuid), LOOK_UUID, vendor);
+    memcpy(&identifier, uuid, sizeof(identifier));
+    fake_d3d_set_identifier(identifier);
+    CHECK_INT(ask_dx9(dx9, 1, &device, dx9_preferred, &found, &count), CL_SUCCESS);
+    CHECK_INT(count, 1);
+    return found;
+}
+
+/* DXVK shows Intel's GPUs as a card of AMD, and the UUID of the Vulkan device as the adapter's identifier. Another
+ * Direct3D's identifier is no device's UUID, and says nothing against any. */
+DX9_CASE(dx9_hides, RIG_NO_CONTEXT)
+{
+    cl_device_id all[2];
+    if (!disguise())
+        return;
+    const struct fake_d3d_adapter adapter = {"AMD Radeon RX 6700 XT", VENDOR, 0x73df, {0x2a, 0}};
+    fake_d3d_set_adapters(1, &adapter);
+    IDirect3DDevice9 *device = device_on(0, dx9->extended);
+    CHECK_INT(clGetDeviceIDs(dx9->rig.platform, CL_DEVICE_TYPE_ALL, 2, all, NULL), CL_SUCCESS);
+    CHECK(preferred_with(dx9, device, 0x8086) == all[1]);
+    CHECK(preferred_with(dx9, device, VENDOR) == all[0]);
+    CHECK(preferred_with(dx9, device, 0x10de) == all[0]);
     rig_release(device);
 }
 
@@ -615,6 +652,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("cards: room for one", room_for_one),
     {"Direct3D 9 by LUID and by name", dx9_by_luid},
     DX9_TESTS("cards, DX9: by LUID or name", dx9_luid),
+    {"Direct3D 9: a card behind another's name", dx9_hidden},
+    DX9_TESTS("cards, DX9: hidden", dx9_hides),
     {"Direct3D 9: the adapters of a list", dx9_lists},
     DX9_TESTS("cards, DX9: two adapters", dx9_two_adapters),
     {"a device without images", blind},

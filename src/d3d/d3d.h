@@ -46,8 +46,10 @@ struct d3d_adapter {
     char description[256]; /* UTF-8 */
     uint32_t vendor, device;
     uint8_t luid[8];
-    uint8_t uuid[16]; /* of the Vulkan device below (match_identify); zeros if unknown */
-    bool software;    /* llvmpipe, WARP, the reference rasteriser */
+    /* of the Vulkan device below, from match_identify or DXVK's Direct3D 9; zeros if unknown. Another Direct3D 9 gives a
+     * GUID that is no device's UUID: only an equal one says something */
+    uint8_t uuid[16];
+    bool software; /* llvmpipe, WARP, the reference rasteriser */
 };
 
 enum describe_status {

@@ -35,6 +35,14 @@ static void *open_dxva_device(void *object)
     return NULL;
 }
 
+/* DXVK tells the UUID of its Vulkan device here, and shows some cards under another vendor and name. Others tell something else,
+ * which is no OpenCL device's UUID: it counts only where it is equal to one. */
+static void take_uuid(struct d3d_adapter *adapter, const GUID *identifier)
+{
+    _Static_assert(sizeof(adapter->uuid) == sizeof(*identifier), "a GUID has the size of a UUID");
+    memcpy(adapter->uuid, identifier, sizeof(adapter->uuid));
+}
+
 static bool identify(IDirect3DDevice9 *device, struct d3d_adapter *adapter)
 {
     D3DDEVICE_CREATION_PARAMETERS made;
@@ -50,6 +58,7 @@ static bool identify(IDirect3DDevice9 *device, struct d3d_adapter *adapter)
         snprintf(adapter->description, sizeof(adapter->description), "%.255s", identifier.Description);
         adapter->vendor = identifier.VendorId;
         adapter->device = identifier.DeviceId;
+        take_uuid(adapter, &identifier.DeviceIdentifier);
         IDirect3D9Ex *ex = com_query(d3d, &IID_IDirect3D9Ex);
         LUID luid;
         if (ex && SUCCEEDED(IDirect3D9Ex_GetAdapterLUID(ex, made.AdapterOrdinal, &luid)))

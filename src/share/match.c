@@ -1,8 +1,8 @@
 /* Which OpenCL devices are the hardware of a Direct3D adapter.
  *
- * The UUID of the Vulkan device below Direct3D tells for certain, where the Vulkan layer and the OpenCL device tell one; so does a
- * LUID, where both sides have one. An OpenCL of another maker may have another UUID for the same hardware, so only an equal one
- * counts. Where none comes through (under Wine, and from plain Direct3D 9)
+ * The UUID of the Vulkan device below Direct3D tells for certain, where the Vulkan layer (or DXVK's Direct3D 9) and the OpenCL device
+ * tell one; so does a LUID, where both sides have one. An OpenCL of another maker may have another UUID for the same hardware,
+ * so only an equal one counts. Where none comes through (under Wine, for Direct3D 10 and 11)
  * what both sides know does: the name, and else the vendor. DXVK shows some cards under another vendor's number, so an
  * equal name is enough. A program that takes the preferred devices may stop at a second one (FFmpeg), so only the best
  * match over all platforms counts. */

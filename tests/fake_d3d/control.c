@@ -422,6 +422,7 @@ void fake_d3d_reset(void)
     atomic_store(&stays, STAYS_UNKNOWN);
     fake_d3d_check_single_threaded(true);
     fake_d3d_set_adapters(0, NULL);
+    fake_d3d_set_identifier((GUID){0});
     pthread_mutex_lock(&support_lock);
     support_count = 0;
     pthread_mutex_unlock(&support_lock);

@@ -38,6 +38,7 @@ static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterIdentifier(IDirect3D9Ex *iface, 
     snprintf(out->DeviceName, sizeof out->DeviceName, "\\\\.\\DISPLAY%u", index + 1);
     out->VendorId = desc->VendorId;
     out->DeviceId = desc->DeviceId;
+    out->DeviceIdentifier = fake_identifier();
     return D3D_OK;
 }
 

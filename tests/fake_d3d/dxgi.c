@@ -17,6 +17,7 @@ struct fake_factory {
 static pthread_mutex_t adapters_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned adapter_count; /* 0: the default one */
 static DXGI_ADAPTER_DESC1 adapters[FAKE_D3D_MAX_ADAPTERS];
+static GUID adapter_identifier;
 
 static void describe(DXGI_ADAPTER_DESC1 *desc, const struct fake_d3d_adapter *adapter)
 {
@@ -60,6 +61,23 @@ unsigned fake_adapters(DXGI_ADAPTER_DESC1 descs[FAKE_D3D_MAX_ADAPTERS])
     if (!count)
         describe(&descs[count++], &usual);
     return count;
+}
+
+void fake_d3d_set_identifier(GUID identifier)
+{
+    pthread_mutex_lock(&adapters_lock);
+    adapter_identifier = identifier;
+    pthread_mutex_unlock(&adapters_lock);
+}
+
+GUID fake_identifier(void)
+{
+    GUID identifier;
+
+    pthread_mutex_lock(&adapters_lock);
+    identifier = adapter_identifier;
+    pthread_mutex_unlock(&adapters_lock);
+    return identifier;
 }
 
 /* ---- IDXGIAdapter ---- */

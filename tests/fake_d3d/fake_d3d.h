@@ -159,6 +159,9 @@ struct fake_d3d_adapter {
  * them. Default: one, "Fake Direct3D Adapter", vendor 0x1af4, device 0x1050, LUID 0:0x2a. */
 void fake_d3d_set_adapters(unsigned count, const struct fake_d3d_adapter *adapters);
 
+/* What Direct3D 9 tells as the DeviceIdentifier of every adapter. Default zeros. */
+void fake_d3d_set_identifier(GUID identifier);
+
 /* ---- Contents ---- */
 
 /* Copies the bytes of a subresource as the GPU has them at this moment (work that still waits has

@@ -489,6 +489,8 @@ struct fake_adapter *fake_adapter_for(IDXGIAdapter *iface);
 
 /* The adapters that a factory made now has; returns how many. */
 unsigned fake_adapters(DXGI_ADAPTER_DESC1 descs[FAKE_D3D_MAX_ADAPTERS]);
+/* Of Direct3D 9's adapters now. */
+GUID fake_identifier(void);
 
 /* The cells that a device has for DXGI and for multithreading. */
 struct fake_dxgi_device {

@@ -127,6 +127,10 @@ void test_adapters9(void)
     CHECK_INT(IDirect3D9Ex_GetAdapterIdentifier(d3d9, 1, 0, &identifier), D3D_OK);
     CHECK_STR(identifier.Description, "Second");
     CHECK_INT(identifier.VendorId, 0x5678);
+    CHECK_INT(identifier.DeviceIdentifier.Data1, 0);
+    fake_d3d_set_identifier((GUID){.Data1 = 0x9abc});
+    CHECK_INT(IDirect3D9Ex_GetAdapterIdentifier(d3d9, 0, 0, &identifier), D3D_OK);
+    CHECK_INT(identifier.DeviceIdentifier.Data1, 0x9abc);
     CHECK_INT(IDirect3D9Ex_GetAdapterLUID(d3d9, 1, &luid), D3D_OK);
     CHECK_INT(luid.LowPart, 8);
     CHECK_INT(luid.HighPart, 2);
