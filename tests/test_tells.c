@@ -21,6 +21,7 @@ struct device {
     const char *name, *extensions;
     const char *uuid; /* 16 characters, or NULL */
     const char *luid; /* 8 characters, or NULL */
+    cl_uint pci;      /* 0: the driver does not tell */
 };
 
 static struct {
@@ -128,6 +129,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id id, cl_device_info name, 
     case CL_DEVICE_EXTENSIONS: return give_answer(d->extensions, strlen(d->extensions) + 1, capacity, to, size_ret);
     case CL_DEVICE_EXTENSIONS_WITH_VERSION: return give_versions(capacity, to, size_ret);
     case CL_DEVICE_UUID_KHR: return d->uuid ? give_answer(d->uuid, 16, capacity, to, size_ret) : CL_INVALID_VALUE;
+    case CL_DEVICE_PCIE_ID_AMD:
+        return d->pci ? give_answer(&d->pci, sizeof(d->pci), capacity, to, size_ret) : CL_INVALID_VALUE;
     case DEVICE_LUID_VALID: return give_answer(&has_luid, sizeof(has_luid), capacity, to, size_ret);
     case DEVICE_LUID: return d->luid ? give_answer(d->luid, 8, capacity, to, size_ret) : CL_INVALID_VALUE;
     default: return CL_INVALID_VALUE;
@@ -165,10 +168,11 @@ static void set_world(const char *extensions)
     world.platform_count = 1;
     world.device_counts[0] = 2;
     world.devices[0][0] =
-        (struct device){true, CL_DEVICE_TYPE_GPU, 0x8086, "Intel(R) Graphics [0x46a6]", extensions, NULL, NULL};
-    world.devices[0][1] = (struct device){true, CL_DEVICE_TYPE_CPU, 0x6c636f70, "a processor", extensions, NULL, NULL};
+        (struct device){true, CL_DEVICE_TYPE_GPU, 0x8086, "Intel(R) Graphics [0x46a6]", extensions, NULL, NULL, 0};
+    world.devices[0][1] =
+        (struct device){true, CL_DEVICE_TYPE_CPU, 0x6c636f70, "a processor", extensions, NULL, NULL, 0};
     world.devices[1][0] = (struct device){
-        true, CL_DEVICE_TYPE_GPU, 0x1002, "AMD Radeon RX 6800 (radeonsi, navi21)", "cl_khr_fp16", NULL, NULL};
+        true, CL_DEVICE_TYPE_GPU, 0x1002, "AMD Radeon RX 6800 (radeonsi, navi21)", "cl_khr_fp16", NULL, NULL, 0};
     world.devices[1][1] = world.devices[1][0];
     tier_formats_table.clGetPlatformIDs = get_platform_ids;
     tier_formats_table.clGetPlatformInfo = get_platform_info;
@@ -472,6 +476,46 @@ static void matches(void)
     CHECK(strstr(match_reason(), "or a CPU") != NULL);
 }
 
+/* ROCm's names are those of instruction sets, which no adapter has. */
+static void pci_matches(void)
+{
+    cl_device_id first;
+    struct d3d_adapter adapter = {.description = "AMD Radeon RX 6800", .vendor = 0x1002, .device = 0x73bf};
+    set_world("cl_khr_icd");
+    world.devices[1][0].name = "of another platform, which is not there";
+    world.devices[1][0].vendor = 0;
+    for (int d = 0; d < 2; d++) {
+        world.devices[0][d].type = CL_DEVICE_TYPE_GPU;
+        world.devices[0][d].vendor = 0x1002;
+        world.devices[0][d].name = d ? "gfx1036" : "gfx1030";
+        world.devices[0][d].pci = d ? 0x164e : 0x73bf;
+    }
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 0));
+    CHECK_STR(match_reason(), "the vendor and the PCI device ID are the same");
+    adapter.device = 0x164e;
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 1));
+    adapter.device = 0x9999;
+    CHECK_INT(kept(&adapter, &first), 2);
+    /* Another vendor's number is another device's. */
+    adapter.device = 0x73bf;
+    world.devices[0][1].vendor = world.devices[0][0].vendor = 0x8086;
+    CHECK_INT(kept(&adapter, &first), 3);
+    /* An equal name is better than an equal number, and that is better than a part of a name. */
+    world.devices[0][1].vendor = world.devices[0][0].vendor = 0x1002;
+    world.devices[0][1].name = "AMD Radeon RX 6800";
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 1));
+    world.devices[0][1].name = "AMD Radeon RX 6800 XT";
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 0));
+    /* 0 is no number. */
+    adapter.device = world.devices[0][0].pci = 0;
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 1));
+}
+
 static void certain_matches(void)
 {
     cl_device_id first;
@@ -528,6 +572,7 @@ static const struct tap_test tests[] = {
     {"platforms", platforms},
     {"devices that share", devices_that_share},
     {"devices by name and vendor", matches},
+    {"devices by their PCI device ID", pci_matches},
     {"devices by LUID and UUID", certain_matches},
     {"a device's LUID", luids},
 };

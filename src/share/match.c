@@ -3,7 +3,7 @@
  * The UUID of the Vulkan device below Direct3D tells for certain, where the Vulkan layer (or DXVK's Direct3D 9) and the OpenCL device
  * tell one; so does a LUID, where both sides have one. An OpenCL of another maker may have another UUID for the same hardware,
  * so only an equal one counts. Where none comes through (under Wine, for Direct3D 10 and 11)
- * what both sides know does: the name, and else the vendor. DXVK shows some cards under another vendor's number, so an
+ * what both sides know does: the name, and else the vendor, with the PCI device ID where OpenCL tells one. DXVK shows some cards under another vendor's number, so an
  * equal name is enough. A program that takes the preferred devices may stop at a second one (FFmpeg), so only the best
  * match over all platforms counts. */
 #include "share/share.h"
@@ -18,13 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_NAME, MATCH_LUID, MATCH_UUID };
+enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_PCI, MATCH_NAME, MATCH_LUID, MATCH_UUID };
 
 /* As MATCH_... Of the last call; for people. */
 static const char *const reasons[] = {
     "no OpenCL device is the adapter's hardware: the CPU is as close to Direct3D's resources as any other device",
     "the vendor is the same, and no device has the adapter's name",
     "the vendor is the same, and one name contains the other",
+    "the vendor and the PCI device ID are the same",
     "the name is the same",
     "the LUID is the same",
     "the UUID of its Vulkan device is the same",
@@ -110,6 +111,14 @@ static void plain_name(const char *name, char *plain, size_t size)
     plain[length] = '\0';
 }
 
+/* Of the same vendor. ROCm's names are those of instruction sets ("gfx1030"), but it tells the ID. */
+static bool same_pci(cl_device_id device, const struct d3d_adapter *adapter)
+{
+    cl_uint id = 0;
+    return below()->clGetDeviceInfo(device, CL_DEVICE_PCIE_ID_AMD, sizeof(id), &id, NULL) == CL_SUCCESS && id &&
+           id == adapter->device;
+}
+
 /* The same vendor's names may differ in what one side adds: "RTX 3060" is also in the name of an "RTX 3060 Ti", so an equal name is
  * better. */
 static enum match match_name(cl_device_id device, const struct d3d_adapter *adapter, bool same_vendor)
@@ -122,6 +131,8 @@ static enum match match_name(cl_device_id device, const struct d3d_adapter *adap
         return MATCH_NAME;
     if (!same_vendor)
         return MATCH_NONE;
+    if (same_pci(device, adapter))
+        return MATCH_PCI;
     return ours[0] && theirs[0] && (strstr(ours, theirs) || strstr(theirs, ours)) ? MATCH_PART : MATCH_VENDOR;
 }
 
