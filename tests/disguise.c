@@ -13,7 +13,7 @@
 struct look {
     unsigned vendor;
     unsigned long long luid;
-    char name[64];
+    char name[128];
 };
 
 /* The devices of all platforms in a row: which one is it? */
@@ -40,7 +40,7 @@ static int look_of(cl_device_id device, struct look *look)
         text = strchr(text, ';');
         text = text ? text + 1 : NULL;
     }
-    return text && sscanf(text, "%x:%llx:%63[^;]", &look->vendor, &look->luid, look->name) == 3;
+    return text && sscanf(text, "%x:%llx:%127[^;]", &look->vendor, &look->luid, look->name) == 3;
 }
 
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,

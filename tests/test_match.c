@@ -106,6 +106,13 @@ static void vendor_hidden(void)
     run_with("cards: the second", "1002:0:whatever;10de:0:AMD Radeon RX 6800");
 }
 
+/* Mesa's OpenCL over Vulkan puts the name in brackets. */
+static void over_vulkan(void)
+{
+    run_with("cards: the second", "1002:0:whatever;10de:0:zink Vulkan 1.3(AMD Radeon RX 6800 (NVK) (MESA_NVK))");
+    run_with("cards: the second", "1002:0:zink without a name;1002:0:zink Vulkan 1.3(AMD Radeon RX 6800 (RADV NAVI21) (MESA_RADV))");
+}
+
 static void room(void)
 {
     run_with("cards: room", "1002:0:gfx1030;1002:0:gfx1036");
@@ -645,6 +652,7 @@ static const struct tap_test tests[] = {
     {"a CPU of the adapter's vendor", cpu_of_vendor},
     {"another vendor is other hardware", other_vendor},
     {"the same name under another vendor's number", vendor_hidden},
+    {"the name of a device over Vulkan", over_vulkan},
     SHARING_TESTS("cards: the first", first),
     SHARING_TESTS("cards: the second", second),
     SHARING_TESTS("cards: both", both),

@@ -95,6 +95,13 @@ static size_t mark_length(const char *text)
     return 0;
 }
 
+/* Mesa's OpenCL over Vulkan has it in brackets: "zink Vulkan 1.3(NVIDIA GeForce RTX 3060 (NVK GA106) (MESA_NVK))". */
+static const char *name_of_hardware(const char *name)
+{
+    const char *bracket = strncmp(name, "zink ", 5) == 0 ? strchr(name, '(') : NULL;
+    return bracket ? bracket + 1 : name;
+}
+
 /* Letters and digits in lower case, up to what stands in brackets, but for marks: "AMD Radeon RX 6800 (radeonsi, ...)" and
  * "AMD Radeon(TM) RX 6800" become the same. */
 static void plain_name(const char *name, char *plain, size_t size)
@@ -125,7 +132,7 @@ static enum match match_name(cl_device_id device, const struct d3d_adapter *adap
 {
     char name[256] = "", ours[256], theirs[256];
     below()->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
-    plain_name(name, ours, sizeof(ours));
+    plain_name(name_of_hardware(name), ours, sizeof(ours));
     plain_name(adapter->description, theirs, sizeof(theirs));
     if (ours[0] && strcmp(ours, theirs) == 0)
         return MATCH_NAME;
