@@ -110,7 +110,8 @@ static void vendor_hidden(void)
 static void over_vulkan(void)
 {
     run_with("cards: the second", "1002:0:whatever;10de:0:zink Vulkan 1.3(AMD Radeon RX 6800 (NVK) (MESA_NVK))");
-    run_with("cards: the second", "1002:0:zink without a name;1002:0:zink Vulkan 1.3(AMD Radeon RX 6800 (RADV NAVI21) (MESA_RADV))");
+    run_with("cards: the second",
+             "1002:0:zink without a name;1002:0:zink Vulkan 1.3(AMD Radeon RX 6800 (RADV NAVI21) (MESA_RADV))");
 }
 
 static void room(void)

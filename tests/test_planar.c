@@ -680,6 +680,81 @@ POOL_CASE(other_slices)
     play_all(pool, sequences, COUNT(sequences), NULL, NULL);
 }
 
+/* ---- both planes of a slice released by one command ---- */
+
+#ifndef _WIN32
+/* The release of both, written before, in a list with plane `first` first. The `failing`th map fails; 0: none. */
+static cl_int release_written(struct pool *pool, int slice, int first, unsigned failing)
+{
+    const struct rig *rig = pool->rig;
+    const cl_mem list[PLANE_COUNT] = {pool->objects[slice][first], pool->objects[slice][!first]};
+    for (int plane = 0; plane < PLANE_COUNT; plane++)
+        cl_write_plane(rig->queue, pool, pool->objects[slice][plane], slice, plane,
+                       9000u + 10u * (unsigned)slice + (unsigned)plane);
+    fake_d3d_fail("Map", failing, failing ? E_FAIL : S_OK);
+    const cl_int status = rig->release(rig->queue, PLANE_COUNT, list, 0, NULL, NULL);
+    fake_d3d_fail("Map", 0, S_OK);
+    return status;
+}
+
+/* One command has acquired both: the first takes the second back as it was. */
+static void release_together(struct pool *pool, int slice, int first)
+{
+    const struct rig *rig = pool->rig;
+    CHECK_INT(rig->acquire(rig->queue, PLANE_COUNT, pool->objects[slice], 0, NULL, NULL), CL_SUCCESS);
+    const unsigned copies = fake_d3d_calls("CopySubresourceRegion"), maps = fake_d3d_calls("Map");
+    CHECK_INT(release_written(pool, slice, first, 0), CL_SUCCESS);
+    CHECK_INT(fake_d3d_calls("CopySubresourceRegion") - copies, 3);
+    CHECK_INT(fake_d3d_calls("Map") - maps, 1);
+    CHECK(d3d_is_right(pool));
+}
+
+/* The second is not stored: Direct3D finds what it had. */
+static void second_fails(struct pool *pool, int slice, int first)
+{
+    const struct rig *rig = pool->rig;
+    const unsigned before = pool->seeds[slice][!first];
+    CHECK_INT(rig->acquire(rig->queue, PLANE_COUNT, pool->objects[slice], 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(release_written(pool, slice, first, 1), CL_OUT_OF_RESOURCES);
+    pool->seeds[slice][!first] = before;
+    CHECK(d3d_is_right(pool));
+}
+
+/* Direct3D had the second for longer, and has written to it. */
+static void changed_meanwhile(struct pool *pool, int slice, int first)
+{
+    const struct rig *rig = pool->rig;
+    CHECK_INT(rig->acquire(rig->queue, 1, &pool->objects[slice][first], 0, NULL, NULL), CL_SUCCESS);
+    d3d_write_slice(pool, slice, 8000u + 10u * (unsigned)slice);
+    const unsigned before = pool->seeds[slice][!first];
+    CHECK_INT(rig->acquire(rig->queue, 1, &pool->objects[slice][!first], 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(release_written(pool, slice, first, 2), CL_OUT_OF_RESOURCES);
+    pool->seeds[slice][!first] = before;
+    CHECK(d3d_is_right(pool));
+}
+#endif
+
+POOL_CASE(together)
+{
+#ifndef _WIN32
+    if (over_import()) {
+        SKIP("planes have no staging copies here");
+        return;
+    }
+    for (int slice = 0; slice < 2; slice++) {
+        release_together(pool, slice, slice);
+        second_fails(pool, slice, slice);
+        changed_meanwhile(pool, slice, slice);
+        release_together(pool, slice, slice);
+    }
+    /* Of several slices, in any order. */
+    there_and_back(pool);
+#else
+    (void)pool;
+    SKIP("counts calls of the fake Direct3D");
+#endif
+}
+
 /* Each context has an object of each plane: that is no duplicate. */
 POOL_CASE(two_contexts)
 {
@@ -885,6 +960,7 @@ static const struct tap_test tests[] = {
     PLANAR_TESTS("a kernel makes frames from frames", kernel),
     PLANAR_TESTS("planes acquired and released in every order", interleaved),
     PLANAR_TESTS("Direct3D writes other slices meanwhile", other_slices),
+    PLANAR_TESTS("both planes released by one command", together),
     PLANAR_TESTS("two contexts with objects of one texture", two_contexts),
     PLANAR_TESTS("planes released behind events", behind_events),
     PLANAR_TESTS("eight threads with a plane each", threads),

@@ -6,6 +6,8 @@
 #include "transport/pool.h"
 #include "transport/statistics.h"
 
+#include <stdatomic.h>
+
 bool staged_is_plane(const struct staged *staged)
 {
     return staged->base.surface.desc.whole_level;
@@ -187,9 +189,13 @@ static bool map_and_take(struct staged *staged)
 /* All copies are queued before the first is waited for. */
 static bool fetch_and_map(const struct handover *handover)
 {
-    for (cl_uint i = 0; i < handover->count; i++)
+    static atomic_uint fetches;
+    const unsigned number = atomic_fetch_add(&fetches, 1);
+    for (cl_uint i = 0; i < handover->count; i++) {
         if (!fetch(staged_of(handover->transfers[i])))
             return false;
+        staged_of(handover->transfers[i])->fetch_number = number;
+    }
     for (cl_uint i = 0; i < handover->count; i++)
         if (!map_and_take(staged_of(handover->transfers[i])))
             return false;
@@ -241,11 +247,33 @@ static bool store_mapped(struct staged *staged)
     return store(staged);
 }
 
-static bool take_back(struct staged *staged)
+/* OpenCL has had both planes since one command fetched them: either staging copy has the other plane as Direct3D has it. */
+static bool fetched_together(const struct staged *a, const struct staged *b)
 {
+    const struct surface *one = &a->base.surface, *other = &b->base.surface;
+    return a->fetch_number == b->fetch_number && one->resource == other->resource &&
+           one->desc.subresource == other->desc.subresource && one->desc.format != other->desc.format;
+}
+
+/* The first of the two planes of a slice needs no new copy for the sake of the second: that is as it was, even if its own store
+ * fails. The second does, since the first has been stored. */
+static bool is_first_of_two(const struct handover *handover, cl_uint at)
+{
+    const struct staged *staged = staged_of(handover->transfers[at]);
+    if (!staged->is_mapped || staged->base.surface.desc.format->planes != 2)
+        return false;
+    for (cl_uint i = at + 1; i < handover->count; i++)
+        if (fetched_together(staged, staged_of(handover->transfers[i])))
+            return true;
+    return false;
+}
+
+static bool take_back(const struct handover *handover, cl_uint at)
+{
+    struct staged *staged = staged_of(handover->transfers[at]);
     if (staged->base.surface.api->staging->maps_briefly)
         return store_rows(staged);
-    return staged_is_plane(staged) ? store_plane(staged) : store_mapped(staged);
+    return staged_is_plane(staged) && !is_first_of_two(handover, at) ? store_plane(staged) : store_mapped(staged);
 }
 
 bool staged_d3d_take(const struct handover *handover)
@@ -254,7 +282,7 @@ bool staged_d3d_take(const struct handover *handover)
     begin(handover->api);
     for (cl_uint i = 0; i < handover->count; i++) {
         struct staged *staged = staged_of(handover->transfers[i]);
-        const bool done = take_back(staged);
+        const bool done = take_back(handover, i);
         staged->failed = staged->failed || !done;
         all = all && done;
     }

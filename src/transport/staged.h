@@ -16,7 +16,8 @@ struct staged {
     struct staging_pool *pool;    /* the context's */
     struct mapped_surface mapped; /* valid while is_mapped: from acquire to release, or only while rows are copied */
     bool is_mapped;
-    bool failed; /* Direct3D has failed: no other object may get the staging copy */
+    unsigned fetch_number; /* equal for what one acquire has fetched */
+    bool failed;           /* Direct3D has failed: no other object may get the staging copy */
     /* converts rows between Direct3D's texels and the storage format of the driver's image; NULL: the two are equal, or
      * the device converts */
     const struct converter *converter;
