@@ -32,8 +32,12 @@ static cl_int begin_blocker(struct command *c, unsigned order)
 /* Hands the command's event to the application, or gives it back. */
 static void publish(struct command *c, cl_event event)
 {
+    struct blocker_failure *failure = blocker_failure(c->blocker);
     command_blocker_end(c, CL_SUCCESS, event);
     command_publish(c, event);
+    if (c->event && blocker_failed(failure)) /* an event of its wait list failed before there was a record of it */
+        event_fail(event);
+    blocker_failure_put(failure);
 }
 
 /* Direct3D or a wait list made the command fail: its event says so. Without an event the call does. */
@@ -105,7 +109,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     }
     if (status == CL_SUCCESS) {
         upload->event = end;
-        upload->blocker = blocker_keep(c->blocker);
+        upload->failure = blocker_failure(c->blocker);
         for (cl_uint i = 0; i < c->count; i++)
             object_expect(c->objects[i], upload);
         publish(c, end);

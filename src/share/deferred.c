@@ -28,8 +28,7 @@ void deferred_put(void *what)
     event_list_close(&d->before);
     event_list_close(&d->moves);
     event_put(d->gate);
-    if (d->own)
-        below()->clReleaseCommandQueue(d->own);
+    own_queue_put(d->own);
     command_lists_free(&d->command);
     record_release(d->command.queue);
     blocker_put(d->behind);

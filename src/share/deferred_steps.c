@@ -17,7 +17,7 @@ static void enqueue_moves(struct deferred *d)
         below()->clGetCommandQueueInfo(c->queue->head.handle, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
     d->moving = true;
     if (status == CL_SUCCESS)
-        d->own = below()->clCreateCommandQueue(c->queue->context->head.handle, device, 0, &status);
+        d->own = own_queue_make(c->queue->context->head.handle, device, 0, &status);
     if (log_next(c->call, "clCreateCommandQueue", status) == CL_SUCCESS)
         status = d->kind == DEFERRED_RELEASE
                      ? command_cl_give(c, d->end, &(struct enqueueing){d->own, 0, NULL, &d->moves, true})

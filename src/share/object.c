@@ -97,7 +97,7 @@ void upload_put(struct upload *upload)
     if (!upload || atomic_fetch_sub_explicit(&upload->references, 1, memory_order_acq_rel) != 1)
         return;
     event_put_late(upload->event);
-    blocker_put(upload->blocker);
+    blocker_failure_put(upload->failure);
     block_cache_give(&uploads, upload);
 }
 
@@ -117,7 +117,7 @@ struct upload *upload_make(void)
     if (!upload)
         return NULL;
     upload->event = NULL;
-    upload->blocker = NULL;
+    upload->failure = NULL;
     atomic_store_explicit(&upload->references, 1, memory_order_relaxed);
     return upload;
 }
@@ -149,7 +149,7 @@ bool object_end_upload(struct object_record *object)
     struct upload *upload = object_upload(object);
     if (!upload)
         return false;
-    const bool failed = !event_await(upload->event) || blocker_failed(upload->blocker);
+    const bool failed = !event_await(upload->event) || blocker_failed(upload->failure);
     os_lock(&registry_lock);
     const bool mine = object->pending == upload;
     if (mine)
@@ -181,7 +181,7 @@ void object_check_acquire(struct object_record *object)
 {
     struct upload *upload = object_upload(object);
     const cl_int status = upload ? event_status(upload->event) : CL_COMPLETE;
-    const bool failed = status < 0 || (upload && blocker_failed(upload->blocker));
+    const bool failed = status < 0 || (upload && blocker_failed(upload->failure));
     if (upload && status <= CL_COMPLETE && claim_upload(object, upload, failed)) {
         object_end_upload(object);
         os_lock(&registry_lock);

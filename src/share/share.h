@@ -58,8 +58,8 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
 
 /* The event of an acquire, until its transfer has ended. */
 struct upload {
-    cl_event event;          /* owned */
-    struct blocker *blocker; /* kept; NULL: no user event blocked the acquire */
+    cl_event event;                  /* owned */
+    struct blocker_failure *failure; /* retained; NULL: no user event blocked the acquire */
     atomic_uint references;
 };
 

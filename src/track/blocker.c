@@ -33,8 +33,13 @@ bool queue_follows(const struct queue_record *queue, unsigned order, bool named)
 static struct blocker *follow_locked(struct queue_record *queue, unsigned order, unsigned active, const cl_event *wait)
 {
     struct blocker *blocker = blocker_new(active);
-    if (!blocker)
+    struct blocker_failure *failure = blocker ? calloc(1, sizeof(*failure)) : NULL;
+    if (!failure) {
+        free(blocker);
         return NULL;
+    }
+    atomic_store(&failure->references, 1);
+    blocker->failure = failure;
     record_retain(queue);
     blocker->queue = queue;
     blocker->order = order;
@@ -54,7 +59,7 @@ static struct blocker *find_previous(const struct blocker *blocker, cl_event *ev
     struct blocker *previous = NULL;
     os_lock(&registry_lock);
     for (struct blocker *of = blocker_list_locked(); of && of != blocker; of = of->after)
-        previous = of->queue == blocker->queue ? of : previous;
+        previous = of->queue == blocker->queue && !of->unblocked ? of : previous;
     blocker_keep(previous);
     *event = previous ? previous->event : NULL;
     os_unlock(&registry_lock);

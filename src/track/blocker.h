@@ -104,8 +104,11 @@ bool blockers_release(cl_event event);
 /* Keeps a blocker beyond blocker_end, until blocker_put. NULL is allowed in both. */
 struct blocker *blocker_keep(struct blocker *blocker);
 void blocker_put(struct blocker *blocker);
-/* Whether an event of its wait list has failed, and so the command, whatever the driver reports. NULL has not. */
-bool blocker_failed(const struct blocker *blocker);
+/* Whether an event of the wait list has failed, and so the command, whatever the driver reports. Retained for the caller, who can
+ * ask long after the blocker has gone. NULL: the blocker is NULL. */
+struct blocker_failure *blocker_failure(struct blocker *blocker);
+bool blocker_failed(const struct blocker_failure *failure);
+void blocker_failure_put(struct blocker_failure *failure);
 /* Whether the command is still blocked. NULL never is. */
 bool blocker_active_locked(const struct blocker *blocker);
 /* The gate is about to be set: whoever finds its queue blocked by it waits for that (queue_enter). NULL is allowed. */

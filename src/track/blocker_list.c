@@ -27,7 +27,26 @@ static void destroy(struct record *record)
     else
         blocker_stop_pending_locked(blocker); /* nobody else knows it any more */
     record_release(blocker->queue);
+    blocker_failure_put(blocker->failure);
     free(blocker);
+}
+
+struct blocker_failure *blocker_failure(struct blocker *blocker)
+{
+    if (blocker)
+        atomic_fetch_add_explicit(&blocker->failure->references, 1, memory_order_relaxed);
+    return blocker ? blocker->failure : NULL;
+}
+
+bool blocker_failed(const struct blocker_failure *failure)
+{
+    return failure && atomic_load(&failure->failed);
+}
+
+void blocker_failure_put(struct blocker_failure *failure)
+{
+    if (failure && atomic_fetch_sub_explicit(&failure->references, 1, memory_order_acq_rel) == 1)
+        free(failure);
 }
 
 struct blocker *blocker_new(unsigned capacity)

@@ -7,6 +7,7 @@
 #include "track/reaper.h"
 
 struct prerequisites;
+struct blocker_failure;
 
 /* All guarded by registry_lock unless stated otherwise. The registry finds a blocker by its event: a user event's while
  * the application has it, a command's while it is blocked. */
@@ -26,12 +27,19 @@ struct blocker {
     bool comes;                 /* see blocker_comes_locked */
     bool marked;                /* see blocker_mark_locked */
     bool stuck;                 /* used during one pass through the list */
-    bool failed; /* a command: an event of its wait list fails, so it does, whatever the driver reports */
+    struct blocker_failure *failure;     /* of a command; one reference */
     struct prerequisites *prerequisites; /* owned; constant once it is not NULL. See prerequisites.h */
     struct blocker *after;               /* in the order of their turns: nothing waits for a later one */
     struct reaped reaped;                /* once it has ended */
     unsigned count;                      /* what the command waits for; retained */
     struct blocker *waits[];
+};
+
+/* That a command fails since an event of its wait list does; `by`: that user event, which is only compared. */
+struct blocker_failure {
+    atomic_uint references;
+    atomic_bool failed;
+    const struct blocker *by; /* guarded by registry_lock */
 };
 
 /* A blocker with one reference and space for what it waits for. NULL: out of memory. */

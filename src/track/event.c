@@ -78,6 +78,14 @@ static cl_int reported(const struct event_record *event, cl_int status)
     return status < 0 || (status == CL_COMPLETE && atomic_load(&event->failed)) ? event->failure : status;
 }
 
+void event_fail(cl_event event)
+{
+    struct event_record *record = registry_get(RECORD_EVENT, event);
+    if (record)
+        atomic_store(&record->failed, true);
+    record_release(record);
+}
+
 cl_int event_reported(cl_event event, cl_int status)
 {
     struct event_record *record = registry_get(RECORD_EVENT, event);

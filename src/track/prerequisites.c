@@ -19,12 +19,11 @@ static cl_event mark_behind(const struct queue_record *queue, cl_event event)
     if (event_blocked(event) || below()->clGetCommandQueueInfo(queue->head.handle, CL_QUEUE_DEVICE, sizeof(device),
                                                                &device, NULL) != CL_SUCCESS)
         return NULL;
-    cl_command_queue own = below()->clCreateCommandQueue(queue->context->head.handle, device,
-                                                         CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+    cl_command_queue own =
+        own_queue_make(queue->context->head.handle, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
     if (own && below()->clEnqueueMarkerWithWaitList(own, 1, &event, &marker) != CL_SUCCESS)
         marker = NULL;
-    if (own)
-        below()->clReleaseCommandQueue(own); /* PoCL's events keep their queue */
+    own_queue_put(own); /* PoCL's events keep their queue */
     return marker;
 }
 

@@ -6,11 +6,26 @@
  * thread flushes its queue at that moment. */
 #include "track/track.h"
 
+#include "emulate/emulate.h"
 #include "log.h"
 #include "track/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- queues of ours ---- */
+
+cl_command_queue own_queue_make(cl_context context, cl_device_id device, cl_command_queue_properties properties,
+                                cl_int *status)
+{
+    return underlying.clCreateCommandQueue(context, device, properties, status);
+}
+
+void own_queue_put(cl_command_queue queue)
+{
+    if (queue)
+        underlying.clReleaseCommandQueue(queue);
+}
 
 /* ---- sets of handles ---- */
 

@@ -61,6 +61,11 @@ bool writes_known(void);
 
 /* ---- queues and what blocks them (queue.c) ---- */
 
+/* A queue of ours. Unlike clReleaseCommandQueue, own_queue_put delivers no callbacks of the application first. NULL is allowed. */
+cl_command_queue own_queue_make(cl_context context, cl_device_id device, cl_command_queue_properties properties,
+                                cl_int *status);
+void own_queue_put(cl_command_queue queue);
+
 /* A set of OpenCL handles, for comparisons and lookups. */
 struct handles {
     void **list;
@@ -145,6 +150,8 @@ cl_int event_make_failed(const char *call, cl_command_type type, struct queue_re
 cl_int event_failure(cl_event event);
 /* What the event reports where the driver reports `status`. */
 cl_int event_reported(cl_event event, cl_int status);
+/* The event of a command that has failed, though the driver may report its end. */
+void event_fail(cl_event event);
 /* Whether the event is of a context with interop whose driver has the quirk. NULL is of none. */
 bool event_context_has(cl_event event, enum quirk quirk);
 /* A user event is released that nobody has set, and for which nothing waits: it is set to an error if the driver needs

@@ -58,11 +58,50 @@ unsigned blockers_claim(cl_event event, struct blocker **claimed)
     return owner;
 }
 
+static bool fails_with(const struct blocker *blocker, const struct blocker *user)
+{
+    for (unsigned i = 0; i < blocker->count; i++)
+        if (blocker->waits[i] == user || blocker_failed(blocker->waits[i]->failure))
+            return true;
+    return false;
+}
+
+/* NVIDIA's driver may end a command well that has a failed event in its wait list. `by`: the user event; NULL: it has not failed. */
+static void set_failed_locked(const struct blocker *blocker, const struct blocker *by)
+{
+    struct event_record *event = blocker->event ? registry_find_locked(RECORD_EVENT, blocker->event) : NULL;
+    blocker->failure->by = by;
+    atomic_store(&blocker->failure->failed, by != NULL);
+    if (event)
+        atomic_store(&event->failed, by != NULL);
+}
+
+/* The queues of the commands that were found lose them. */
+static void note_failures_locked(const struct blocker *user)
+{
+    for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after) {
+        if (blocker->stuck)
+            atomic_fetch_add(&blocker->queue->failures, 1);
+        if (!blocker->failure->by && fails_with(blocker, user))
+            set_failed_locked(blocker, user);
+    }
+}
+
+/* The driver has refused to set it. */
+static void take_back_failures_locked(const struct blocker *user)
+{
+    for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
+        if (blocker->failure->by == user)
+            set_failed_locked(blocker, NULL);
+}
+
 void blockers_not_set(struct blocker *user)
 {
     os_lock(&registry_lock);
-    if (user)
+    if (user) {
         user->setting = false;
+        take_back_failures_locked(user);
+    }
     os_unlock(&registry_lock);
     blocker_put(user);
 }
@@ -74,42 +113,6 @@ static void mark_behind_locked(struct blocker *user)
     deferral.mark_locked(user);
     blocker_mark_blocked_locked(blocker_pending_and_marked);
     user->marked = false;
-}
-
-static bool fails_with(const struct blocker *blocker, const struct blocker *user)
-{
-    for (unsigned i = 0; i < blocker->count; i++)
-        if (blocker->waits[i] == user || blocker->waits[i]->failed)
-            return true;
-    return false;
-}
-
-/* NVIDIA's driver may end a command well that has a failed event in its wait list. */
-static void fail_locked(struct blocker *blocker)
-{
-    struct event_record *event = blocker->event ? registry_find_locked(RECORD_EVENT, blocker->event) : NULL;
-    blocker->failed = true;
-    if (event)
-        atomic_store(&event->failed, true);
-}
-
-/* The queues of the commands that were found lose them. */
-static void note_failures_locked(const struct blocker *user)
-{
-    for (struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after) {
-        if (blocker->stuck)
-            atomic_fetch_add(&blocker->queue->failures, 1);
-        if (fails_with(blocker, user))
-            fail_locked(blocker);
-    }
-}
-
-bool blocker_failed(const struct blocker *blocker)
-{
-    os_lock(&registry_lock);
-    const bool failed = blocker && blocker->failed;
-    os_unlock(&registry_lock);
-    return failed;
 }
 
 /* Whether its prerequisites have to end first. */
@@ -222,7 +225,7 @@ void blockers_set(struct blocker *user, bool failed, unsigned owner)
     os_lock(&registry_lock);
     if (owner)
         claim_locked(user, owner); /* what was deferred meanwhile */
-    if (failed) {                  /* what came meanwhile */
+    if (failed && user->active) {  /* what came meanwhile, unless another thread has set it first */
         mark_behind_locked(user);
         note_failures_locked(user);
     }

@@ -331,7 +331,7 @@ static cl_int run_apart(struct batch *batch, bool acquire, struct event_list *la
 {
     struct event_list here;
     cl_int status = CL_SUCCESS;
-    cl_command_queue queue = below()->clCreateCommandQueue(batch->context->context, batch->context->device, 0, &status);
+    cl_command_queue queue = own_queue_make(batch->context->context, batch->context->device, 0, &status);
     if (!queue)
         return status;
     event_list_open(&here);
@@ -341,7 +341,7 @@ static cl_int run_apart(struct batch *batch, bool acquire, struct event_list *la
     else if (!event_list_await(&here) && status == CL_SUCCESS)
         status = CL_OUT_OF_RESOURCES;
     event_list_close(&here);
-    below()->clReleaseCommandQueue(queue);
+    own_queue_put(queue);
     return status;
 }
 
