@@ -655,7 +655,65 @@ SHARING_CASE(map, 0)
 }
 #endif
 
+/* ---- a callback that waits ---- */
+
+struct waiting {
+    atomic_bool began, may_go, ended;
+};
+
+static void CL_CALLBACK wait_to_go(cl_event event, cl_int status, void *data)
+{
+    struct waiting *waiting = data;
+    (void)event;
+    (void)status;
+    atomic_store(&waiting->began, true);
+    while (!atomic_load(&waiting->may_go))
+        pause_ms(1);
+    atomic_store(&waiting->ended, true);
+}
+
+/* A callback of the program waits, maybe for a lock of the thread here: no call but those that documents name waits for it. */
+SHARING_CASE(beside_a_callback, 0)
+{
+    struct waiting waiting = {false, false, false};
+    struct shared shared;
+    cl_event released = NULL;
+    if (!getenv("CLD3D_CALLBACKS")) {
+        SKIP("only as a part of the case above");
+        return;
+    }
+    if (!open_written(rig, KIND_BUFFER, &shared))
+        return;
+    cl_event over = NULL, user = user_event(rig->context);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &over), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(over, CL_COMPLETE, wait_to_go, &waiting), CL_SUCCESS);
+    while (!atomic_load(&waiting.began))
+        pause_ms(1);
+    const double begun = test_now();
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &user, &released), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+    CHECK(test_now() - begun < 0.7);
+    CHECK(d3d_has(rig, &shared, 2));
+    atomic_store(&waiting.may_go, true);
+    while (!atomic_load(&waiting.ended))
+        pause_ms(1);
+    CHECK_INT(clReleaseEvent(over), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+static void where_callbacks_are_ours(void)
+{
+    if (!getenv("CLD3D_CALLBACKS"))
+        CHECK_INT(run_again("callbacks: ", "CLD3D_CALLBACKS", "1"), 2);
+}
+
 static const struct tap_test tests[] = {
+    {"where cld3d calls the callbacks", where_callbacks_are_ours},
+    SHARING_TESTS("callbacks: a deferred release beside one that waits", beside_a_callback),
     SHARING_TESTS("a user event fails", in_order),
     SHARING_TESTS("a user event fails, out of order", out_of_order),
     SHARING_TESTS("a release and an acquire in two queues", in_two_queues),
