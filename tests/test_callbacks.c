@@ -3,6 +3,11 @@
 #include "below.h"
 #include "callbacks.h"
 
+#ifndef _WIN32
+#include <dlfcn.h>
+#include <unistd.h>
+#endif
+
 /* ---- events ---- */
 
 static void arguments(void)
@@ -927,6 +932,63 @@ static void failed_handovers(void)
 }
 
 #ifndef _WIN32
+struct other_queues {
+    const struct base *base;
+    atomic_bool stop;
+    atomic_uint made;
+};
+
+static void call_back_for_another(const struct base *base)
+{
+    cl_int status = 1;
+    cl_event event = NULL;
+    cl_command_queue queue = clCreateCommandQueue(base->context, base->device, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+}
+
+static void call_back_for_others(void *data)
+{
+    struct other_queues *others = data;
+    while (!atomic_load(&others->stop)) {
+        call_back_for_another(others->base);
+        atomic_fetch_add(&others->made, 1);
+    }
+}
+
+static void load_and_unload(cl_command_queue queue)
+{
+    void *plugin = dlopen(getenv("CLD3D_TEST_RELEASES_AT_END"), RTLD_NOW);
+    cl_command_queue *queue_to_release = plugin ? dlsym(plugin, "queue_to_release") : NULL;
+    if (CHECK(queue_to_release != NULL) && CHECK_INT(clRetainCommandQueue(queue), CL_SUCCESS))
+        *queue_to_release = queue;
+    dlclose(plugin);
+}
+
+/* The loader's lock is held in the release, and the threads of other queues' callbacks start meanwhile. */
+static void release_at_unloading(void)
+{
+    enum { TIMES = 300, TOO_LONG_S = 120 };
+    struct base base;
+    struct other_queues others = {&base, false, 0};
+    struct test_job job = {call_back_for_others, &others};
+    test_thread thread;
+    if (!open_base(&base, 0))
+        return;
+    alarm(TOO_LONG_S); /* each may wait for the other */
+    if (test_thread_start(&thread, &job)) {
+        for (unsigned i = 0; i < TIMES || atomic_load(&others.made) < TIMES; i++)
+            load_and_unload(base.queue);
+        atomic_store(&others.stop, true);
+        test_thread_join(thread);
+    }
+    alarm(0);
+    close_base(&base);
+}
+
 static void ours(void)
 {
     callbacks_ours(15);
@@ -982,6 +1044,7 @@ static const struct tap_test tests[] = {
     {"callbacks: acquires and releases that fail", failed_handovers},
     {"callbacks: what has failed before", told_after_failure_d3d11},
 #ifndef _WIN32
+    {"callbacks: a queue's release as a library is unloaded", release_at_unloading},
     {"cld3d's callbacks where the driver has its own", ours},
     {"cld3d's callbacks where the driver waits for a failed event without an error", waits_without_error},
     {"cld3d's callbacks where the driver is at work on a failed command for a while", last_references},

@@ -56,6 +56,7 @@ static bool ready_locked(void)
 
 bool delivery_ready(void)
 {
+    os_stay_loaded();
     os_lock(&lock);
     const bool ready = ready_locked();
     os_unlock(&lock);
@@ -160,6 +161,7 @@ void watches_drain(void)
 
 bool watch_start(struct watch *watch)
 {
+    os_stay_loaded();
     os_lock(&watch_lock);
     if (!watching)
         watching = os_thread_start(poll_watches, NULL);

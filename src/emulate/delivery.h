@@ -10,7 +10,7 @@ struct delivery {
     struct delivery *after;
 };
 
-/* Starts the thread if it is not running. False: out of resources. */
+/* Starts the thread if it is not running. False: out of resources. For calls with no lock held, before the first `deliver`. */
 bool delivery_ready(void);
 
 /* Takes over `delivery`, and restarts the thread if it has ended for lack of work. May be called with any lock held. */
@@ -36,7 +36,7 @@ struct watch {
     bool listed, wanted;
 };
 
-/* `watch` must live forever. False: the thread cannot be created. */
+/* `watch` must live forever. False: the thread cannot be created. For calls with no lock held, unless after delivery_ready. */
 bool watch_start(struct watch *watch);
 
 /* Waits briefly for the thread to end, unless something needs polling. */

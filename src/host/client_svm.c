@@ -102,6 +102,7 @@ static cl_int follow(struct notice *notice, cl_event begun, cl_event done)
     if (status != CL_SUCCESS)
         return status;
     notice->begun = begun;
+    os_stay_loaded();
     return os_thread_start(over, notice) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 }
 

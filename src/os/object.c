@@ -1,5 +1,7 @@
-/* Objects that a program hands over, looked at before anything of them is called. */
+/* Objects that a program hands over, looked at before anything of them is called; and this library, which stays. */
 #include "os/os.h"
+
+#include <stdatomic.h>
 
 /* What lies at `address`; NULL if that can't be an aligned pointer. */
 static const void *pointer_at(const void *address)
@@ -14,4 +16,12 @@ bool os_has_function(const void *object, size_t offset)
     const char *table = pointer_at(object);
     const void *function = table && (uintptr_t)table % sizeof(void *) == 0 ? pointer_at(table + offset) : NULL;
     return function && os_executable(function);
+}
+
+void os_stay_loaded(void)
+{
+    static atomic_bool stays;
+    if (!atomic_load(&stays))
+        os_library_keep(os_stay_loaded);
+    atomic_store(&stays, true);
 }

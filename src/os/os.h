@@ -36,7 +36,16 @@ void os_wake_all(os_condition *condition);
 /* Sleeps for a millisecond. */
 void os_sleep_shortly(void);
 
-/* Starts a detached thread. From then on the library stays loaded until the process ends. */
+/* Keeps the library in which `function` lies loaded until the process ends. Takes the loader's lock: for calls with no
+ * lock held. */
+void os_library_keep(void (*function)(void));
+
+/* The same for this library, whose threads run its code: to be called before the first one starts. Later calls cost nothing and
+ * take no lock. */
+void os_stay_loaded(void);
+
+/* Starts a detached thread, after os_stay_loaded. Does not take the loader's lock itself: a thread that holds that one may be in a
+ * call of the program's, as the destructors of its libraries are, and wait there for a lock of the caller's. */
 bool os_thread_start(void (*run)(void *data), void *data);
 
 /* Nanoseconds of a monotonic clock. */

@@ -56,6 +56,15 @@ void os_wake_all(os_condition *condition)
     pthread_cond_broadcast(condition);
 }
 
+void os_library_keep(void (*function)(void))
+{
+    Dl_info library;
+    const void *address;
+    memcpy(&address, &function, sizeof(address));
+    if (dladdr(address, &library))
+        dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 struct thread {
     void (*run)(void *data);
     void *data;
@@ -72,13 +81,10 @@ static void *thread_main(void *argument)
 bool os_thread_start(void (*run)(void *data), void *data)
 {
     pthread_t handle;
-    Dl_info self;
     struct thread *thread = malloc(sizeof(*thread));
     if (!thread)
         return false;
     *thread = (struct thread){run, data};
-    if (dladdr((const void *)&thread_main, &self))
-        dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
     if (pthread_create(&handle, NULL, thread_main, thread) != 0) {
         free(thread);
         return false;

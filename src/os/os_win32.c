@@ -28,6 +28,13 @@ void os_wake_all(os_condition *condition)
     WakeAllConditionVariable(condition);
 }
 
+void os_library_keep(void (*function)(void))
+{
+    HMODULE library;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN, (const char *)function,
+                       &library);
+}
+
 struct thread {
     void (*run)(void *data);
     void *data;
@@ -43,13 +50,10 @@ static DWORD WINAPI thread_main(void *argument)
 
 bool os_thread_start(void (*run)(void *data), void *data)
 {
-    HMODULE self;
     struct thread *thread = malloc(sizeof(*thread));
     if (!thread)
         return false;
     *thread = (struct thread){run, data};
-    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
-                       (const char *)(void (*)(void))os_thread_start, &self);
     HANDLE handle = CreateThread(NULL, 0, thread_main, thread, 0, NULL);
     if (!handle)
         free(thread);
