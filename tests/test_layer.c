@@ -4,6 +4,7 @@
 #define _DEFAULT_SOURCE /* mkstemps */
 #include "../src/host/channel.h"
 #include "answer.h"
+#include "flushes.h"
 #include "tap.h"
 
 #include <CL/cl_layer.h>
@@ -303,6 +304,46 @@ static void two_loaders(void)
     close_layer(&layer);
 }
 
+static void *open_loader(const cl_icd_dispatch **table)
+{
+    void *loader = dlopen(getenv("CLD3D_TEST_FLUSHES"), RTLD_NOW | RTLD_LOCAL), *symbol = NULL;
+    pfn_clInitLayer init;
+    cl_uint entries = 0;
+    if (CHECK(loader != NULL))
+        symbol = dlsym(loader, "clInitLayer");
+    memcpy(&init, &symbol, sizeof(init));
+    return CHECK(symbol != NULL) && init(ENTRIES, &target, &entries, table) == CL_SUCCESS ? loader : NULL;
+}
+
+static bool is_loaded(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    if (library)
+        dlclose(library);
+    return library != NULL;
+}
+
+/* The first loader is in a library that the program unloads, and its functions are still those below the second one's. */
+static void first_loader_goes(void)
+{
+    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
+    const cl_icd_dispatch *first = NULL, *table = NULL;
+    cl_command_queue queue = (cl_command_queue)&a_device;
+    cl_uint entries = 0, flushes = 1;
+    void *loader = open_loader(&first);
+    if (loader && open_layer(&layer) && CHECK_INT(layer.init(ENTRIES, first, &entries, &table), CL_SUCCESS)) {
+        dlclose(loader);
+        CHECK_INT(layer.init(ENTRIES, &target, &entries, &table), CL_SUCCESS);
+        if (CHECK(is_loaded(getenv("CLD3D_TEST_FLUSHES")))) {
+            CHECK_INT(table->clGetCommandQueueInfo(queue, FLUSHES_OF_QUEUE, sizeof(flushes), &flushes, NULL),
+                      CL_SUCCESS);
+            CHECK_INT(flushes, 0);
+            works(table);
+        }
+    }
+    close_layer(&layer);
+}
+
 /* Counts its platforms, and fails. */
 static cl_int CL_API_CALL count_and_fail(cl_uint room, cl_platform_id *platforms, cl_uint *count)
 {
@@ -367,6 +408,7 @@ static const struct tap_test tests[] = {
     {"a loader with fewer functions", short_table},
     {"two in one chain", twice},
     {"two loaders in one process", two_loaders},
+    {"the first of two loaders is unloaded", first_loader_goes},
     {"platforms are counted, but the call fails", platforms_fail},
     {"the companion of a host that lacks functions", companion},
 };

@@ -29,12 +29,13 @@ struct copy {
 /* Copies a library that lies beside the program; loads it unless it is a layer, which the loader does. */
 static bool make_copy(struct copy *copy, const char *original, const char *name)
 {
+    static unsigned copies; /* one may stay loaded, and keep its name */
     char folder[MAX_PATH] = "", from[MAX_PATH + 32];
     GetModuleFileNameA(NULL, folder, sizeof(folder) - 1);
     *strrchr(folder, '\\') = '\0';
     *copy = (struct copy){"", NULL, false};
     snprintf(from, sizeof(from), "%s\\%s", folder, original);
-    snprintf(copy->path, sizeof(copy->path), "%s\\%s-%lu.dll", folder, name, GetCurrentProcessId());
+    snprintf(copy->path, sizeof(copy->path), "%s\\%s-%lu-%u.dll", folder, name, GetCurrentProcessId(), copies++);
     return CHECK(CopyFileA(from, copy->path, FALSE));
 }
 
@@ -60,18 +61,20 @@ static bool open_layer(struct copy *copy, const char *name)
     return copy->registered;
 }
 
+/* The layer keeps the loader, or what is in its place, loaded until the process ends. */
 static void close_copy(struct copy *copy)
 {
+    enum { MOST_REFERENCES = 10 };
     HKEY key;
     if (copy->registered && RegOpenKeyExA(HKEY_LOCAL_MACHINE, LAYERS_KEY, 0, KEY_WRITE, &key) == ERROR_SUCCESS) {
         CHECK_INT(RegDeleteValueA(key, copy->path), ERROR_SUCCESS);
         RegCloseKey(key);
     }
     HMODULE module = copy->path[0] ? GetModuleHandleA(copy->path) : NULL;
-    while (module && FreeLibrary(module) && GetModuleHandleA(copy->path) == module)
-        ;
-    if (copy->path[0])
-        DeleteFileA(copy->path);
+    for (int i = 0; i < MOST_REFERENCES && module && FreeLibrary(module); i++)
+        module = GetModuleHandleA(copy->path);
+    if (copy->path[0] && !DeleteFileA(copy->path))
+        MoveFileExA(copy->path, NULL, MOVEFILE_DELAY_UNTIL_REBOOT);
 }
 
 static void (*function_of(HMODULE module, const char *name))(void)

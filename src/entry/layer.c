@@ -13,6 +13,7 @@
 #include "os/os.h"
 
 #include <CL/cl_layer.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -200,6 +201,17 @@ const char *entry_next_report(void)
 
 /* ---- the layer ---- */
 
+/* A library of the program that has a loader inside may be unloaded before others are. */
+static void keep_all(const cl_icd_dispatch *target, cl_uint entries)
+{
+    for (cl_uint i = 0; i < entries && i < sizeof(*target) / sizeof(next_function); i++) {
+        next_function function;
+        memcpy(&function, (const char *)target + i * sizeof(function), sizeof(function));
+        if (function)
+            os_library_keep(function);
+    }
+}
+
 /* Several libraries of a program may have a loader inside, and each initialises this layer, which is loaded once. The
  * first one's OpenCL stays the one below: the program may be in calls that go there, and handles are the drivers' own,
  * whichever loader they came through. So all is set before the first loader has its table, and never again. */
@@ -207,6 +219,10 @@ static const cl_icd_dispatch *set_once(const cl_icd_dispatch *target, cl_uint en
 {
     static os_mutex lock = OS_MUTEX_INIT; /* guards `ours` */
     static const cl_icd_dispatch *ours;
+    static atomic_bool kept;
+    if (!atomic_load(&kept))
+        keep_all(target, entries);
+    atomic_store(&kept, true);
     os_lock(&lock);
     if (!ours) {
         set_loaders(target, entries);
