@@ -383,7 +383,8 @@ static uint64_t find(const cl_icd_dispatch *table, const char *name)
     return request.result;
 }
 
-/* In a process that looks like Wine's the library is the companion, which tells what the host has, and of nothing else. */
+/* In a process that looks like Wine's the library is the companion, which tells what the host has, and of nothing else. The process
+ * keeps its signal handler, and so the library. */
 static void companion(void)
 {
     struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
@@ -395,6 +396,9 @@ static void companion(void)
         CHECK(find(table, "clGetPlatformIDs") != 0);
         CHECK_INT(find(table, "clCreateUserEvent"), 0);
         CHECK_INT(find(table, "clNoSuchFunction"), 0);
+        dlclose(layer.library);
+        layer.library = NULL;
+        CHECK(is_loaded(layer.path));
     }
     close_layer(&layer);
     if (ntdll)
