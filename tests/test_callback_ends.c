@@ -533,6 +533,23 @@ static void ours(void)
     callbacks_ours(5);
 }
 
+/* Any later release looks again. */
+static void no_thread_to_look(void)
+{
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    cl_mem buffer = make_buffer(&base), other = make_buffer(&base);
+    CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory, &base), CL_SUCCESS);
+    let_threads_start(false);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    let_threads_start(true);
+    CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
+    wait_until(&journal.count, 1);
+    close_base(&base);
+}
+
 /* Over a driver that leaves queued commands out of an object's count. */
 static void uncounted(void)
 {
@@ -563,6 +580,7 @@ static const struct tap_test tests[] = {
     {"callbacks: the end of a program", programs_end},
 #else
     {"callbacks: a release in one", releases_from_callbacks_d3d11},
+    {"callbacks: no thread to look for ends for a moment", no_thread_to_look},
     {"the end of a memory object while there are no markers", memories_end_without_markers},
     {"cld3d's callbacks where the driver has its own", ours},
     {"cld3d's callbacks where the driver counts no queued commands", uncounted},

@@ -989,6 +989,62 @@ static void release_at_unloading(void)
     close_base(&base);
 }
 
+/* ---- threads are short for a moment ---- */
+
+static void no_thread_to_poll(void)
+{
+    struct base base;
+    if (!open_base(&base, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+        return;
+    atomic_store(&journal.count, 0);
+    cl_event gate = user_event(base.context);
+    cl_mem buffers[2] = {make_buffer(&base), make_buffer(&base)};
+    cl_event held = fill(&base, buffers[0], 1, &gate), free_one = fill(&base, buffers[1], 0, NULL);
+    CHECK_INT(clSetEventCallback(held, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    let_threads_start(false);
+    const cl_int status = clSetEventCallback(free_one, CL_COMPLETE, on_event, NULL);
+    let_threads_start(true);
+    if (status != CL_SUCCESS) {
+        CHECK_INT(status, CL_OUT_OF_HOST_MEMORY);
+        CHECK_INT(clSetEventCallback(free_one, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    }
+    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    wait_until(&journal.count, 1);
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    wait_until(&journal.count, 2);
+    CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(free_one), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseMemObject(buffers[i]), CL_SUCCESS);
+    close_base(&base);
+}
+
+/* The thread that delivers has ended for lack of work when the command does. */
+static void no_thread_to_deliver(void)
+{
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    cl_event gate = user_event(base.context);
+    cl_mem buffer = make_buffer(&base);
+    cl_event event = fill(&base, buffer, 1, &gate);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    pause_ms(1000);
+    let_threads_start(false);
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    pause_ms(100);
+    let_threads_start(true);
+    wait_until(&journal.count, 1);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    close_base(&base);
+}
+
 static void ours(void)
 {
     callbacks_ours(15);
@@ -1045,6 +1101,8 @@ static const struct tap_test tests[] = {
     {"callbacks: what has failed before", told_after_failure_d3d11},
 #ifndef _WIN32
     {"callbacks: a queue's release as a library is unloaded", release_at_unloading},
+    {"callbacks: no thread to poll for a moment", no_thread_to_poll},
+    {"callbacks: no thread to deliver for a moment", no_thread_to_deliver},
     {"cld3d's callbacks where the driver has its own", ours},
     {"cld3d's callbacks where the driver waits for a failed event without an error", waits_without_error},
     {"cld3d's callbacks where the driver is at work on a failed command for a while", last_references},

@@ -47,10 +47,12 @@ static void deliver_all(void *data)
 
 static bool ready_locked(void)
 {
+    static bool told;
     if (!delivering)
         delivering = os_thread_start(deliver_all, NULL);
-    if (!delivering)
+    if (!delivering && !told)
         log_write(LOG_ERROR, "the thread for callbacks cannot be started");
+    told = !delivering;
     return delivering;
 }
 
@@ -63,15 +65,32 @@ bool delivery_ready(void)
     return ready;
 }
 
+bool delivery_stuck(void)
+{
+    os_lock(&lock);
+    const bool stuck = first && !ready_locked();
+    os_unlock(&lock);
+    return stuck;
+}
+
+static unsigned try_again(void)
+{
+    return delivery_stuck() ? RETRY_MS : 0;
+}
+
+static struct watch stuck_watch = {.poll = try_again};
+
 void deliver(struct delivery *delivery)
 {
     delivery->after = NULL;
     os_lock(&lock);
     *last = delivery;
     last = &delivery->after;
-    ready_locked();
+    const bool ready = ready_locked();
     os_wake_all(&came);
     os_unlock(&lock);
+    if (!ready)
+        watch_start(&stuck_watch); /* whose thread may be there */
 }
 
 bool delivery_here(void)
@@ -86,7 +105,7 @@ void delivery_drain(void)
     draining++;
     os_wake_all(&came);
     for (unsigned long long now = os_nanoseconds(); (first || busy || delivering) && now < end; now = os_nanoseconds())
-        os_wait(&came, &lock, (unsigned)((end - now) / 1000000) + 1);
+        os_wait(&came, &lock, first && !ready_locked() ? RETRY_MS : (unsigned)((end - now) / 1000000) + 1);
     draining--;
     os_unlock(&lock);
 }
@@ -161,10 +180,14 @@ void watches_drain(void)
 
 bool watch_start(struct watch *watch)
 {
+    static bool told;
     os_stay_loaded();
     os_lock(&watch_lock);
     if (!watching)
         watching = os_thread_start(poll_watches, NULL);
+    if (!watching && !told)
+        log_write(LOG_ERROR, "the thread that looks for what is over cannot be started");
+    told = !watching;
     if (watching && !watch->listed) {
         watch->listed = true;
         watch->after = watches;

@@ -16,6 +16,9 @@ bool delivery_ready(void);
 /* Takes over `delivery`, and restarts the thread if it has ended for lack of work. May be called with any lock held. */
 void deliver(struct delivery *delivery);
 
+/* Whether something waits and no thread can be started for it. Tries again. May be called with any lock held. */
+bool delivery_stuck(void);
+
 /* Whether this is the delivering thread. */
 bool delivery_here(void);
 
@@ -24,8 +27,8 @@ bool delivery_here(void);
  * has a handler. */
 void delivery_drain(void);
 
-/* How long a thread waits for work before it ends. */
-enum { THREAD_REST_MS = 500 };
+/* How long a thread waits for work before it ends, and for what it needs before it tries again. */
+enum { THREAD_REST_MS = 500, RETRY_MS = 16 };
 
 /* Polling of things that cannot be waited for. `poll` returns the milliseconds until the next poll; 0: not until it is
  * requested again. It runs on a thread of ours that sleeps while nothing needs polling. */

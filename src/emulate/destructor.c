@@ -169,6 +169,16 @@ static unsigned poll_destructors(void)
 
 static struct watch watch = {.poll = poll_destructors};
 
+/* A release could not start the watch. */
+static atomic_bool unwatched;
+
+static void watch_again(void)
+{
+    atomic_store(&unwatched, false);
+    if (!watch_start(&watch))
+        atomic_store(&unwatched, true);
+}
+
 static struct watched *begin_release(enum kind kind, const void *handle)
 {
     os_lock(&lock);
@@ -183,6 +193,8 @@ static cl_int end_release(struct watched *watched, cl_int status)
 {
     bool counted;
     struct fence *begun = NULL;
+    if (!watched && atomic_load(&unwatched))
+        watch_again();
     if (!watched)
         return status;
     if (status == CL_SUCCESS)
@@ -196,7 +208,7 @@ static cl_int end_release(struct watched *watched, cl_int status)
     os_unlock(&lock);
     if (former)
         fence_free(former);
-    watch_start(&watch);
+    watch_again();
     return status;
 }
 

@@ -223,13 +223,13 @@ static void lane_thread(void *data)
 {
     struct callback_queue *list = data;
     os_lock(&lock);
-    for (bool idle = false; list->first || list->sweeping || (!idle && !draining);) {
+    for (bool idle = false; list->first || list->sweeping || delivery_stuck() || (!idle && !draining);) {
         struct waiter *waiter = first_for_end(list);
         idle = !list->first;
         if (waiter)
             wait_for_end(list, waiter);
         else
-            os_wait(&changed, &lock, THREAD_REST_MS);
+            os_wait(&changed, &lock, delivery_stuck() ? RETRY_MS : THREAD_REST_MS);
     }
     remove_locked(list);
     threads--;
@@ -319,17 +319,15 @@ static bool add(struct waiter *waiter, cl_command_queue queue)
     const bool ordered = queue && in_order(queue);
     os_lock(&lock);
     struct callback_queue *list = find_lane_locked(queue, ordered);
-    bool polls = false;
-    if (list) {
+    const bool polls = list && queue && (!list->threaded || list->first || waiter->type > CL_COMPLETE);
+    const bool added = list && (!polls || watch_start(&watch)); /* which waits for the lock */
+    if (added) {
         *list->last = waiter;
         list->last = &waiter->after;
-        polls = needs_polling(list);
         os_wake_all(&changed);
     }
     os_unlock(&lock);
-    if (polls)
-        watch_start(&watch);
-    return list != NULL;
+    return added;
 }
 
 static void user_event_is(cl_event event, cl_int state)
@@ -372,7 +370,7 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec
     }
     if (status == CL_SUCCESS) {
         underlying.clReleaseEvent(event);
-        status = log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory for the queue's callbacks");
+        status = log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory or thread for the queue's callbacks");
     }
     free(waiter);
     return status;
