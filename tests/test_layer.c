@@ -10,6 +10,7 @@
 #include <CL/cl_layer.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -405,6 +406,126 @@ static void companion(void)
         dlclose(ntdll);
 }
 
+/* ---- a thread that Wine ends in a wait of the driver's ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool waits, over;
+    atomic_bool reached, went_on;
+} wait = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static cl_int wait_as_drivers_do(void)
+{
+    pthread_mutex_lock(&wait.lock);
+    wait.waits = true;
+    pthread_cond_broadcast(&wait.changed);
+    while (!wait.over)
+        pthread_cond_wait(&wait.changed, &wait.lock);
+    pthread_mutex_unlock(&wait.lock);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *events)
+{
+    (void)count, (void)events;
+    return wait_as_drivers_do();
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+    (void)queue;
+    return wait_as_drivers_do();
+}
+
+static void end_thread(int number, siginfo_t *info, void *now)
+{
+    (void)number, (void)info, (void)now;
+    pthread_exit(NULL);
+}
+
+static void note_reached(int number)
+{
+    (void)number;
+    atomic_store(&wait.reached, true);
+}
+
+static void *wait_and_go_on(void *data)
+{
+    const cl_icd_dispatch *table = data;
+    cl_event event = (cl_event)&a_device;
+    if (table->clWaitForEvents)
+        table->clWaitForEvents(1, &event);
+    else
+        table->clFinish(NULL);
+    atomic_store(&wait.went_on, true);
+    return NULL;
+}
+
+/* Signals of one thread are taken together, so the first has come when the second has. */
+static void end_while_it_waits(pthread_t thread)
+{
+    pthread_mutex_lock(&wait.lock);
+    while (!wait.waits)
+        pthread_cond_wait(&wait.changed, &wait.lock);
+    pthread_mutex_unlock(&wait.lock);
+    CHECK_INT(pthread_kill(thread, SIGQUIT), 0);
+    CHECK_INT(pthread_kill(thread, SIGUSR1), 0);
+    while (!atomic_load(&wait.reached))
+        usleep(1000);
+    pthread_mutex_lock(&wait.lock);
+    wait.over = true;
+    pthread_cond_broadcast(&wait.changed);
+    pthread_mutex_unlock(&wait.lock);
+}
+
+static void end_in(const cl_icd_dispatch *table)
+{
+    pthread_t thread;
+    wait.waits = wait.over = false;
+    atomic_store(&wait.reached, false);
+    atomic_store(&wait.went_on, false);
+    if (!CHECK_INT(pthread_create(&thread, NULL, wait_and_go_on, (void *)table), 0))
+        return;
+    end_while_it_waits(thread);
+    pthread_join(thread, NULL);
+    CHECK(!atomic_load(&wait.went_on));
+}
+
+static void look_like_wine(void)
+{
+    struct sigaction quit = {.sa_flags = SA_SIGINFO}, user = {.sa_flags = SA_RESTART};
+    quit.sa_sigaction = end_thread;
+    user.sa_handler = note_reached;
+    CHECK_INT(sigaction(SIGQUIT, &quit, NULL), 0);
+    CHECK_INT(sigaction(SIGUSR1, &user, NULL), 0);
+}
+
+/* It ends with the wait, and not some time after. */
+static void ended_in_a_wait(void)
+{
+    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
+    const cl_icd_dispatch *table = NULL;
+    cl_icd_dispatch below = target, one = {0};
+    cl_uint entries = 0;
+    below.clWaitForEvents = wait_for_events;
+    below.clFinish = finish;
+    void *ntdll = dlopen(getenv("CLD3D_TEST_NTDLL"), RTLD_NOW);
+    look_like_wine();
+    if (CHECK(ntdll != NULL) && open_layer(&layer) &&
+        CHECK_INT(layer.init(ENTRIES, &below, &entries, &table), CL_SUCCESS)) {
+        one.clWaitForEvents = table->clWaitForEvents;
+        end_in(&one);
+        one = (cl_icd_dispatch){.clFinish = table->clFinish};
+        end_in(&one);
+    }
+    signal(SIGQUIT, SIG_DFL);
+    signal(SIGUSR1, SIG_DFL);
+    close_layer(&layer);
+    if (ntdll)
+        dlclose(ntdll);
+}
+
 static const struct tap_test tests[] = {
     {"what the layer says of itself", information},
     {"the old way", old_way},
@@ -415,6 +536,7 @@ static const struct tap_test tests[] = {
     {"the first of two loaders is unloaded", first_loader_goes},
     {"platforms are counted, but the call fails", platforms_fail},
     {"the companion of a host that lacks functions", companion},
+    {"a thread that Wine ends in a wait of the driver's", ended_in_a_wait},
 };
 
 TAP_MAIN(tests)

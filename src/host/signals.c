@@ -67,6 +67,15 @@ static void on_quit(int number, siginfo_t *info, void *context)
     wines[SIGQUIT].sa_sigaction(number, info, context);
 }
 
+/* A thread that was to be ended in a wait of the driver's does not go on in the program. */
+static void end_if_asked(void)
+{
+    const int thread = gettid();
+    for (int i = 0; i < MOST_ENDING; i++)
+        if (atomic_load(&ending[i]) == thread)
+            tgkill(getpid(), thread, SIGQUIT);
+}
+
 static bool ask_again(void)
 {
     bool any = false;
@@ -190,7 +199,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devic
 }
 
 /* A thread that is ended here uses the events until the wait is over, and the program may give them back before. */
-static cl_int CL_API_CALL wait_for_events(cl_uint num_events, const cl_event *event_list)
+static cl_int wait_holding(cl_uint num_events, const cl_event *event_list)
 {
     enum { MOST = 64 };
     cl_event held[MOST] = {NULL};
@@ -207,6 +216,20 @@ static cl_int CL_API_CALL wait_for_events(cl_uint num_events, const cl_event *ev
     return status;
 }
 
+static cl_int CL_API_CALL wait_for_events(cl_uint num_events, const cl_event *event_list)
+{
+    const cl_int status = wait_holding(num_events, event_list);
+    end_if_asked();
+    return status;
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue command_queue)
+{
+    const cl_int status = next.clFinish(command_queue);
+    end_if_asked();
+    return status;
+}
+
 void signals_install(cl_icd_dispatch *table)
 {
     note();
@@ -219,4 +242,5 @@ void signals_install(cl_icd_dispatch *table)
     table->clCompileProgram = compile_program;
     table->clLinkProgram = link_program;
     table->clWaitForEvents = wait_for_events;
+    table->clFinish = finish;
 }
