@@ -256,6 +256,30 @@ static void svm_free_callback(void)
 }
 
 /* Without an event, behind a command that waits, and calls that are refused. */
+/* The list itself lies in the host's memory. */
+static void svm_free_listed_there(void)
+{
+    struct freed freed = {0};
+    cl_event event = NULL;
+    if (!open_svm())
+        return;
+    void *memory = clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0);
+    void **pointers = clSVMAlloc(context, CL_MEM_READ_WRITE, sizeof(*pointers), 0);
+    CHECK_INT(clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_WRITE, pointers, sizeof(*pointers), 0, NULL, NULL), CL_SUCCESS);
+    pointers[0] = memory;
+    CHECK_INT(clEnqueueSVMFree(queue, 1, pointers, note_freed, &freed, 0, NULL, &event), CL_SUCCESS);
+    if (event) {
+        CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+        CHECK_INT(atomic_load(&freed.calls), 1);
+        CHECK(freed.pointers[0] == memory);
+    }
+    CHECK_INT(clEnqueueSVMUnmap(queue, pointers, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clFinish(queue), CL_SUCCESS);
+    clSVMFree(context, pointers);
+    close_all();
+}
+
 static void svm_free_in_order(void)
 {
     struct freed freed = {0};
@@ -509,6 +533,7 @@ static const struct tap_test tests[] = {
     {"a kernel's clone has its arguments", clone_kernel},
     {"shared virtual memory", svm},
     {"shared virtual memory is freed in a callback", svm_free_callback},
+    {"shared virtual memory is freed in a callback, listed in such memory", svm_free_listed_there},
     {"shared virtual memory is freed in a callback, in the order of the queue", svm_free_in_order},
     {"shared virtual memory is not freed in a callback of a command that fails", svm_free_fails},
     {"queues with properties", queues},

@@ -55,6 +55,23 @@ static void over(void *data)
     drop(notice);
 }
 
+/* The list may lie in the host's memory, as SVM and what is mapped does: Windows does not know of it. */
+static bool read_list(void *from[], cl_uint count, void *to[])
+{
+    if (!os_readable_array(from, count, sizeof(*from)))
+        return os_read(from, to, count * sizeof(*from));
+    memcpy(to, from, count * sizeof(*from));
+    return true;
+}
+
+/* Whether there is such a list at all, before there is memory for a copy. It is smaller than all memory. */
+static bool has_end(void *list[], cl_uint count)
+{
+    void *last;
+    return !count ||
+           (list && count <= (UINTPTR_MAX - (uintptr_t)list) / sizeof(*list) && read_list(&list[count - 1], 1, &last));
+}
+
 static struct notice *prepare(cl_command_queue queue, cl_uint count, void *pointers[], free_function notify, void *data,
                               cl_int *status)
 {
@@ -66,9 +83,10 @@ static struct notice *prepare(cl_command_queue queue, cl_uint count, void *point
         return NULL;
     }
     *notice = (struct notice){notify, data, queue, NULL, NULL, NULL, count};
-    if (count)
-        memcpy(notice->pointers, pointers, count * sizeof(*pointers));
-    *status = next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    if (count && !read_list(pointers, count, notice->pointers))
+        *status = CL_INVALID_VALUE;
+    if (*status == CL_SUCCESS)
+        *status = next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
     if (*status == CL_SUCCESS)
         notice->called = next.clCreateUserEvent(context, status);
     if (*status == CL_SUCCESS)
@@ -114,14 +132,15 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
     if (!pfn_free_func)
         return enqueue(command_queue, num_svm_pointers, svm_pointers, 0, num_events_in_wait_list, event_wait_list,
                        event);
-    if (num_svm_pointers && !os_readable_array(svm_pointers, num_svm_pointers, sizeof(*svm_pointers)))
+    if (!has_end(svm_pointers, num_svm_pointers))
         return log_refuse("clEnqueueSVMFree", CL_INVALID_VALUE, "%u pointers cannot be read at %p", num_svm_pointers,
                           (void *)svm_pointers);
     cl_event begun = NULL, done = NULL;
     cl_int status;
     struct notice *notice = prepare(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data, &status);
     if (!notice)
-        return log_refuse("clEnqueueSVMFree", status, "no memory or thread to call the callback");
+        return log_refuse("clEnqueueSVMFree", status,
+                          "the pointers cannot be read, or there is no memory for the callback");
     status = enqueue(command_queue, num_svm_pointers, svm_pointers, host_callback, num_events_in_wait_list,
                      event_wait_list, &begun);
     if (status == CL_SUCCESS)
