@@ -1,5 +1,6 @@
 /* The callbacks of programs and of the ends of objects that cld3d has for Wine, and what callbacks of events may do with shared
  * objects. */
+#include "below.h"
 #include "callbacks.h"
 #ifndef _WIN32
 #include "like_nvidia.h"
@@ -533,6 +534,44 @@ static void ours(void)
     callbacks_ours(5);
 }
 
+/* The buffer with which cld3d tries what the driver counts can't be made at first. A driver that counts is not taken for one that
+ * does not then: no other command keeps a buffer that has gone. */
+static void tried_again(void)
+{
+    const cl_uint next_one = 1;
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    cl_mem first = make_buffer(&base), second = make_buffer(&base), other = make_buffer(&base);
+    cl_event gate = user_event(base.context);
+    if (clGetCommandQueueInfo(base.queue, BELOW_FAIL_BUFFER, sizeof(next_one), (void *)&next_one, NULL) == CL_SUCCESS) {
+        CHECK_INT(clSetMemObjectDestructorCallback(first, on_memory, NULL), CL_SUCCESS);
+        CHECK_INT(clSetMemObjectDestructorCallback(second, on_memory, NULL), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(fill(&base, other, 1, &gate)), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(second), CL_SUCCESS);
+        wait_until(&journal.count, 1);
+        CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    } else {
+        SKIP("over a layer whose buffers fail");
+    }
+    CHECK_INT(clReleaseMemObject(first), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    close_base(&base);
+}
+
+static void trial_that_fails(void)
+{
+    if (getenv("CLD3D_CALLBACKS")) {
+        SKIP("runs the case above");
+        return;
+    }
+    test_setenv("CLD3D_CALLBACKS", "1");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "what the driver counts is tried again"), 1);
+    test_setenv("CLD3D_CALLBACKS", NULL);
+}
+
 /* Any later release looks again. */
 static void no_thread_to_look(void)
 {
@@ -580,6 +619,8 @@ static const struct tap_test tests[] = {
     {"callbacks: the end of a program", programs_end},
 #else
     {"callbacks: a release in one", releases_from_callbacks_d3d11},
+    {"what the driver counts is tried again", tried_again},
+    {"cld3d's callbacks where a trial of the driver fails", trial_that_fails},
     {"callbacks: no thread to look for ends for a moment", no_thread_to_look},
     {"the end of a memory object while there are no markers", memories_end_without_markers},
     {"cld3d's callbacks where the driver has its own", ours},

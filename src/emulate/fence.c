@@ -229,8 +229,9 @@ static void release_at_last(cl_command_queue handle, cl_event end)
 
 /* ---- what the driver counts ---- */
 
-/* Asks for the references of a buffer that a command of ours is going to write to. Nothing waits, since a callback may ask. */
-static bool count_tried(cl_context context, cl_device_id device)
+/* The references of a buffer that a command of ours is going to write to; 0 if there is none for want of memory. Nothing waits, since
+ * a callback may ask. */
+static cl_uint references_tried(cl_context context, cl_device_id device)
 {
     static const cl_uint zero = 0;
     cl_int status;
@@ -251,7 +252,7 @@ static bool count_tried(cl_context context, cl_device_id device)
         underlying.clReleaseMemObject(buffer);
     if (gate)
         underlying.clReleaseEvent(gate);
-    return count > 1;
+    return count;
 }
 
 bool fence_counted_below(cl_context context)
@@ -276,7 +277,10 @@ bool fence_counted_below(cl_context context)
     os_unlock(&lock);
     if (found)
         return counted;
-    counted = count_tried(context, devices[0]);
+    const cl_uint references = references_tried(context, devices[0]);
+    if (references == 0)
+        return false; /* and another time it is tried again */
+    counted = references > 1;
     log_write(LOG_DEBUG, "the driver counts queued commands in the reference counts of objects: %s",
               counted ? "yes" : "no");
     os_lock(&lock);
