@@ -6,6 +6,7 @@
  * threads at a time. */
 #include "emulate/emulate.h"
 #include "log.h"
+#include "next/handle.h"
 #include "os/os.h"
 
 #include <stdatomic.h>
@@ -19,7 +20,7 @@ enum { FIRST_CAPACITY = 64, SMALL = 16 };
 struct argument {
     bool set, has_value; /* local memory has a size alone */
     size_t size;
-    void *large; /* owned; of more than SMALL bytes, with room for `room` */
+    void *large; /* owned; of more than SMALL bytes, with room for `capacity`; NULL: memory was short */
     size_t capacity;
     unsigned char small[SMALL];
 };
@@ -168,8 +169,6 @@ static void write(struct argument *argument, size_t size, const void *value)
         memcpy(argument->small, value, size);
     else if (argument->large)
         memcpy(argument->large, value, size);
-    else
-        argument->set = false;
 }
 
 /* ---- the functions ---- */
@@ -239,16 +238,40 @@ static cl_kernel create_alike(cl_kernel kernel, cl_int *status)
     return *status == CL_SUCCESS ? create_kernel(program, name, status) : NULL;
 }
 
+static cl_int give_argument(const struct argument *argument, cl_kernel clone, cl_uint index)
+{
+    const void *value = argument->size > SMALL ? argument->large : argument->small;
+    if (argument->has_value && !value)
+        return CL_OUT_OF_HOST_MEMORY;
+    return set_kernel_arg(clone, index, argument->size, argument->has_value ? value : NULL);
+}
+
+/* The program may have released what an argument names: then it sets another on the clone, before that is launched. */
+static bool names_nothing(cl_int status)
+{
+    return status == CL_INVALID_MEM_OBJECT || status == CL_INVALID_SAMPLER || status == CL_INVALID_ARG_VALUE;
+}
+
 static cl_int give_arguments(const struct note *note, cl_kernel clone)
 {
     cl_int status = note->lost ? CL_OUT_OF_HOST_MEMORY : CL_SUCCESS;
     for (cl_uint i = 0; i < note->count && status == CL_SUCCESS; i++) {
-        const struct argument *a = &note->arguments[i];
-        const void *value = a->size > SMALL ? a->large : a->small;
-        if (a->set)
-            status = set_kernel_arg(clone, i, a->size, a->has_value ? value : NULL);
+        if (note->arguments[i].set)
+            status = give_argument(&note->arguments[i], clone, i);
+        if (names_nothing(status))
+            status = CL_SUCCESS;
     }
     return status;
+}
+
+/* Without memory there is no note of it. */
+static cl_int refuse_unknown(const char *call, cl_kernel kernel)
+{
+    cl_uint count;
+    if (handle_may_be(kernel, clGetKernelInfo) &&
+        underlying.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof(count), &count, NULL) == CL_SUCCESS)
+        return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory for the arguments of %p", (void *)kernel);
+    return log_refuse(call, CL_INVALID_KERNEL, "%p is not a kernel", (void *)kernel);
 }
 
 static cl_kernel CL_API_CALL clone_kernel(cl_kernel source_kernel, cl_int *errcode_ret)
@@ -260,7 +283,7 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel source_kernel, cl_int *errco
     if (note)
         clone = create_alike(source_kernel, &status);
     else
-        status = log_refuse(call, CL_INVALID_KERNEL, "%p is not a kernel", (void *)source_kernel);
+        status = refuse_unknown(call, source_kernel);
     if (clone) {
         status = give_arguments(note, clone);
         if (status != CL_SUCCESS) {
