@@ -343,6 +343,14 @@ static void user_event_is(cl_event event, cl_int state)
     os_unlock(&lock);
 }
 
+/* Of OpenGL or EGL: it ends by nothing that is seen here. */
+static bool is_foreign(cl_event event)
+{
+    cl_command_type type = CL_COMMAND_USER;
+    const cl_int status = underlying.clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
+    return status == CL_SUCCESS && type != CL_COMMAND_USER;
+}
+
 static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec_callback_type,
                                              event_function pfn_notify, void *user_data)
 {
@@ -353,6 +361,8 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec
     if (!pfn_notify || command_exec_callback_type < CL_COMPLETE || command_exec_callback_type > CL_SUBMITTED)
         return log_refuse(call, CL_INVALID_VALUE, "the callback function is %s, the execution status %d",
                           pfn_notify ? "given" : "NULL", command_exec_callback_type);
+    if (!queue && is_foreign(event))
+        return underlying.clSetEventCallback(event, command_exec_callback_type, pfn_notify, user_data);
     struct waiter *waiter = delivery_ready() ? calloc(1, sizeof(*waiter)) : NULL;
     if (!waiter)
         return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory or thread to call the callback");
