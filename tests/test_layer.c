@@ -492,14 +492,30 @@ static void end_in(const cl_icd_dispatch *table)
     CHECK(!atomic_load(&wait.went_on));
 }
 
+static void *exit_thread(void *data)
+{
+    pthread_exit(data);
+}
+
+/* glibc loads a library when a thread exits so for the first time, which no handler may do. */
 static void look_like_wine(void)
 {
+    pthread_t first;
+    if (CHECK_INT(pthread_create(&first, NULL, exit_thread, NULL), 0))
+        pthread_join(first, NULL);
     struct sigaction quit = {.sa_flags = SA_SIGINFO}, user = {.sa_flags = SA_RESTART};
     quit.sa_sigaction = end_thread;
     user.sa_handler = note_reached;
     CHECK_INT(sigaction(SIGQUIT, &quit, NULL), 0);
     CHECK_INT(sigaction(SIGUSR1, &user, NULL), 0);
 }
+
+/* ThreadSanitizer holds signals back, and takes no thread's exit in a handler. */
+#ifdef __SANITIZE_THREAD__
+enum { TAKES_SIGNALS = 0 };
+#else
+enum { TAKES_SIGNALS = 1 };
+#endif
 
 /* It ends with the wait, and not some time after. */
 static void ended_in_a_wait(void)
@@ -508,6 +524,10 @@ static void ended_in_a_wait(void)
     const cl_icd_dispatch *table = NULL;
     cl_icd_dispatch below = target, one = {0};
     cl_uint entries = 0;
+    if (!TAKES_SIGNALS) {
+        SKIP("under ThreadSanitizer");
+        return;
+    }
     below.clWaitForEvents = wait_for_events;
     below.clFinish = finish;
     void *ntdll = dlopen(getenv("CLD3D_TEST_NTDLL"), RTLD_NOW);
