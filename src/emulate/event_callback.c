@@ -418,6 +418,24 @@ static void wait_while_locked(bool (*lasts)(void))
         os_wait(&changed, &lock, 1);
 }
 
+/* Whether somebody is finding out what is due. */
+static bool any_sweeping(void)
+{
+    for (const struct callback_queue *list = callback_lists; list; list = list->after)
+        if (list->sweeping)
+            return true;
+    return false;
+}
+
+/* What is due is called before a queue goes, unless that takes longer than a second. */
+static void await_sweeps_locked(void)
+{
+    enum { LONGEST_MS = 1000 };
+    const unsigned long long end = os_nanoseconds() + LONGEST_MS * 1000000ull;
+    while (any_sweeping() && os_nanoseconds() < end)
+        os_wait(&changed, &lock, 1);
+}
+
 /* Programs that end in order release their queues and contexts before. What is due by then is delivered first, as far as
  * the application's functions don't wait for this very thread, and the last failed events go. In a callback nothing can be
  * delivered. */
@@ -431,6 +449,7 @@ static void drain(void)
         sweep(list);
     draining++;
     os_wake_all(&changed);
+    await_sweeps_locked();
     wait_while_locked(any_at_work);
     os_unlock(&lock);
     if (any)
