@@ -550,7 +550,8 @@ static void tried_again(void)
         CHECK_INT(clSetMemObjectDestructorCallback(second, on_memory, NULL), CL_SUCCESS);
         CHECK_INT(clReleaseEvent(fill(&base, other, 1, &gate)), CL_SUCCESS);
         CHECK_INT(clReleaseMemObject(second), CL_SUCCESS);
-        wait_until(&journal.count, 1);
+        if (!is_nvidia(base.platform)) /* which does not count */
+            wait_until(&journal.count, 1);
         CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     } else {
         SKIP("over a layer whose buffers fail");

@@ -147,7 +147,7 @@ static void later_one(const struct rig *rig, cl_command_queue queue, struct shar
     drop_event(fails);
     drop_event(all);
     set_event(first);
-    CHECK_INT(clWaitForEvents(1, &waits), CL_SUCCESS);
+    CHECK(clWaitForEvents(1, &waits) == CL_SUCCESS || !queues_go_on(rig));
     drop_event(waits);
     drop_event(first);
     drop_event(second);
