@@ -502,6 +502,36 @@ static void CL_CALLBACK on_event_slowly(cl_event event, cl_int status, void *dat
 }
 
 /* What is kept of a command that has failed goes before the release returns, though its callback came last. */
+static void CL_CALLBACK on_event_for_long(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    (void)status;
+    pause_ms(950);
+    atomic_fetch_add((atomic_uint *)data, 1);
+}
+
+/* The threads that look for what is due have ended for lack of work, and the callback is not over. */
+static void slow_before_release(void)
+{
+    struct base base;
+    cl_int status = 1;
+    atomic_uint came = 0;
+    if (!open_base(&base, 0))
+        return;
+    cl_event event = NULL;
+    cl_command_queue queue = clCreateCommandQueue(base.context, base.device, 0, &status);
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_event_for_long, &came), CL_SUCCESS);
+    CHECK_INT(clFlush(queue), CL_SUCCESS);
+    pause_ms(750);
+    const double begun = test_now();
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK(atomic_load(&came) == 1 || test_now() - begun > 0.9);
+    wait_until(&came, 1);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    close_base(&base);
+}
+
 static void failed_before_release(void)
 {
     struct base base;
@@ -1059,7 +1089,7 @@ static void no_thread_to_deliver(void)
 
 static void ours(void)
 {
-    callbacks_ours(15);
+    callbacks_ours(16);
 }
 
 static void waits_without_error(void)
@@ -1103,6 +1133,7 @@ static const struct tap_test tests[] = {
     {"callbacks: a queue out of order at the address of another", address_again},
     {"callbacks: a queue's release beside a long command", release_beside_running},
     {"callbacks: what is due comes before a queue's release returns", due_before_release},
+    {"callbacks: a slow one comes to its end before a queue's release returns", slow_before_release},
     {"callbacks: what failed goes before a queue's release returns", failed_before_release},
     {"callbacks: a queue's release in one, after a failure", release_in_callback},
     {"callbacks: OpenCL called again", calls_again},

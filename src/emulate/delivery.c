@@ -98,6 +98,14 @@ bool delivery_here(void)
     return here;
 }
 
+bool delivery_pending(void)
+{
+    os_lock(&lock);
+    const bool pending = first || busy;
+    os_unlock(&lock);
+    return pending;
+}
+
 void delivery_drain(void)
 {
     const unsigned long long end = os_nanoseconds() + DRAIN_MS * 1000000ull;

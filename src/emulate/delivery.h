@@ -19,6 +19,9 @@ void deliver(struct delivery *delivery);
 /* Whether something waits and no thread can be started for it. Tries again. May be called with any lock held. */
 bool delivery_stuck(void);
 
+/* Whether something has yet to be called, or is being called. */
+bool delivery_pending(void);
+
 /* Whether this is the delivering thread. */
 bool delivery_here(void);
 

@@ -444,7 +444,7 @@ static void drain(void)
     if (delivery_here())
         return;
     os_lock(&lock);
-    const bool any = callback_lists != NULL;
+    const bool any = callback_lists != NULL || delivery_pending(); /* whose lists may have gone */
     for (struct callback_queue *list = callback_lists; list; list = list->after)
         sweep(list);
     draining++;
