@@ -185,7 +185,7 @@ static void regions(struct dx9_surface *s)
     enum { X = 4, Y = 3, W = 10, H = 5 };
     const size_t odd_origin[3] = {1, 0, 0}, odd_region[3] = {3, 2, 1}, even_region[3] = {2, 2, 1};
     const size_t part_origin[3] = {X, Y, 0}, part[3] = {W, H, 1};
-    unsigned char few[64], *expected = dx9_pattern(s, 1), *new = dx9_pattern(s, 2);
+    unsigned char few[64] = {0}, *expected = dx9_pattern(s, 1), *new = dx9_pattern(s, 2);
     const size_t row = 2 * (size_t)s->width;
     check_sizes(s);
     dx9_fill(s, 1);
@@ -194,6 +194,9 @@ static void regions(struct dx9_surface *s)
               CL_INVALID_VALUE);
     CHECK_INT(clEnqueueWriteImage(s->queue, s->planes[0], CL_TRUE, origin, odd_region, 0, 0, few, 0, NULL, NULL),
               CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueFillImage(s->queue, s->planes[0], few, odd_origin, even_region, 0, NULL, NULL),
+              CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueFillImage(s->queue, s->planes[0], few, origin, odd_region, 0, NULL, NULL), CL_INVALID_VALUE);
     CHECK_INT(clEnqueueWriteImage(s->queue, s->planes[0], CL_TRUE, part_origin, part, row, 0, new + Y *row + 2 * X, 0,
                                   NULL, NULL),
               CL_SUCCESS);

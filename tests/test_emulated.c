@@ -97,7 +97,7 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 28 : 24);
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 32 : 28);
     /* And where one thread of the driver runs all commands. */
     test_setenv("POCL_MAX_PTHREAD_COUNT", "1");
     CHECK_INT(run_again("in a callback: ", "OPENCL_LAYERS", layers), 2);
@@ -328,6 +328,59 @@ SHARING_CASE(refused_kernel, 0)
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
         unquantized_close(&unquantized);
         shared_close(&shared);
+    }
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+/* The driver refuses the last step of a copy, behind others that a user event blocks: a release behind them does not wait for it. */
+SHARING_CASE(refused_copy, 0)
+{
+    static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    unsigned char bytes[SHARED_BYTES];
+    struct shared shared;
+    cl_event released = NULL;
+    cl_int status = 1;
+    if (!over_layer())
+        return;
+    cl_mem image = make_image(rig), buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 64, NULL, &status);
+    rig_pattern(bytes, sizeof(bytes), 2);
+    if (emulated(rig, image) && shared_open(rig, KIND_2D, 1, &shared)) {
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+        cl_event user = user_event(rig->context);
+        CHECK(clEnqueueCopyImageToBuffer(rig->queue, image, buffer, no_origin(), region, 64, 1, &user, NULL) !=
+              CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+        CHECK(d3d_has(rig, &shared, 2));
+        CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        shared_close(&shared);
+    }
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+/* Memory is short behind a user event: nothing is enqueued that reads what the program frees then. */
+SHARING_CASE(short_write, 0)
+{
+    static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    static const unsigned char texels[WIDTH * HEIGHT * 16];
+    if (!over_layer())
+        return;
+    cl_mem image = make_image(rig);
+    if (emulated(rig, image)) {
+        cl_event user = user_event(rig->context);
+        const unsigned before = order(rig, BELOW_LAUNCHES, 0);
+        order(rig, BELOW_FAIL_BUFFER, 2);
+        CHECK(clEnqueueWriteImage(rig->queue, image, CL_FALSE, no_origin(), region, 0, 0, texels, 1, &user, NULL) !=
+              CL_SUCCESS);
+        order(rig, BELOW_FAIL_BUFFER, 0);
+        CHECK_INT(clFinish(rig->queue), CL_SUCCESS); /* for which nothing is in the queue */
+        CHECK_INT(order(rig, BELOW_LAUNCHES, 0), before);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
@@ -1087,6 +1140,8 @@ static const struct tap_test tests[] = {
     {"over a layer that fails and waits", again},
     SHARING_TESTS("over the layer: a kernel behind an acquire that a user event blocks", later_acquire),
     SHARING_TESTS("over the layer: a kernel that is refused behind a user event", refused_kernel),
+    SHARING_TESTS("over the layer: a copy that is refused behind a user event", refused_copy),
+    SHARING_TESTS("over the layer: memory is short for a write behind a user event", short_write),
     SHARING_TESTS("over the layer: a kernel out of order holds nothing up", out_of_order),
     SHARING_TESTS("over the layer: kernels out of order wait for what requantizes, and behind a barrier",
                   behind_barrier),

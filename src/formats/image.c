@@ -170,6 +170,8 @@ cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t
 {
     cl_mem buffer = next.clCreateBuffer(image->context->head.handle, flags, bytes, NULL, status);
     log_next("a command on an image in an emulated format", "clCreateBuffer", *status);
+    if (*status == CL_INVALID_BUFFER_SIZE) /* which no command on an image has */
+        *status = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     return buffer;
 }
 
@@ -178,21 +180,29 @@ cl_mem image_narrow_buffer(const struct image_record *image, const size_t *regio
     return image_buffer(image, CL_MEM_READ_WRITE, image_region_bytes(image, region), status);
 }
 
+cl_mem image_wide_buffer(const struct image_record *image, const size_t *region, cl_int *status)
+{
+    return image_buffer(image, CL_MEM_READ_WRITE, cl_region_bytes(region, image->converter->wide_texel), status);
+}
+
 static size_t texels_of(const size_t *region)
 {
     return region[0] * region[1] * region[2];
 }
 
-/* Ends a step of two commands: the events go to the caller, or everything is undone. */
-static cl_int end_steps(cl_int status, cl_mem wide, cl_event begun, cl_event *first, cl_event *done)
+/* Ends a step of two commands: the events go to the caller, or there are none. */
+static cl_int end_steps(const struct image_part *p, cl_int status, cl_mem wide, cl_event begun, cl_event *first,
+                        cl_event *done)
 {
     next.clReleaseMemObject(wide); /* the driver keeps it until its commands are over */
-    if (status != CL_SUCCESS)
+    if (status != CL_SUCCESS) {
         *done = NULL;
-    if (first && status == CL_SUCCESS)
+        image_give_up(p, begun);
+    } else if (first) {
         *first = begun;
-    else
+    } else {
         event_put(begun);
+    }
     return status;
 }
 
@@ -202,30 +212,31 @@ cl_int image_to_narrow(const struct image_part *p, cl_mem narrow, cl_event *firs
     const size_t texels = texels_of(p->region);
     cl_int status;
     cl_event copied = NULL;
-    cl_mem wide = image_buffer(p->image, CL_MEM_READ_WRITE, cl_region_bytes(p->region, c->wide_texel), &status);
+    cl_mem wide = image_wide_buffer(p->image, p->region, &status);
     if (!wide)
         return status;
     status = next.clEnqueueCopyImageToBuffer(p->queue, p->image->head.handle, wide, p->origin, p->region, 0,
                                              p->wait_count, p->wait, &copied);
     if (status == CL_SUCCESS)
         status = converter_enqueue(c, false, p->queue, wide, narrow, texels, 1, &copied, done);
-    return end_steps(status, wide, copied, first, done);
+    return end_steps(p, status, wide, copied, first, done);
 }
 
-cl_int image_from_narrow(const struct image_part *p, cl_mem narrow, cl_event *first, cl_event *done)
+cl_int image_from_narrow(const struct image_part *p, cl_mem narrow, cl_mem wide, cl_event *done)
 {
     struct converter *c = p->image->converter;
     const size_t texels = texels_of(p->region);
     cl_int status;
     cl_event converted = NULL;
-    cl_mem wide = image_buffer(p->image, CL_MEM_READ_WRITE, cl_region_bytes(p->region, c->wide_texel), &status);
+    if (!wide)
+        wide = image_wide_buffer(p->image, p->region, &status);
     if (!wide)
         return status;
     status = converter_enqueue(c, true, p->queue, narrow, wide, texels, p->wait_count, p->wait, &converted);
     if (status == CL_SUCCESS)
         status = next.clEnqueueCopyBufferToImage(p->queue, wide, p->image->head.handle, 0, p->origin, p->region, 1,
                                                  &converted, done);
-    return end_steps(status, wide, converted, first, done);
+    return end_steps(p, status, wide, converted, NULL, done);
 }
 
 void image_publish(cl_command_queue queue, cl_command_type type, cl_event first, cl_event done, cl_event *event)

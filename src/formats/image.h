@@ -121,9 +121,13 @@ static inline cl_int image_outcome(cl_bool blocking, cl_int status, cl_event don
 }
 
 /* Enqueues copies: the texels of a region, in the declared format and tightly packed, go into `narrow` / from it into
- * the image. `first` (may be NULL) and `done` get events, owned by the caller. On failure no event is returned. */
+ * the image. `first` (may be NULL) and `done` get events, owned by the caller. On failure no event is returned. `wide` is a buffer of
+ * image_wide_buffer, which is taken over; NULL: one is made. */
 cl_int image_to_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
-cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
+cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_mem wide, cl_event *done);
+/* A command is given up of which steps are enqueued behind the wait list of the part, which is the application's; `last` is the last one's
+ * event, taken over, or NULL. If a user event blocks them, the queue counts as blocked. */
+void image_give_up(const struct image_part *part, cl_event last);
 
 /* Enqueues the write of a region of an image from host rows, or its read into them, without blocking. The rows are in
  * the declared format, or with `stored` in the format of the driver's image. The list gets the events of all commands
@@ -131,9 +135,10 @@ cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_event 
 cl_int image_move(cl_mem image, bool stored, bool write, const size_t *origin, const size_t *region,
                   const struct mapped_surface *rows, const struct enqueueing *to);
 
-/* A buffer for `bytes` in the image's context; one for the texels of a region in the declared format. */
+/* A buffer for `bytes` in the image's context; one for the texels of a region in the declared format, or in the stored one. */
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status);
 cl_mem image_narrow_buffer(const struct image_record *image, const size_t *region, cl_int *status);
+cl_mem image_wide_buffer(const struct image_record *image, const size_t *region, cl_int *status);
 
 /* Passes the event of a composite command to the application: `done` reports `type` and starts with `first`. Both are
  * taken over, whether the application wants an event or not. */

@@ -33,7 +33,10 @@ static cl_int requantize(struct image_record *image, cl_command_queue queue, cl_
     if (status == CL_SUCCESS) {
         const struct image_part behind = image_part_behind(&all, &out);
         status = image_from_narrow(&behind, narrow, NULL, done);
-        event_put(out);
+        if (status == CL_SUCCESS)
+            event_put(out);
+        else
+            image_give_up(&all, out);
     }
     next.clReleaseMemObject(narrow);
     return status;
@@ -127,6 +130,17 @@ static void pass_requantized(const char *call, cl_command_queue queue, const str
     const cl_int status = next.clEnqueueBarrierWithWaitList(queue, requantized->count, requantized->events, &passed);
     blocker_end(blocker, status, passed);
     event_put(passed);
+}
+
+void image_give_up(const struct image_part *p, cl_event last)
+{
+    struct event_list left;
+    event_list_open(&left);
+    if (last)
+        event_list_add(&left, last);
+    if (last && blockers_possible() && event_status(last) > CL_COMPLETE) /* PoCL ends nothing behind what has failed */
+        pass_requantized("a command on an image in an emulated format", p->queue, &left, p->wait_count, p->wait);
+    event_list_close(&left);
 }
 
 void image_end_kernels(const char *call, cl_command_queue queue, struct event_list *requantized, cl_uint wait_count,

@@ -130,7 +130,10 @@ static void *map_emulated(const struct map_call *m, cl_event *event, cl_int *sta
         if (filled)
             behind.part = image_part_behind(&m->part, &filled);
         mapping->pointer = map_filled(&behind, narrow, &done, status);
-        event_put(filled);
+        if (*status == CL_SUCCESS)
+            event_put(filled);
+        else
+            image_give_up(&m->part, filled);
     }
     if (narrow && (image->host || *status != CL_SUCCESS))
         next.clReleaseMemObject(narrow);
@@ -300,6 +303,8 @@ static cl_int unmap_emulated(const struct image_part *p, struct image_mapping *m
     if (mapping->writes)
         status = write_back(p, mapping, again, &done);
     if (status != CL_SUCCESS) {
+        if (next.clRetainEvent(mapping->collected) == CL_SUCCESS)
+            image_give_up(p, mapping->collected);
         keep(p->image, mapping);
         return status;
     }

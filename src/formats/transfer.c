@@ -109,12 +109,14 @@ static cl_int move_rows(const struct image_part *p, bool write, cl_bool blocking
     return status;
 }
 
-/* The application believes that a command which failed leaves its memory alone. Only a user event could make that wait last
- * for ever. */
+/* The application believes that a command which failed leaves its memory alone. A user event could make that wait last for ever, and in a
+ * callback the driver may need this thread. */
 static void end_failed(cl_event event)
 {
-    if (event && !blockers_possible())
+    if (event && !blockers_possible() && !callback_runs_here()) {
+        queue_flush_for(event);
         event_await(event);
+    }
     event_put(event);
 }
 
@@ -133,7 +135,10 @@ static cl_int read_steps(const struct image_part *p, cl_bool blocking, const str
     if (status == CL_SUCCESS) {
         const struct image_part behind = image_part_behind(p, &packed);
         status = move_rows(&behind, false, blocking, narrow, host, ptr, &span);
-        event_put(packed);
+        if (status == CL_SUCCESS)
+            event_put(packed);
+        else
+            image_give_up(p, packed);
         *done = span_keep(&span, true);
     }
     if (status != CL_SUCCESS) {
@@ -181,14 +186,19 @@ static cl_int write_steps(const struct image_part *p, cl_bool blocking, const st
     struct span span = {NULL, NULL};
     cl_int status;
     *first = *done = NULL;
+    /* All memory before the first command that reads `ptr`. */
     cl_mem narrow = image_narrow_buffer(p->image, p->region, &status);
-    if (!narrow)
-        return status;
-    status = move_rows(p, true, blocking, narrow, host, (void *)ptr, &span);
+    cl_mem wide = narrow ? image_wide_buffer(p->image, p->region, &status) : NULL;
+    if (wide)
+        status = move_rows(p, true, blocking, narrow, host, (void *)ptr, &span);
     if (status == CL_SUCCESS) {
         const struct image_part behind = image_part_behind(p, &span.last);
-        status = image_from_narrow(&behind, narrow, NULL, done);
+        status = image_from_narrow(&behind, narrow, wide, done);
+    } else if (wide) {
+        next.clReleaseMemObject(wide);
     }
+    if (!narrow)
+        return status;
     *first = span_keep(&span, status != CL_SUCCESS);
     next.clReleaseMemObject(narrow);
     return status;
@@ -205,6 +215,8 @@ static cl_int write_emulated(const struct image_part *p, cl_bool blocking, size_
     const unsigned written = image_written(p->image);
     status = write_steps(p, blocking, &host, ptr, &first, &done);
     if (status != CL_SUCCESS) {
+        if (first && next.clRetainEvent(first) == CL_SUCCESS)
+            image_give_up(p, first);
         end_failed(first);
         return status;
     }
@@ -284,12 +296,17 @@ static cl_int CL_API_CALL fill_image(cl_command_queue command_queue, cl_mem hand
                                      const cl_event *event_wait_list, cl_event *event)
 {
     struct image_record *image = image_get(handle);
+    const struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
+    cl_int status = CL_SUCCESS;
     cl_uint color[4];
     if (image && fill_color) {
+        status = check_region("clEnqueueFillImage", &part);
         storage_fill_color(image->converter->declared, fill_color, color);
         fill_color = color;
     }
     record_release(image);
+    if (status != CL_SUCCESS)
+        return status;
     return next.clEnqueueFillImage(command_queue, handle, fill_color, origin, region, num_events_in_wait_list,
                                    event_wait_list, event);
 }
@@ -377,7 +394,7 @@ static cl_int copy_by_buffer(const struct image_copy *c, cl_event *event)
     if (status == CL_SUCCESS)
         image_publish(c->in.queue, CL_COMMAND_COPY_IMAGE, first, done, event);
     else
-        event_put(first);
+        image_give_up(&c->out, first);
     return status;
 }
 
@@ -443,11 +460,13 @@ static cl_int copy_out(const struct image_part *p, cl_mem to, size_t offset, cl_
     if (status == CL_SUCCESS) {
         status = next.clEnqueueCopyBuffer(p->queue, narrow, to, 0, offset, image_region_bytes(p->image, p->region), 1,
                                           &packed, &done);
-        event_put(packed);
-        if (status == CL_SUCCESS)
+        if (status == CL_SUCCESS) {
+            event_put(packed);
             image_publish(p->queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, first, done, event);
-        else
+        } else {
             event_put(first);
+            image_give_up(p, packed);
+        }
     }
     next.clReleaseMemObject(narrow);
     return status;
@@ -483,7 +502,7 @@ static cl_int copy_in(const struct image_part *p, cl_mem from, size_t offset, cl
         if (status == CL_SUCCESS)
             image_publish(p->queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, first, done, event);
         else
-            event_put(first);
+            image_give_up(p, first);
     }
     next.clReleaseMemObject(narrow);
     return status;
