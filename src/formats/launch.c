@@ -127,7 +127,11 @@ static void pass_requantized(const char *call, cl_command_queue queue, const str
     struct blocker *blocker = NULL;
     cl_event passed = NULL;
     blocker_begin(call, queue, ORDER_BEFORE_ALL | ORDER_ENTERED, wait_count, wait, false, &blocker);
-    const cl_int status = next.clEnqueueBarrierWithWaitList(queue, requantized->count, requantized->events, &passed);
+    /* PoCL ends nothing behind what has failed, maybe just now. */
+    const cl_int status =
+        event_list_failed(requantized->count, requantized->events)
+            ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+            : next.clEnqueueBarrierWithWaitList(queue, requantized->count, requantized->events, &passed);
     blocker_end(blocker, status, passed);
     event_put(passed);
 }
@@ -138,7 +142,7 @@ void image_give_up(const struct image_part *p, cl_event last)
     event_list_open(&left);
     if (last)
         event_list_add(&left, last);
-    if (last && blockers_possible() && event_status(last) > CL_COMPLETE) /* PoCL ends nothing behind what has failed */
+    if (last && blockers_possible() && event_status(last) > CL_COMPLETE)
         pass_requantized("a command on an image in an emulated format", p->queue, &left, p->wait_count, p->wait);
     event_list_close(&left);
 }
