@@ -18,6 +18,8 @@ static bool effect_allowed(const struct mapping *mapping, struct effect *effect)
         effect->spoils = effect->spoils || mapping->writes;
         return true;
     }
+    if (effect->spoils && (mapping->stale || mapping->gone))
+        return true; /* neither has bytes that count */
     return !writes && (!reads || !mapping->writes);
 }
 
