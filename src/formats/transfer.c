@@ -188,7 +188,9 @@ static cl_int write_steps(const struct image_part *p, cl_bool blocking, const st
     *first = *done = NULL;
     /* All memory before the first command that reads `ptr`. */
     cl_mem narrow = image_narrow_buffer(p->image, p->region, &status);
-    cl_mem wide = narrow ? image_wide_buffer(p->image, p->region, &status) : NULL;
+    if (!narrow)
+        return status;
+    cl_mem wide = image_wide_buffer(p->image, p->region, &status);
     if (wide)
         status = move_rows(p, true, blocking, narrow, host, (void *)ptr, &span);
     if (status == CL_SUCCESS) {
@@ -197,8 +199,6 @@ static cl_int write_steps(const struct image_part *p, cl_bool blocking, const st
     } else if (wide) {
         next.clReleaseMemObject(wide);
     }
-    if (!narrow)
-        return status;
     *first = span_keep(&span, status != CL_SUCCESS);
     next.clReleaseMemObject(narrow);
     return status;

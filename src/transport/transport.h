@@ -30,8 +30,8 @@ struct transfer {
     struct way_count *count; /* of the context, set when the object is created (statistics.h) */
     /* skipped in a release if no command has changed it since the acquire: `undo` then replaces both steps */
     bool left_out;
-    bool
-        short_of_memory; /* `d3d_give` failed for want of the host's memory, and not in Direct3D; the caller clears it before */
+    /* `d3d_give` failed for want of the host's memory, and not in Direct3D; the caller clears it before */
+    bool short_of_memory;
 };
 
 /* The objects of one command with the same transport and API. */
