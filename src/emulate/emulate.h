@@ -4,8 +4,8 @@
  *
  * Callbacks run on one thread of ours, one after the other, never on a thread of the driver; they may call OpenCL
  * again. Each registered callback is delivered once. */
-#ifndef CLD3D_EMULATE_COMPLETE_H
-#define CLD3D_EMULATE_COMPLETE_H
+#ifndef CLD3D_EMULATE_EMULATE_H
+#define CLD3D_EMULATE_EMULATE_H
 
 #include "next/next.h"
 

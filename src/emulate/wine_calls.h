@@ -1,6 +1,6 @@
-/* Wine's own functions, where the driver crashes in one: Wine ends the call, and gives the exception's code as OpenCL's; of a function
- * that makes something, whatever stood in the place of the handle, and no code. The program gets CL_OUT_OF_RESOURCES and no handle;
- * or, from a query, a retain or a release, what most likely is the reason: the code of a handle that is none. */
+/* Calls of Wine's opencl.dll in which the driver crashes. Wine ends the call and returns the exception's code as the OpenCL error;
+ * a function that creates an object returns an undefined handle and sets no error. The program gets CL_OUT_OF_RESOURCES and no handle;
+ * from a query, a retain or a release it gets the code of an invalid handle, which is the most likely cause. */
 #ifndef CLD3D_EMULATE_WINE_CALLS_H
 #define CLD3D_EMULATE_WINE_CALLS_H
 

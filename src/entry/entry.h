@@ -7,8 +7,8 @@
  * An open entry point is in one of two modes. If there is another cld3d anywhere below, that one is active, and this
  * one passes all calls on unchanged: the lowest one is active. It is found by asking the OpenCL below for the function
  * `cld3d_report`, which layers and loaders in between pass on. */
-#ifndef CLD3D_ENTRY_DOOR_H
-#define CLD3D_ENTRY_DOOR_H
+#ifndef CLD3D_ENTRY_ENTRY_H
+#define CLD3D_ENTRY_ENTRY_H
 
 #include "next/next.h"
 

@@ -125,8 +125,8 @@ static inline cl_int image_outcome(cl_bool blocking, cl_int status, cl_event don
  * image_wide_buffer, which is taken over; NULL: one is made. */
 cl_int image_to_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
 cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_mem wide, cl_event *done);
-/* A command is given up of which steps are enqueued behind the wait list of the part, which is the application's; `last` is the last one's
- * event, taken over, or NULL. If a user event blocks them, the queue counts as blocked. */
+/* Gives up a command some of whose steps are already enqueued behind the part's wait list, which is the application's. `last` is the
+ * event of the last step, taken over, or NULL. If a user event blocks these steps, the queue counts as blocked. */
 void image_give_up(const struct image_part *part, cl_event last);
 
 /* Enqueues the write of a region of an image from host rows, or its read into them, without blocking. The rows are in

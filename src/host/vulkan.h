@@ -36,7 +36,7 @@ struct vulkan_memory {
 struct vulkan_image {
     struct vulkan_memory memory;
     uint32_t type, format, width, height, depth, levels, layers, samples, tiling, usage, flags;
-    uint32_t outside; /* how often it was passed to another API and not back yet */
+    uint32_t outside; /* number of times that it was passed to another API and not back */
 };
 
 /* The layout of a subresource of a linear image. */

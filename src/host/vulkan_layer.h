@@ -220,11 +220,11 @@ struct vulkan_image_record {
     struct vulkan_where where;
     enum vulkan_way way;
     unsigned planes;
-    VkImageCreateInfo info; /* as it was made; without what its pointers point to */
+    VkImageCreateInfo info; /* as passed to vkCreateImage; its pointers are not valid any more */
     VkDeviceSize size;      /* of what it needs; 0 as long as nobody has asked */
     uint64_t used;          /* the last number of commands of ours that name it, or 0 */
     uint64_t serial;        /* not 0, and of no other image: handles come again */
-    unsigned outside;       /* how often it was passed to another API and not back yet */
+    unsigned outside;       /* number of times that it was passed to another API and not back */
 };
 
 struct vulkan_buffer_record {

@@ -51,17 +51,17 @@ void blocker_turn(struct blocker *blocker, bool keep, cl_uint count, const cl_ev
 /* Where the driver must store the event of a command: a blocked command needs one even if the application wants
  * none. */
 cl_event *blocker_event(struct blocker *blocker, cl_event *wanted);
-/* The command stands for all that is before it in its queue, which the driver may have forgotten: that it ends well says nothing of
- * those. NULL is allowed. */
+/* The command represents all earlier ones of its queue, whose order the driver may have lost: its success does not imply that they
+ * have ended. NULL is allowed. */
 void blocker_stands(struct blocker *blocker);
 /* The driver has accepted the command if `status` is CL_SUCCESS; `event` is its event, of which one more reference is
  * taken, or NULL if there is none other than blocker_event's. Otherwise nothing has been enqueued. `blocker` may be
  * NULL. */
 void blocker_end(struct blocker *blocker, cl_int status, cl_event event);
 
-/* Whether a command with this order relative to the others must be known to be blocked if it comes behind a blocked one: others may name it,
- * or come after it in an out-of-order queue. In an in-order queue they come after those before it anyway. In PoCL each must: PoCL 3.1 ends
- * the process if a command fails whose event nobody has. */
+/* Whether a command with this order relative to the others must be tracked if it comes behind a blocked one: others may name it, or
+ * depend on it in an out-of-order queue. In an in-order queue they depend on the earlier ones anyway. With PoCL each is tracked: PoCL
+ * 3.1 ends the process if a command fails whose event nobody has. */
 bool queue_follows(const struct queue_record *queue, unsigned order, bool named);
 /* For a command with this order relative to the others. False: it must run after a blocked command of the queue. Otherwise blocked commands
  * that other threads enqueue there wait until queue_leave, and so run after what the caller enqueues. Wait for nothing in between. */

@@ -111,7 +111,7 @@ void queue_flush_for(cl_event event);
 /* Notes that commands of `queue` wait for events: their queues must be flushed with it. */
 void queue_waits(cl_command_queue queue, cl_uint count, const cl_event *events);
 
-/* PoCL, up to 6.0, forgets what the next command of an in-order queue must follow when the last one fails. For such
+/* PoCL, up to 6.0, loses the order of an in-order queue when its last command fails. For such
  * queues: waits until the queue is empty if one of its commands may have failed since the last time. Nothing may block
  * the queue. */
 void queue_restore_order(struct queue_record *queue);

@@ -17,8 +17,7 @@ cl_int commands_mark(const struct enqueueing *to);
  * queue, where a marker would wait for everything before it. */
 cl_int commands_stand(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers);
 
-/* The same without a command on the objects: in a call with imported memory a driver may wait for everything before
- * it. */
+/* The same, but no command uses the objects: a driver may wait in a call with imported memory until everything before has ended. */
 cl_int commands_stand_apart(const struct enqueueing *to);
 
 /* Whether anything other than the caller, who has this many references, uses a memory object. Commands of a driver that

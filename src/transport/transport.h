@@ -30,7 +30,7 @@ struct transfer {
     struct way_count *count; /* of the context, set when the object is created (statistics.h) */
     /* skipped in a release if no command has changed it since the acquire: `undo` then replaces both steps */
     bool left_out;
-    /* `d3d_give` failed for want of the host's memory, and not in Direct3D; the caller clears it before */
+    /* `d3d_give` failed because the host's memory ran out, not because of Direct3D; the caller clears it before */
     bool short_of_memory;
 };
 

@@ -17,7 +17,7 @@ struct vulkan_context {
     cl_context context;
     os_mutex lock; /* guards what follows until it is known */
     bool known;
-    bool imports;             /* there is only one device, and it imports memory through opaque file descriptors */
+    bool imports; /* all devices are one by their UUIDs, and import memory through opaque file descriptors */
     uint8_t uuid[UUID_BYTES]; /* CL_DEVICE_UUID_KHR of them */
     size_t alignment;         /* in bytes, of sub-buffers */
     bool linear;              /* a device takes imported images for linear ones */
@@ -104,7 +104,8 @@ cl_int vulkan_status(cl_int status);
 
 /* Creates a copy, and imports it. Nothing is left behind on failure. */
 cl_int vulkan_import_beside(struct vulkan_object *object, const struct transfer_request *request, char *why);
-/* Copies to the copies, or back, for those objects of the list that have copies and have not moved, and waits. */
+/* For the objects of the list that have copies and have not moved: copies to the copies and waits, or, with `back`, queues the copies
+ * to the images. */
 bool vulkan_move_beside(const struct handover *handover, bool back);
 void vulkan_drop_beside(struct vulkan_object *object);
 
