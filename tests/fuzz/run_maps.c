@@ -236,17 +236,21 @@ void run_unmap(struct run *run, const struct op *op)
     }
 }
 
+static void end_mapping(struct run *run, struct mapping *mapping)
+{
+    if (!is_ready(run, mapping))
+        return;
+    const uint8_t target = (uint8_t)(mapping->target - run->world.targets);
+    if (!unmap(run, &(struct op){.kind = OP_UNMAP}, mapping)) {
+        run_acquire(run, &(struct op){.kind = OP_ACQUIRE, .target = target});
+        unmap(run, &(struct op){.kind = OP_UNMAP}, mapping);
+    }
+    run_finish(run, 0);
+}
+
 void mappings_end(struct run *run)
 {
-    for (unsigned i = 0; i < MAPPINGS; i++) {
-        struct mapping *mapping = &run->mappings[i];
-        if (!is_ready(run, mapping))
-            continue;
-        const uint8_t target = (uint8_t)(mapping->target - run->world.targets);
-        if (!unmap(run, &(struct op){.kind = OP_UNMAP}, mapping)) {
-            run_acquire(run, &(struct op){.kind = OP_ACQUIRE, .target = target});
-            unmap(run, &(struct op){.kind = OP_UNMAP}, mapping);
-        }
-        run_finish(run, 0);
-    }
+    for (unsigned round = 0; round < MAPPINGS; round++) /* one may stand in the way of those before it */
+        for (unsigned i = 0; i < MAPPINGS; i++)
+            end_mapping(run, &run->mappings[i]);
 }

@@ -306,9 +306,12 @@ void run_end(struct run *run)
         release_rest(run);
     for (unsigned i = 0; i < TARGETS; i += run->world.targets[i].planes)
         compare_surface(run, &run->world.targets[i]);
-    for (unsigned i = 0; i < TARGETS; i++)
+    for (unsigned i = 0; i < TARGETS; i++) {
+        if (run->world.targets[i].object && is_mapped(run, run->world.targets[i].object))
+            fuzz_fail("a mapping is left in the end", "object %u", i);
         while (run->world.targets[i].object)
             run_drop(run, &(struct op){.kind = OP_DROP, .target = (uint8_t)i});
+    }
     children_end(run);
     notices_settle(run);
     for (unsigned i = 0; i < SLOTS; i++)
