@@ -20,15 +20,16 @@ void *__libc_realloc(void *memory, size_t size);
 
 static atomic_bool counting;
 static atomic_uint counted;
+static atomic_size_t least;        /* bytes; smaller ones are not counted */
 static atomic_uint failing;        /* the how many-th allocation fails; 0: none */
 static _Thread_local bool looking; /* dladdr may allocate */
 
 /* False: the allocation shall fail. */
-static bool count(const void *caller)
+static bool count(const void *caller, size_t size)
 {
     Dl_info from;
     bool good = true;
-    if (looking || !atomic_load(&counting))
+    if (looking || !atomic_load(&counting) || size < atomic_load(&least))
         return true;
     looking = true;
     if (dladdr(caller, &from) && from.dli_fname && strstr(from.dli_fname, "libcld3d"))
@@ -39,17 +40,17 @@ static bool count(const void *caller)
 
 void *malloc(size_t size)
 {
-    return count(__builtin_return_address(0)) ? __libc_malloc(size) : NULL;
+    return count(__builtin_return_address(0), size) ? __libc_malloc(size) : NULL;
 }
 
 void *calloc(size_t count_of, size_t size)
 {
-    return count(__builtin_return_address(0)) ? __libc_calloc(count_of, size) : NULL;
+    return count(__builtin_return_address(0), count_of * size) ? __libc_calloc(count_of, size) : NULL;
 }
 
 void *realloc(void *memory, size_t size)
 {
-    return count(__builtin_return_address(0)) ? __libc_realloc(memory, size) : NULL;
+    return count(__builtin_return_address(0), size) ? __libc_realloc(memory, size) : NULL;
 }
 
 /* A frame with all that programs use. */
@@ -93,6 +94,38 @@ SHARING_CASE(steady_state, 0)
     for (unsigned i = 0; i < KINDS; i++)
         CHECK(d3d_has(rig, &all[i], 9));
     shared_close_all(all);
+#endif
+}
+
+/* A new object for each frame. What cld3d allocates for it is small: the memory for its bytes is that of the object before. */
+SHARING_CASE(objects_made_again, 0)
+{
+#if SANITIZED
+    (void)rig;
+    SKIP("a sanitizer has malloc for itself");
+#else
+    enum { PAGE = 4096 };
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            return;
+        atomic_store(&least, PAGE);
+        atomic_store(&counting, true);
+        for (unsigned i = 1; i < 10; i++) {
+            cl_int status = 1;
+            shared.object = kind_create(rig, rig->context, 0, (enum kind)kind, shared.resource, 0, &status);
+            CHECK_INT(status, CL_SUCCESS);
+            CHECK(round_trip(rig, &shared, i, i + 1));
+            CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+            shared.object = NULL;
+            if (i == 2) /* and what is allocated once */
+                atomic_store(&counted, 0);
+        }
+        atomic_store(&counting, false);
+        atomic_store(&least, 0);
+        CHECK_INT(atomic_load(&counted), 0);
+        shared_close(&shared);
+    }
 #endif
 }
 
@@ -240,6 +273,7 @@ SHARING_CASE(queue_without_memory, 0)
 
 static const struct tap_test tests[] = {
     SHARING_TESTS("no memory is allocated for a frame like the last", steady_state),
+    SHARING_TESTS("no memory for the bytes of an object made again", objects_made_again),
     SHARING_TESTS("memory is short behind a user event", short_of_memory),
     SHARING_TESTS("memory is short where a queue is made", queue_without_memory),
     DX9_TESTS("memory is short in the first acquire", first_acquires),

@@ -334,6 +334,7 @@ struct set {
     cl_kernel kernel;
     cl_mem part;
     bool has[THINGS];
+    bool acquired; /* the object */
     struct counts before;
 };
 
@@ -374,6 +375,7 @@ static bool set_fill(const struct rig *rig, enum part part, bool acquired, struc
     queue_wait(set->rig.queue);
     if (!acquired)
         CHECK_INT(release_one(&set->rig, object), CL_SUCCESS);
+    set->acquired = acquired;
     for (int i = 0; i < THINGS; i++)
         set->has[i] = i != THE_PART || set->part;
     return !part || set->part;
@@ -392,13 +394,14 @@ static void give_back(struct set *set, enum thing thing)
     }
 }
 
-/* What is made of a buffer keeps it. The staging copy, a child of the device, lives as long as the object or the context;
- * an import has none. */
+/* What is made of a buffer keeps it. The staging copy, a child of the device, lives as long as the context, and as an object
+ * that is acquired or lies in it; an import has none. */
 static bool set_counts(const struct rig *rig, const struct set *set)
 {
     const unsigned object = set->has[THE_OBJECT] || set->has[THE_PART];
     const unsigned context = set->has[THE_CONTEXT];
-    const unsigned staging = !kind_is_direct(rig, (int)set->shared.kind) && (object || context);
+    const bool in_use = object && (set->acquired || lies_in_staging());
+    const unsigned staging = !kind_is_direct(rig, (int)set->shared.kind) && (in_use || context);
     return counts_are(rig, &set->shared, set->before, context + staging, object);
 }
 

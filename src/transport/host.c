@@ -71,6 +71,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
         return status;
     }
     staged->pool = request->state;
+    staged->lends = true;
     staged_plan(staged, desc->kind == SURFACE_BUFFER ? NULL : image_host_converter(staged->base.memory),
                 needs_dense_rows(request->context));
     *made = &staged->base;

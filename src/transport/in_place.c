@@ -187,7 +187,7 @@ static cl_int make(struct in_place *t, const struct transfer_request *request, s
     t->direct = be_direct(t, alignment);
     if (!t->direct)
         staged_take_pooled(&t->staged);
-    t->staged.takes_rows = t->staged.gives_rows = !t->direct;
+    t->staged.takes_rows = t->staged.gives_rows = t->staged.lends = t->staged.keeps_rows = !t->direct;
     if (!t->direct && !staged_need_rows(&t->staged)) {
         snprintf(why, TRANSPORT_WHY, "no memory for the object's rows");
         return CL_OUT_OF_HOST_MEMORY;

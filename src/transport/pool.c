@@ -1,6 +1,6 @@
 #include "transport/pool.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 static bool same_shape(const struct surface_desc *a, const struct surface_desc *b)
 {
@@ -30,13 +30,14 @@ static void drop(struct pooled *pooled)
     aligned_memory_free(&pooled->memory);
 }
 
+/* The one that was given last: those that are not needed any more become the oldest. */
 bool pool_take(struct staging_pool *pool, struct pooled *wanted)
 {
     struct pooled found = {.surface = {.staging = NULL}};
     os_lock(&pool->lock);
-    for (unsigned i = 0; i < pool->count && !found.surface.staging; i++)
-        if (serves(&pool->kept[i], &wanted->surface))
-            found = remove_locked(pool, i);
+    for (unsigned i = pool->count; i > 0 && !found.surface.staging; i--)
+        if (serves(&pool->kept[i - 1], &wanted->surface))
+            found = remove_locked(pool, i - 1);
     os_unlock(&pool->lock);
     wanted->surface.staging = found.surface.staging;
     wanted->surface.staging_padding = found.surface.staging_padding;
@@ -46,38 +47,65 @@ bool pool_take(struct staging_pool *pool, struct pooled *wanted)
     return found.surface.staging != NULL;
 }
 
-void pool_give(struct staging_pool *pool, struct pooled *given)
+/* Drops the oldest if there is one more than may be kept: each step makes one too many at most. */
+static void trim(struct staging_pool *pool)
 {
     struct pooled leaves = {.surface = {.staging = NULL}};
-    given->surface.resource = NULL;
     os_lock(&pool->lock);
-    if (pool->closed)
-        leaves = *given;
-    else if (pool->count == POOL_CAPACITY)
+    if (pool->count > POOL_SPARE + pool->loans)
         leaves = remove_locked(pool, 0);
-    if (!pool->closed)
-        pool->kept[pool->count++] = *given;
     os_unlock(&pool->lock);
     drop(&leaves);
 }
 
-static unsigned take_all(struct staging_pool *pool, bool closes, struct pooled taken[POOL_CAPACITY])
+/* Only grows, so that nothing is allocated for a frame like the one before. */
+static bool make_room_locked(struct staging_pool *pool)
+{
+    enum { STEP = 8 };
+    if (pool->count < pool->room)
+        return true;
+    struct pooled *grown = realloc(pool->kept, (pool->room + STEP) * sizeof(*grown));
+    if (!grown)
+        return false;
+    pool->kept = grown;
+    pool->room += STEP;
+    return true;
+}
+
+bool pool_give(struct staging_pool *pool, const struct pooled *given, bool lent)
 {
     os_lock(&pool->lock);
-    const unsigned count = pool->count;
-    memcpy(taken, pool->kept, count * sizeof(taken[0]));
-    pool->count = 0;
-    pool->closed = pool->closed || closes;
+    const bool taken = !pool->closed && make_room_locked(pool);
+    if (taken) {
+        pool->kept[pool->count] = *given;
+        pool->kept[pool->count++].surface.resource = NULL;
+        pool->loans += lent;
+    }
     os_unlock(&pool->lock);
-    return count;
+    trim(pool);
+    return taken;
+}
+
+void pool_end_loan(struct staging_pool *pool)
+{
+    os_lock(&pool->lock);
+    pool->loans--;
+    os_unlock(&pool->lock);
+    trim(pool);
 }
 
 static bool drop_all(struct staging_pool *pool, bool closes)
 {
-    struct pooled taken[POOL_CAPACITY];
-    const unsigned count = take_all(pool, closes, taken);
+    os_lock(&pool->lock);
+    struct pooled *taken = pool->kept;
+    const unsigned count = pool->count;
+    pool->kept = NULL;
+    pool->count = pool->room = 0;
+    pool->closed = pool->closed || closes;
+    os_unlock(&pool->lock);
     for (unsigned i = 0; i < count; i++)
         drop(&taken[i]);
+    free(taken);
     return count != 0;
 }
 

@@ -1,5 +1,7 @@
-/* Staging copies that no shared object uses at the moment. Programs that create an object for each frame and release it
- * (OpenCV does) get the staging copy of the previous frame, because Direct3D is slow to create new ones.
+/* Staging copies that no shared object uses at the moment, for the next object of the same device and shape, because
+ * Direct3D is slow to create new ones. Objects lend theirs from a release to the next acquire, so that those that are not
+ * acquired at the same time share one. Programs that create an object for each frame and release it (OpenCV does) get that of
+ * the previous frame.
  *
  * A context has one pool. Any thread may call; no lock of ours may be held. */
 #ifndef CLD3D_TRANSPORT_POOL_H
@@ -9,7 +11,7 @@
 #include "os/os.h"
 #include "transport/aligned.h"
 
-enum { POOL_CAPACITY = 4 }; /* frames in flight of such a program; beyond that the oldest is evicted */
+enum { POOL_SPARE = 4 }; /* copies kept for objects to come: the frames in flight of such a program */
 
 /* A staging copy with the other memory of an object of its shape. */
 struct pooled {
@@ -19,17 +21,21 @@ struct pooled {
 };
 
 struct staging_pool {
-    os_mutex lock;                     /* guards what follows */
-    struct pooled kept[POOL_CAPACITY]; /* the oldest first */
-    unsigned count;
+    os_mutex lock;       /* guards what follows */
+    struct pooled *kept; /* owned; the one first that was given first */
+    unsigned count, room;
+    unsigned loans; /* objects that have lent theirs. One copy for each and the spare ones are kept, not more */
     bool closed;
 };
 
 /* Fills everything except the surface's own part with what was created for the same device and shape. False: there is
  * none. */
 bool pool_take(struct staging_pool *pool, struct pooled *wanted);
-/* Takes over a staging copy, which is not mapped, and its other memory. */
-void pool_give(struct staging_pool *pool, struct pooled *given);
+/* Takes over a staging copy, which is not mapped, and its other memory. `lent`: by an object that will need one again, until
+ * pool_end_loan. False: the pool is closed, or memory is short, and the caller keeps them. */
+bool pool_give(struct staging_pool *pool, const struct pooled *given, bool lent);
+/* An object that has lent its staging copy has one again, or is gone. */
+void pool_end_loan(struct staging_pool *pool);
 /* Frees everything, for whoever finds memory short. False: there was nothing. */
 bool pool_empty(struct staging_pool *pool);
 /* Frees everything, and from now on anything that is added: staging copies hold their device. */

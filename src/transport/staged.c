@@ -72,12 +72,21 @@ static void copy_rows(struct staged *staged, bool to_mapped)
 
 /* ---- the staging copy ---- */
 
+static void end_loan(struct staged *staged)
+{
+    if (staged->lent)
+        pool_end_loan(staged->pool);
+    staged->lent = false;
+}
+
 bool staged_take_pooled(struct staged *staged)
 {
     struct pooled wanted = {.surface = staged->base.surface};
     if (wanted.surface.staging)
         return true;
-    if (!pool_take(staged->pool, &wanted))
+    const bool found = pool_take(staged->pool, &wanted);
+    end_loan(staged);
+    if (!found)
         return false;
     staged->base.surface.staging = wanted.surface.staging;
     staged->base.surface.staging_padding = wanted.surface.staging_padding;
@@ -111,23 +120,59 @@ bool staged_need_rows(struct staged *staged)
     return staged->rows.bytes != NULL;
 }
 
+static bool serves_others(const struct staged *staged)
+{
+    const struct surface *surface = &staged->base.surface;
+    const struct staging_ops *staging = surface->api->staging;
+    return surface->staging && !staged->failed &&
+           (!staging->staging_serves_alike || staging->staging_serves_alike(surface));
+}
+
+/* Returns the staging copy and the rows to the pool. False: they stay. */
+static bool give_to_pool(struct staged *staged, struct aligned_memory *rows, bool lent)
+{
+    struct surface *surface = &staged->base.surface;
+    const struct pooled given = {*surface, staged->place, *rows};
+    if (!serves_others(staged) || !pool_give(staged->pool, &given, lent))
+        return false;
+    surface->staging = NULL;
+    surface->staging_padding = surface->staging_offset = 0;
+    staged->place = (struct mapped_surface){NULL, 0, 0};
+    *rows = (struct aligned_memory){NULL, NULL};
+    return true;
+}
+
+/* A command that was given up may still come to its end. */
+static bool lost_rows(const struct staged *staged)
+{
+    return staged->dense && atomic_load(&staged->dense->lost);
+}
+
 void staged_drop(struct staged *staged)
 {
-    if (staged->dense && atomic_load(&staged->dense->lost))
-        staged->rows = (struct aligned_memory){NULL, NULL}; /* a command that was given up may still come to its end */
     struct surface *surface = &staged->base.surface;
-    struct pooled given = {*surface, staged->place, staged->rows};
-    const struct staging_ops *staging = surface->api->staging;
-    const bool serves = !staging->staging_serves_alike || (surface->staging && staging->staging_serves_alike(surface));
-    if (surface->staging && !staged->failed && serves) {
-        pool_give(staged->pool, &given);
-    } else {
-        if (surface->staging)
-            staging->unstage(surface);
-        aligned_memory_free(&staged->rows);
+    if (staged->lent && staged->rows.bytes)
+        staged_take_pooled(staged); /* rows are kept with a staging copy alone */
+    end_loan(staged);
+    if (lost_rows(staged))
+        staged->rows = (struct aligned_memory){NULL, NULL};
+    if (give_to_pool(staged, &staged->rows, false))
+        return;
+    if (surface->staging)
+        surface->api->staging->unstage(surface);
+    aligned_memory_free(&staged->rows);
+}
+
+/* Direct3D has the objects, which no longer need their staging copies. */
+static void lend(const struct handover *handover)
+{
+    for (cl_uint i = 0; i < handover->count; i++) {
+        struct staged *staged = staged_of(handover->transfers[i]);
+        struct aligned_memory none = {NULL, NULL};
+        if (staged->lends && !lost_rows(staged) &&
+            give_to_pool(staged, staged->keeps_rows ? &none : &staged->rows, true))
+            staged->lent = true;
     }
-    surface->staging = NULL;
-    staged->rows = (struct aligned_memory){NULL, NULL};
 }
 
 static bool fetch(struct staged *staged)
@@ -170,6 +215,7 @@ void staged_undo(const struct handover *handover)
 {
     for (cl_uint i = 0; i < handover->count; i++)
         staged_unmap(staged_of(handover->transfers[i]));
+    lend(handover);
 }
 
 static bool map_and_take(struct staged *staged)
@@ -286,5 +332,7 @@ bool staged_d3d_take(const struct handover *handover)
         staged->failed = staged->failed || !done;
         all = all && done;
     }
-    return end(handover->api) && all;
+    all = end(handover->api) && all;
+    lend(handover);
+    return all;
 }

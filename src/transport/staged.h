@@ -14,10 +14,13 @@ struct staging_pool;
 struct staged {
     struct transfer base;
     struct staging_pool *pool;    /* the context's */
+    bool lends;                   /* others may have the staging copy between a release and the next acquire */
+    bool lent;                    /* it has been lent, and there is no other one yet */
+    bool keeps_rows;              /* they are not lent: the memory object lies in them */
     struct mapped_surface mapped; /* valid while is_mapped: from acquire to release, or only while rows are copied */
     bool is_mapped;
     unsigned fetch_number; /* equal for what one acquire has fetched */
-    bool failed;           /* Direct3D has failed: no other object may get the staging copy */
+    bool failed;           /* Direct3D has failed: no other object may get the staging copy, which stays here */
     /* converts rows between Direct3D's texels and the storage format of the driver's image; NULL: the two are equal, or
      * the device converts */
     const struct converter *converter;
@@ -48,7 +51,7 @@ size_t staged_row_bytes(const struct staged *staged);
 size_t staged_bytes(const struct staged *staged);
 
 /* Obtains the staging copy with `place` and `rows`, unless there is one: from the pool, if possible; or newly created,
- * without rows. */
+ * without rows. Ends the object's loan. */
 bool staged_take_pooled(struct staged *staged);
 bool staged_need_copy(struct staged *staged);
 /* Obtains only the rows. */
@@ -58,7 +61,7 @@ void staged_drop(struct staged *staged);
 bool staged_map(struct staged *staged, bool write);
 void staged_unmap(struct staged *staged);
 
-/* transport.d3d_give, d3d_take and undo. */
+/* transport.d3d_give, d3d_take and undo. The latter two lend the staging copies. */
 bool staged_d3d_give(const struct handover *handover);
 bool staged_d3d_take(const struct handover *handover);
 void staged_undo(const struct handover *handover);
