@@ -1,5 +1,5 @@
 /* A layer below cld3d that does what a driver may, for test_callbacks, test_create, test_emulated, test_failing, test_like_nvidia, test_names, test_pending and test_written: it has no memory, lets a launch wait for
- * another one, lacks formats, refuses to finish, takes rows for rows without gaps, gives the status of a blocking command's event, gives core functions by name, and functions that set pointers as arguments.
+ * another one, lacks formats, refuses to finish, takes rows for rows without gaps, gives the status of a blocking command's event, gives core functions by name, and functions that set pointers as arguments, and is one of OpenCL 1.2.
  * Threads may be in all its functions at once. */
 #include "below.h"
 
@@ -183,8 +183,42 @@ static cl_int CL_API_CALL set_address(cl_kernel kernel, cl_uint index, cl_ulong 
     return kernel && index < 16 && address ? CL_SUCCESS : CL_INVALID_ARG_VALUE;
 }
 
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t room, void *to,
+                                            size_t *size_ret)
+{
+    static const char version[] = "OpenCL 1.2 old";
+    if (name != CL_PLATFORM_VERSION || !getenv(BELOW_OLD))
+        return below->clGetPlatformInfo(platform, name, room, to, size_ret);
+    return give_answer(version, sizeof(version), room, to, size_ret);
+}
+
+static cl_int CL_API_CALL set_context_callback(cl_context context, void(CL_CALLBACK *notify)(cl_context, void *),
+                                               void *data)
+{
+    if (getenv(BELOW_OLD))
+        abort();
+    return below->clSetContextDestructorCallback(context, notify, data);
+}
+
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 const cl_queue_properties *properties, cl_int *status)
+{
+    if (getenv(BELOW_OLD))
+        abort();
+    return below->clCreateCommandQueueWithProperties(context, device, properties, status);
+}
+
+/* That of the extension. */
+static cl_command_queue CL_API_CALL create_queue_khr(cl_context context, cl_device_id device,
+                                                     const cl_queue_properties *properties, cl_int *status)
+{
+    return below->clCreateCommandQueueWithProperties(context, device, properties, status);
+}
+
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 {
+    static cl_command_queue(CL_API_CALL *const queue)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *) =
+        create_queue_khr;
     static cl_int(CL_API_CALL *const pointer)(cl_kernel, cl_uint, const void *) = set_pointer;
     static cl_int(CL_API_CALL *const number)(cl_kernel, cl_uint, cl_ulong) = set_address;
     void *address = NULL;
@@ -194,6 +228,8 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
         memcpy(&address, &pointer, sizeof(address)); /* to be asked for, not to be called */
     else if (strcmp(name, "clSetKernelArgDevicePointerEXT") == 0)
         memcpy(&address, &number, sizeof(address));
+    else if (strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0)
+        memcpy(&address, &queue, sizeof(address));
     else if (strcmp(name, "clEnqueueReadBuffer") == 0)
         memcpy(&address, &below->clEnqueueReadBuffer, sizeof(address));
     else
@@ -365,6 +401,9 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
 static void replace(void)
 {
     table.clFinish = finish;
+    table.clGetPlatformInfo = get_platform_info;
+    table.clSetContextDestructorCallback = set_context_callback;
+    table.clCreateCommandQueueWithProperties = create_queue;
     table.clSetUserEventStatus = set_user_status;
     table.clReleaseEvent = release_event;
     table.clGetEventInfo = get_event_info;

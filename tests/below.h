@@ -53,4 +53,8 @@ enum { BELOW_GATES = 2 };
 /* A variable: while it is set, the failure of a user event takes 50 ms longer. */
 #define BELOW_AT_WORK "CLD3D_TEST_BELOW_AT_WORK"
 
+/* A variable: while it is set, the driver is one of OpenCL 1.2 with cl_khr_create_command_queue: functions that are newer end the
+ * process, though the loader has them. */
+#define BELOW_OLD "CLD3D_TEST_BELOW_OLD"
+
 #endif

@@ -5,6 +5,7 @@
 #include "layer_entry.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -27,7 +28,7 @@ static atomic_uint *counter_of(cl_command_queue queue)
 static cl_int CL_API_CALL flush(cl_command_queue queue)
 {
     atomic_fetch_add(counter_of(queue), 1);
-    return below->clFlush(queue);
+    return getenv(FLUSHES_FAIL) ? CL_INVALID_COMMAND_QUEUE : below->clFlush(queue);
 }
 
 static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,

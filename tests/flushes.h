@@ -3,3 +3,5 @@
 /* A marker without a wait list takes so many milliseconds to be enqueued in a queue of this property. */
 #define FLUSHES_SLOW_MS 30
 #define FLUSHES_SLOW_PROPERTY CL_QUEUE_PROFILING_ENABLE
+/* A variable: while it is set, no queue can be flushed, as if all were on a device. */
+#define FLUSHES_FAIL "CLD3D_TEST_FLUSHES_FAIL"

@@ -1,6 +1,6 @@
 /* What is known of a kernel's arguments, over drivers that are played: which name memory objects that are followed, what happens to
  * kernels that are cloned, made again at an old address or set by functions of extensions, and which driver's function that is
- * (track/kernel.c, track/pointers.c, share/functions.c). */
+ * (track/kernel.c, track/named.c, share/functions.c). */
 #include "track/kernel.h"
 #include "share/share.h"
 #include "tap.h"
@@ -9,7 +9,7 @@
 
 /* ---- the drivers ---- */
 
-enum { PLATFORMS = 3, KERNELS = 4 };
+enum { PLATFORMS = 3, KERNELS = 4, OLD_PLATFORM = 1 };
 
 static char platform_marks[PLATFORMS], device_marks[PLATFORMS], context_marks[PLATFORMS], kernel_marks[KERNELS],
     memory_marks[8];
@@ -107,6 +107,15 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     return CL_SUCCESS;
 }
 
+static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size, void *value,
+                                            size_t *size_ret)
+{
+    (void)size_ret;
+    CHECK_INT(name, CL_PLATFORM_VERSION);
+    snprintf(value, size, "OpenCL %s", (char *)platform - platform_marks == OLD_PLATFORM ? "1.2" : "2.0");
+    return CL_SUCCESS;
+}
+
 #define SETTERS(n)                                                                        \
     static cl_int CL_API_CALL pointer_##n(cl_kernel of, cl_uint index, const void *value) \
     {                                                                                     \
@@ -147,7 +156,7 @@ static void *CL_API_CALL get_address_of(cl_platform_id platform, const char *nam
         return as_address((next_function)addresses[p]);
     if (strncmp(name, "clSetKernelArg", 14) == 0 || strncmp(name, "clEnqueueStrange", 16) == 0 ||
         strncmp(name, "clCommandStrange", 16) == 0 || strcmp(name, "clStrange") == 0 ||
-        strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0)
+        strcmp(name, "clGetGLContextInfoKHR") == 0 || strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0)
         return as_address((next_function)pointers[p]);
     return NULL;
 }
@@ -185,6 +194,7 @@ static void set_driver(void)
     tier_formats_table.clGetContextInfo = get_context_info;
     tier_formats_table.clGetDeviceInfo = get_device_info;
     tier_formats_table.clGetPlatformIDs = get_platforms;
+    tier_formats_table.clGetPlatformInfo = get_platform_info;
     tier_formats_table.clGetExtensionFunctionAddressForPlatform = get_address_of;
     tier_formats_table.clGetExtensionFunctionAddress = get_address;
     kernel_install(&table);
@@ -460,13 +470,13 @@ static void many_platforms(void)
     unsigned with = 0;
     set_driver();
     for (size_t i = 0; i < sizeof(marks); i++) {
-        const next_function ours = pointer_setter((cl_platform_id)&marks[i], "clSetKernelArgMemPointerINTEL", address);
+        const next_function ours = named_function((cl_platform_id)&marks[i], "clSetKernelArgMemPointerINTEL", address);
         first = first ? first : ours;
         CHECK(!ours || ours == first);
         with += ours != NULL;
     }
     CHECK(with >= 16 - PLATFORMS && with <= 16);
-    CHECK(pointer_setter((cl_platform_id)&marks[0], "clSetKernelArgMemPointerINTEL", address) == first);
+    CHECK(named_function((cl_platform_id)&marks[0], "clSetKernelArgMemPointerINTEL", address) == first);
 }
 
 static void other_functions(void)
@@ -474,6 +484,7 @@ static void other_functions(void)
     set_driver();
     functions_install(&table, own);
     const next_function theirs = (next_function)pointer_0;
+    const struct next_slot *gl = next_slot_find("clGetGLContextInfoKHR");
     CHECK(by_name(0, "clStrange") == theirs);
     CHECK(by_name(0, "clEnqueueStrange") == theirs);
     CHECK(by_name(0, "clCommandStrange") == theirs);
@@ -483,8 +494,16 @@ static void other_functions(void)
     CHECK(by_name(0, "clOurs") == (next_function)own);
     CHECK(table.clGetExtensionFunctionAddressForPlatform((cl_platform_id)&driver, "clOurs") == NULL);
     CHECK(table.clGetExtensionFunctionAddress("clOurs") == as_address((next_function)own));
-    tier_share_table.clCreateCommandQueueWithProperties = NULL;
-    CHECK(by_name(0, "clCreateCommandQueueWithPropertiesKHR") == NULL); /* the tier's own */
+    /* A function that the loader below has, but does not export. */
+    const next_function ours = (next_function)own;
+    memcpy((char *)&tier_share_table + gl->offset, &ours, sizeof(ours));
+    CHECK(by_name(0, gl->name) == ours);
+    memcpy((char *)&tier_share_table + gl->offset, &gl->missing, sizeof(gl->missing));
+    CHECK(by_name(0, gl->name) == theirs);
+    memcpy(&tier_share_table.clCreateCommandQueueWithProperties, &ours, sizeof(ours));
+    CHECK(by_name(0, "clCreateCommandQueueWithPropertiesKHR") == ours);
+    const next_function followed = by_name(OLD_PLATFORM, "clCreateCommandQueueWithPropertiesKHR");
+    CHECK(followed && followed != ours && followed != (next_function)pointer_1);
 }
 
 static const struct tap_test tests[] = {

@@ -46,6 +46,33 @@ static void both_ways(struct dx9_surface *s, const cl_mem objects[2], unsigned s
     free(bytes);
 }
 
+/* A surface that can be locked leaves its way to the next of its shape, which can't. */
+DX9_CASE(not_lockable, 0)
+{
+    struct dx9_surface one, other;
+    if (over_transport("import")) {
+        SKIP("nothing is copied there");
+        return;
+    }
+    if (!dx9_open_surface(&one, dx9, BGRA8, DX9_PLAIN, WIDTH, HEIGHT))
+        return;
+    if (dx9_open_surface(&other, dx9, BGRA8, DX9_PLAIN, WIDTH, HEIGHT)) {
+        dx9_fill(&one, 1);
+        dx9_fill(&other, 2);
+        dx9_acquire(&one);
+        dx9_cl_expect(&one, 1);
+        dx9_release(&one);
+        fake_d3d_keep_unlocked(other.surface);
+        for (unsigned i = 0; i < 2; i++) {
+            dx9_acquire(&other);
+            dx9_cl_expect(&other, 2);
+            dx9_release(&other);
+        }
+        dx9_close_surface(&other);
+    }
+    dx9_close_surface(&one);
+}
+
 /* A surface that stays locked for one object can't be read back for the other. */
 DX9_CASE(two_ways, 0)
 {
@@ -103,6 +130,7 @@ DX9_CASE(locked_once, 0)
 
 static const struct tap_test tests[] = {
     DX9_TESTS("two objects of a surface, one by a lock and one through a render target", two_ways),
+    DX9_TESTS("a surface that can't be locked, after one of its shape that can", not_lockable),
     DX9_TESTS("a surface that is locked at the first acquire", locked_once),
 };
 

@@ -247,6 +247,17 @@ SHARING_CASE(what_is_not, 0)
     shared_close(&shared);
 }
 
+/* Its release is done all the same. */
+SHARING_CASE(not_flushed, 0)
+{
+    if (!counted())
+        return;
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    test_setenv(FLUSHES_FAIL, "1");
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    test_setenv(FLUSHES_FAIL, NULL);
+}
+
 /* ---- a command is enqueued beside a release ---- */
 
 enum { HOLDING_ROUNDS = 5, PATIENCE_MS = 50000 };
@@ -339,6 +350,11 @@ static void queue_back(void)
     again(": a queue given back");
 }
 
+static void failing(void)
+{
+    again(": a queue that cannot be flushed");
+}
+
 static void flushed(void)
 {
     again(": flushed already");
@@ -360,6 +376,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("an object given back", object_given_back),
     {"flushes of a queue given back", queue_back},
     SHARING_TESTS("a queue given back", queue_given_back),
+    {"a release whose flush fails", failing},
+    SHARING_TESTS("a queue that cannot be flushed", not_flushed),
     {"flushes of queues that are flushed", flushed},
     SHARING_TESTS("flushed already", flushed_already),
     {"flushes of other queues", others},

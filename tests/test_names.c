@@ -1,6 +1,7 @@
 /* Functions that a program asks for by name where a driver gives them: a core function does what it does when it is called
  * directly, and the setters of pointers take the place of what an argument named before. Run again over a layer that is
  * such a driver (below.c). */
+#include "below.h"
 #include "sharing.h"
 
 #include <CL/cl_icd.h>
@@ -23,7 +24,10 @@ static void again(void)
         return;
     }
     test_setenv("CLD3D_TEST_BELOW_NAMES", "1");
-    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named:"), 4);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named:"), 6);
+    test_setenv(BELOW_OLD, "1");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named: queues"), 2);
+    test_setenv(BELOW_OLD, NULL);
     test_setenv("CLD3D_TEST_BELOW_NAMES", NULL);
 }
 
@@ -79,10 +83,35 @@ SHARING_CASE(pointers, 0)
     shared_close(&shared);
 }
 
+/* A queue of the extension acquires, with the driver of an older OpenCL too. */
+SHARING_CASE(queues, 0)
+{
+    typedef cl_command_queue(CL_API_CALL * create_fn)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
+    struct shared shared;
+    create_fn create;
+    cl_int status = 1;
+    if (!over_below() || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clCreateCommandQueueWithPropertiesKHR");
+    if (CHECK(address != NULL)) {
+        memcpy(&create, &address, sizeof(create));
+        cl_command_queue queue = create(rig->context, rig->cl_device, NULL, &status), own = rig->queue;
+        if (CHECK_INT(status, CL_SUCCESS)) {
+            rig->queue = queue;
+            CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+            CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+            rig->queue = own;
+            CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+        }
+    }
+    shared_close(&shared);
+}
+
 static const struct tap_test tests[] = {
     {"functions that a driver gives by name", again},
     SHARING_TESTS("named: core functions", core_functions),
     SHARING_TESTS("named: pointers as arguments", pointers),
+    SHARING_TESTS("named: queues", queues),
 };
 
 TAP_MAIN(tests)

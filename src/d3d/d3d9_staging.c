@@ -254,18 +254,34 @@ static struct mapped_surface locked_plane(const struct format_row *format)
 }
 
 /* A surface that can be locked stays so for its other planes. */
-static bool map(struct surface *surface, bool write, struct mapped_surface *mapped)
+static bool map_rows(struct surface *surface, IDirect3DDevice9 *device, bool write)
 {
-    IDirect3DDevice9 *device = enter_device(surface->resource);
-    if (!device || !find_way(surface, device))
-        return false;
     const struct staging *staging = surface->staging;
     /* All planes go back at once, and the others may have changed meanwhile. */
     if (staging->memory && (!write || surface->desc.format->planes > 1) && !read_back(surface, device)) {
         forget_way(surface->staging); /* a surface that the program had locked goes by a lock the next time */
         return false;
     }
-    if (!lock(staging->memory ? staging->memory : surface->resource, write ? 0 : D3DLOCK_READONLY))
+    return lock(staging->memory ? staging->memory : surface->resource, write ? 0 : D3DLOCK_READONLY);
+}
+
+/* The way may be that of another surface, of the same shape, which could be locked. */
+static bool map_by_own_way(struct surface *surface, IDirect3DDevice9 *device, bool write)
+{
+    const bool was_locked = ((struct staging *)surface->staging)->way == BY_LOCK;
+    if (map_rows(surface, device, write))
+        return true;
+    if (!was_locked)
+        return false;
+    forget_way(surface->staging);
+    return find_way(surface, device) && ((struct staging *)surface->staging)->way != BY_LOCK &&
+           map_rows(surface, device, write);
+}
+
+static bool map(struct surface *surface, bool write, struct mapped_surface *mapped)
+{
+    IDirect3DDevice9 *device = enter_device(surface->resource);
+    if (!device || !find_way(surface, device) || !map_by_own_way(surface, device, write))
         return false;
     *mapped = locked_plane(surface->desc.format);
     return true;

@@ -101,13 +101,28 @@ static void CL_CALLBACK on_destroyed(cl_context handle, void *data)
     forget_weak(handle, true);
 }
 
+/* That of the context's devices, or NULL. */
+static cl_platform_id platform_of_context(cl_context handle)
+{
+    cl_device_id devices[64];
+    cl_platform_id platform;
+    size_t size = 0;
+    const bool known =
+        below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
+        size >= sizeof(devices[0]) &&
+        below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS;
+    return known ? platform : NULL;
+}
+
 /* False: the driver is short of memory. Drivers before OpenCL 3.0 do not tell of a context's end, and where the callbacks are ours
  * one would cost a thread and a reference. */
 static bool follow_end(const char *call, const struct sharing_context *context)
 {
-    if (os_is_wine() || setting_on(SETTING_CALLBACKS) || context_has(&context->base, QUIRK_NVIDIA_DESTRUCTOR))
+    cl_context handle = context->base.head.handle;
+    if (os_is_wine() || setting_on(SETTING_CALLBACKS) || context_has(&context->base, QUIRK_NVIDIA_DESTRUCTOR) ||
+        !platform_has(platform_of_context(handle), 3))
         return true;
-    const cl_int status = below()->clSetContextDestructorCallback(context->base.head.handle, on_destroyed, NULL);
+    const cl_int status = below()->clSetContextDestructorCallback(handle, on_destroyed, NULL);
     if (status != CL_OUT_OF_HOST_MEMORY && status != CL_OUT_OF_RESOURCES)
         return true;
     return log_next(call, "clSetContextDestructorCallback", status) == CL_SUCCESS;
@@ -384,19 +399,6 @@ static cl_int check_devices(const char *call, const struct d3d_api *api, cl_cont
     return CL_SUCCESS;
 }
 
-/* Those of the platform of the context's devices. */
-static unsigned find_quirks(cl_context handle)
-{
-    cl_device_id devices[64];
-    cl_platform_id platform;
-    size_t size = 0;
-    if (below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS ||
-        size < sizeof(devices[0]) ||
-        below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
-        return quirks_of(NULL);
-    return quirks_of(platform);
-}
-
 /* Asked of the finished context: only the driver knows which devices a type stands for. */
 static cl_context create_sharing(const struct creation *c, const struct sharing_context *context,
                                  const cl_context_properties *properties, cl_int *status)
@@ -443,7 +445,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
     free(driver);
     if (handle) {
         context->base.head.handle = handle;
-        context->base.quirks = find_quirks(handle);
+        context->base.quirks = quirks_of(platform_of_context(handle));
         if (context_has(&context->base, QUIRK_POCL_EVENTS))
             event_keep_begin();
         if (context_has(&context->base, QUIRK_POCL_GONE))

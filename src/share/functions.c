@@ -9,12 +9,6 @@
 
 static next_function (*own_function)(const char *name);
 
-/* The extension's name for a function of OpenCL 2.0. Ours follows the queue, which else could not acquire. */
-static bool makes_queues(const char *name)
-{
-    return name && strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0;
-}
-
 /* OpenCL gives functions as `void *`, which ISO C does not convert; every system that OpenCL runs on does. */
 static void *as_object(next_function function)
 {
@@ -38,11 +32,11 @@ static void *from_below(cl_platform_id platform, const char *name, void *address
 {
     if (!address || !name)
         return address;
-    if (makes_queues(name))
-        return as_object((next_function)tier_share()->clCreateCommandQueueWithProperties);
-    /* Some drivers give functions of the core by name. */
+    /* Some drivers give functions of the core by name, and loaders those that they do not export, which stay theirs. */
     const struct next_slot *slot = next_slot_find(name);
-    next_function ours = slot ? next_slot_get(tier_share(), slot) : pointer_setter(platform, name, address);
+    next_function ours = slot ? next_slot_get(tier_share(), slot) : named_function(platform, name, address);
+    if (slot && ours == slot->missing)
+        return address;
     if (!ours)
         ours = command_buffer_function(platform, name, address);
     if (ours)

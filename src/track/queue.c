@@ -121,7 +121,7 @@ static cl_int follow(const char *call, cl_context context, cl_command_queue hand
     return log_refuse(call, status, "queue %p cannot be tracked, so it could not acquire objects", (void *)handle);
 }
 
-static cl_command_queue followed(const char *call, cl_context context, cl_command_queue handle, cl_int *errcode_ret)
+cl_command_queue queue_followed(const char *call, cl_context context, cl_command_queue handle, cl_int *errcode_ret)
 {
     const cl_int status = handle && registry_hot() ? follow(call, context, handle) : CL_SUCCESS;
     if (status == CL_SUCCESS)
@@ -135,7 +135,7 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
                                                  cl_command_queue_properties properties, cl_int *errcode_ret)
 {
     cl_command_queue queue = below()->clCreateCommandQueue(context, device, properties, errcode_ret);
-    return followed("clCreateCommandQueue", context, queue, errcode_ret);
+    return queue_followed("clCreateCommandQueue", context, queue, errcode_ret);
 }
 
 static cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl_device_id device,
@@ -143,7 +143,7 @@ static cl_command_queue CL_API_CALL create_queue_with_properties(cl_context cont
                                                                  cl_int *errcode_ret)
 {
     cl_command_queue queue = below()->clCreateCommandQueueWithProperties(context, device, properties, errcode_ret);
-    return followed("clCreateCommandQueueWithProperties", context, queue, errcode_ret);
+    return queue_followed("clCreateCommandQueueWithProperties", context, queue, errcode_ret);
 }
 
 /* ---- queues that the application gets again ---- */
@@ -255,13 +255,13 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     }
     /* The driver's goes with the record: another thread may be about to flush it, or commands be blocked. Flushed it is at
      * once, as the release of a queue promises. */
-    const cl_int status = below()->clFlush(handle);
+    below()->clFlush(handle); /* queues on a device, and lost devices, have none; the release is done all the same */
     os_lock(&registry_lock);
     registry_each_locked(RECORD_QUEUE, is_flushed, handle);
     os_unlock(&registry_lock);
     record_release(queue);
     reap(REAP_AND_WAIT, NULL);
-    return status;
+    return CL_SUCCESS;
 }
 
 /* ---- flushing ---- */

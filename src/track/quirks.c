@@ -47,13 +47,31 @@ static const struct {
     /* clang-format on */
 };
 
-/* "OpenCL 3.0 PoCL 3.1+debian ...": the driver's own version stands behind its name. {0, 0} if there is none. */
+enum { VERSION_TEXT = 256 };
+
+/* "OpenCL 3.0 PoCL 3.1+debian ...". Empty if there is none. */
+static void version_text(cl_platform_id platform, char text[VERSION_TEXT])
+{
+    memset(text, 0, VERSION_TEXT);
+    if (!platform ||
+        below()->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, VERSION_TEXT - 1, text, NULL) != CL_SUCCESS)
+        text[0] = '\0';
+}
+
+bool platform_has(cl_platform_id platform, int major)
+{
+    char text[VERSION_TEXT];
+    int reported = 0;
+    version_text(platform, text);
+    return sscanf(text, "OpenCL %d.", &reported) == 1 && reported >= major;
+}
+
+/* The driver's own version stands behind its name. {0, 0} if there is none. */
 static struct version version_of(cl_platform_id platform)
 {
-    char text[256] = "";
+    char text[VERSION_TEXT];
     struct version version = {0, 0};
-    if (below()->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(text) - 1, text, NULL) != CL_SUCCESS)
-        return version;
+    version_text(platform, text);
     const char *own = strncmp(text, "OpenCL ", 7) == 0 ? strchr(text + 7, ' ') : NULL;
     const char *number = own ? own + strcspn(own, "0123456789") : "";
     if (sscanf(number, "%d.%d", &version.major, &version.minor) != 2)

@@ -7,6 +7,7 @@
 #define CLD3D_TRACK_QUIRKS_H
 
 #include <CL/cl.h>
+#include <stdbool.h>
 
 enum quirk {
     QUIRK_POCL_EVENTS,
@@ -27,5 +28,8 @@ enum quirk {
  * not report its name, is treated as any of those in the table: a needless workaround ends no program, but a missing
  * one does. */
 unsigned quirks_of(cl_platform_id platform);
+/* Whether a platform reports this major version of OpenCL or a later one. A loader may have functions that its driver, of an older
+ * version, lacks: calling them ends the process. False if it reports none. */
+bool platform_has(cl_platform_id platform, int major);
 
 #endif

@@ -125,6 +125,9 @@ void fake_d3d_tight_pitch(bool on);
 /* Planar surfaces and textures are made in odd sizes too, as by Wine. */
 void fake_d3d_odd_planes(bool on);
 
+/* A surface of Direct3D 9 can't be locked any more. */
+void fake_d3d_keep_unlocked(void *surface);
+
 /* Whether a subresource is mapped at the same address with the same pitches each time, as by the Direct3Ds that leave
  * staging copies in their place; devices then have the interface by which these are known. While it is not mapped its memory
  * is padding, and a write to it is a violation. Default: what the environment variable FAKE_D3D_STAYS says, else false.

@@ -17,6 +17,11 @@ static struct fake_texture9 *texture_of(IDirect3DTexture9 *iface)
 
 /* ---- Locks ---- */
 
+void fake_d3d_keep_unlocked(void *surface)
+{
+    ((struct fake_surface9 *)fake_object_of(surface))->traits.lockable = false;
+}
+
 static bool rect_fits(const struct fake_surface9 *surface, const RECT *rect)
 {
     const struct fake_subresource *sub = &surface->store->subresources[surface->level];

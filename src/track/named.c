@@ -1,0 +1,149 @@
+/* Functions of extensions, which programs ask for by name, of each platform: those that set a pointer as a kernel's argument, which
+ * takes the place of the memory object that the argument named before, and the one that creates queues, which could not acquire if
+ * they were not followed. */
+#include "track/kernel.h"
+
+#include "log.h"
+#include "next/handle.h"
+
+#include <string.h>
+
+enum { PLATFORMS = 16 };
+
+typedef cl_int(CL_API_CALL *set_pointer_fn)(cl_kernel, cl_uint, const void *);
+typedef cl_int(CL_API_CALL *set_address_fn)(cl_kernel, cl_uint, cl_ulong);
+
+/* Drivers' functions of one name. */
+struct named {
+    const char *name;
+    unsigned count; /* guarded by registry_lock, like what follows */
+    void *of[PLATFORMS];
+    cl_platform_id platforms[PLATFORMS];
+};
+
+static struct named intel = {.name = "clSetKernelArgMemPointerINTEL"}, arm = {.name = "clSetKernelArgSVMPointerARM"},
+                    ext = {.name = "clSetKernelArgDevicePointerEXT"},
+                    queues = {.name = "clCreateCommandQueueWithPropertiesKHR"};
+
+static cl_platform_id platform_of(cl_kernel kernel)
+{
+    cl_context context = NULL;
+    cl_device_id devices[64];
+    cl_platform_id platform = NULL;
+    if (below()->clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS &&
+        below()->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) == CL_SUCCESS)
+        below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    return platform;
+}
+
+/* That of a platform, or the first one. */
+static void *function_of(const struct named *named, cl_platform_id platform)
+{
+    os_lock(&registry_lock);
+    void *function = named->of[0];
+    for (unsigned i = 0; i < named->count; i++)
+        if (named->platforms[i] == platform)
+            function = named->of[i];
+    os_unlock(&registry_lock);
+    return function;
+}
+
+/* Most often there is but one. */
+static bool is_only(const struct named *named)
+{
+    os_lock(&registry_lock);
+    const bool only = named->count == 1;
+    os_unlock(&registry_lock);
+    return only;
+}
+
+static void *function_for(const struct named *named, cl_kernel kernel)
+{
+    return function_of(named, is_only(named) ? NULL : platform_of(kernel));
+}
+
+static cl_int set_pointer(const struct named *named, cl_kernel kernel, cl_uint index, const void *value)
+{
+    void *address = function_for(named, kernel);
+    set_pointer_fn function;
+    memcpy(&function, &address, sizeof(function));
+    const cl_int status = function(kernel, index, value);
+    if (status == CL_SUCCESS)
+        kernel_forget_argument(kernel, index);
+    return status;
+}
+
+static cl_int CL_API_CALL set_intel(cl_kernel kernel, cl_uint index, const void *value)
+{
+    return set_pointer(&intel, kernel, index, value);
+}
+
+static cl_int CL_API_CALL set_arm(cl_kernel kernel, cl_uint index, const void *value)
+{
+    return set_pointer(&arm, kernel, index, value);
+}
+
+static cl_int CL_API_CALL set_ext(cl_kernel kernel, cl_uint index, cl_ulong value)
+{
+    void *address = function_for(&ext, kernel);
+    set_address_fn function;
+    memcpy(&function, &address, sizeof(function));
+    const cl_int status = function(kernel, index, value);
+    if (status == CL_SUCCESS)
+        kernel_forget_argument(kernel, index);
+    return status;
+}
+
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 const cl_queue_properties *properties, cl_int *errcode_ret)
+{
+    typedef cl_command_queue(CL_API_CALL * create_fn)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
+    cl_platform_id platform = NULL;
+    create_fn create;
+    if (!is_only(&queues) && handle_may_be(device, clGetDeviceInfo))
+        below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    void *address = function_of(&queues, platform);
+    memcpy(&create, &address, sizeof(create));
+    cl_command_queue queue = create(context, device, properties, errcode_ret);
+    return queue_followed(queues.name, context, queue, errcode_ret);
+}
+
+static const struct {
+    struct named *named;
+    next_function ours;
+} replaced[] = {{&intel, (next_function)set_intel},
+                {&arm, (next_function)set_arm},
+                {&ext, (next_function)set_ext},
+                {&queues, (next_function)create_queue}};
+
+/* False: too many platforms. */
+static bool remember(struct named *named, cl_platform_id platform, void *function)
+{
+    unsigned i = 0;
+    os_lock(&registry_lock);
+    while (i < named->count && (named->of[i] != function || named->platforms[i] != platform))
+        i++;
+    const bool capacity = i < PLATFORMS;
+    if (capacity) {
+        named->of[i] = function;
+        named->platforms[i] = platform;
+    }
+    if (capacity && i == named->count)
+        named->count++;
+    os_unlock(&registry_lock);
+    return capacity;
+}
+
+next_function named_function(cl_platform_id platform, const char *name, void *function)
+{
+    for (unsigned i = 0; i < sizeof(replaced) / sizeof(replaced[0]); i++) {
+        if (strcmp(replaced[i].named->name, name) != 0)
+            continue;
+        if (replaced[i].named == &queues && (!platform || platform_has(platform, 2)))
+            return (next_function)tier_share()->clCreateCommandQueueWithProperties; /* the same, and more is checked */
+        if (replaced[i].named == &ext)
+            writes_hidden(name); /* it may be the address of a shared buffer */
+        return remember(replaced[i].named, platform, function) ? replaced[i].ours : NULL;
+    }
+    return NULL;
+}
