@@ -395,14 +395,16 @@ static void give_back(struct set *set, enum thing thing)
 }
 
 /* What is made of a buffer keeps it. The staging copy, a child of the device, lives as long as the context, and as an object
- * that is acquired or lies in it; an import has none. */
+ * that is acquired or lies in it; an import has none. 3D textures lie in it only where Direct3D leaves it in its place. */
 static bool set_counts(const struct rig *rig, const struct set *set)
 {
     const unsigned object = set->has[THE_OBJECT] || set->has[THE_PART];
     const unsigned context = set->has[THE_CONTEXT];
-    const bool in_use = object && (set->acquired || lies_in_staging());
-    const unsigned staging = !kind_is_direct(rig, (int)set->shared.kind) && (in_use || context);
-    return counts_are(rig, &set->shared, set->before, context + staging, object);
+    const bool may_lie = object && lies_in_staging(), lies = may_lie && set->shared.kind != KIND_3D;
+    const bool has_staging = !kind_is_direct(rig, (int)set->shared.kind);
+    const unsigned staging = has_staging && (context || (object && set->acquired) || lies);
+    const unsigned maybe = has_staging && may_lie && !staging;
+    return counts_become(rig, &set->shared, set->before, context + staging, object, maybe);
 }
 
 /* The next order of the numbers, false behind the last one. */
