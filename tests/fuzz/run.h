@@ -23,6 +23,8 @@ struct mapping {
     struct target *target;
     int memory, shared; /* of the model; -1: of no shared object */
     int node;           /* the map's */
+    bool unmapped;      /* by `unmap`, which may fail: then the bytes stay mapped, and commands may not write them */
+    int unmap;          /* the unmap's */
     struct box box;
     size_t row, slice;
     bool writes;

@@ -23,10 +23,15 @@ static bool effect_allowed(const struct mapping *mapping, struct effect *effect)
     return !writes && (!reads || !mapping->writes);
 }
 
+static bool is_over(const struct run *run, const struct mapping *mapping)
+{
+    return !mapping->pointer || (mapping->unmapped && run->model.nodes[mapping->unmap].fate == DONE);
+}
+
 bool mappings_allow(const struct run *run, struct node *node)
 {
     for (unsigned i = 0; i < MAPPINGS; i++)
-        for (unsigned e = 0; e < node->effect_count && run->mappings[i].pointer; e++)
+        for (unsigned e = 0; e < node->effect_count && !is_over(run, &run->mappings[i]); e++)
             if (!effect_allowed(&run->mappings[i], &node->effects[e]))
                 return false;
     return true;
@@ -55,7 +60,7 @@ void mappings_released(struct run *run, int shared)
 bool is_mapped(const struct run *run, cl_mem object)
 {
     for (unsigned i = 0; i < MAPPINGS; i++)
-        if (run->mappings[i].pointer && run->mappings[i].object == object)
+        if (run->mappings[i].pointer && !run->mappings[i].unmapped && run->mappings[i].object == object)
             return true;
     return false;
 }
@@ -103,7 +108,7 @@ static void *enqueue_map(struct call *call, const struct place *place, struct ma
 static struct mapping *free_mapping(struct run *run)
 {
     for (unsigned i = 0; i < MAPPINGS; i++)
-        if (!run->mappings[i].pointer)
+        if (is_over(run, &run->mappings[i]))
             return &run->mappings[i];
     return NULL;
 }
@@ -165,7 +170,7 @@ void run_map(struct run *run, const struct op *op)
 /* A mapping that has ended well. One that has failed is forgotten. */
 static bool is_ready(struct run *run, struct mapping *mapping)
 {
-    if (!mapping->pointer || run->model.nodes[mapping->node].fate == PENDING)
+    if (!mapping->pointer || mapping->unmapped || run->model.nodes[mapping->node].fate == PENDING)
         return false;
     run_check_event(run, mapping->node);
     if (run->model.nodes[mapping->node].fate == DONE)
@@ -220,8 +225,8 @@ static bool unmap(struct run *run, const struct op *op, struct mapping *place)
     if (!call_accepted(&call, clEnqueueUnmapMemObject(run->world.queues[call.queue], mapping.object, mapping.pointer,
                                                       call.wait_count, call_waits(&call), call.place)))
         return false;
-    call_succeed(&call);
-    *place = (struct mapping){0};
+    place->unmap = call_succeed(&call);
+    place->unmapped = true;
     return true;
 }
 
