@@ -120,7 +120,7 @@ static bool follow_end(const char *call, const struct sharing_context *context)
 {
     cl_context handle = context->base.head.handle;
     if (os_is_wine() || setting_on(SETTING_CALLBACKS) || context_has(&context->base, QUIRK_NVIDIA_DESTRUCTOR) ||
-        !platform_has(platform_of_context(handle), 3))
+        platform_predates(platform_of_context(handle), 3))
         return true;
     const cl_int status = below()->clSetContextDestructorCallback(handle, on_destroyed, NULL);
     if (status != CL_OUT_OF_HOST_MEMORY && status != CL_OUT_OF_RESOURCES)

@@ -139,7 +139,7 @@ next_function named_function(cl_platform_id platform, const char *name, void *fu
     for (unsigned i = 0; i < sizeof(replaced) / sizeof(replaced[0]); i++) {
         if (strcmp(replaced[i].named->name, name) != 0)
             continue;
-        if (replaced[i].named == &queues && (!platform || platform_has(platform, 2)))
+        if (replaced[i].named == &queues && !platform_predates(platform, 2))
             return (next_function)tier_share()->clCreateCommandQueueWithProperties; /* the same, and more is checked */
         if (replaced[i].named == &ext)
             writes_hidden(name); /* it may be the address of a shared buffer */

@@ -58,12 +58,12 @@ static void version_text(cl_platform_id platform, char text[VERSION_TEXT])
         text[0] = '\0';
 }
 
-bool platform_has(cl_platform_id platform, int major)
+bool platform_predates(cl_platform_id platform, int major)
 {
     char text[VERSION_TEXT];
     int reported = 0;
     version_text(platform, text);
-    return sscanf(text, "OpenCL %d.", &reported) == 1 && reported >= major;
+    return sscanf(text, "OpenCL %d.", &reported) == 1 && reported < major;
 }
 
 /* The driver's own version stands behind its name. {0, 0} if there is none. */

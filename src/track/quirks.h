@@ -28,8 +28,8 @@ enum quirk {
  * not report its name, is treated as any of those in the table: a needless workaround ends no program, but a missing
  * one does. */
 unsigned quirks_of(cl_platform_id platform);
-/* Whether a platform reports this major version of OpenCL or a later one. A loader may have functions that its driver, of an older
- * version, lacks: calling them ends the process. False if it reports none. */
-bool platform_has(cl_platform_id platform, int major);
+/* Whether a platform reports a version of OpenCL before this one. A loader may have functions that an older driver lacks: calling them
+ * ends the process. False if it reports none. */
+bool platform_predates(cl_platform_id platform, int major);
 
 #endif
