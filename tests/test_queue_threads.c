@@ -366,6 +366,67 @@ SHARING_CASE(release_behind_meanwhile, 0)
         second_comes_meanwhile(rig, ACT_RELEASE, true);
 }
 
+struct callback_acquire {
+    const struct rig *rig;
+    cl_mem object;
+    cl_event end;
+    atomic_int over;
+};
+
+static void CL_CALLBACK on_acquire(cl_event event, cl_int status, void *data)
+{
+    struct callback_acquire *taker = data;
+    const struct rig *rig = taker->rig;
+    (void)event, (void)status;
+    CHECK_INT(rig->acquire(rig->queue, 1, &taker->object, 0, NULL, &taker->end), CL_SUCCESS);
+    atomic_store(&taker->over, 1);
+}
+
+/* A callback waits for its turn for a few milliseconds only. The release that it overtakes comes to the driver behind the callback's
+ * acquire, which waits for a user event of its own: the call that sets the release's does not wait for that. */
+SHARING_CASE(callback_meanwhile, 0)
+{
+    struct actor first, setter;
+    struct test_job jobs[] = {{act, &first}, {act, &setter}};
+    struct callback_acquire taker = {.rig = rig};
+    struct shared shared;
+    test_thread threads[2];
+    cl_event called = NULL;
+    if (!over_below() || !actor_open(rig, ACT_RELEASE, &first) || !shared_open(rig, KIND_BUFFER, 2, &shared))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0), third = make_queue(rig, rig->context, 0);
+    cl_event user = user_event(rig->context), trigger = user_event(rig->context);
+    taker.object = shared.object;
+    CHECK_INT(rig->acquire(other, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(other, 1, &shared.object, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(third, 1, &trigger, &called), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(called, CL_COMPLETE, on_acquire, &taker), CL_SUCCESS);
+    CHECK_INT(clFlush(third), CL_SUCCESS);
+    order_below(rig, BELOW_HOLD, BELOW_HOLD_MARKER);
+    test_thread_start(&threads[0], &jobs[0]);
+    for (int i = 0; i < 50000 && !order_below(rig, BELOW_HELD, 0); i++)
+        pause_ms(1);
+    CHECK_INT(order_below(rig, BELOW_HELD, 0), 1);
+    CHECK_INT(clSetUserEventStatus(trigger, CL_COMPLETE), CL_SUCCESS);
+    CHECK(is_set_soon(&taker.over));
+    order_below(rig, BELOW_HOLD, BELOW_HOLD_NONE);
+    test_thread_join(threads[0]);
+    setter = (struct actor){.rig = rig, .act = ACT_SET, .user = first.user};
+    test_thread_start(&threads[1], &jobs[1]);
+    CHECK(is_over(&setter));
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    test_thread_join(threads[1]);
+    finish_event(taker.end);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    actor_close(&first);
+    shared_close(&shared);
+    CHECK_INT(clReleaseEvent(called), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(trigger), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(third), CL_SUCCESS);
+}
+
 /* Not every driver lets another thread enqueue or flush while a blocking read waits. */
 static bool reads_lock_queue(const struct rig *rig)
 {
@@ -588,6 +649,7 @@ static void two_threads(void)
         const unsigned passed = run_over("CLD3D_TEST_BELOW", "two threads in a queue: ");
         CHECK(passed == 6 || passed == 4); /* the reads are left out with some drivers */
     }
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "a callback while a release is enqueued"), 2);
     test_setenv("CLD3D_TRANSPORT", "host");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "two threads in a queue, one held: "), 8);
     test_setenv("CLD3D_TRANSPORT", NULL);
@@ -603,6 +665,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("two threads in a queue: a release while one of a deferred object is enqueued",
                   release_behind_meanwhile),
     SHARING_TESTS("two threads in a queue: a read while a release is enqueued", read_meanwhile),
+    SHARING_TESTS("a callback while a release is enqueued", callback_meanwhile),
     SHARING_TESTS("a release while a read waits in its queue", enqueued_during_read),
     SHARING_TESTS("an acquire that is refused in a callback", refused_in_callback),
     SHARING_TESTS("two threads in a queue, one held: a kernel", overtakes_kernel),

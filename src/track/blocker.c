@@ -147,6 +147,7 @@ static bool try_turn(struct blocker *blocker, bool keep, bool waited, bool overd
     const bool free = overdue || (!queue->turn && !(again && queue->entered));
     if (free) {
         queue->turn = keep ? blocker : NULL;
+        blocker->kept_turn = keep;
         blocker_move_last_locked(blocker);
     }
     if (free && again)
@@ -165,7 +166,7 @@ static bool try_turn(struct blocker *blocker, bool keep, bool waited, bool overd
  *
  * No thread waits for ever for a turn. The thread that has it is on its way to the driver: it waits for no other turn, no command that
  * is blocked, and not for Direct3D. A blocking command leaves the turn at once; it stands in the list before all that might come
- * after it. A turn is taken away where the driver's call takes too long, by a callback sooner (patience). */
+ * after it. A turn is taken away where the driver's call takes too long, by a callback sooner (patience); who has lost it is last. */
 void blocker_turn(struct blocker *blocker, bool keep, cl_uint count, const cl_event *wait)
 {
     enum { MOST = 1000 }; /* milliseconds at least */
@@ -200,6 +201,19 @@ static bool name_locked(struct blocker *blocker, cl_event event, struct record *
     return true;
 }
 
+/* What a command has lost its turn to came to the driver first, most likely: the driver's call was what took long. */
+static void end_turn_locked(struct blocker *blocker)
+{
+    struct queue_record *queue = blocker->queue;
+    if (queue->turn == blocker) {
+        queue->turn = NULL;
+    } else if (blocker->kept_turn) {
+        blocker_move_last_locked(blocker);
+        if (blocker->unblocked && blocker_comes_behind_locked(queue, blocker->order))
+            blocker_block_again_locked(blocker);
+    }
+}
+
 void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
 {
     if (!blocker)
@@ -213,9 +227,8 @@ void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
     if (status != CL_SUCCESS || (event && below()->clRetainEvent(event) != CL_SUCCESS))
         ours = NULL;
     os_lock(&registry_lock);
+    end_turn_locked(blocker);
     const bool named = name_locked(blocker, ours, &stale);
-    if (blocker->queue->turn == blocker)
-        blocker->queue->turn = NULL;
     blocker->over = blocker->over || status != CL_SUCCESS;
     blocker->entering = false;
     const bool finish = blocker->over || blocker->unblocked;

@@ -18,6 +18,7 @@ struct blocker {
     cl_event slot;              /* where the driver stores an event that the application does not want */
     cl_event event;             /* of a command: one reference, once the driver has accepted it, or NULL */
     bool active;                /* a user event is pending; a command is blocked, and in the list */
+    bool kept_turn;             /* a command that keeps its turn until blocker_end, unless another one takes it away */
     bool entering;              /* a command that has yet to come to blocker_end: it stays in the list */
     bool unblocked;             /* nothing blocks it any longer while it is entering: the queue does not count it */
     bool over;                  /* the command has ended although something seems to block it: an error ended it */
