@@ -113,6 +113,10 @@ static void set_meanwhile(const struct rig *rig, bool again)
 
 SHARING_CASE(blocked_again, 0)
 {
+    if (over_transport("import")) {
+        SKIP("an acquire does not wait for Direct3D there");
+        return;
+    }
     set_meanwhile(rig, true);
 }
 
