@@ -2,6 +2,7 @@
  * kernels that are cloned, made again at an old address or set by functions of extensions, and which driver's function that is
  * (track/kernel.c, track/named.c, share/functions.c). */
 #include "track/kernel.h"
+#include "track/named.h"
 #include "share/share.h"
 #include "tap.h"
 
@@ -91,9 +92,10 @@ static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info n
                                            size_t *size_ret)
 {
     const cl_device_id device = (cl_device_id)&device_marks[(char *)context - context_marks];
-    (void)size, (void)size_ret;
+    (void)size;
     CHECK_INT(name, CL_CONTEXT_DEVICES);
     memcpy(value, &device, sizeof(device));
+    *size_ret = sizeof(device);
     return driver.tells_devices ? CL_SUCCESS : CL_INVALID_CONTEXT;
 }
 

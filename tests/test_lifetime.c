@@ -400,7 +400,12 @@ static bool set_counts(const struct rig *rig, const struct set *set)
 {
     const unsigned object = set->has[THE_OBJECT] || set->has[THE_PART];
     const unsigned context = set->has[THE_CONTEXT];
-    const bool may_lie = object && lies_in_staging(), lies = may_lie && set->shared.kind != KIND_3D;
+    const bool may_lie = object && lies_in_staging();
+#ifdef _WIN32
+    const bool lies = may_lie && set->shared.kind != KIND_3D;
+#else
+    const bool lies = may_lie;
+#endif
     const bool has_staging = !kind_is_direct(rig, (int)set->shared.kind);
     const unsigned staging = has_staging && (context || (object && set->acquired) || lies);
     const unsigned maybe = has_staging && may_lie && !staging;

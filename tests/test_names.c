@@ -1,6 +1,6 @@
 /* Functions that a program asks for by name where a driver gives them: a core function does what it does when it is called
- * directly, and the setters of pointers take the place of what an argument named before. Run again over a layer that is
- * such a driver (below.c). */
+ * directly, the setters of pointers take the place of what an argument named before, and a queue of the extension acquires. Run again over a layer
+ * that is such a driver (below.c). */
 #include "below.h"
 #include "sharing.h"
 

@@ -31,8 +31,8 @@ struct command {
 cl_int command_begin(struct command *command, cl_command_queue queue, cl_uint count, const cl_mem *objects);
 void command_end(struct command *command);
 /* Call this right before the driver gets the part of the command that has this order relative to the others of its queue. Other threads
- * may be enqueueing: the part is tracked if a user event blocks it now; otherwise no blocked command is enqueued before it until command_leave.
- * Wait for nothing in between. Fails only with CL_OUT_OF_HOST_MEMORY. */
+ * may be enqueueing: the part is tracked if a user event blocks it now; otherwise no blocked command is enqueued before it until
+ * command_leave. Wait for nothing in between. Fails only with CL_OUT_OF_HOST_MEMORY. */
 cl_int command_enter(struct command *command, unsigned order);
 void command_leave(struct command *command);
 /* With CL_SUCCESS the blocked part of the command was enqueued, with `event`; otherwise nothing was. command_end implies the latter. */

@@ -101,19 +101,6 @@ static void CL_CALLBACK on_destroyed(cl_context handle, void *data)
     forget_weak(handle, true);
 }
 
-/* That of the context's devices, or NULL. */
-static cl_platform_id platform_of_context(cl_context handle)
-{
-    cl_device_id devices[64];
-    cl_platform_id platform;
-    size_t size = 0;
-    const bool known =
-        below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
-        size >= sizeof(devices[0]) &&
-        below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS;
-    return known ? platform : NULL;
-}
-
 /* False: the driver is short of memory. Drivers before OpenCL 3.0 do not tell of a context's end, and where the callbacks are ours
  * one would cost a thread and a reference. */
 static bool follow_end(const char *call, const struct sharing_context *context)

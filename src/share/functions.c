@@ -3,7 +3,7 @@
 
 #include "log.h"
 #include "share/command_buffer.h"
-#include "track/kernel.h"
+#include "track/named.h"
 
 #include <string.h>
 

@@ -12,8 +12,4 @@ cl_uint kernel_records(cl_kernel kernel, enum record_kind kind, struct record **
 /* The argument no longer names a memory object: a pointer replaced it. */
 void kernel_forget_argument(cl_kernel kernel, cl_uint index);
 
-/* Our replacement for a driver's function of an extension that sets a pointer as an argument or creates a queue, by its name
- * (named.c); NULL for others. */
-next_function named_function(cl_platform_id platform, const char *name, void *function);
-
 #endif

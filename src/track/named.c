@@ -1,10 +1,11 @@
 /* Functions of extensions, which programs ask for by name, of each platform: those that set a pointer as a kernel's argument, which
  * takes the place of the memory object that the argument named before, and the one that creates queues, which could not acquire if
  * they were not followed. */
-#include "track/kernel.h"
+#include "track/named.h"
 
 #include "log.h"
 #include "next/handle.h"
+#include "track/kernel.h"
 
 #include <string.h>
 
@@ -28,12 +29,9 @@ static struct named intel = {.name = "clSetKernelArgMemPointerINTEL"}, arm = {.n
 static cl_platform_id platform_of(cl_kernel kernel)
 {
     cl_context context = NULL;
-    cl_device_id devices[64];
-    cl_platform_id platform = NULL;
-    if (below()->clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS &&
-        below()->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) == CL_SUCCESS)
-        below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
-    return platform;
+    if (below()->clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS)
+        return NULL;
+    return platform_of_context(context);
 }
 
 /* That of a platform, or the first one. */

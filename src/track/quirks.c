@@ -47,6 +47,18 @@ static const struct {
     /* clang-format on */
 };
 
+cl_platform_id platform_of_context(cl_context handle)
+{
+    cl_device_id devices[64];
+    cl_platform_id platform;
+    size_t size = 0;
+    const bool known =
+        below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
+        size >= sizeof(devices[0]) &&
+        below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS;
+    return known ? platform : NULL;
+}
+
 enum { VERSION_TEXT = 256 };
 
 /* "OpenCL 3.0 PoCL 3.1+debian ...". Empty if there is none. */

@@ -28,6 +28,8 @@ enum quirk {
  * not report its name, is treated as any of those in the table: a needless workaround ends no program, but a missing
  * one does. */
 unsigned quirks_of(cl_platform_id platform);
+/* The platform of a context's devices, or NULL. */
+cl_platform_id platform_of_context(cl_context context);
 /* Whether a platform reports a version of OpenCL before this one. A loader may have functions that an older driver lacks: calling them
  * ends the process. False if it reports none. */
 bool platform_predates(cl_platform_id platform, int major);

@@ -1,0 +1,11 @@
+/* Functions of extensions that programs ask for by name, and that cld3d follows. Any thread may call. */
+#ifndef CLD3D_TRACK_NAMED_H
+#define CLD3D_TRACK_NAMED_H
+
+#include "track/track.h"
+
+/* Our replacement for `function`, which the driver of `platform` (NULL: not known) gives by this name: it sets a pointer as a kernel's
+ * argument, or creates a queue. NULL: for others, or there are too many platforms; the program gets the driver's. */
+next_function named_function(cl_platform_id platform, const char *name, void *function);
+
+#endif
