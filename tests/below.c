@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_uint until_failure, launches, refusing;
+static atomic_uint until_failure, launches, refusing, blocking_reads;
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 static atomic_llong works_until;   /* nanoseconds */
 
@@ -146,6 +146,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     case BELOW_REFUSE: atomic_store(&refusing, *value); return CL_SUCCESS;
     case BELOW_LAUNCHES: *value = atomic_load(&launches); return CL_SUCCESS;
     case BELOW_EARLY: *value = atomic_load(&early); return CL_SUCCESS;
+    case BELOW_BLOCKING: *value = atomic_load(&blocking_reads); return CL_SUCCESS;
     case BELOW_MEET:
     case BELOW_MET:
         pthread_mutex_lock(&lock);
@@ -347,6 +348,12 @@ static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, con
     return below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
 }
 
+static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *events)
+{
+    be_held(BELOW_HOLD_WAIT);
+    return below->clWaitForEvents(count, events);
+}
+
 /* What a blocking command gives that gave `status` below. */
 static cl_int own_status(cl_bool blocking, cl_int status, const cl_event *event)
 {
@@ -362,6 +369,7 @@ static cl_int CL_API_CALL read_rect(cl_command_queue queue, cl_mem buffer, cl_bo
                                     size_t host_row, size_t host_slice, void *host, cl_uint wait_count,
                                     const cl_event *wait, cl_event *event)
 {
+    atomic_fetch_add(&blocking_reads, blocking != CL_FALSE);
     const cl_int status = below->clEnqueueReadBufferRect(queue, buffer, blocking, at, host_at, region, row, slice,
                                                          host_row, host_slice, host, wait_count, wait, event);
     return own_status(blocking, status, event);
@@ -401,6 +409,7 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
 static void replace(void)
 {
     table.clFinish = finish;
+    table.clWaitForEvents = wait_for_events;
     table.clGetPlatformInfo = get_platform_info;
     table.clSetContextDestructorCallback = set_context_callback;
     table.clCreateCommandQueueWithProperties = create_queue;

@@ -13,9 +13,9 @@
 #define BELOW_LAUNCHES 0x7E63
 /* *value says which call is held in the driver until this is BELOW_HOLD_NONE again, but no longer than a minute: the next launch or
  * copy between images, or the next marker, before it is enqueued, or the next copy of a buffer to an image, when it is; or the next
- * query that finds an event pending. */
+ * query that finds an event pending; or the next wait for events, before it begins. */
 #define BELOW_HOLD 0x7E64
-enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER, BELOW_HOLD_MARKER, BELOW_HOLD_QUERY };
+enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER, BELOW_HOLD_MARKER, BELOW_HOLD_QUERY, BELOW_HOLD_WAIT };
 /* *value becomes 1 if one is held. */
 #define BELOW_HELD 0x7E65
 /* The next copy of a buffer to an image, which has one event to wait for at most, waits for the gate *value (from 1) besides, until
@@ -30,6 +30,8 @@ enum { BELOW_GATES = 2 };
 /* *value becomes the number of references to events of failed commands other than markers that went while a user event failed in another
  * thread, or with BELOW_HOLD_QUERY in the 50 ms after that: PoCL may be at work on such a command. */
 #define BELOW_EARLY 0x7E69
+/* *value becomes the number of blocking reads of rectangles of buffers so far. */
+#define BELOW_BLOCKING 0x7E6B
 
 /* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
  * bits or of halves, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer than four

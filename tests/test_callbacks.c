@@ -822,6 +822,66 @@ static void blocking_commands(void)
     close_base(&base);
 }
 
+#ifndef _WIN32
+static cl_uint ask_below(const struct base *base, cl_uint name)
+{
+    cl_uint value = 0;
+    CHECK_INT(clGetCommandQueueInfo(base->queue, name, sizeof(value), &value, NULL), CL_SUCCESS);
+    return value;
+}
+
+static void hold_waits(const struct base *base, cl_uint which)
+{
+    CHECK_INT(clGetCommandQueueInfo(base->queue, BELOW_HOLD, sizeof(which), &which, NULL), CL_SUCCESS);
+}
+
+/* How many of the driver's reads are blocking in one of the program's. */
+static cl_uint blocking_reads(const struct base *base, const struct block *block)
+{
+    unsigned char bytes[BLOCK_BYTES] = {0};
+    const cl_uint before = ask_below(base, BELOW_BLOCKING);
+    CHECK_INT(by_rect(block, bytes), CL_SUCCESS);
+    return ask_below(base, BELOW_BLOCKING) - before;
+}
+
+/* The thread that waits for the first is about to flush the queue when another one has delivered them all. */
+static void blocking_beside_wait(void)
+{
+    enum { SOME_MS = 10000 };
+    struct base base;
+    struct block block;
+    atomic_uint count = 0;
+    cl_uint nothing;
+    unsigned char bytes[BLOCK_BYTES] = {0};
+    if (!open_base(&base, 0))
+        return;
+    if (clGetCommandQueueInfo(base.queue, BELOW_BLOCKING, sizeof(nothing), &nothing, NULL) != CL_SUCCESS) {
+        SKIP("over a layer that holds a wait");
+        close_base(&base);
+        return;
+    }
+    if (!open_block(&base, &block))
+        return;
+    hold_waits(&base, BELOW_HOLD_WAIT);
+    send(&block, bytes, &count);
+    for (int i = 0; i < SOME_MS && !ask_below(&base, BELOW_HELD); i++)
+        pause_ms(1);
+    CHECK(ask_below(&base, BELOW_HELD));
+    send(&block, bytes, &count); /* two are polled */
+    CHECK_INT(clFinish(base.queue), CL_SUCCESS);
+    wait_until(&count, 2);
+    CHECK(ask_below(&base, BELOW_HELD));
+    CHECK_INT(blocking_reads(&base, &block), 0);
+    hold_waits(&base, BELOW_HOLD_NONE);
+    cl_uint blocking = 0;
+    for (int i = 0; i < SOME_MS && !blocking; i++, pause_ms(1))
+        blocking = blocking_reads(&base, &block);
+    CHECK_INT(blocking, 1);
+    close_block(&block);
+    close_base(&base);
+}
+#endif
+
 /* What they return is what they would by themselves. */
 static void blocking_refusals(void)
 {
@@ -1110,6 +1170,7 @@ static void last_references(void)
         return;
     }
     test_setenv("CLD3D_CALLBACKS", "1");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "blocking commands beside a wait"), 1);
     test_setenv(BELOW_AT_WORK, "1");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "commands that fail"), 1);
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "released command that fails"), 1);
@@ -1143,6 +1204,7 @@ static const struct tap_test tests[] = {
     {"callbacks: acquires and releases that fail", failed_handovers},
     {"callbacks: what has failed before", told_after_failure_d3d11},
 #ifndef _WIN32
+    {"callbacks: blocking commands beside a wait for one that was called", blocking_beside_wait},
     {"callbacks: a queue's release as a library is unloaded", release_at_unloading},
     {"callbacks: no thread to poll for a moment", no_thread_to_poll},
     {"callbacks: no thread to deliver for a moment", no_thread_to_deliver},

@@ -40,7 +40,7 @@ void clone_kernel_install(cl_icd_dispatch *table);
 
 /* How many queues have callbacks for their commands, possibly none pending (event_callback.c). */
 extern atomic_uint callback_queues;
-/* Whether callbacks for commands of a queue are pending, so that a thread of ours may wait for these commands. */
+/* Whether callbacks for commands of a queue are pending, or a thread of ours waits in the driver for its commands. */
 bool event_callback_awaited(cl_command_queue queue);
 
 /* Resolution of the clock behind clGetHostTimer, in nanoseconds: Windows counts in steps of 100. */

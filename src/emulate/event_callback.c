@@ -33,6 +33,7 @@ struct callback_queue {
     cl_command_queue queue; /* NULL: user events; only compared */
     bool ordered;           /* the queue is */
     bool threaded;          /* a thread waits for the head */
+    bool waits;             /* it is in the driver's wait, perhaps for one that others have delivered meanwhile */
     bool sweeping, again;   /* somebody goes through it; and shall do so once more */
     struct waiter *first, **last;
     struct callback_queue *after;
@@ -209,10 +210,12 @@ static struct waiter *first_for_end(const struct callback_queue *list)
 static void wait_for_end(struct callback_queue *list, struct waiter *waiter)
 {
     waiter->references++;
+    list->waits = true;
     os_unlock(&lock);
     const cl_int status = underlying.clWaitForEvents(1, &waiter->event);
     drop(waiter);
     os_lock(&lock);
+    list->waits = false;
     sweep(list);
     /* A driver that can't wait, or an event that another thread delivers: not at full speed. */
     if (first_for_end(list) == waiter && status != CL_SUCCESS)
@@ -278,7 +281,7 @@ bool event_callback_awaited(cl_command_queue queue)
     bool awaited = false;
     os_lock(&lock);
     for (const struct callback_queue *list = callback_lists; list; list = list->after)
-        awaited = awaited || (list->queue == queue && list->first);
+        awaited = awaited || (list->queue == queue && (list->first || list->waits));
     os_unlock(&lock);
     return awaited;
 }
