@@ -146,6 +146,7 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
 static void set_driver(void)
 {
     memset(&driver, 0, sizeof(driver));
+    driver.unified[0] = driver.unified[1] = CL_TRUE;
     listed_count = read_count = 0;
     list_status = CL_SUCCESS;
     next.clGetSupportedImageFormats = list_formats;
@@ -480,7 +481,6 @@ static bool on_host(void)
 static void by_the_host(void)
 {
     set_driver();
-    driver.unified[0] = driver.unified[1] = CL_TRUE;
     CHECK(on_host());
     driver.unified[0] = CL_FALSE;
     CHECK(!on_host());
@@ -493,53 +493,6 @@ static void by_the_host(void)
     driver.device_info = CL_SUCCESS;
     driver.context_info = CL_OUT_OF_HOST_MEMORY;
     CHECK(!on_host());
-}
-
-static struct converter *get_on_host(void)
-{
-    set_driver();
-    set_context();
-    driver.unified[0] = driver.unified[1] = CL_TRUE;
-    struct converter *made = get(CL_R, CL_UNORM_INT8, CL_UNORM_INT8, CL_SUCCESS);
-    CHECK_INT(driver.programs + driver.kernels, 0);
-    return made;
-}
-
-/* Nothing is built until a kernel is needed. */
-static void built_when_needed(void)
-{
-    struct converter *converter = get_on_host();
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(converter_enqueue(converter, i == 0, NULL, NULL, NULL, 16, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(driver.programs, 1);
-    CHECK_INT(driver.kernels, 2);
-    close_context();
-    /* It fails as a conversion does, and the next try works. */
-    converter = get_on_host();
-    driver.build = CL_BUILD_PROGRAM_FAILURE;
-    CHECK_INT(enqueue(converter), CL_OUT_OF_RESOURCES);
-    driver.build = CL_SUCCESS;
-    driver.create = CL_OUT_OF_HOST_MEMORY;
-    CHECK_INT(enqueue(converter), CL_OUT_OF_HOST_MEMORY);
-    CHECK_INT(driver.programs, 0);
-    driver.create = CL_SUCCESS;
-    CHECK_INT(enqueue(converter), CL_SUCCESS);
-    close_context();
-}
-
-static void build_too(void)
-{
-    CHECK_INT(enqueue(converter_at_work), CL_SUCCESS);
-}
-
-/* Another thread builds it meanwhile: one of the two programs stays. */
-static void built_twice(void)
-{
-    converter_at_work = get_on_host();
-    driver.while_building = build_too;
-    CHECK_INT(enqueue(converter_at_work), CL_SUCCESS);
-    CHECK_INT(driver.programs, 1);
-    close_context();
 }
 
 /* ---- launches ---- */
@@ -643,8 +596,6 @@ static const struct tap_test tests[] = {
     {"two threads make a conversion", raced},
     {"a driver that fails at the conversion", failing},
     {"where the host converts", by_the_host},
-    {"where the host converts a program is built when it is needed", built_when_needed},
-    {"where the host converts two threads need a program", built_twice},
     {"kernels that are kept", launches},
     {"a kernel that can't be made", no_kernel},
     {"fill colours", colours},

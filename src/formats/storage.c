@@ -249,59 +249,16 @@ static bool in_host_memory(const struct context_record *context)
     return unified;
 }
 
-/* Builds the program. NULL with *status set on failure; `*call` is the one that failed. */
-static cl_program build(const struct converter *c, const char **call, cl_int *status)
-{
-    char options[512];
-    const char *source = convert_cl;
-    build_options(c, options, sizeof(options));
-    *call = "clCreateProgramWithSource";
-    cl_program program = next.clCreateProgramWithSource(c->context->head.handle, 1, &source, NULL, status);
-    if (*status != CL_SUCCESS)
-        return NULL;
-    *call = "clBuildProgram";
-    *status = next.clBuildProgram(program, 0, NULL, options, NULL, NULL);
-    if (*status == CL_SUCCESS)
-        return program;
-    log_build(c->context, program);
-    next.clReleaseProgram(program);
-    /* What makes an image, or moves its texels, has no code of a build. */
-    *status = *status == CL_OUT_OF_HOST_MEMORY ? *status : CL_OUT_OF_RESOURCES;
-    return NULL;
-}
-
-/* The program, built with the first kernel: by each of the threads that need it first, but one keeps its own. */
-static cl_program need_program(struct converter *c, const char **call, cl_int *status)
-{
-    os_lock(&c->lock);
-    cl_program program = c->program;
-    os_unlock(&c->lock);
-    cl_program built = program ? NULL : build(c, call, status);
-    if (!built)
-        return program;
-    os_lock(&c->lock);
-    program = c->program;
-    c->program = program ? program : built;
-    os_unlock(&c->lock);
-    if (program)
-        next.clReleaseProgram(built);
-    return program ? program : built;
-}
-
 /* A kernel for the caller alone: its arguments belong to the object, not to the launch, and a lock from the first argument
- * to the launch would be held while the driver does whatever it does in an enqueue. NULL with *status set on failure;
- * `*call` is the one that failed. */
-static cl_kernel take_kernel(struct converter *c, struct idle_kernels *idle, const char **call, cl_int *status)
+ * to the launch would be held while the driver does whatever it does in an enqueue. NULL with *status set on failure. */
+static cl_kernel take_kernel(struct converter *c, struct idle_kernels *idle, cl_int *status)
 {
     *status = CL_SUCCESS;
     os_lock(&c->lock);
     cl_kernel kernel = idle->count > 0 ? idle->kernels[--idle->count] : NULL;
     os_unlock(&c->lock);
-    cl_program program = kernel ? NULL : need_program(c, call, status);
-    if (!program)
-        return kernel;
-    *call = "clCreateKernel";
-    kernel = next.clCreateKernel(program, idle == &c->widen ? "widen" : "narrow", status);
+    if (!kernel)
+        kernel = next.clCreateKernel(c->program, idle == &c->widen ? "widen" : "narrow", status);
     /* Where a driver crashes below Wine, the call gives nothing back, not even an error. */
     if (!kernel && *status == CL_SUCCESS)
         *status = CL_OUT_OF_RESOURCES;
@@ -320,40 +277,54 @@ static void give_kernel(struct converter *c, struct idle_kernels *idle, cl_kerne
 }
 
 /* Makes the first kernel of a kind, to know that there are such. */
-static cl_int try_kernel(struct converter *c, struct idle_kernels *idle, const char **call)
+static cl_int try_kernel(struct converter *c, struct idle_kernels *idle)
 {
     cl_int status;
-    cl_kernel kernel = take_kernel(c, idle, call, &status);
+    cl_kernel kernel = take_kernel(c, idle, &status);
     if (kernel)
         give_kernel(c, idle, kernel);
     return status;
 }
 
-/* The first kernel of each kind, unless the host converts what is shared: then most programs never need one, and a build takes
- * up to half a second. `*call` is the one that failed. */
-static cl_int prepare(struct converter *c, const char **call)
+/* The program and the first kernel of each kind. `*call` is the one that failed. */
+static cl_int prepare(struct converter *c, const struct context_record *context, const char **call)
 {
-    const cl_int status = c->on_host ? CL_SUCCESS : try_kernel(c, &c->widen, call);
-    return status == CL_SUCCESS && !c->on_host ? try_kernel(c, &c->narrow, call) : status;
+    char options[512];
+    const char *source = convert_cl;
+    cl_int status;
+    build_options(c, options, sizeof(options));
+    *call = "clCreateProgramWithSource";
+    c->program = next.clCreateProgramWithSource(context->head.handle, 1, &source, NULL, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    *call = "clBuildProgram";
+    status = next.clBuildProgram(c->program, 0, NULL, options, NULL, NULL);
+    if (status != CL_SUCCESS) {
+        log_build(context, c->program);
+        /* What makes an image has no code of a build. */
+        return status == CL_OUT_OF_HOST_MEMORY ? status : CL_OUT_OF_RESOURCES;
+    }
+    *call = "clCreateKernel";
+    status = try_kernel(c, &c->widen);
+    return status == CL_SUCCESS ? try_kernel(c, &c->narrow) : status;
 }
 
 static struct converter *make(const struct context_record *context, cl_image_format declared, cl_image_format stored,
                               cl_int *status)
 {
-    const char *call = NULL;
+    const char *call;
     struct converter *c = calloc(1, sizeof(*c));
     if (!c) {
         *status = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    c->context = context;
     c->declared = declared;
     c->stored = stored;
     c->narrow_texel = cl_format_texel_bytes(declared);
     c->wide_texel = cl_format_texel_bytes(stored);
     c->on_host = texels_convertible(c) && in_host_memory(context);
     c->lock = (os_mutex)OS_MUTEX_INIT;
-    *status = prepare(c, &call);
+    *status = prepare(c, context, &call);
     if (*status == CL_SUCCESS)
         return c;
     log_next("the conversion of an image's format", call, *status);
@@ -397,8 +368,8 @@ cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue
 {
     struct idle_kernels *idle = widen ? &c->widen : &c->narrow;
     cl_int status;
-    const char *call = NULL;
-    cl_kernel kernel = take_kernel(c, idle, &call, &status);
+    const char *call = "clCreateKernel";
+    cl_kernel kernel = take_kernel(c, idle, &status);
     if (kernel) {
         call = "clSetKernelArg";
         status = next.clSetKernelArg(kernel, 0, sizeof(from), &from);

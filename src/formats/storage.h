@@ -14,12 +14,11 @@ enum { IDLE_KERNELS = 4 };
 
 /* Converts between two formats in one context. It lives as long as the context's record. */
 struct converter {
-    const struct context_record *context; /* its own */
     cl_image_format declared, stored;
     size_t narrow_texel, wide_texel; /* bytes */
     bool on_host;                    /* the host converts as well as the device does, whose memory it shares */
-    os_mutex lock;                   /* guards what follows; never held in a driver call */
-    cl_program program;              /* NULL: not built yet */
+    cl_program program;
+    os_mutex lock; /* guards what follows; never held in a driver call */
     struct idle_kernels {
         cl_kernel kernels[IDLE_KERNELS];
         unsigned count;
@@ -37,13 +36,12 @@ bool storage_choose(const struct context_record *context, cl_image_format declar
 cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl_mem_object_type type, cl_uint capacity,
                     cl_image_format *formats, cl_uint *count);
 
-/* The converter of a context for a pair of formats, created when it is first needed: with its kernels, unless the host
- * converts too. NULL with *status set on failure. */
+/* The converter of a context for a pair of formats, created when it is first needed. NULL with *status set on
+ * failure. */
 struct converter *converter_get(struct context_record *context, cl_image_format declared, cl_image_format stored,
                                 cl_int *status);
 
-/* Enqueues the conversion of `texels` texels, from tightly packed `from` to tightly packed `to`. Waits for the driver's compiler if no
- * kernel has been needed before. */
+/* Enqueues the conversion of `texels` texels, from tightly packed `from` to tightly packed `to`. */
 cl_int converter_enqueue(struct converter *converter, bool widen, cl_command_queue queue, cl_mem from, cl_mem to,
                          size_t texels, cl_uint wait_count, const cl_event *wait, cl_event *done);
 
