@@ -255,11 +255,12 @@ static void replaced_trips(struct rig *rig)
 
 static void replaced_devices(struct rig *rig)
 {
-    cl_uint count = 0;
+    cl_uint count = 0, all = 0;
+    CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 0, NULL, &all), CL_SUCCESS);
     CHECK_INT(
         rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 0, NULL, &count),
         CL_SUCCESS);
-    CHECK_INT(count, 1);
+    CHECK_INT(count, all);
 }
 
 #define REPLACED_CASE(name, flags)                  \
