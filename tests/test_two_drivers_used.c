@@ -185,7 +185,9 @@ BOTH_CASE(mixed_images, 0)
                                     .mem_object = shared[!i].object};
         cl_int status = CL_SUCCESS;
         CHECK(clCreateImage(sides[i].context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status) == NULL);
-        CHECK(status != CL_SUCCESS);
+        CHECK_INT(status, CL_INVALID_MEM_OBJECT);
+        CHECK(clCreateImage(NULL, CL_MEM_READ_WRITE, &format, &desc, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_CONTEXT);
         round_trip(&sides[!i], &shared[!i], 1 + (unsigned)!i, 9);
     }
     close_both(shared);

@@ -3,6 +3,7 @@
 #include "share/object.h"
 
 #include "log.h"
+#include "next/handle.h"
 #include "track/block_cache.h"
 
 #include <stdlib.h>
@@ -273,9 +274,26 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, c
     return child;
 }
 
+/* Whether an image would be of a shared object of another context, which is refused: drivers take that for one of theirs, and PoCL
+ * 6.0 ends the process. */
+static bool is_of_another_context(const char *call, cl_context context, const cl_image_desc *desc, cl_int *errcode_ret)
+{
+    struct object_record *of = desc && desc->mem_object ? registry_get(RECORD_OBJECT, desc->mem_object) : NULL;
+    const bool other = of && of->context->base.head.handle != context && handle_may_be(context, clGetContextInfo);
+    record_release(of);
+    if (other)
+        give_code(errcode_ret,
+                  log_refuse(call, CL_INVALID_MEM_OBJECT,
+                             "object %p, of which the image is to be made, belongs to another context than %p",
+                             (void *)desc->mem_object, (void *)context));
+    return other;
+}
+
 static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
                                        const cl_image_desc *image_desc, void *host_ptr, cl_int *errcode_ret)
 {
+    if (is_of_another_context("clCreateImage", context, image_desc, errcode_ret))
+        return NULL;
     cl_mem image = below()->clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
     if (image)
         adopt(image, image_desc->mem_object);
@@ -287,6 +305,8 @@ static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const
                                                        const cl_image_desc *image_desc, void *host_ptr,
                                                        cl_int *errcode_ret)
 {
+    if (is_of_another_context("clCreateImageWithProperties", context, image_desc, errcode_ret))
+        return NULL;
     cl_mem image = below()->clCreateImageWithProperties(context, properties, flags, image_format, image_desc, host_ptr,
                                                         errcode_ret);
     if (image)
