@@ -491,7 +491,7 @@ SHARING_CASE(null_handles, 0)
  * 32 bits, where Wine's server does. */
 SHARING_CASE(garbage_for_queries, 0)
 {
-#ifdef _WIN64
+#if defined(_WIN32) && defined(_WIN64)
     const cl_int expected = rig->api->invalid_resource;
 #else
     const cl_int expected = CL_INVALID_MEM_OBJECT;
