@@ -564,6 +564,13 @@ static inline unsigned run_over(const char *layer, const char *text)
     return run_again(text, "OPENCL_LAYERS", layers);
 }
 
+/* An order or a question of below.h, over that layer. Gives the answer. */
+static inline cl_uint order_below(cl_command_queue queue, cl_command_queue_info what, cl_uint value)
+{
+    CHECK_INT(clGetCommandQueueInfo(queue, what, sizeof(value), &value, NULL), CL_SUCCESS);
+    return value;
+}
+
 /* How many lines of a file hold a text. */
 static inline unsigned lines_with(const char *path, const char *text)
 {

@@ -823,25 +823,13 @@ static void blocking_commands(void)
 }
 
 #ifndef _WIN32
-static cl_uint ask_below(const struct base *base, cl_uint name)
-{
-    cl_uint value = 0;
-    CHECK_INT(clGetCommandQueueInfo(base->queue, name, sizeof(value), &value, NULL), CL_SUCCESS);
-    return value;
-}
-
-static void hold_waits(const struct base *base, cl_uint which)
-{
-    CHECK_INT(clGetCommandQueueInfo(base->queue, BELOW_HOLD, sizeof(which), &which, NULL), CL_SUCCESS);
-}
-
 /* How many of the driver's reads are blocking in one of the program's. */
 static cl_uint blocking_reads(const struct base *base, const struct block *block)
 {
     unsigned char bytes[BLOCK_BYTES] = {0};
-    const cl_uint before = ask_below(base, BELOW_BLOCKING);
+    const cl_uint before = order_below(base->queue, BELOW_BLOCKING, 0);
     CHECK_INT(by_rect(block, bytes), CL_SUCCESS);
-    return ask_below(base, BELOW_BLOCKING) - before;
+    return order_below(base->queue, BELOW_BLOCKING, 0) - before;
 }
 
 /* The thread that waits for the first is about to flush the queue when another one has delivered them all. */
@@ -862,17 +850,17 @@ static void blocking_beside_wait(void)
     }
     if (!open_block(&base, &block))
         return;
-    hold_waits(&base, BELOW_HOLD_WAIT);
+    order_below(base.queue, BELOW_HOLD, BELOW_HOLD_WAIT);
     send(&block, bytes, &count);
-    for (int i = 0; i < SOME_MS && !ask_below(&base, BELOW_HELD); i++)
+    for (int i = 0; i < SOME_MS && !order_below(base.queue, BELOW_HELD, 0); i++)
         pause_ms(1);
-    CHECK(ask_below(&base, BELOW_HELD));
+    CHECK(order_below(base.queue, BELOW_HELD, 0));
     send(&block, bytes, &count); /* two are polled */
     CHECK_INT(clFinish(base.queue), CL_SUCCESS);
     wait_until(&count, 2);
-    CHECK(ask_below(&base, BELOW_HELD));
+    CHECK(order_below(base.queue, BELOW_HELD, 0));
     CHECK_INT(blocking_reads(&base, &block), 0);
-    hold_waits(&base, BELOW_HOLD_NONE);
+    order_below(base.queue, BELOW_HOLD, BELOW_HOLD_NONE);
     cl_uint blocking = 0;
     for (int i = 0; i < SOME_MS && !blocking; i++, pause_ms(1))
         blocking = blocking_reads(&base, &block);

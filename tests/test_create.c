@@ -465,6 +465,36 @@ SHARING_CASE(duplicates_are_per_context, 0)
     CHECK_INT(clReleaseContext(second), CL_SUCCESS);
 }
 
+/* In a context with interop, and in one without. PoCL would end the process, rusticl would make it. */
+SHARING_CASE(images_of_other_contexts, 0)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_buffer_region region = {0, SHARED_BYTES};
+    struct shared shared;
+    cl_int status = 1;
+    cl_context others[] = {rig_make_context(rig, rig->device, false, &status), plain_context(rig)};
+    if (!CHECK_INT(status, CL_SUCCESS) || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    cl_mem part = clCreateSubBuffer(shared.object, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    for (int i = 0; i < 4; i++) {
+        const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
+                                    .image_width = SHARED_BYTES / 4,
+                                    .mem_object = i % 2 ? part : shared.object};
+        CHECK(clCreateImage(others[i / 2], 0, &format, &desc, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_MEM_OBJECT);
+        CHECK(clCreateImageWithProperties(others[i / 2], NULL, 0, &format, &desc, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_MEM_OBJECT);
+        CHECK(clCreateImage(NULL, 0, &format, &desc, NULL, &status) == NULL);
+        CHECK_INT(status, CL_INVALID_CONTEXT);
+    }
+    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseContext(others[i]), CL_SUCCESS);
+}
+
 /* Drivers count kernel arguments and sub-buffers as references. For the rule only the application's own count. */
 SHARING_CASE(duplicates_and_the_drivers_count, 0)
 {
@@ -722,6 +752,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("a resource has one object at a time", duplicates),
     SHARING_TESTS("a subresource has one object at a time", duplicates_by_subresource),
     SHARING_TESTS("another context may have an object of the same", duplicates_are_per_context),
+    SHARING_TESTS("no image of a buffer in another context", images_of_other_contexts),
     SHARING_TESTS("only the application's references keep a subresource taken", duplicates_and_the_drivers_count),
     SHARING_TESTS("all formats of the table, 2D", formats_2d),
     SHARING_TESTS("all formats of the table, 3D", formats_3d),

@@ -6,12 +6,6 @@
 
 #include <math.h>
 
-static cl_uint order(const struct rig *rig, cl_command_queue_info what, cl_uint value)
-{
-    CHECK_INT(clGetCommandQueueInfo(rig->queue, what, sizeof(value), &value, NULL), CL_SUCCESS);
-    return value;
-}
-
 /* A format that few devices have. */
 static const cl_image_format format = {CL_RG, CL_UNORM_INT8};
 
@@ -53,10 +47,10 @@ static cl_int write_image(cl_command_queue queue, cl_mem image)
 /* Whether the layer is there, and the image emulated: then a write to it launches a kernel. */
 static bool emulated(const struct rig *rig, cl_mem image)
 {
-    const cl_uint before = order(rig, BELOW_LAUNCHES, 0);
+    const cl_uint before = order_below(rig->queue, BELOW_LAUNCHES, 0);
     if (!CHECK_INT(write_image(rig->queue, image), CL_SUCCESS))
         return false;
-    if (order(rig, BELOW_LAUNCHES, 0) > before)
+    if (order_below(rig->queue, BELOW_LAUNCHES, 0) > before)
         return true;
     SKIP("the device has the format itself");
     return false;
@@ -113,9 +107,9 @@ static void read_without_memory(const struct rig *rig, const struct unquantized 
     enum { BUFFERS = 3 }; /* that the requantization takes */
     for (cl_uint nth = 1; nth <= BUFFERS; nth++) {
         CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
-        order(rig, BELOW_FAIL_BUFFER, nth);
+        order_below(rig->queue, BELOW_FAIL_BUFFER, nth);
         CHECK_INT(unquantized_launch(rig, u->look), CL_MEM_OBJECT_ALLOCATION_FAILURE);
-        order(rig, BELOW_FAIL_BUFFER, 0);
+        order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
         CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
         unquantized_expect_quantized(rig, u->seen);
     }
@@ -181,9 +175,9 @@ static void fail_user_event(const struct rig *rig)
 
 static unsigned launches_of(const struct rig *rig, cl_kernel kernel)
 {
-    const cl_uint before = order(rig, BELOW_LAUNCHES, 0);
+    const cl_uint before = order_below(rig->queue, BELOW_LAUNCHES, 0);
     CHECK_INT(unquantized_launch(rig, kernel), CL_SUCCESS);
-    return order(rig, BELOW_LAUNCHES, 0) - before;
+    return order_below(rig->queue, BELOW_LAUNCHES, 0) - before;
 }
 
 static void comes_to_its_end(cl_event event)
@@ -206,7 +200,7 @@ static void fail_behind(const struct rig *rig, const struct unquantized *u, cl_m
     CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
     queue_wait(rig->queue);
     fail_user_event(rig);
-    order(rig, BELOW_GATE, gate);
+    order_below(rig->queue, BELOW_GATE, gate);
     if (written)
         CHECK_INT(clEnqueueWriteImage(other, image, CL_FALSE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
                   CL_SUCCESS);
@@ -214,7 +208,7 @@ static void fail_behind(const struct rig *rig, const struct unquantized *u, cl_m
         CHECK_INT(unquantized_launch(&(struct rig){.queue = other}, u->look), CL_SUCCESS);
     CHECK_INT(clEnqueueMarkerWithWaitList(other, 0, NULL, &end), CL_SUCCESS);
     CHECK_INT(clFlush(other), CL_SUCCESS);
-    order(rig, fails ? BELOW_FAIL : BELOW_OPEN, gate);
+    order_below(rig->queue, fails ? BELOW_FAIL : BELOW_OPEN, gate);
     comes_to_its_end(end);
     const unsigned launches = launches_of(rig, u->look);
     CHECK(fails ? launches > 1 : launches == 1);
@@ -372,13 +366,13 @@ SHARING_CASE(short_write, 0)
     cl_mem image = make_image(rig);
     if (emulated(rig, image)) {
         cl_event user = user_event(rig->context);
-        const unsigned before = order(rig, BELOW_LAUNCHES, 0);
-        order(rig, BELOW_FAIL_BUFFER, 2);
+        const unsigned before = order_below(rig->queue, BELOW_LAUNCHES, 0);
+        order_below(rig->queue, BELOW_FAIL_BUFFER, 2);
         CHECK(clEnqueueWriteImage(rig->queue, image, CL_FALSE, no_origin(), region, 0, 0, texels, 1, &user, NULL) !=
               CL_SUCCESS);
-        order(rig, BELOW_FAIL_BUFFER, 0);
+        order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
         CHECK_INT(clFinish(rig->queue), CL_SUCCESS); /* for which nothing is in the queue */
-        CHECK_INT(order(rig, BELOW_LAUNCHES, 0), before);
+        CHECK_INT(order_below(rig->queue, BELOW_LAUNCHES, 0), before);
         CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     }
@@ -436,7 +430,7 @@ static cl_event gated_command(const struct rig *rig, cl_command_queue queue, cl_
     cl_event event = NULL;
     cl_mem image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &native, &desc, NULL, NULL);
     cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 4 * TEXELS, NULL, NULL);
-    order(rig, BELOW_GATE, gate);
+    order_below(rig->queue, BELOW_GATE, gate);
     CHECK_INT(clEnqueueCopyBufferToImage(queue, buffer, image, 0, no_origin(), region, 0, NULL, &event), CL_SUCCESS);
     CHECK_INT(clFlush(queue), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
@@ -467,11 +461,11 @@ static void read_while_requantized(const struct rig *rig, const struct unquantiz
     queue_wait(rig->queue);
     cl_event marker = NULL;
     CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &marker), CL_SUCCESS);
-    order(rig, BELOW_GATE, 1);
+    order_below(rig->queue, BELOW_GATE, 1);
     const cl_event looked[2] = {launch_after(rig, u->look, marker), launch_after(rig, u->look, marker)};
     CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
     stay(looked, 2);
-    order(rig, BELOW_OPEN, 1);
+    order_below(rig->queue, BELOW_OPEN, 1);
     queue_wait(rig->queue);
     unquantized_expect_quantized(rig, u->seen);
     CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
@@ -488,10 +482,10 @@ static void read_behind_barrier(const struct rig *rig, const struct unquantized 
     CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &gated[1], &barrier), CL_SUCCESS);
     cl_event again = launch_after(rig, u->look, left);
     CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-    order(rig, BELOW_OPEN, 1);
+    order_below(rig->queue, BELOW_OPEN, 1);
     CHECK_INT(clWaitForEvents(1, &looked), CL_SUCCESS);
     stay(&again, 1);
-    order(rig, BELOW_OPEN, 2);
+    order_below(rig->queue, BELOW_OPEN, 2);
     queue_wait(rig->queue);
     unquantized_expect_quantized(rig, u->seen);
     const cl_event all[] = {gated[0], gated[1], barrier, left, looked, again};
@@ -549,7 +543,7 @@ static cl_int convert(const struct rig *rig, int which, cl_mem image, cl_mem buf
         test_setenv(BELOW_FEW_FORMATS, "1"); /* then it is stored in floats, to which the device converts */
         made = clCreateImage(rig->context, CL_MEM_COPY_HOST_PTR, &format, &deep, bytes, &status);
         test_setenv(BELOW_FEW_FORMATS, NULL);
-        order(rig, BELOW_FAIL_BUFFER, 0);
+        order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
         CHECK_INT(made != NULL, status == CL_SUCCESS);
         if (made) {
             CHECK_INT(convert(rig, 2, made, buffer, bytes), CL_SUCCESS);
@@ -576,9 +570,9 @@ SHARING_CASE(no_memory_for_commands, 0)
             rig_pattern(bytes, sizeof(bytes), 10 + nth);
             memcpy(before, bytes, sizeof(before));
             CHECK_INT(convert(rig, 1, image, buffer, image_bytes), CL_SUCCESS);
-            order(rig, BELOW_FAIL_BUFFER, nth);
+            order_below(rig->queue, BELOW_FAIL_BUFFER, nth);
             const cl_int status = convert(rig, which, image, buffer, bytes);
-            order(rig, BELOW_FAIL_BUFFER, 0);
+            order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
             failed = status != CL_SUCCESS;
             CHECK(failed || nth > 1);
             if (failed) {
@@ -622,18 +616,18 @@ static void map_without_memory(const struct rig *rig, cl_mem image, cl_uint nth)
     cl_event wait = NULL;
     cl_uint count = 4711;
     for (cl_uint of_map = 1; of_map <= 2; of_map++) {
-        order(rig, BELOW_FAIL_BUFFER, of_map);
+        order_below(rig->queue, BELOW_FAIL_BUFFER, of_map);
         map_all(rig, image, CL_MEM_OBJECT_ALLOCATION_FAILURE);
     }
-    order(rig, BELOW_FAIL_BUFFER, 0);
+    order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
     void *mapped = map_all(rig, image, CL_SUCCESS);
     if (!mapped)
         return;
     rig_pattern(expected, sizeof(expected), 20 + nth);
     memcpy(mapped, expected, sizeof(expected));
-    order(rig, BELOW_FAIL_BUFFER, nth);
+    order_below(rig->queue, BELOW_FAIL_BUFFER, nth);
     CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_MEM_OBJECT_ALLOCATION_FAILURE);
-    order(rig, BELOW_FAIL_BUFFER, 0);
+    order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
     CHECK_INT(clGetMemObjectInfo(image, CL_MEM_MAP_COUNT, sizeof(count), &count, NULL), CL_SUCCESS);
     CHECK_INT(count, 1);
     CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &wait), CL_SUCCESS);
@@ -733,12 +727,12 @@ SHARING_CASE(two_at_once, 0)
     if (emulated(rig, writers[0].image)) {
         struct test_job jobs[2] = {{write_one, &writers[0]}, {write_one, &writers[1]}};
         test_thread threads[2];
-        order(rig, BELOW_MEET, 0);
+        order_below(rig->queue, BELOW_MEET, 0);
         for (int i = 0; i < 2; i++)
             test_thread_start(&threads[i], &jobs[i]);
         for (int i = 0; i < 2; i++)
             test_thread_join(threads[i]);
-        CHECK_INT(order(rig, BELOW_MET, 0), 1);
+        CHECK_INT(order_below(rig->queue, BELOW_MET, 0), 1);
     }
     CHECK_INT(clReleaseCommandQueue(writers[1].queue), CL_SUCCESS);
     for (int i = 0; i < 2; i++)
@@ -815,13 +809,13 @@ static void hold_one(struct meanwhile *m)
     CHECK_INT(write_image(rig->queue, m->copied), CL_SUCCESS);
     if (m->what->copies_unquantized)
         leave_in(m, m->copied);
-    order(rig, BELOW_HOLD, m->what->held == HELD_WRITE ? BELOW_HOLD_AFTER : BELOW_HOLD_BEFORE);
+    order_below(rig->queue, BELOW_HOLD, m->what->held == HELD_WRITE ? BELOW_HOLD_AFTER : BELOW_HOLD_BEFORE);
     test_thread_start(&thread, &job);
-    for (int i = 0; i < 50000 && !order(rig, BELOW_HELD, 0); i++)
+    for (int i = 0; i < 50000 && !order_below(rig->queue, BELOW_HELD, 0); i++)
         pause_ms(1);
-    CHECK_INT(order(rig, BELOW_HELD, 0), 1);
+    CHECK_INT(order_below(rig->queue, BELOW_HELD, 0), 1);
     enqueue_meanwhile(m);
-    order(rig, BELOW_HOLD, BELOW_HOLD_NONE);
+    order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_NONE);
     test_thread_join(thread);
     CHECK_INT(unquantized_launch(rig, m->unquantized.look), CL_SUCCESS);
     unquantized_expect_quantized(rig, m->unquantized.seen);

@@ -883,12 +883,6 @@ SHARING_CASE(kept_events_are_bounded, 0)
 #ifndef _WIN32
 /* ---- two threads ---- */
 
-static cl_uint order_below(const struct rig *rig, cl_command_queue_info name, cl_uint value)
-{
-    CHECK_INT(clGetCommandQueueInfo(rig->queue, name, sizeof(value), &value, NULL), CL_SUCCESS);
-    return value;
-}
-
 static void give_back_event(void *data)
 {
     drop_event(data);
@@ -912,15 +906,15 @@ SHARING_CASE(given_back_meanwhile, 0)
     CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 1, &fails, &event),
               CL_SUCCESS);
     struct test_job job = {give_back_event, event};
-    order_below(rig, BELOW_HOLD, BELOW_HOLD_QUERY);
+    order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_QUERY);
     if (CHECK(test_thread_start(&thread, &job))) {
-        for (int i = 0; i < 50000 && !order_below(rig, BELOW_HELD, 0); i++)
+        for (int i = 0; i < 50000 && !order_below(rig->queue, BELOW_HELD, 0); i++)
             pause_ms(1);
         fail_event(fails);
-        order_below(rig, BELOW_HOLD, BELOW_HOLD_NONE);
+        order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_NONE);
         test_thread_join(thread);
     }
-    CHECK_INT(order_below(rig, BELOW_EARLY, 0), 0);
+    CHECK_INT(order_below(rig->queue, BELOW_EARLY, 0), 0);
     drop_event(fails);
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
 }

@@ -255,12 +255,6 @@ SHARING_CASE(many_threads, 0)
 #ifndef _WIN32
 /* ---- two threads in one queue, the first one's command in the driver's call ---- */
 
-static cl_uint order_below(const struct rig *rig, cl_command_queue_info name, cl_uint value)
-{
-    CHECK_INT(clGetCommandQueueInfo(rig->queue, name, sizeof(value), &value, NULL), CL_SUCCESS);
-    return value;
-}
-
 /* What a thread does in the queue, behind a user event or behind nothing. */
 enum act { ACT_RELEASE, ACT_READ, ACT_SET };
 struct actor {
@@ -327,14 +321,14 @@ static void second_comes_meanwhile(const struct rig *rig, enum act what, bool be
         CHECK_INT(rig->acquire(other, 1, &first.shared.object, 0, NULL, NULL), CL_SUCCESS);
         first.waits = false;
     }
-    order_below(rig, BELOW_HOLD, BELOW_HOLD_MARKER);
+    order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_MARKER);
     test_thread_start(&threads[0], &jobs[0]);
-    for (int i = 0; i < 50000 && !order_below(rig, BELOW_HELD, 0); i++)
+    for (int i = 0; i < 50000 && !order_below(rig->queue, BELOW_HELD, 0); i++)
         pause_ms(1);
-    CHECK_INT(order_below(rig, BELOW_HELD, 0), 1);
+    CHECK_INT(order_below(rig->queue, BELOW_HELD, 0), 1);
     test_thread_start(&threads[1], &jobs[1]);
     pause_ms(50);
-    order_below(rig, BELOW_HOLD, BELOW_HOLD_NONE);
+    order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_NONE);
     test_thread_join(threads[0]);
     if (what == ACT_RELEASE)
         test_thread_join(threads[1]);
@@ -406,14 +400,14 @@ SHARING_CASE(callback_meanwhile, 0)
     CHECK_INT(clEnqueueMarkerWithWaitList(third, 1, &trigger, &called), CL_SUCCESS);
     CHECK_INT(clSetEventCallback(called, CL_COMPLETE, on_acquire, &taker), CL_SUCCESS);
     CHECK_INT(clFlush(third), CL_SUCCESS);
-    order_below(rig, BELOW_HOLD, BELOW_HOLD_MARKER);
+    order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_MARKER);
     test_thread_start(&threads[0], &jobs[0]);
-    for (int i = 0; i < 50000 && !order_below(rig, BELOW_HELD, 0); i++)
+    for (int i = 0; i < 50000 && !order_below(rig->queue, BELOW_HELD, 0); i++)
         pause_ms(1);
-    CHECK_INT(order_below(rig, BELOW_HELD, 0), 1);
+    CHECK_INT(order_below(rig->queue, BELOW_HELD, 0), 1);
     CHECK_INT(clSetUserEventStatus(trigger, CL_COMPLETE), CL_SUCCESS);
     CHECK(is_set_soon(&taker.over));
-    order_below(rig, BELOW_HOLD, BELOW_HOLD_NONE);
+    order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_NONE);
     test_thread_join(threads[0]);
     setter = (struct actor){.rig = rig, .act = ACT_SET, .user = first.user};
     test_thread_start(&threads[1], &jobs[1]);
@@ -529,15 +523,15 @@ static void overtaken(struct rig *rig, enum overtaken what)
     }
     CHECK_INT(rig->acquire(other, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
     queue_wait(rig->queue);
-    order_below(rig, BELOW_HOLD, what == OVERTAKES_KERNEL ? BELOW_HOLD_BEFORE : BELOW_HOLD_MARKER);
+    order_below(rig->queue, BELOW_HOLD, what == OVERTAKES_KERNEL ? BELOW_HOLD_BEFORE : BELOW_HOLD_MARKER);
     test_thread_start(&threads[0], &jobs[0]);
-    for (int i = 0; i < 50000 && !order_below(rig, BELOW_HELD, 0); i++)
+    for (int i = 0; i < 50000 && !order_below(rig->queue, BELOW_HELD, 0); i++)
         pause_ms(1);
-    CHECK_INT(order_below(rig, BELOW_HELD, 0), 1);
+    CHECK_INT(order_below(rig->queue, BELOW_HELD, 0), 1);
     overtaker.user = user_event(rig->context);
     test_thread_start(&threads[1], &jobs[1]);
     pause_ms(50);
-    order_below(rig, BELOW_HOLD, BELOW_HOLD_NONE);
+    order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_NONE);
     test_thread_join(threads[0]);
     test_thread_join(threads[1]);
     CHECK_INT(rig->release(other, 1, &shared.object, 1, &passer.end, NULL), CL_SUCCESS);
@@ -594,9 +588,9 @@ static void CL_CALLBACK on_take(cl_event event, cl_int status, void *data)
     struct taker *taker = data;
     const cl_mem objects[2] = {taker->shared[0].object, taker->shared[1].object};
     (void)event, (void)status;
-    order_below(taker->rig, BELOW_REFUSE, 1);
+    order_below(taker->rig->queue, BELOW_REFUSE, 1);
     taker->status = taker->rig->acquire(taker->rig->queue, 2, objects, 0, NULL, NULL);
-    order_below(taker->rig, BELOW_REFUSE, 0);
+    order_below(taker->rig->queue, BELOW_REFUSE, 0);
     atomic_store(&taker->over, 1);
 }
 

@@ -274,18 +274,19 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, c
     return child;
 }
 
-/* Whether an image would be of a shared object of another context, which is refused: drivers take that for one of theirs, and PoCL
- * 6.0 ends the process. */
+/* Whether an image would be made of a shared object of another context, which is refused. rusticl makes it, and PoCL ends the
+ * process, or takes another driver's object for one of its own. */
 static bool is_of_another_context(const char *call, cl_context context, const cl_image_desc *desc, cl_int *errcode_ret)
 {
     struct object_record *of = desc && desc->mem_object ? registry_get(RECORD_OBJECT, desc->mem_object) : NULL;
     const bool other = of && of->context->base.head.handle != context && handle_may_be(context, clGetContextInfo);
     record_release(of);
     if (other)
-        give_code(errcode_ret,
-                  log_refuse(call, CL_INVALID_MEM_OBJECT,
-                             "object %p, of which the image is to be made, belongs to another context than %p",
-                             (void *)desc->mem_object, (void *)context));
+        give_code(
+            errcode_ret,
+            log_refuse(call, CL_INVALID_MEM_OBJECT,
+                       "mem_object %p belongs to another context than the image; create the image in that context",
+                       (void *)desc->mem_object));
     return other;
 }
 
