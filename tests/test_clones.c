@@ -94,7 +94,7 @@ static void lost_argument(void)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     SKIP("a sanitizer ends a program that asks for so much memory");
 #else
-    const size_t more_than_there_is = SIZE_MAX / 4;
+    const size_t more_than_there_is = SIZE_MAX / 2 + 1;
     const cl_int number = 7;
     cl_int status = 1;
     cl_kernel kernel = open_kernel();

@@ -123,13 +123,15 @@ static void note_bytes(struct record *r, const char *what, cl_int status, const 
 #define DO(call) note(r, "%s: %d", #call, (int)(cl->call))
 
 /* Makes an object and notes the status of that. */
-#define MAKE(object, call)                                              \
-    do {                                                                \
-        cl_int status = UNSET;                                          \
-        object = cl->call;                                              \
-        if (status == UNSET && !object)                                 \
-            status = r->unset;                                          \
-        note(r, "%s: %d, %s", #call, status, object ? "made" : "NULL"); \
+#define MAKE(object, call)                                                                \
+    do {                                                                                  \
+        cl_int status = UNSET;                                                            \
+        object = cl->call;                                                                \
+        if (status == UNSET && r->unset != UNSET) { /* Wine's object is undefined then */ \
+            status = r->unset;                                                            \
+            object = NULL;                                                                \
+        }                                                                                 \
+        note(r, "%s: %d, %s", #call, status, object ? "made" : "NULL");                   \
     } while (0)
 
 /* ---- the objects of most cases ---- */
