@@ -540,20 +540,32 @@ static void set_one_device(int which)
     driver.only = (cl_device_id)&handles[which];
 }
 
+/* Most processes have one context: of the first program nothing is kept. */
+static void check_two_compiled(void)
+{
+    check_program(CL_R, 1, 0);
+    check_program(CL_R, 1, 0);
+}
+
 static void loaded_binaries(void)
 {
+    const unsigned before = given;
     set_one_device(40);
     check_program(CL_R, 1, 0);
+    CHECK_INT(given, before);
+    check_program(CL_R, 1, 0);
+    CHECK_INT(given, before + 1);
     check_program(CL_R, 0, 1);
     check_program(CL_RG, 1, 0); /* other options */
+    check_program(CL_RG, 1, 0);
     check_program(CL_RG, 0, 1);
     check_program(CL_R, 0, 1);
     set_one_device(41);
-    check_program(CL_R, 1, 0);
+    check_two_compiled();
     check_program(CL_R, 0, 1);
     set_driver(); /* two devices */
-    check_program(CL_R, 1, 0);
-    check_program(CL_R, 1, 0);
+    check_two_compiled();
+    check_two_compiled();
 }
 
 /* The program is compiled instead, and that one's binary is what the next context gets. */
@@ -563,9 +575,9 @@ static void refused_binaries(void)
         cl_int load, build;
         const char *lacks;
     } rows[] = {{CL_INVALID_BINARY, 0, NULL}, {0, CL_BUILD_PROGRAM_FAILURE, NULL}, {0, 0, "widen"}, {0, 0, "narrow"}};
+    set_one_device(42);
+    check_two_compiled();
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        set_one_device(42);
-        check_program(CL_R, i == 0, i > 0);
         driver.load = rows[i].load;
         driver.build_loaded = rows[i].build;
         driver.not_loaded = rows[i].lacks;
@@ -580,6 +592,7 @@ static void refused_binaries(void)
 static void no_binaries(void)
 {
     set_one_device(43);
+    check_program(CL_R, 1, 0);
     driver.binary_size = CL_OUT_OF_HOST_MEMORY;
     check_program(CL_R, 1, 0);
     driver.binary_size = CL_SUCCESS;
@@ -597,7 +610,7 @@ static void many_binaries(void)
     set_driver();
     for (unsigned i = 0; i < sizeof(devices); i++) {
         driver.only = (cl_device_id)&devices[i];
-        check_program(CL_R, 1, 0);
+        check_two_compiled();
     }
     for (unsigned i = sizeof(devices) - 64; i < sizeof(devices); i++) {
         driver.only = (cl_device_id)&devices[i];

@@ -3,6 +3,7 @@
 #include "log.h"
 #include "os/os.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ enum { CAPACITY = 64 };
 struct binary {
     struct binary *after;
     cl_device_id device;
-    size_t size;
+    size_t size;   /* 0: a program was compiled, and nothing is kept of it */
     char *options; /* behind the bytes */
     unsigned char bytes[];
 };
@@ -49,7 +50,7 @@ static struct binary *find(cl_device_id device, const char *options)
     struct binary *copy = NULL;
     os_lock(&lock);
     const struct binary *found = *find_locked(device, options);
-    if (found)
+    if (found && found->size > 0)
         copy = make(device, options, found->size);
     if (copy)
         memcpy(copy->bytes, found->bytes, found->size);
@@ -77,14 +78,21 @@ cl_program binary_load(cl_context context, cl_device_id device, const char *opti
     return NULL;
 }
 
+static struct binary **oldest_locked(void)
+{
+    struct binary **at = &newest;
+    while (*at && (*at)->after)
+        at = &(*at)->after;
+    return at;
+}
+
 /* Replaces one that the driver has not taken, or the oldest of too many. */
 static void put(struct binary *b)
 {
     os_lock(&lock);
     struct binary **at = find_locked(b->device, b->options);
     if (!*at && count == CAPACITY)
-        for (at = &newest; (*at)->after;)
-            at = &(*at)->after;
+        at = oldest_locked();
     struct binary *replaced = *at;
     if (replaced)
         *at = replaced->after;
@@ -96,16 +104,25 @@ static void put(struct binary *b)
     free(replaced);
 }
 
+static bool was_compiled(cl_device_id device, const char *options)
+{
+    os_lock(&lock);
+    const bool was = *find_locked(device, options) != NULL;
+    os_unlock(&lock);
+    return was;
+}
+
 void binary_keep(cl_device_id device, const char *options, cl_program program)
 {
     size_t size = 0;
-    if (next.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) != CL_SUCCESS || size == 0)
+    if (was_compiled(device, options) &&
+        next.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) != CL_SUCCESS)
         return;
     struct binary *b = make(device, options, size);
     if (!b)
         return;
     unsigned char *bytes = b->bytes;
-    if (next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL) == CL_SUCCESS)
+    if (size == 0 || next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, NULL) == CL_SUCCESS)
         put(b);
     else
         free(b);

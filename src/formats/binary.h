@@ -11,7 +11,8 @@
  * driver does not take it. */
 cl_program binary_load(cl_context context, cl_device_id device, const char *options);
 
-/* Keeps the binary of a program that was built with these options for this device alone. Want of memory is no failure. */
+/* Notes that a program was compiled with these options for this device alone. Of the second one the binary is kept: most processes have
+ * one context, and PoCL compiles the kernels once more for a binary. Want of memory is no failure. */
 void binary_keep(cl_device_id device, const char *options, cl_program program);
 
 #endif
