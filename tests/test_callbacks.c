@@ -835,7 +835,7 @@ static cl_uint blocking_reads(const struct base *base, const struct block *block
 /* The thread that waits for the first is about to flush the queue when another one has delivered them all. */
 static void blocking_beside_wait(void)
 {
-    enum { SOME_MS = 10000 };
+    enum { SOME_MS = 10000, POLLED_MS = 1000, MOST_SENT = 30 };
     struct base base;
     struct block block;
     atomic_uint count = 0;
@@ -855,9 +855,16 @@ static void blocking_beside_wait(void)
     for (int i = 0; i < SOME_MS && !order_below(base.queue, BELOW_HELD, 0); i++)
         pause_ms(1);
     CHECK(order_below(base.queue, BELOW_HELD, 0));
-    send(&block, bytes, &count); /* two are polled */
-    CHECK_INT(clFinish(base.queue), CL_SUCCESS);
-    wait_until(&count, 2);
+    /* Two are polled. The last one waits for the thread again if it is seen alone, on its way. */
+    unsigned sent = 1;
+    do {
+        send(&block, bytes, &count);
+        sent++;
+        CHECK_INT(clFinish(base.queue), CL_SUCCESS);
+        for (int i = 0; i < POLLED_MS && atomic_load(&count) < sent; i++)
+            pause_ms(1);
+    } while (atomic_load(&count) < sent && sent < MOST_SENT);
+    CHECK_INT(atomic_load(&count), sent);
     CHECK(order_below(base.queue, BELOW_HELD, 0));
     CHECK_INT(blocking_reads(&base, &block), 0);
     order_below(base.queue, BELOW_HOLD, BELOW_HOLD_NONE);
