@@ -76,18 +76,6 @@ typedef cl_int(CL_API_CALL *enqueue_fn)(cl_uint, cl_command_queue *, command_buf
          : ((cl_int(CL_API_CALL *)(command_buffer, cl_command_queue, UNPACK types, PLACE))functions[number])(          \
                buffer, NULL, __VA_ARGS__, NOWHERE))
 
-static cl_version version_of(cl_device_id device)
-{
-    static cl_name_version list[256];
-    size_t size = 0;
-    if (clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(list), list, &size) != CL_SUCCESS)
-        return 0;
-    for (size_t i = 0; i < size / sizeof(list[0]); i++)
-        if (strcmp(list[i].name, "cl_khr_command_buffer") == 0)
-            return list[i].version;
-    return 0;
-}
-
 static bool can(const struct rig *rig, cl_ulong capability)
 {
     cl_ulong all = 0;
@@ -99,7 +87,7 @@ static bool can(const struct rig *rig, cl_ulong capability)
 /* False and the case skipped: the driver lacks the extension. */
 static bool has_buffers(const struct rig *rig)
 {
-    const cl_version version = version_of(rig->cl_device);
+    const cl_version version = rig_extension_version(rig, "cl_khr_command_buffer");
     if (!version || !can(rig, SIMULTANEOUS_USE)) {
         SKIP("the driver has no command buffers of the kind");
         return false;
