@@ -34,11 +34,6 @@ static struct {
     char options[512];
     void (*while_building)(void);
     unsigned deeper; /* launches that launch another one */
-
-    cl_device_id only; /* the context's one device, instead of two */
-    cl_int binary_size, binary, load, build_loaded;
-    const char *not_loaded; /* the kernel that a loaded program lacks */
-    unsigned compiled, loaded;
 } driver;
 
 static char handles[64];
@@ -46,14 +41,13 @@ static char handles[64];
 static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info name, size_t size, void *value,
                                            size_t *size_ret)
 {
-    const cl_device_id two[] = {(cl_device_id)&handles[0], (cl_device_id)&handles[1]};
-    const size_t bytes = driver.only ? sizeof(driver.only) : sizeof(two);
+    const cl_device_id devices[] = {(cl_device_id)&handles[0], (cl_device_id)&handles[1]};
     (void)context;
     CHECK_INT(name, CL_CONTEXT_DEVICES);
-    CHECK(size >= bytes);
-    memcpy(value, driver.only ? &driver.only : two, bytes);
+    CHECK(size >= sizeof(devices));
+    memcpy(value, devices, sizeof(devices));
     if (size_ret)
-        *size_ret = bytes;
+        *size_ret = sizeof(devices);
     return driver.context_info;
 }
 
@@ -62,7 +56,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
 {
     (void)size, (void)size_ret;
     CHECK_INT(name, CL_DEVICE_HOST_UNIFIED_MEMORY);
-    memcpy(value, &driver.unified[device == (cl_device_id)&handles[1]], sizeof(cl_bool));
+    memcpy(value, &driver.unified[(char *)device - handles], sizeof(cl_bool));
     return driver.device_info;
 }
 
@@ -72,61 +66,19 @@ static cl_program CL_API_CALL create_program(cl_context context, cl_uint count, 
     (void)context, (void)count, (void)texts, (void)lengths;
     *status = driver.create;
     driver.programs += driver.create == CL_SUCCESS;
-    driver.compiled += driver.create == CL_SUCCESS;
     return driver.create == CL_SUCCESS ? (cl_program)&handles[2] : NULL;
-}
-
-/* A binary tells of which device it is, and how many were given before. */
-static struct {
-    cl_device_id device;
-    unsigned number;
-} binary;
-static unsigned given;
-
-static cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info name, size_t size, void *value,
-                                           size_t *size_ret)
-{
-    const size_t bytes = sizeof(binary);
-    (void)program, (void)size_ret;
-    CHECK_INT(size, sizeof(size_t));
-    if (name == CL_PROGRAM_BINARY_SIZES) {
-        memcpy(value, &bytes, sizeof(bytes));
-        return driver.binary_size;
-    }
-    CHECK_INT(name, CL_PROGRAM_BINARIES);
-    binary.device = driver.only;
-    binary.number = ++given;
-    if (driver.binary == CL_SUCCESS)
-        memcpy(*(void **)value, &binary, sizeof(binary));
-    return driver.binary;
-}
-
-static cl_program CL_API_CALL load_program(cl_context context, cl_uint count, const cl_device_id *devices,
-                                           const size_t *sizes, const unsigned char **binaries, cl_int *of_device,
-                                           cl_int *status)
-{
-    (void)context, (void)of_device;
-    CHECK_INT(count, 1);
-    CHECK(devices[0] == driver.only);
-    if (CHECK_INT(sizes[0], sizeof(binary)))
-        memcpy(&binary, binaries[0], sizeof(binary));
-    CHECK(binary.device == driver.only);
-    *status = driver.load;
-    driver.programs += driver.load == CL_SUCCESS;
-    driver.loaded += driver.load == CL_SUCCESS;
-    return driver.load == CL_SUCCESS ? (cl_program)&handles[3] : NULL;
 }
 
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id *devices,
                                         const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
     void (*meanwhile)(void) = driver.while_building;
-    (void)count, (void)devices, (void)notify, (void)data;
+    (void)program, (void)count, (void)devices, (void)notify, (void)data;
     snprintf(driver.options, sizeof(driver.options), "%s", options);
     driver.while_building = NULL;
     if (meanwhile)
         meanwhile();
-    return program == (cl_program)&handles[3] ? driver.build_loaded : driver.build;
+    return driver.build;
 }
 
 static cl_int CL_API_CALL get_build_info(cl_program program, cl_device_id device, cl_program_build_info name,
@@ -146,11 +98,8 @@ static cl_int CL_API_CALL release_program(cl_program program)
 
 static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name, cl_int *status)
 {
+    (void)program;
     *status = CL_SUCCESS;
-    if (program == (cl_program)&handles[3] && driver.not_loaded && strcmp(driver.not_loaded, name) == 0) {
-        *status = CL_INVALID_KERNEL_NAME;
-        return NULL;
-    }
     if (driver.no_kernel && strcmp(driver.no_kernel, name) == 0) {
         *status = driver.kernel;
         return NULL;
@@ -204,8 +153,6 @@ static void set_driver(void)
     next.clGetContextInfo = get_context_info;
     next.clGetDeviceInfo = get_device_info;
     next.clCreateProgramWithSource = create_program;
-    next.clCreateProgramWithBinary = load_program;
-    next.clGetProgramInfo = get_program_info;
     next.clBuildProgram = build_program;
     next.clGetProgramBuildInfo = get_build_info;
     next.clReleaseProgram = release_program;
@@ -521,105 +468,6 @@ static void failing(void)
     }
 }
 
-/* ---- binaries of the program ---- */
-
-/* Where a context of a device alone has the program from: compiled, loaded. */
-static void check_program(cl_channel_order order, unsigned compiled, unsigned loaded)
-{
-    set_context();
-    driver.compiled = driver.loaded = 0;
-    get(order, CL_UNORM_INT8, CL_UNORM_INT8, CL_SUCCESS);
-    CHECK_INT(driver.compiled, compiled);
-    CHECK_INT(driver.loaded, loaded);
-    close_context();
-}
-
-static void set_one_device(int which)
-{
-    set_driver();
-    driver.only = (cl_device_id)&handles[which];
-}
-
-/* Most processes have one context: of the first program nothing is kept. */
-static void check_two_compiled(void)
-{
-    check_program(CL_R, 1, 0);
-    check_program(CL_R, 1, 0);
-}
-
-static void loaded_binaries(void)
-{
-    const unsigned before = given;
-    set_one_device(40);
-    check_program(CL_R, 1, 0);
-    CHECK_INT(given, before);
-    check_program(CL_R, 1, 0);
-    CHECK_INT(given, before + 1);
-    check_program(CL_R, 0, 1);
-    check_program(CL_RG, 1, 0); /* other options */
-    check_program(CL_RG, 1, 0);
-    check_program(CL_RG, 0, 1);
-    check_program(CL_R, 0, 1);
-    set_one_device(41);
-    check_two_compiled();
-    check_program(CL_R, 0, 1);
-    set_driver(); /* two devices */
-    check_two_compiled();
-    check_two_compiled();
-}
-
-/* The program is compiled instead, and that one's binary is what the next context gets. */
-static void refused_binaries(void)
-{
-    static const struct {
-        cl_int load, build;
-        const char *lacks;
-    } rows[] = {{CL_INVALID_BINARY, 0, NULL}, {0, CL_BUILD_PROGRAM_FAILURE, NULL}, {0, 0, "widen"}, {0, 0, "narrow"}};
-    set_one_device(42);
-    check_two_compiled();
-    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        driver.load = rows[i].load;
-        driver.build_loaded = rows[i].build;
-        driver.not_loaded = rows[i].lacks;
-        check_program(CL_R, 1, rows[i].load == CL_SUCCESS);
-        set_one_device(42);
-        check_program(CL_R, 0, 1);
-        CHECK_INT(binary.number, given);
-    }
-}
-
-/* A driver that does not give its binaries; both failures are over with the next context. */
-static void no_binaries(void)
-{
-    set_one_device(43);
-    check_program(CL_R, 1, 0);
-    driver.binary_size = CL_OUT_OF_HOST_MEMORY;
-    check_program(CL_R, 1, 0);
-    driver.binary_size = CL_SUCCESS;
-    driver.binary = CL_OUT_OF_RESOURCES;
-    check_program(CL_R, 1, 0);
-    driver.binary = CL_SUCCESS;
-    check_program(CL_R, 1, 0);
-    check_program(CL_R, 0, 1);
-}
-
-/* Of very many devices, such as sub-devices that come and go, those of the last ones are there. */
-static void many_binaries(void)
-{
-    static char devices[200];
-    set_driver();
-    for (unsigned i = 0; i < sizeof(devices); i++) {
-        driver.only = (cl_device_id)&devices[i];
-        check_two_compiled();
-    }
-    for (unsigned i = sizeof(devices) - 64; i < sizeof(devices); i++) {
-        driver.only = (cl_device_id)&devices[i];
-        check_program(CL_R, 0, 1);
-    }
-    driver.only = (cl_device_id)&devices[sizeof(devices) - 65];
-    check_program(CL_R, 1, 0);
-}
-
 static bool on_host(void)
 {
     set_context();
@@ -747,10 +595,6 @@ static const struct tap_test tests[] = {
     {"a conversion is made once", found_again},
     {"two threads make a conversion", raced},
     {"a driver that fails at the conversion", failing},
-    {"the program of another context of the device", loaded_binaries},
-    {"binaries that a driver does not take", refused_binaries},
-    {"binaries that a driver does not give", no_binaries},
-    {"binaries of very many devices", many_binaries},
     {"where the host converts", by_the_host},
     {"kernels that are kept", launches},
     {"a kernel that can't be made", no_kernel},

@@ -2,7 +2,6 @@
 
 #include "convert.cl.h"
 #include "d3d/formats.h"
-#include "formats/binary.h"
 #include "log.h"
 
 #include <math.h>
@@ -206,18 +205,12 @@ static void release_kernels(struct idle_kernels *idle)
         next.clReleaseKernel(idle->kernels[--idle->count]);
 }
 
-static void release_program(struct converter *c)
+static void free_converter(struct converter *c)
 {
     release_kernels(&c->widen);
     release_kernels(&c->narrow);
     if (c->program)
         next.clReleaseProgram(c->program);
-    c->program = NULL;
-}
-
-static void free_converter(struct converter *c)
-{
-    release_program(c);
     free(c);
 }
 
@@ -230,38 +223,27 @@ void converters_destroy(struct converter *first)
     }
 }
 
-struct device_list {
+static void log_build(const struct context_record *context, cl_program program)
+{
     cl_device_id devices[64];
-    size_t count; /* 0: not known */
-};
-
-static struct device_list devices_of(const struct context_record *context)
-{
-    struct device_list list;
-    size_t size = 0;
-    if (next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(list.devices), list.devices, &size) !=
-        CL_SUCCESS)
-        size = 0;
-    list.count = size / sizeof(list.devices[0]);
-    return list;
-}
-
-static void log_build(const struct device_list *of, cl_program program)
-{
-    enum { CAPACITY = 64 * 1024 };
-    char *text = calloc(1, CAPACITY);
-    if (text && of->count > 0)
-        next.clGetProgramBuildInfo(program, of->devices[0], CL_PROGRAM_BUILD_LOG, CAPACITY - 1, text, NULL);
+    enum { ROOM = 64 * 1024 };
+    char *text = calloc(1, ROOM);
+    if (text &&
+        next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) == CL_SUCCESS)
+        next.clGetProgramBuildInfo(program, devices[0], CL_PROGRAM_BUILD_LOG, ROOM - 1, text, NULL);
     log_write(LOG_ERROR, "the conversion program does not build: %s", text ? text : "");
     free(text);
 }
 
 /* Whether all devices of a context work in the host's memory, as CPUs do. */
-static bool in_host_memory(const struct device_list *of)
+static bool in_host_memory(const struct context_record *context)
 {
-    cl_bool unified = of->count > 0;
-    for (size_t i = 0; i < of->count && unified; i++)
-        if (next.clGetDeviceInfo(of->devices[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL) !=
+    cl_device_id devices[64];
+    size_t size = 0;
+    cl_bool unified =
+        next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS;
+    for (size_t i = 0; i < size / sizeof(devices[0]) && unified; i++)
+        if (next.clGetDeviceInfo(devices[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL) !=
             CL_SUCCESS)
             unified = CL_FALSE;
     return unified;
@@ -304,53 +286,33 @@ static cl_int try_kernel(struct converter *c, struct idle_kernels *idle)
     return status;
 }
 
-/* The first kernel of each kind. */
-static cl_int try_kernels(struct converter *c)
+/* The program and the first kernel of each kind. `*call` is the one that failed. */
+static cl_int prepare(struct converter *c, const struct context_record *context, const char **call)
 {
-    const cl_int status = try_kernel(c, &c->widen);
-    return status == CL_SUCCESS ? try_kernel(c, &c->narrow) : status;
-}
-
-static bool load(struct converter *c, cl_context context, const struct device_list *of, const char *options)
-{
-    if (of->count == 1)
-        c->program = binary_load(context, of->devices[0], options);
-    if (c->program && try_kernels(c) == CL_SUCCESS)
-        return true;
-    release_program(c);
-    return false;
-}
-
-/* `*call` is the one that failed. */
-static cl_int compile(struct converter *c, cl_context context, const struct device_list *of, const char *options,
-                      const char **call)
-{
+    char options[512];
     const char *source = convert_cl;
     cl_int status;
+    build_options(c, options, sizeof(options));
     *call = "clCreateProgramWithSource";
-    c->program = next.clCreateProgramWithSource(context, 1, &source, NULL, &status);
+    c->program = next.clCreateProgramWithSource(context->head.handle, 1, &source, NULL, &status);
     if (status != CL_SUCCESS)
         return status;
     *call = "clBuildProgram";
     status = next.clBuildProgram(c->program, 0, NULL, options, NULL, NULL);
     if (status != CL_SUCCESS) {
-        log_build(of, c->program);
+        log_build(context, c->program);
         /* What makes an image has no code of a build. */
         return status == CL_OUT_OF_HOST_MEMORY ? status : CL_OUT_OF_RESOURCES;
     }
     *call = "clCreateKernel";
-    status = try_kernels(c);
-    if (status == CL_SUCCESS && of->count == 1)
-        binary_keep(of->devices[0], options, c->program);
-    return status;
+    status = try_kernel(c, &c->widen);
+    return status == CL_SUCCESS ? try_kernel(c, &c->narrow) : status;
 }
 
 static struct converter *make(const struct context_record *context, cl_image_format declared, cl_image_format stored,
                               cl_int *status)
 {
-    const struct device_list devices = devices_of(context);
     const char *call;
-    char options[512];
     struct converter *c = calloc(1, sizeof(*c));
     if (!c) {
         *status = CL_OUT_OF_HOST_MEMORY;
@@ -360,13 +322,9 @@ static struct converter *make(const struct context_record *context, cl_image_for
     c->stored = stored;
     c->narrow_texel = cl_format_texel_bytes(declared);
     c->wide_texel = cl_format_texel_bytes(stored);
-    c->on_host = texels_convertible(c) && in_host_memory(&devices);
+    c->on_host = texels_convertible(c) && in_host_memory(context);
     c->lock = (os_mutex)OS_MUTEX_INIT;
-    build_options(c, options, sizeof(options));
-    *status = CL_SUCCESS;
-    if (load(c, context->head.handle, &devices, options))
-        return c;
-    *status = compile(c, context->head.handle, &devices, options, &call);
+    *status = prepare(c, context, &call);
     if (*status == CL_SUCCESS)
         return c;
     log_next("the conversion of an image's format", call, *status);
