@@ -126,15 +126,20 @@ static cl_int CL_API_CALL release_event(cl_event event)
     return below->clReleaseEvent(event);
 }
 
-/* PoCL loses a command that fails before what else it waits for is over. */
+/* PoCL loses a command that fails before what else it waits for is over. A gate is opened once: there is none if no command was enqueued
+ * behind it. */
 static cl_int open_gate(cl_uint at, bool fail)
 {
-    if (fail && before_gates[at])
-        below->clWaitForEvents(1, &before_gates[at]);
-    if (before_gates[at])
-        below->clReleaseEvent(before_gates[at]);
-    below->clSetUserEventStatus(gates[at], fail ? -5 : CL_COMPLETE);
-    return below->clReleaseEvent(gates[at]);
+    const cl_event gate = gates[at], before = before_gates[at];
+    gates[at] = before_gates[at] = NULL;
+    if (!gate)
+        return CL_INVALID_EVENT;
+    if (fail && before)
+        below->clWaitForEvents(1, &before);
+    if (before)
+        below->clReleaseEvent(before);
+    below->clSetUserEventStatus(gate, fail ? -5 : CL_COMPLETE);
+    return below->clReleaseEvent(gate);
 }
 
 static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,
