@@ -82,7 +82,7 @@ RULES = [
     (r"make (check-quick|bench|bench-direct|bench OPENCL=pocl|bundle)|CLD3D_TEST_FAULTS_EVERY=1 .*", MINUTES),
     (r"make profile", Run(needs=("perf",), long="some minutes")),
     (r"scripts/check-commands.*", Not("runs the other commands")),
-    (r"scripts/pocl-remote|bench/frames\.exe", NAME),
+    (r"scripts/(pocl-remote|dxvk-fetch)|bench/frames\.exe", NAME),
     (r"scripts/pocl-remote (build|run .*)|pocld .*|export .*", Not("needs PoCL 6.0; make check-world WORLD=remote runs scripts/pocl-remote in Debian 13")),
     (r"scripts/check-world --help", Run(says="WORLD")),
     (r"scripts/mutations --applies", Run(says="apply to the sources")),
