@@ -1031,17 +1031,18 @@ static void failed_handovers(void)
 struct other_queues {
     const struct base *base;
     atomic_bool stop;
-    atomic_uint made;
+    atomic_uint made, called;
 };
 
-static void call_back_for_another(const struct base *base)
+static void call_back_for_another(struct other_queues *others)
 {
+    const struct base *base = others->base;
     cl_int status = 1;
     cl_event event = NULL;
     cl_command_queue queue = clCreateCommandQueue(base->context, base->device, 0, &status);
     CHECK_INT(status, CL_SUCCESS);
     CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event), CL_SUCCESS);
-    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_sent, &others->called), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
 }
@@ -1050,7 +1051,7 @@ static void call_back_for_others(void *data)
 {
     struct other_queues *others = data;
     while (!atomic_load(&others->stop)) {
-        call_back_for_another(others->base);
+        call_back_for_another(others);
         atomic_fetch_add(&others->made, 1);
     }
 }
@@ -1069,7 +1070,7 @@ static void release_at_unloading(void)
 {
     enum { TIMES = 300, TOO_LONG_S = 120 };
     struct base base;
-    struct other_queues others = {&base, false, 0};
+    struct other_queues others = {&base, false, 0, 0};
     struct test_job job = {call_back_for_others, &others};
     test_thread thread;
     if (!open_base(&base, 0))
@@ -1080,6 +1081,7 @@ static void release_at_unloading(void)
             load_and_unload(base.queue);
         atomic_store(&others.stop, true);
         test_thread_join(thread);
+        wait_until(&others.called, atomic_load(&others.made)); /* a command may end after its queue's release */
     }
     alarm(0);
     close_base(&base);
