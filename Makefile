@@ -20,7 +20,7 @@ help:
 	@echo "make profile       show where the time of a frame goes, by thread and by component (SURFACE, PATTERN)"
 	@echo "make bundle        pack the tests and everything they need for a machine with a GPU: out/cld3d-gpu-check.tar.xz"
 	@echo "make check         run the test suite (docs/testing.md); the last line shows how many passed and failed"
-	@echo "make check-quick   run a subset of the tests in less than two minutes"
+	@echo "make check-quick   run a subset of the tests in two to three minutes"
 	@echo "make check-dxvk    run the tests that use Direct3D over DXVK instead of Wine's own Direct3D"
 	@echo "make check-world   run the tests in another userland, in a chroot (WORLD=trixie: Debian 13; i386: 32 bits; remote: PoCL's servers)"
 	@echo "make fuzz          run random sequences of calls natively for SECONDS (60) and compare them with a model of the specification"

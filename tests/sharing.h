@@ -16,6 +16,7 @@
 #ifndef CLD3D_TESTS_SHARING_H
 #define CLD3D_TESTS_SHARING_H
 
+#include "below.h"
 #include "common/rig.h"
 #include "driver_bugs.h"
 #include "tap.h"
@@ -569,6 +570,15 @@ static inline cl_uint order_below(cl_command_queue queue, cl_command_queue_info 
 {
     CHECK_INT(clGetCommandQueueInfo(queue, what, sizeof(value), &value, NULL), CL_SUCCESS);
     return value;
+}
+
+/* Waits until that layer holds a thread, as it was told with BELOW_HOLD. */
+static inline bool held_below(cl_command_queue queue)
+{
+    enum { MOST_MS = 50000 };
+    for (int i = 0; i < MOST_MS && !order_below(queue, BELOW_HELD, 0); i++)
+        pause_ms(1);
+    return CHECK_INT(order_below(queue, BELOW_HELD, 0), 1);
 }
 
 /* How many lines of a file hold a text. */

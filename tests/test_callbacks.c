@@ -852,9 +852,7 @@ static void blocking_beside_wait(void)
         return;
     order_below(base.queue, BELOW_HOLD, BELOW_HOLD_WAIT);
     send(&block, bytes, &count);
-    for (int i = 0; i < SOME_MS && !order_below(base.queue, BELOW_HELD, 0); i++)
-        pause_ms(1);
-    CHECK(order_below(base.queue, BELOW_HELD, 0));
+    held_below(base.queue);
     /* Two are polled. The last one waits for the thread again if it is seen alone, on its way. */
     unsigned sent = 1;
     do {

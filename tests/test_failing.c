@@ -908,8 +908,7 @@ SHARING_CASE(given_back_meanwhile, 0)
     struct test_job job = {give_back_event, event};
     order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_QUERY);
     if (CHECK(test_thread_start(&thread, &job))) {
-        for (int i = 0; i < 50000 && !order_below(rig->queue, BELOW_HELD, 0); i++)
-            pause_ms(1);
+        held_below(rig->queue);
         fail_event(fails);
         order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_NONE);
         test_thread_join(thread);

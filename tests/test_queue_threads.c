@@ -323,9 +323,7 @@ static void second_comes_meanwhile(const struct rig *rig, enum act what, bool be
     }
     order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_MARKER);
     test_thread_start(&threads[0], &jobs[0]);
-    for (int i = 0; i < 50000 && !order_below(rig->queue, BELOW_HELD, 0); i++)
-        pause_ms(1);
-    CHECK_INT(order_below(rig->queue, BELOW_HELD, 0), 1);
+    held_below(rig->queue);
     test_thread_start(&threads[1], &jobs[1]);
     pause_ms(50);
     order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_NONE);
@@ -402,9 +400,7 @@ SHARING_CASE(callback_meanwhile, 0)
     CHECK_INT(clFlush(third), CL_SUCCESS);
     order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_MARKER);
     test_thread_start(&threads[0], &jobs[0]);
-    for (int i = 0; i < 50000 && !order_below(rig->queue, BELOW_HELD, 0); i++)
-        pause_ms(1);
-    CHECK_INT(order_below(rig->queue, BELOW_HELD, 0), 1);
+    held_below(rig->queue);
     CHECK_INT(clSetUserEventStatus(trigger, CL_COMPLETE), CL_SUCCESS);
     CHECK(is_set_soon(&taker.over));
     order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_NONE);
@@ -525,9 +521,7 @@ static void overtaken(struct rig *rig, enum overtaken what)
     queue_wait(rig->queue);
     order_below(rig->queue, BELOW_HOLD, what == OVERTAKES_KERNEL ? BELOW_HOLD_BEFORE : BELOW_HOLD_MARKER);
     test_thread_start(&threads[0], &jobs[0]);
-    for (int i = 0; i < 50000 && !order_below(rig->queue, BELOW_HELD, 0); i++)
-        pause_ms(1);
-    CHECK_INT(order_below(rig->queue, BELOW_HELD, 0), 1);
+    held_below(rig->queue);
     overtaker.user = user_event(rig->context);
     test_thread_start(&threads[1], &jobs[1]);
     pause_ms(50);
