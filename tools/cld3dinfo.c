@@ -92,6 +92,7 @@ _Noreturn static void work(void)
     sharing_try(&info);
     ways_try(&info);
     formats_try(&info);
+    steps_print();
     if (as_json)
         print_json(&info);
     else

@@ -41,6 +41,9 @@ bool library_find(struct library *library, const char *path);
 void (*library_function(const struct library *library, const char *name))(void);
 /* Whether there is an OpenCL.dll in the folder of this program that is not `library`. */
 bool library_beside_unused(const struct library *library);
+/* Whether `library` is in the folder of this program and the system's library of this name has another product name: then
+ * programs in other folders load that one. `cause` says which it is. */
+bool library_only_here(const struct library *library, const wchar_t *name, char *cause, size_t size);
 
 /* ---- layers in the registry (info_layers.c) ---- */
 
@@ -229,6 +232,7 @@ struct opencl {
         *passes;          /* what cld3d reports about itself; NULL if nothing */
     struct library below; /* the OpenCL.dll that cld3d calls, if it is one */
     bool beside_unused;
+    char only_here[4 * MAX_PATH]; /* what programs in other folders load instead of `library`; empty if the same */
 
     unsigned platform_count, device_count;
     struct platform platforms[PLATFORMS_MAX];
@@ -312,7 +316,9 @@ const char *step_failed_how(unsigned index);
 bool steps_run(const char *options, int *status, void (*give_up)(const char *text));
 /* In the second process: `handle` is the value that the first one passed with --second. */
 bool steps_join(const char *handle);
-/* Ends the process that did the work. */
+/* The steps are over, and what comes is printed: that may take as long as the reader likes, and is not repeated. */
+void steps_print(void);
+/* Ends the process that did the work; with status 1 if the output could not be written. */
 _Noreturn void steps_finish(int status);
 
 #endif

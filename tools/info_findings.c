@@ -34,22 +34,38 @@ static void find_inactive(const struct opencl *cl)
     if (!cl->library.module) {
         f = add(true, "no-opencl", "no OpenCL.dll can be loaded");
         snprintf(f->cause, sizeof(f->cause), "%s", cl->library.why);
-        snprintf(f->remedy, sizeof(f->remedy), "This %u-bit program needs a %u-bit OpenCL.dll.",
+        snprintf(f->remedy, sizeof(f->remedy),
+                 "Install an OpenCL for %u-bit programs, or copy cld3d's %u-bit OpenCL.dll into the program's folder.",
                  (unsigned)sizeof(void *) * 8, (unsigned)sizeof(void *) * 8);
     }
     f = add(true, cl->beside_unused ? "beside-unused" : "not-active", "cld3d is not active");
-    snprintf(f->cause, sizeof(f->cause), "%s", cl->library.module ? cl->library.path : "there is no OpenCL.dll");
-    if (cl->beside_unused && os_is_wine())
+    if (cl->library.module)
+        snprintf(f->cause, sizeof(f->cause), "this program loads %s (%s)", cl->library.path,
+                 cl->library.product[0] ? cl->library.product : "of unknown origin");
+    else
+        snprintf(f->cause, sizeof(f->cause), "there is no OpenCL.dll");
+    if (!os_is_wine())
         snprintf(f->remedy, sizeof(f->remedy),
-                 "There is an OpenCL.dll in the folder of this program, but Wine does not load it: set "
-                 "WINEDLLOVERRIDES=opencl=n,b in the environment, or opencl to \"native, builtin\" in winecfg.");
+                 "Copy cld3d's OpenCL.dll into the folder of the program that is to use it%s.",
+                 cl->beside_unused ? ", and start that program from there" : "");
     else if (cl->beside_unused)
         snprintf(f->remedy, sizeof(f->remedy),
-                 "There is an OpenCL.dll in the folder of this program, but another one is used (see below).");
+                 "Wine does not load the OpenCL.dll in this program's folder: set WINEDLLOVERRIDES=opencl=n,b. For all "
+                 "programs of the prefix, run: cld3d-setup install");
     else
         snprintf(f->remedy, sizeof(f->remedy),
-                 "To activate cld3d, copy its OpenCL.dll into the folder of the program%s.",
-                 os_is_wine() ? " and set WINEDLLOVERRIDES=opencl=n,b" : "");
+                 "Run: cld3d-setup install. For one program only, copy cld3d's OpenCL.dll into its folder and set "
+                 "WINEDLLOVERRIDES=opencl=n,b.");
+}
+
+/* On Windows a library beside the program is the usual way. */
+static void find_only_here(const struct opencl *cl)
+{
+    if (!cl->only_here[0] || !os_is_wine())
+        return;
+    struct finding *f = add(false, "only-here", "programs in other folders do not load this cld3d");
+    snprintf(f->cause, sizeof(f->cause), "%s", cl->only_here);
+    snprintf(f->remedy, sizeof(f->remedy), "For all programs of the prefix, run: cld3d-setup install");
 }
 
 static void find_opencl(const struct info *info)
@@ -60,6 +76,8 @@ static void find_opencl(const struct info *info)
         find_inactive(cl);
     if (!cl->library.module)
         return;
+    if (cl->cld3d.module)
+        find_only_here(cl);
     if (no_next(cl)) {
         struct finding *f = add(true, "no-below", "cld3d finds no OpenCL to forward calls to");
         snprintf(f->cause, sizeof(f->cause), "%s", cl->next);

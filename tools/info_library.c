@@ -97,17 +97,49 @@ void (*library_function(const struct library *library, const char *name))(void)
     return library->module ? os_library_symbol((void *)library->module, name) : NULL;
 }
 
+/* The path of a file in the folder of this program; false if it is not known. */
+static bool path_beside(wchar_t *path, const wchar_t *file)
+{
+    const DWORD length = GetModuleFileNameW(NULL, path, MAX_PATH);
+    wchar_t *name = length > 0 && length < MAX_PATH ? wcsrchr(path, L'\\') : NULL;
+    if (!name || name + 1 - path + wcslen(file) >= MAX_PATH)
+        return false;
+    wcscpy(name + 1, file);
+    return true;
+}
+
+static bool has_path(const struct library *library, const wchar_t *path)
+{
+    char text[3 * MAX_PATH];
+    text_from_wide(text, sizeof(text), path);
+    return _stricmp(text, library->path) == 0;
+}
+
 bool library_beside_unused(const struct library *library)
 {
-    wchar_t beside[MAX_PATH + 16];
-    char text[3 * MAX_PATH];
-    const DWORD length = GetModuleFileNameW(NULL, beside, MAX_PATH);
-    wchar_t *name = length > 0 && length < MAX_PATH ? wcsrchr(beside, L'\\') : NULL;
-    if (!name)
+    wchar_t beside[MAX_PATH];
+    return path_beside(beside, L"OpenCL.dll") && GetFileAttributesW(beside) != INVALID_FILE_ATTRIBUTES &&
+           (library->wine || !has_path(library, beside));
+}
+
+bool library_only_here(const struct library *library, const wchar_t *name, char *cause, size_t size)
+{
+    wchar_t path[MAX_PATH];
+    struct library systems = {0};
+    if (!library->module || library->wine || !path_beside(path, name) || !has_path(library, path))
         return false;
-    wcscpy(name + 1, L"OpenCL.dll");
-    if (GetFileAttributesW(beside) == INVALID_FILE_ATTRIBUTES)
+    const UINT length = GetSystemDirectoryW(path, MAX_PATH);
+    if (length == 0 || length + 1 + wcslen(name) >= MAX_PATH)
         return false;
-    text_from_wide(text, sizeof(text), beside);
-    return library->wine || _stricmp(text, library->path) != 0;
+    wcscat(wcscat(path, L"\\"), name);
+    text_from_wide(systems.path, sizeof(systems.path), path);
+    read_product(&systems, path);
+    if (strcmp(systems.product, library->product) == 0)
+        return false;
+    if (GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES)
+        snprintf(cause, size, "they find no %s", systems.path);
+    else
+        snprintf(cause, size, "they load %s (%s)", systems.path,
+                 systems.product[0] ? systems.product : "of unknown origin");
+    return true;
 }

@@ -198,6 +198,7 @@ void opencl_find(struct opencl *cl)
 {
     library_load(&cl->library, "OpenCL.dll");
     cl->beside_unused = library_beside_unused(&cl->library);
+    library_only_here(&cl->library, L"OpenCL.dll", cl->only_here, sizeof(cl->only_here));
     cl->complete = cl->library.module && load_calls(cl);
     if (!cl->complete)
         return;

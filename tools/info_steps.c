@@ -4,6 +4,7 @@
 #include "info.h"
 #include "info_text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,10 @@
 enum { FAILURES_MAX = 12, PATIENCE_SECONDS = 120 };
 
 struct step_board {
-    volatile LONG number;  /* counts steps, so that the first process sees that there is progress */
-    char doing[NAME_SIZE]; /* the current step */
-    char where[WHY_SIZE];  /* where it crashed, if the second process could tell */
+    volatile LONG number;   /* counts steps, so that the first process sees that there is progress */
+    char doing[NAME_SIZE];  /* the current step */
+    char where[WHY_SIZE];   /* where it crashed, if the second process could tell */
+    volatile LONG printing; /* the steps are over */
     volatile LONG finished;
     int status;
 
@@ -87,9 +89,17 @@ bool steps_join(const char *handle)
     return true;
 }
 
+void steps_print(void)
+{
+    InterlockedExchange(&board->printing, 1);
+}
+
 void steps_finish(int status)
 {
-    fflush(stdout);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "cld3dinfo: the report cannot be written: %s\n", strerror(errno));
+        status = 1;
+    }
     board->status = status;
     InterlockedExchange(&board->finished, 1);
     /* Not `return`: drivers that crash or hang while they are unloaded would change the exit status. */
@@ -136,7 +146,7 @@ static void supervise(HANDLE process, char *how)
     LONG last = board->number;
     unsigned waited = 0;
     while (WaitForSingleObject(process, 1000) == WAIT_TIMEOUT && waited < PATIENCE_SECONDS) {
-        waited = board->number == last ? waited + 1 : 0;
+        waited = board->number == last && !board->printing ? waited + 1 : 0;
         last = board->number;
     }
     if (waited == PATIENCE_SECONDS)
@@ -174,6 +184,11 @@ bool steps_run(const char *options, int *status, void (*give_up)(const char *tex
         supervise(process, how);
         if (board->finished) {
             *status = board->status;
+            return true;
+        }
+        if (board->printing) { /* a part of the report is out */
+            fprintf(stderr, "cld3dinfo: the report is incomplete: %s while it was printed\n", how);
+            *status = 1;
             return true;
         }
         if (board->failure_count == FAILURES_MAX) {
