@@ -40,9 +40,28 @@ static void as_without(void)
     CHECK_INT(clReleaseContext(context), CL_SUCCESS);
 }
 
+/* tests/old_companion.c makes it long. */
+static void long_list(void)
+{
+    static const char word[] = "cl_khr_byte_addressable_store";
+    static char text[65536];
+    cl_platform_id platform;
+    cl_device_id device;
+    size_t size = 0, found = 0;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof(text), text, &size), CL_SUCCESS);
+    CHECK_INT(size, strlen(text) + 1);
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+        found++;
+    CHECK(found >= 128);
+    CHECK(strstr(text, "cl_khr_d3d11_sharing") != NULL);
+}
+
 static const struct tap_test tests[] = {
     {"a companion of another version is refused", is_refused},
     {"all is as without a companion", as_without},
+    {"a long list of extensions is whole", long_list},
 };
 
 TAP_MAIN(tests)

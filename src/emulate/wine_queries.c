@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRING_CAPACITY = 64 * 1024 }; /* the sizes that Wine tells are of no use */
+/* Wine 8 tells too large a size, and then wants a buffer of that size. */
+enum { STRING_CAPACITY = 64 * 1024 };
 
 /* As they were. */
 static cl_icd_dispatch wine;
@@ -41,6 +42,8 @@ static const struct {
     {"cl_ext_image_requirements_info", "clGetImageRequirementsInfoEXT"},
     {"cl_intel_unified_shared_memory", "clHostMemAllocINTEL"},
     {"cl_khr_command_buffer", "clCreateCommandBufferKHR"},
+    {"cl_img_cancel_command", "clCancelCommandsIMG"},
+    {"cl_khr_command_buffer_multi_device", "clRemapCommandBufferKHR"},
     {"cl_khr_command_buffer_mutable_dispatch", "clUpdateMutableCommandsKHR"},
     {"cl_khr_create_command_queue", "clCreateCommandQueueWithPropertiesKHR"},
     {"cl_khr_il_program", "clCreateProgramWithILKHR"},
@@ -48,6 +51,7 @@ static const struct {
     {"cl_khr_subgroups", "clGetKernelSubGroupInfoKHR"},
     {"cl_khr_suggested_local_work_size", "clGetKernelSuggestedLocalWorkSizeKHR"},
     {"cl_khr_terminate_context", "clTerminateContextKHR"},
+    {"cl_nv_create_buffer", "clCreateBufferNV"},
     {"cl_pocl_content_size", "clSetContentSizeBufferPoCL"},
 };
 
@@ -57,7 +61,7 @@ static bool reachable(const char *name, size_t length, const void *platform)
         if (words_have(with_functions[i].extension, name, length))
             return wine.clGetExtensionFunctionAddressForPlatform((cl_platform_id)platform,
                                                                  with_functions[i].function) != NULL;
-    return true;
+    return !extension_of_host(name, length);
 }
 
 /* ---- extensions ---- */
@@ -65,12 +69,16 @@ static bool reachable(const char *name, size_t length, const void *platform)
 /* The extension string, for the caller to free, or NULL with *status set. */
 static char *extension_words(const struct subject *s, cl_int *status)
 {
-    char *text = calloc(1, STRING_CAPACITY);
+    const cl_uint name = s->device ? CL_DEVICE_EXTENSIONS : CL_PLATFORM_EXTENSIONS;
+    size_t capacity = 0;
+    if (ask(s, name, 0, NULL, &capacity) != CL_SUCCESS || capacity < STRING_CAPACITY)
+        capacity = STRING_CAPACITY;
+    char *text = calloc(1, capacity + 1);
     if (!text) {
         *status = log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension string");
         return NULL;
     }
-    *status = ask(s, s->device ? CL_DEVICE_EXTENSIONS : CL_PLATFORM_EXTENSIONS, STRING_CAPACITY - 1, text, NULL);
+    *status = ask(s, name, capacity, text, NULL);
     if (*status == CL_SUCCESS) {
         words_filter(text, reachable, s->platform);
         return text;

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { BRIDGES = 64 };
+enum { BRIDGES = 256 };
 
 /* What the bridges lead to, each in the place of its bridge; an entry is written once. */
 static os_mutex lock = OS_MUTEX_INIT;
@@ -48,7 +48,10 @@ static uint64_t call_host(unsigned i, const uint64_t *arguments)
     }
 /* The numbers are octal: two digits make 64. */
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
-#define ALL(f) EIGHT(f, 0) EIGHT(f, 1) EIGHT(f, 2) EIGHT(f, 3) EIGHT(f, 4) EIGHT(f, 5) EIGHT(f, 6) EIGHT(f, 7)
+#define SIXTY_FOUR(f, n) \
+    EIGHT(f, n##0)       \
+    EIGHT(f, n##1) EIGHT(f, n##2) EIGHT(f, n##3) EIGHT(f, n##4) EIGHT(f, n##5) EIGHT(f, n##6) EIGHT(f, n##7)
+#define ALL(f) SIXTY_FOUR(f, 0) SIXTY_FOUR(f, 1) SIXTY_FOUR(f, 2) SIXTY_FOUR(f, 3)
 #define ADDRESS(n) (next_function) bridge_##n,
 
 ALL(BRIDGE)
@@ -73,7 +76,8 @@ static next_function bridge(uint64_t address, const char *name)
 /* What would call back into Windows code, or shares what the host's side of Wine knows nothing of. */
 static bool ends_at_the_wall(const char *name)
 {
-    static const char *const parts[] = {"Callback", "SVMFree", "GL", "VA_API", "D3D", "DX9", "IcdGet"};
+    static const char *const parts[] = {"Callback", "EnqueueSVMFree", "Tracing", "GL", "VA_API", "D3D",
+                                        "DX9",      "IcdGet"};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         if (strstr(name, parts[i]))
             return true;
