@@ -2,10 +2,12 @@
 #include <CL/cl.h>
 
 extern cl_command_queue queue_to_release;
+extern unsigned times_to_release;
 cl_command_queue queue_to_release;
+unsigned times_to_release = 1;
 
 __attribute__((destructor)) static void end(void)
 {
-    if (queue_to_release)
+    while (queue_to_release && times_to_release-- > 0)
         clReleaseCommandQueue(queue_to_release);
 }

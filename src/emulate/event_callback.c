@@ -441,10 +441,10 @@ static void await_sweeps_locked(void)
 
 /* Programs that end in order release their queues and contexts before. What is due by then is delivered first, as far as
  * the application's functions don't wait for this very thread, and the last failed events go. In a callback nothing can be
- * delivered. */
+ * delivered, and neither while the process ends, which has no other threads then. */
 static void drain(void)
 {
-    if (delivery_here())
+    if (delivery_here() || os_process_ends())
         return;
     os_lock(&lock);
     const bool any = callback_lists != NULL || delivery_pending(); /* whose lists may have gone */

@@ -1,5 +1,6 @@
 #include "os/os.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -167,9 +168,33 @@ bool os_read(const void *address, void *to, size_t size)
     return ReadProcessMemory(GetCurrentProcess(), address, to, size, &done) && done == size;
 }
 
+static void (*from_ntdll(const char *name))(void)
+{
+    return os_library_symbol((void *)GetModuleHandleA("ntdll.dll"), name);
+}
+
+/* Asked once, or once by each of the threads that ask first: each question takes the loader's lock. */
 bool os_is_wine(void)
 {
-    return GetProcAddress(GetModuleHandleA("ntdll.dll"), "wine_get_version") != NULL;
+    static _Atomic enum { NOT_ASKED, WINE, WINDOWS } known;
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer == NOT_ASKED) {
+        answer = from_ntdll("wine_get_version") ? WINE : WINDOWS;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == WINE;
+}
+
+bool os_process_ends(void)
+{
+    typedef BOOLEAN(NTAPI * function)(void);
+    static _Atomic(function) known;
+    function ends = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!ends) {
+        ends = (function)from_ntdll("RtlDllShutdownInProgress");
+        atomic_store_explicit(&known, ends, memory_order_relaxed);
+    }
+    return ends && ends();
 }
 
 bool os_valid_handle(const void *handle)
