@@ -87,6 +87,8 @@ static long long nanoseconds(void)
 static cl_int CL_API_CALL set_user_status(cl_event event, cl_int status)
 {
     static const struct timespec at_work = {.tv_nsec = 50000000};
+    if (status < 0)
+        be_held(BELOW_HOLD_ERROR);
     atomic_fetch_add(&failing, status < 0);
     const cl_int result = below->clSetUserEventStatus(event, status);
     if (status < 0 && getenv(BELOW_AT_WORK))

@@ -13,9 +13,18 @@
 #define BELOW_LAUNCHES 0x7E63
 /* *value says which call is held in the driver until this is BELOW_HOLD_NONE again, but no longer than a minute: the next launch or
  * copy between images, or the next marker, before it is enqueued, or the next copy of a buffer to an image, when it is; or the next
- * query that finds an event pending; or the next wait for events, before it begins. */
+ * query that finds an event pending; or the next wait for events, before it begins; or the next error of a user event, before it is
+ * set. */
 #define BELOW_HOLD 0x7E64
-enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER, BELOW_HOLD_MARKER, BELOW_HOLD_QUERY, BELOW_HOLD_WAIT };
+enum {
+    BELOW_HOLD_NONE,
+    BELOW_HOLD_BEFORE,
+    BELOW_HOLD_AFTER,
+    BELOW_HOLD_MARKER,
+    BELOW_HOLD_QUERY,
+    BELOW_HOLD_WAIT,
+    BELOW_HOLD_ERROR
+};
 /* *value becomes 1 if one is held. */
 #define BELOW_HELD 0x7E65
 /* The next copy of a buffer to an image, which has one event to wait for at most, waits for the gate *value (from 1) besides, until

@@ -83,6 +83,24 @@ static void other_records(void)
     leaves(RECORD_COMMAND_BUFFER, false, HANDLE_EVENT);
 }
 
+/* Another thread's last release comes between the driver's retain and the record's. */
+static void retained_late(void)
+{
+    struct record record = {.kind = RECORD_OBJECT, .handle = thing(0), .destroy = destroy};
+    CHECK(registry_add(&record));
+    struct record *held = registry_get(RECORD_OBJECT, thing(0));
+    CHECK(held == &record);
+    CHECK(registry_app_weaken(RECORD_OBJECT, thing(0)));
+    CHECK(registry_app_retain(RECORD_OBJECT, thing(0))); /* the caller gives back what it has too much */
+    CHECK(!registry_is_weak(&record));
+    CHECK(!registry_app_retain(RECORD_OBJECT, thing(0)));
+    CHECK(!registry_app_weaken(RECORD_OBJECT, thing(0)));
+    CHECK(registry_app_weaken(RECORD_OBJECT, thing(0)));
+    record_release(held);
+    registry_leave(&record);
+    is_unknown(thing(0));
+}
+
 /* ---- queues that share nothing ---- */
 
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
@@ -115,6 +133,50 @@ static void queues(void)
     is_unknown(queue);
     is_unknown(thing(2));
     is_unknown(NULL);
+}
+
+/* What another thread does while the end of a queue is looked for. */
+static cl_icd_dispatch tracked;
+static int retains_meanwhile, releases_meanwhile;
+
+static cl_int CL_API_CALL enqueue_marker(cl_command_queue queue, cl_uint count, const cl_event *wait, cl_event *event)
+{
+    (void)count, (void)wait, (void)event;
+    for (; retains_meanwhile > 0; retains_meanwhile--)
+        CHECK_INT(tracked.clRetainCommandQueue(queue), CL_SUCCESS);
+    while (releases_meanwhile > 0) {
+        releases_meanwhile--;
+        CHECK_INT(tracked.clReleaseCommandQueue(queue), CL_SUCCESS);
+    }
+    return CL_INVALID_COMMAND_QUEUE;
+}
+
+static cl_int CL_API_CALL know_nothing(cl_context context, cl_context_info name, size_t room, void *to, size_t *size)
+{
+    (void)context, (void)name, (void)room, (void)to, (void)size;
+    return CL_INVALID_CONTEXT;
+}
+
+static void queue_released_twice(void)
+{
+    cl_int status = 1;
+    tracked = (cl_icd_dispatch){.clCreateCommandQueue = create_queue,
+                                .clRetainCommandQueue = count_queue,
+                                .clReleaseCommandQueue = count_queue};
+    underlying.clEnqueueMarkerWithWaitList = enqueue_marker;
+    underlying.clGetContextInfo = know_nothing;
+    fence_install(&tracked);
+    CHECK(!fence_counted_below(thing(2))); /* from now on ends are looked for */
+    cl_command_queue queue = tracked.clCreateCommandQueue(thing(2), NULL, 0, &status);
+    retains_meanwhile = 1;
+    CHECK_INT(tracked.clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(retains_meanwhile, 0);
+    is_alone(queue, HANDLE_QUEUE);
+    retains_meanwhile = releases_meanwhile = 1;
+    CHECK_INT(tracked.clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(releases_meanwhile, 0);
+    is_unknown(queue);
+    is_unknown(thing(2));
 }
 
 /* ---- platforms and devices ---- */
@@ -183,7 +245,9 @@ static void lists(void)
 static const struct tap_test tests[] = {
     {"what the application holds is of its kind, and of none when it rests", records},
     {"records of images and blocked commands tell, those of events and kernels do not", other_records},
+    {"a record that another thread has let go of is held again", retained_late},
     {"queues that share nothing, and their contexts", queues},
+    {"a queue that is retained and released while its end is looked for", queue_released_twice},
     {"platforms, devices and sub-devices", lists},
 };
 

@@ -611,6 +611,49 @@ SHARING_CASE(refused_in_callback, 0)
     slow_close(&work);
 }
 
+struct setter {
+    cl_event user;
+    cl_int status;
+};
+
+static void set_to_error(void *data)
+{
+    struct setter *setter = data;
+    setter->status = clSetUserEventStatus(setter->user, -7);
+}
+
+/* Two threads set one user event: one of them does, and what the event blocks ends as that one says. */
+SHARING_CASE(set_by_two, 0)
+{
+    struct setter setter;
+    struct shared shared;
+    struct test_job job = {set_to_error, &setter};
+    test_thread thread;
+    cl_event end = NULL;
+    cl_int reported = 1;
+    if (!over_below() || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    setter.user = user_event(rig->context);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &setter.user, &end), CL_SUCCESS);
+    order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_ERROR);
+    test_thread_start(&thread, &job);
+    held_below(rig->queue);
+    const cl_int status = clSetUserEventStatus(setter.user, CL_COMPLETE);
+    order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_NONE);
+    test_thread_join(thread);
+    const bool acquires = status == CL_SUCCESS;
+    CHECK_INT(status, acquires ? CL_SUCCESS : CL_INVALID_OPERATION);
+    CHECK_INT(setter.status, acquires ? CL_INVALID_OPERATION : CL_SUCCESS);
+    clWaitForEvents(1, &end);
+    CHECK_INT(clGetEventInfo(end, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(reported), &reported, NULL), CL_SUCCESS);
+    CHECK_INT(reported == CL_COMPLETE, acquires);
+    CHECK_INT(release_one(rig, shared.object), acquires ? CL_SUCCESS : rig->api->not_acquired);
+    CHECK(round_trip(rig, &shared, 1, 7));
+    CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(setter.user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
 static void one_thread(void)
 {
     if (getenv("CLD3D_TEST_OVER_BELOW")) {
@@ -642,6 +685,7 @@ static void two_threads(void)
         CHECK(passed == 6 || passed == 4); /* the reads are left out with some drivers */
     }
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "a callback while a release is enqueued"), 2);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "a user event that two threads set"), 2);
     test_setenv("CLD3D_TRANSPORT", "host");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "two threads in a queue, one held: "), 8);
     test_setenv("CLD3D_TRANSPORT", NULL);
@@ -660,6 +704,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("a callback while a release is enqueued", callback_meanwhile),
     SHARING_TESTS("a release while a read waits in its queue", enqueued_during_read),
     SHARING_TESTS("an acquire that is refused in a callback", refused_in_callback),
+    SHARING_TESTS("a user event that two threads set", set_by_two),
     SHARING_TESTS("two threads in a queue, one held: a kernel", overtakes_kernel),
     SHARING_TESTS("two threads in a queue, one held: an acquire of nothing", overtakes_nothing),
     SHARING_TESTS("two threads in a queue, one held: an acquire", overtakes_acquire),

@@ -188,27 +188,34 @@ static cl_event end_of(cl_command_queue handle, cl_int *status)
 }
 
 /* After the last release the address may be another queue's. Without memory for the end, what the queue's commands use would be taken
- * for free, so the release is put off. */
+ * for free, so the release is put off. While the end is looked for, another thread may retain the queue again, or release it
+ * again after that. */
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     os_lock(&lock);
     struct queue *queue = find_locked(handle);
     const bool last = queue && --queue->references == 0;
+    const cl_context context = last ? queue->context : NULL;
     os_unlock(&lock);
     const bool wanted = last && atomic_load_explicit(&any_wanted, memory_order_relaxed);
     cl_int status = CL_SUCCESS;
-    const cl_event end = wanted && !fence_counted_below(queue->context) ? end_of(handle, &status) : NULL;
+    cl_event end = wanted && !fence_counted_below(context) ? end_of(handle, &status) : NULL;
     os_lock(&lock);
     struct queue *taken = NULL;
-    if (last) {
-        queue->put_off = is_short(status) ? os_nanoseconds() : 0;
-        queue->handle = queue->put_off ? handle : NULL;
+    queue = last ? find_locked(handle) : NULL;
+    const bool goes = queue && queue->references == 0, put_off = goes && is_short(status);
+    if (goes) {
+        queue->put_off = put_off ? os_nanoseconds() : 0;
+        queue->handle = put_off ? handle : NULL;
         queue->end = end;
+        end = NULL;
         taken = take_ended_locked();
     }
     os_unlock(&lock);
     forget(taken);
-    return is_short(status) ? CL_SUCCESS : beneath.clReleaseCommandQueue(handle);
+    if (end)
+        underlying.clReleaseEvent(end);
+    return put_off ? CL_SUCCESS : beneath.clReleaseCommandQueue(handle);
 }
 
 /* The release that was put off, if there is one. `end` is NULL if no command of the queue runs any more. */

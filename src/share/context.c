@@ -145,7 +145,7 @@ bool context_serves(const struct sharing_context *context, const struct d3d_api 
 cl_int context_get(const char *call, cl_context handle, struct sharing_context **context)
 {
     *context = registry_get(RECORD_CONTEXT, handle);
-    if (*context && !(*context)->base.head.weak)
+    if (*context && !registry_is_weak(&(*context)->base.head))
         return CL_SUCCESS;
     cl_uint refs;
     if (handle_may_be(handle, clGetContextInfo) && !handle_is_other(HANDLE_CONTEXT, handle) &&
@@ -418,6 +418,7 @@ static cl_context create_on(const struct creation *c, const struct sharing_conte
 
 static cl_context create_recorded(const struct creation *c, const cl_context_properties *properties, cl_int *status)
 {
+    os_stay_loaded(); /* the driver will call functions of ours */
     struct sharing_context *context = record_from(properties);
     cl_context_properties *driver = context ? malloc((context->property_count + 2) * sizeof(*driver)) : NULL;
     cl_context handle = NULL;

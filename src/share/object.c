@@ -202,8 +202,8 @@ static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)
     if (registry_revive(RECORD_OBJECT, memobj))
         return CL_SUCCESS; /* the driver's reference that was ours to release is the application's again */
     const cl_int status = below()->clRetainMemObject(memobj);
-    if (status == CL_SUCCESS)
-        registry_app_retain(RECORD_OBJECT, memobj);
+    if (status == CL_SUCCESS && registry_app_retain(RECORD_OBJECT, memobj))
+        below()->clReleaseMemObject(memobj); /* one more than the application has */
     return status;
 }
 

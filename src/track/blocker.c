@@ -103,7 +103,7 @@ static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, co
 {
     bool free = true;
     os_lock(&registry_lock);
-    struct queue_record *queue = registry_find_locked(RECORD_QUEUE, handle);
+    struct queue_record *queue = registry_get_locked(RECORD_QUEUE, handle);
     if (queue)
         order = queue_order(queue, order);
     const unsigned active = queue ? count_active_locked(count, wait) : 0;
@@ -117,6 +117,7 @@ static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, co
     else if (queue && waited)
         atomic_store(&queue->way_until, 0);
     os_unlock(&registry_lock);
+    record_release(queue);
     return free;
 }
 

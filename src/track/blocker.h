@@ -83,10 +83,10 @@ void blockers_finish(void);
 /* Tracks a pending user event. NULL if out of memory. The caller puts the result. */
 struct blocker *blocker_user_event(cl_event event);
 /* The application is about to set an event: assigns the deferred commands that depend on it to the calling thread.
- * Returns the number for blockers_set and deferral.run, which must follow even if the driver refuses; 0 in a
+ * `*owner` is the number for blockers_set and deferral.run, which must follow even if the driver refuses; 0 in a
  * callback. `*claimed`, which may be NULL, is kept for blockers_set or blockers_not_set, which must follow: the application may release
- * the event once it has seen it set. */
-unsigned blockers_claim(cl_event event, struct blocker **claimed);
+ * the event once it has seen it set. False: another thread is setting it, and nothing has to follow. */
+bool blockers_claim(cl_event event, struct blocker **claimed, unsigned *owner);
 /* The driver has refused to set it. Puts `user`; NULL is allowed. */
 void blockers_not_set(struct blocker *user);
 /* A user event is about to be set to an error: notes in the queues of the commands that it blocks that these may fail,

@@ -160,8 +160,8 @@ static cl_int follow_again(cl_command_queue handle)
     if (!queue &&
         below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS)
         status = follow("clRetainCommandQueue", context, handle);
-    else
-        registry_app_retain(RECORD_QUEUE, handle);
+    else if (registry_app_retain(RECORD_QUEUE, handle))
+        below()->clReleaseCommandQueue(handle); /* one more than the application has */
     record_release(queue);
     return status;
 }
@@ -514,7 +514,10 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
                           (void *)event);
     struct blocker *user = NULL;
     const bool followed = blockers_possible();
-    const unsigned owner = followed ? blockers_claim(event, &user) : 0;
+    unsigned owner = 0;
+    if (followed && !blockers_claim(event, &user, &owner))
+        return log_refuse("clSetUserEventStatus", CL_INVALID_OPERATION, "user event %p is being set by another thread",
+                          (void *)event);
     const cl_int status = set_status(event, execution_status);
     if (status == CL_SUCCESS && followed)
         blockers_set(user, execution_status < 0, owner);

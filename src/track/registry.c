@@ -159,15 +159,26 @@ void record_release(void *record)
         head->destroy(head);
 }
 
-void registry_app_retain(enum record_kind kind, const void *handle)
+static bool revive_locked(struct record *record)
+{
+    if (!record || !record->weak || !hold_locked(record))
+        return false;
+    record->weak = false;
+    record->app_refs = 1;
+    return true;
+}
+
+bool registry_app_retain(enum record_kind kind, const void *handle)
 {
     if (!any_of(kind))
-        return;
+        return false;
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(kind, handle);
-    if (record)
+    const bool revived = revive_locked(record);
+    if (record && !revived)
         record->app_refs++;
     os_unlock(&registry_lock);
+    return revived;
 }
 
 void registry_app_release(enum record_kind kind, const void *handle)
@@ -202,12 +213,7 @@ bool registry_revive(enum record_kind kind, const void *handle)
     if (!any_of(kind))
         return false;
     os_lock(&registry_lock);
-    struct record *record = registry_find_locked(kind, handle);
-    const bool revived = record && record->weak && hold_locked(record);
-    if (revived) {
-        record->weak = false;
-        record->app_refs = 1;
-    }
+    const bool revived = revive_locked(registry_find_locked(kind, handle));
     os_unlock(&registry_lock);
     return revived;
 }

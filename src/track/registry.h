@@ -77,8 +77,8 @@ void record_retain(void *record);
 void record_release(void *record);
 
 /* The application's retain and release; with its last reference the record leaves the registry. Both do nothing for
- * unknown handles. */
-void registry_app_retain(enum record_kind kind, const void *handle);
+ * unknown handles. True: another thread has weakened the record meanwhile, and now it is revived, as registry_revive does. */
+bool registry_app_retain(enum record_kind kind, const void *handle);
 void registry_app_release(enum record_kind kind, const void *handle);
 
 /* Like registry_app_release, but the registry keeps a weak reference. Its destructor calls registry_leave, except for contexts: those

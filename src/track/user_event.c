@@ -43,19 +43,22 @@ static unsigned claim_locked(struct blocker *user, unsigned owner)
 
 /* Before the driver gets the status: drivers may call back at once for commands that end with it, which would begin what is
  * deferred in their threads. */
-unsigned blockers_claim(cl_event event, struct blocker **claimed)
+bool blockers_claim(cl_event event, struct blocker **claimed, unsigned *owner)
 {
-    unsigned owner = 0;
     const bool claims = !callback_runs_here();
+    *owner = 0;
     os_lock(&registry_lock);
     struct blocker *user = find_user_locked(event);
+    const bool alone = !user || !user->setting;
+    if (!alone)
+        user = NULL;
     if (user)
         user->setting = true;
     if (user && claims)
-        owner = claim_locked(user, 0);
+        *owner = claim_locked(user, 0);
     *claimed = blocker_keep(user);
     os_unlock(&registry_lock);
-    return owner;
+    return alone;
 }
 
 static bool fails_with(const struct blocker *blocker, const struct blocker *user)
