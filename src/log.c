@@ -17,7 +17,7 @@ static const struct {
 
 /* Guards the texts while they are read from the environment the first time. */
 static os_mutex setting_lock = OS_MUTEX_INIT;
-static char setting_values[SETTING_COUNT][512];
+static char setting_values[SETTING_COUNT][3 * 1024]; /* any path of Windows */
 static atomic_bool setting_known[SETTING_COUNT];
 
 const char *setting_text(enum setting setting)
@@ -25,10 +25,13 @@ const char *setting_text(enum setting setting)
     char *value = setting_values[setting];
     if (atomic_load_explicit(&setting_known[setting], memory_order_acquire))
         return value;
+    /* Asked without the lock, since the system may take others for it. */
+    char found[sizeof(setting_values[setting])];
+    if (!os_setting(settings[setting].variable, found, sizeof(found)))
+        snprintf(found, sizeof(found), "%s", settings[setting].value);
     os_lock(&setting_lock);
     if (!atomic_load_explicit(&setting_known[setting], memory_order_relaxed)) {
-        if (!os_setting(settings[setting].variable, value, sizeof(setting_values[setting])))
-            snprintf(value, sizeof(setting_values[setting]), "%s", settings[setting].value);
+        memcpy(value, found, strlen(found) + 1);
         atomic_store_explicit(&setting_known[setting], true, memory_order_release);
     }
     os_unlock(&setting_lock);

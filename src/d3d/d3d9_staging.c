@@ -52,7 +52,9 @@ struct staging {
  * meanwhile is seen. Threads that did not make the device may get other errors here, which tell nothing. */
 static bool still_there(IDirect3DDevice9 *device)
 {
-    IDirect3DDevice9Ex *extended = com_query(device, &IID_IDirect3DDevice9Ex);
+    IDirect3DDevice9Ex *extended = NULL;
+    if (FAILED(IDirect3DDevice9_QueryInterface(device, &IID_IDirect3DDevice9Ex, (void **)&extended)))
+        extended = NULL;
     const char *call = extended ? "IDirect3DDevice9Ex::CheckDeviceState" : "IDirect3DDevice9::TestCooperativeLevel";
     const HRESULT state =
         extended ? IDirect3DDevice9Ex_CheckDeviceState(extended, NULL) : IDirect3DDevice9_TestCooperativeLevel(device);

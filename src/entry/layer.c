@@ -219,10 +219,11 @@ static const cl_icd_dispatch *set_once(const cl_icd_dispatch *target, cl_uint en
 {
     static os_mutex lock = OS_MUTEX_INIT; /* guards `ours` */
     static const cl_icd_dispatch *ours;
-    static atomic_bool kept;
-    if (!atomic_load(&kept))
-        keep_all(target, entries);
-    atomic_store(&kept, true);
+    os_lock(&lock);
+    const bool is_set = ours != NULL;
+    os_unlock(&lock);
+    if (!is_set)
+        keep_all(target, entries); /* which takes the lock of the system's loader */
     os_lock(&lock);
     if (!ours) {
         set_loaders(target, entries);

@@ -4,6 +4,11 @@
 
 #include <stdint.h>
 
+/* The table of an object of cl_khr_icd 2.0 needs no functions: its first entry is a mark, and loaders call through another
+ * table. */
+#define MARK ((uintptr_t)0x4F50454E434C3331) /* OPENCL31 */
+#define MARK_PLACE offsetof(cl_icd_dispatch, clGetPlatformIDs)
+
 #if defined(_WIN32) && !defined(_WIN64)
 /* The host's code is memory that is there and that Windows does not know, or knows to be code. */
 static bool may_be_code(const void *address)
@@ -17,9 +22,12 @@ static bool host_has_function(const void *handle, size_t slot)
 {
     const char *table = NULL;
     const void *function = NULL;
-    return (uintptr_t)handle % sizeof(table) == 0 && os_read(handle, &table, sizeof(table)) && table &&
-           (uintptr_t)table % sizeof(function) == 0 && os_read(table + slot, &function, sizeof(function)) &&
-           may_be_code(function);
+    uintptr_t mark = 0;
+    if ((uintptr_t)handle % sizeof(table) || !os_read(handle, &table, sizeof(table)) || !table ||
+        (uintptr_t)table % sizeof(function))
+        return false;
+    return (os_read(table + slot, &function, sizeof(function)) && may_be_code(function)) ||
+           (os_read(table + MARK_PLACE, &mark, sizeof(mark)) && mark == MARK);
 }
 
 /* A system may forbid Wine's server to look. Then nothing is known of any handle. */
@@ -45,5 +53,6 @@ static bool may_be_hosts(const void *handle, size_t slot)
 
 bool handle_plausible(const void *handle, size_t slot)
 {
-    return handle && (os_is_wine() ? may_be_hosts(handle, slot) : os_has_function(handle, slot));
+    return handle && (os_is_wine() ? may_be_hosts(handle, slot)
+                                   : os_has_function(handle, slot) || os_has_value(handle, MARK_PLACE, MARK));
 }

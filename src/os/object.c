@@ -18,6 +18,12 @@ bool os_has_function(const void *object, size_t offset)
     return function && os_executable(function);
 }
 
+bool os_has_value(const void *object, size_t offset, uintptr_t value)
+{
+    const char *table = pointer_at(object);
+    return table && (uintptr_t)table % sizeof(void *) == 0 && (uintptr_t)pointer_at(table + offset) == value;
+}
+
 void os_stay_loaded(void)
 {
     static atomic_bool stays;

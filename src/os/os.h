@@ -40,13 +40,16 @@ void os_sleep_shortly(void);
  * lock held. */
 void os_library_keep(void (*function)(void));
 
-/* The same for this library, whose threads run its code: to be called before the first one starts. Later calls cost nothing and
+/* The same for this library: to be called before the first of its threads starts, and before a driver gets a function to call. Later calls cost nothing and
  * take no lock. */
 void os_stay_loaded(void);
 
 /* Starts a detached thread, after os_stay_loaded. Does not take the loader's lock itself: a thread that holds that one may be in a
  * call of the program's, as the destructors of its libraries are, and wait there for a lock of the caller's. */
 bool os_thread_start(void (*run)(void *data), void *data);
+
+/* Whether Windows has ended all other threads of the process and unloads its libraries: nobody is left to wait for. */
+bool os_process_ends(void);
 
 /* Nanoseconds of a monotonic clock. */
 unsigned long long os_nanoseconds(void);
@@ -106,6 +109,8 @@ bool os_executable(const void *address);
  * handles do, and whose function at `offset` of that table can be called. The rest of the table may have gaps. Nothing
  * is called. */
 bool os_has_function(const void *object, size_t offset);
+/* Whether there is `value` instead, which is not 0. */
+bool os_has_value(const void *object, size_t offset, uintptr_t value);
 
 /* Whether this process runs under Wine. */
 bool os_is_wine(void);

@@ -29,11 +29,13 @@ static bool listed(const cl_image_format *list, cl_uint count, cl_image_format f
     return false;
 }
 
-/* Only 2D and 3D textures can be shared, video formats only as 2D ones; of Direct3D 9 surfaces alone. */
+/* Only 2D and 3D textures can be shared, video formats only as 2D ones; of Direct3D 9 surfaces alone. The query of Direct3D 10 has
+ * no plane, since it does not list planar formats (cl_intel_sharing_format_query, issues). */
 static bool shares(const struct d3d_api *api, const struct format_row *row, cl_mem_object_type type)
 {
-    return type == CL_MEM_OBJECT_IMAGE2D ||
-           (type == CL_MEM_OBJECT_IMAGE3D && row->planes == 1 && api->family != FAMILY_DX9);
+    if (type == CL_MEM_OBJECT_IMAGE2D)
+        return row->planes == 1 || api != &d3d10_api;
+    return type == CL_MEM_OBJECT_IMAGE3D && row->planes == 1 && api->family != FAMILY_DX9;
 }
 
 /* Drivers check them differently, PoCL 3.1 not at all. */
