@@ -79,7 +79,9 @@ def check_json():
     report, text = parse(done)
     check(done.returncode == 0, f"exit status {done.returncode}", text)
     check(report["format"] == 1 and report["verdict"]["active"] and report["verdict"]["works"], "the verdict", text)
-    check(report["findings"] == [], "findings where nothing is wrong", text)
+    # Cld3d is only beside cld3dinfo here.
+    check([each["name"] for each in report["findings"]] == ["only-here"], "findings", text)
+    check("Wine's own" in report["findings"][0]["cause"] and "install" in report["findings"][0]["remedy"], "the finding", text)
     check(report["unknown_settings"] == ["CLD3D_NO_SUCH_SETTING"], "the unknown setting", text)
     log_file = next(each for each in report["settings"] if each["name"] == "CLD3D_LOG_FILE")
     check(log_file["value"].startswith("C:\\no \"such\" \\ place\\\t") and log_file["value"].endswith(".dll"), "the odd value", text)
@@ -109,9 +111,18 @@ def check_broken():
     report, text = parse(done)
     check(done.returncode == 1 and not report["verdict"]["works"], f"exit status {done.returncode}", text)
     findings = {each["name"]: each for each in report["findings"]}
-    check(findings.keys() == {"no-below"}, f"findings: {list(findings)}", text)
+    check(findings.keys() == {"only-here", "no-below"}, f"findings: {list(findings)}", text)
     check("nowhere" in findings["no-below"]["cause"] and "CLD3D_NEXT" in findings["no-below"]["remedy"], "cause and remedy", text)
     check(findings["no-below"]["severity"] == "error", "the severity", text)
+
+
+def check_full():
+    """A report that cannot be written is not taken for one."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([WINE_RUN, PROGRAM, "--json"], stdout=full, stderr=subprocess.PIPE)
+    said = done.stderr.decode(errors="replace")
+    check(done.returncode == 1, f"exit status {done.returncode}", said)
+    check("the report cannot be written" in said, "it does not say so", said)
 
 
 def check_not_loaded():
@@ -126,6 +137,7 @@ def main():
     check_text()
     check_json()
     check_broken()
+    check_full()
     check_not_loaded()
 
 

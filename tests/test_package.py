@@ -25,7 +25,9 @@ LIBRARIES = {"x64/OpenCL.dll", "x64/cld3d.dll", "x64/cld3dinfo.exe", "x32/OpenCL
              "linux/libcld3d.so", "linux/cld3d_vulkan_layer.json", "cld3d-doctor"}
 IMPLICIT = "usr/share/vulkan/implicit_layer.d/cld3d_vulkan_layer.json"
 DEB_MANIFEST = "cld3d_vulkan_layer.json"
-DEB = {IMPLICIT, "usr/bin/cld3d-setup", "usr/share/doc/cld3d/README.md", "usr/share/doc/cld3d/copyright", "usr/share/doc/cld3d/changelog.gz",
+PAGES = {"README.md", "CONTRIBUTING.md", "docs/runs.json",
+         *(str(path.relative_to(ROOT)) for pattern in ("docs/*.md", "docs/*.png", "examples/minimal-*.c", "examples/live-d3d11.c") for path in ROOT.glob(pattern))}
+DEB = {IMPLICIT, "usr/bin/cld3d-setup", *("usr/share/doc/cld3d/" + name for name in PAGES), "usr/share/doc/cld3d/copyright", "usr/share/doc/cld3d/changelog.gz",
        "usr/share/man/man1/cld3d-setup.1.gz", "usr/share/man/man1/cld3dinfo.1.gz", "usr/lib/cld3d/linux/cld3d.lay",
        *("usr/lib/cld3d/" + name for name in LIBRARIES)}
 
@@ -75,7 +77,10 @@ def check_tree(folder, names):
 
 
 def whole_zip(folder):
-    check_tree(unzip(folder), {"README.md", "NEWS", "LICENSE", "cld3d-setup", *LIBRARIES})
+    check_tree(unzip(folder), {"NEWS", "LICENSE", "cld3d-setup", *PAGES, *LIBRARIES})
+    text = (folder / the_one("cld3d-*.zip").stem / "README.md").read_text()
+    missing = [name for name in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text) if not (folder / the_one("cld3d-*.zip").stem / name).exists()]
+    need(missing == [], f"README.md names {missing}")
 
 
 def whole_deb(folder):

@@ -122,6 +122,18 @@ bool library_beside_unused(const struct library *library)
            (library->wine || !has_path(library, beside));
 }
 
+/* The mark of a file: that of a library, or of what Wine puts in its place. */
+static bool is_wine_file(const wchar_t *path)
+{
+    char head[sizeof(IMAGE_DOS_HEADER) + 16] = "";
+    FILE *file = _wfopen(path, L"rb");
+    const bool read = file && fread(head, sizeof(head), 1, file) == 1;
+    if (file)
+        fclose(file);
+    const char *mark = head + sizeof(IMAGE_DOS_HEADER);
+    return read && (memcmp(mark, "Wine builtin DLL", 16) == 0 || memcmp(mark, "Wine placeholder", 16) == 0);
+}
+
 bool library_only_here(const struct library *library, const wchar_t *name, char *cause, size_t size)
 {
     wchar_t path[MAX_PATH];
@@ -140,6 +152,8 @@ bool library_only_here(const struct library *library, const wchar_t *name, char 
         snprintf(cause, size, "they find no %s", systems.path);
     else
         snprintf(cause, size, "they load %s (%s)", systems.path,
-                 systems.product[0] ? systems.product : "of unknown origin");
+                 is_wine_file(path)   ? "Wine's own"
+                 : systems.product[0] ? systems.product
+                                      : "of unknown origin");
     return true;
 }
