@@ -116,9 +116,9 @@ static void narrow_rg(void)
 /* Lengths on both sides of that from which rows are long, and beginnings on both sides of that of a cache line. */
 static void copies(void)
 {
-    enum { ROW = 2 << 10, LONG = 64 << 10, MOST = LONG + 80, SPACE = MOST + 160 };
+    enum { LONG = 64 << 10, MOST = LONG + 80, SPACE = MOST + 160 };
     static unsigned char from[SPACE], to[SPACE], expected[SPACE];
-    static const size_t lengths[] = {0, 1, ROW - 1, ROW, ROW + 127, ROW + 128, LONG - 1, LONG, LONG + 1, MOST};
+    static const size_t lengths[] = {0, 1, LONG - 1, LONG, LONG + 1, MOST};
     for (size_t i = 0; i < SPACE; i++)
         from[i] = (unsigned char)(i * 7 + (i >> 8));
     for (size_t length = 0; length < sizeof(lengths) / sizeof(lengths[0]); length++) {

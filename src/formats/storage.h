@@ -52,10 +52,10 @@ uint64_t storage_alpha(cl_channel_type type);
 bool texels_convertible(const struct converter *converter);
 void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels);
 void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels);
-/* memcpy; where the system's is slower, by the processor's string instruction or its longest vectors. */
+/* memcpy; uses the processor's string instruction where that is faster. */
 void texels_copy(void *to, const void *from, size_t bytes);
 /* Set by tests: the processor that these functions assume. */
-extern enum texels_processor { TEXELS_OWN, TEXELS_ANY, TEXELS_AVX2, TEXELS_MOVES_STRINGS } texels_processor;
+extern enum texels_processor { TEXELS_OWN, TEXELS_ANY, TEXELS_MOVES_STRINGS } texels_processor;
 
 /* Frees the converters of a context. */
 void converters_destroy(struct converter *first);

@@ -210,53 +210,14 @@ static void move_string(void *to, const void *from, size_t bytes)
 #endif
 
 /* A string is moved at its best to where a cache line begins. */
-static void copy_by_string(void *to, const void *from, size_t bytes)
+void texels_copy(void *to, const void *from, size_t bytes)
 {
-    enum { LINE = 64 };
+    enum { LINE = 64, LONG = 64 << 10 };
+    if (bytes < LONG || texels_processor == TEXELS_ANY || (texels_processor == TEXELS_OWN && !moves_strings())) {
+        memcpy(to, from, bytes);
+        return;
+    }
     const size_t head = -(uintptr_t)to % LINE;
     memcpy(to, from, head);
     move_string((char *)to + head, (const char *)from + head, bytes - head);
-}
-
-typedef long long lane __attribute__((vector_size(32), aligned(1), may_alias));
-
-/* Fetches both sides ahead: processors stop doing so by themselves at the end of each page. */
-FOR_AVX2 static void copy_by_avx2(void *to_bytes, const void *from_bytes, size_t bytes)
-{
-    enum { STEP = 128, AHEAD = 1024, LINE = 64 };
-    char *to = to_bytes;
-    const char *from = from_bytes;
-    for (; bytes >= STEP; to += STEP, from += STEP, bytes -= STEP) {
-        for (int line = 0; line < STEP; line += LINE) {
-            __builtin_prefetch((const void *)((uintptr_t)from + AHEAD + line), 0);
-            __builtin_prefetch((const void *)((uintptr_t)to + AHEAD + line), 1);
-        }
-        const lane *source = (const lane *)from;
-        const lane a = source[0], b = source[1], c = source[2], d = source[3];
-        lane *target = (lane *)to;
-        target[0] = a;
-        target[1] = b;
-        target[2] = c;
-        target[3] = d;
-    }
-    memcpy(to, from, bytes);
-}
-
-/* Wine's memcpy moves 16 bytes at a time, while glibc's does what the processor likes best. */
-#ifdef _WIN32
-#define PLAIN_MEMCPY 1
-#else
-#define PLAIN_MEMCPY 0
-#endif
-
-void texels_copy(void *to, const void *from, size_t bytes)
-{
-    enum { ROW = 2 << 10, LONG = 64 << 10 };
-    const bool own = texels_processor == TEXELS_OWN;
-    if (bytes >= LONG && (own ? moves_strings() : texels_processor == TEXELS_MOVES_STRINGS))
-        copy_by_string(to, from, bytes);
-    else if (bytes >= ROW && HAS_AVX2 && (own ? PLAIN_MEMCPY : texels_processor == TEXELS_AVX2))
-        copy_by_avx2(to, from, bytes);
-    else
-        memcpy(to, from, bytes);
 }
