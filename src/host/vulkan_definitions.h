@@ -36,8 +36,10 @@ typedef struct VkDeviceImageSubresourceInfoKHR {
     const void *pSubresource;
 } VkDeviceImageSubresourceInfoKHR;
 
+typedef struct VkSubresourceLayout2KHR VkSubresourceLayout2KHR; /* nothing here looks into it */
+
 typedef void(VKAPI_PTR *PFN_vkGetDeviceImageSubresourceLayoutKHR)(VkDevice, const VkDeviceImageSubresourceInfoKHR *,
-                                                                  void *);
+                                                                  VkSubresourceLayout2KHR *);
 #endif
 
 enum {

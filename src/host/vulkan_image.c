@@ -133,7 +133,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice handle, const VkDe
 
 /* The layout of a linear image is the program's business if it asked for one; ours is for those who ask us. */
 VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice handle, const VkDeviceImageSubresourceInfoKHR *info,
-                                                void *layout)
+                                                VkSubresourceLayout2KHR *layout)
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     struct vulkan_plan plan;

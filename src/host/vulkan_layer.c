@@ -95,47 +95,11 @@ static const struct entry device_entries[] = {
     ENTRY("vkDestroyDevice", vulkan_destroy_device),
 };
 
-/* Of devices that share. */
+/* Of devices that share; NULL is the second name of a function that has one. */
 static const struct entry shared_entries[] = {
-    ENTRY("vkAllocateMemory", vulkan_allocate),
-    ENTRY("vkFreeMemory", vulkan_free),
-    ENTRY("vkMapMemory", vulkan_map),
-    ENTRY("vkUnmapMemory", vulkan_unmap),
-    ENTRY("vkMapMemory2", vulkan_map2),
-    ENTRY("vkMapMemory2KHR", vulkan_map2),
-    ENTRY("vkUnmapMemory2", vulkan_unmap2),
-    ENTRY("vkUnmapMemory2KHR", vulkan_unmap2),
-    ENTRY("vkCreateImage", vulkan_create_image),
-    ENTRY("vkDestroyImage", vulkan_destroy_image),
-    ENTRY("vkGetImageMemoryRequirements", vulkan_image_needs),
-    ENTRY("vkGetImageMemoryRequirements2", vulkan_image_needs2),
-    ENTRY("vkGetImageMemoryRequirements2KHR", vulkan_image_needs2),
-    ENTRY("vkGetDeviceImageMemoryRequirements", vulkan_future_image_needs),
-    ENTRY("vkGetDeviceImageMemoryRequirementsKHR", vulkan_future_image_needs),
-    ENTRY("vkGetDeviceImageSubresourceLayout", vulkan_future_layout),
-    ENTRY("vkGetDeviceImageSubresourceLayoutKHR", vulkan_future_layout),
-    ENTRY("vkBindImageMemory", vulkan_bind_image),
-    ENTRY("vkBindImageMemory2", vulkan_bind_image2),
-    ENTRY("vkBindImageMemory2KHR", vulkan_bind_image2),
-    ENTRY("vkCreateBuffer", vulkan_create_buffer),
-    ENTRY("vkDestroyBuffer", vulkan_destroy_buffer),
-    ENTRY("vkGetDeviceBufferMemoryRequirements", vulkan_future_buffer_needs),
-    ENTRY("vkGetDeviceBufferMemoryRequirementsKHR", vulkan_future_buffer_needs),
-    ENTRY("vkBindBufferMemory", vulkan_bind_buffer),
-    ENTRY("vkBindBufferMemory2", vulkan_bind_buffer2),
-    ENTRY("vkBindBufferMemory2KHR", vulkan_bind_buffer2),
-    ENTRY("vkGetBufferDeviceAddress", vulkan_buffer_address),
-    ENTRY("vkGetBufferDeviceAddressKHR", vulkan_buffer_address),
-    ENTRY("vkGetBufferDeviceAddressEXT", vulkan_buffer_address_ext),
-    ENTRY("vkGetDeviceQueue", vulkan_get_queue),
-    ENTRY("vkGetDeviceQueue2", vulkan_get_queue2),
-    ENTRY("vkQueueSubmit", vulkan_submit),
-    ENTRY("vkQueueSubmit2", vulkan_submit2),
-    ENTRY("vkQueueSubmit2KHR", vulkan_submit2),
-    ENTRY("vkQueueBindSparse", vulkan_bind_sparse),
-    ENTRY("vkQueuePresentKHR", vulkan_present),
-    ENTRY("vkQueueWaitIdle", vulkan_queue_idle),
-    ENTRY("vkDeviceWaitIdle", vulkan_device_idle),
+#define X(member, type, name, alias) ENTRY(name, vulkan_##member), ENTRY(alias, vulkan_##member),
+    VULKAN_OURS(X)
+#undef X
 };
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -143,7 +107,7 @@ static const struct entry shared_entries[] = {
 static PFN_vkVoidFunction look_up(const struct entry *entries, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(entries[i].name, name) == 0)
+        if (entries[i].name && strcmp(entries[i].name, name) == 0)
             return entries[i].function;
     return NULL;
 }

@@ -43,16 +43,15 @@ struct vulkan_instance {
 
 enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
 
-/* The functions of the next layer that ours call: member name, type, and the function's names. */
-#define VULKAN_CALLS(X)                                                                                        \
-    X(destroy_device, PFN_vkDestroyDevice, "vkDestroyDevice", NULL)                                            \
+/* The functions of the next layer that ours call: member name, type, and the function's names. First those in whose
+ * places devices that share have ours, which are called vulkan_ and the member's name. */
+#define VULKAN_OURS(X)                                                                                         \
     X(allocate, PFN_vkAllocateMemory, "vkAllocateMemory", NULL)                                                \
     X(free, PFN_vkFreeMemory, "vkFreeMemory", NULL)                                                            \
     X(map, PFN_vkMapMemory, "vkMapMemory", NULL)                                                               \
     X(unmap, PFN_vkUnmapMemory, "vkUnmapMemory", NULL)                                                         \
     X(map2, PFN_vkMapMemory2KHR, "vkMapMemory2", "vkMapMemory2KHR")                                            \
     X(unmap2, PFN_vkUnmapMemory2KHR, "vkUnmapMemory2", "vkUnmapMemory2KHR")                                    \
-    X(get_fd, PFN_vkGetMemoryFdKHR, "vkGetMemoryFdKHR", NULL)                                                  \
     X(create_image, PFN_vkCreateImage, "vkCreateImage", NULL)                                                  \
     X(destroy_image, PFN_vkDestroyImage, "vkDestroyImage", NULL)                                               \
     X(image_needs, PFN_vkGetImageMemoryRequirements, "vkGetImageMemoryRequirements", NULL)                     \
@@ -60,14 +59,12 @@ enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
       "vkGetImageMemoryRequirements2KHR")                                                                      \
     X(future_image_needs, PFN_vkGetDeviceImageMemoryRequirements, "vkGetDeviceImageMemoryRequirements",        \
       "vkGetDeviceImageMemoryRequirementsKHR")                                                                 \
-    X(layout, PFN_vkGetImageSubresourceLayout, "vkGetImageSubresourceLayout", NULL)                            \
     X(future_layout, PFN_vkGetDeviceImageSubresourceLayoutKHR, "vkGetDeviceImageSubresourceLayout",            \
       "vkGetDeviceImageSubresourceLayoutKHR")                                                                  \
     X(bind_image, PFN_vkBindImageMemory, "vkBindImageMemory", NULL)                                            \
     X(bind_image2, PFN_vkBindImageMemory2, "vkBindImageMemory2", "vkBindImageMemory2KHR")                      \
     X(create_buffer, PFN_vkCreateBuffer, "vkCreateBuffer", NULL)                                               \
     X(destroy_buffer, PFN_vkDestroyBuffer, "vkDestroyBuffer", NULL)                                            \
-    X(buffer_needs, PFN_vkGetBufferMemoryRequirements, "vkGetBufferMemoryRequirements", NULL)                  \
     X(future_buffer_needs, PFN_vkGetDeviceBufferMemoryRequirements, "vkGetDeviceBufferMemoryRequirements",     \
       "vkGetDeviceBufferMemoryRequirementsKHR")                                                                \
     X(bind_buffer, PFN_vkBindBufferMemory, "vkBindBufferMemory", NULL)                                         \
@@ -81,19 +78,26 @@ enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
     X(bind_sparse, PFN_vkQueueBindSparse, "vkQueueBindSparse", NULL)                                           \
     X(present, PFN_vkQueuePresentKHR, "vkQueuePresentKHR", NULL)                                               \
     X(queue_idle, PFN_vkQueueWaitIdle, "vkQueueWaitIdle", NULL)                                                \
-    X(device_idle, PFN_vkDeviceWaitIdle, "vkDeviceWaitIdle", NULL)                                             \
-    X(create_pool, PFN_vkCreateCommandPool, "vkCreateCommandPool", NULL)                                       \
-    X(destroy_pool, PFN_vkDestroyCommandPool, "vkDestroyCommandPool", NULL)                                    \
-    X(reset_pool, PFN_vkResetCommandPool, "vkResetCommandPool", NULL)                                          \
-    X(allocate_commands, PFN_vkAllocateCommandBuffers, "vkAllocateCommandBuffers", NULL)                       \
-    X(begin, PFN_vkBeginCommandBuffer, "vkBeginCommandBuffer", NULL)                                           \
-    X(end, PFN_vkEndCommandBuffer, "vkEndCommandBuffer", NULL)                                                 \
-    X(barrier, PFN_vkCmdPipelineBarrier, "vkCmdPipelineBarrier", NULL)                                         \
-    X(copy_image, PFN_vkCmdCopyImage, "vkCmdCopyImage", NULL)                                                  \
-    X(create_fence, PFN_vkCreateFence, "vkCreateFence", NULL)                                                  \
-    X(destroy_fence, PFN_vkDestroyFence, "vkDestroyFence", NULL)                                               \
-    X(reset_fences, PFN_vkResetFences, "vkResetFences", NULL)                                                  \
-    X(fence_status, PFN_vkGetFenceStatus, "vkGetFenceStatus", NULL)                                            \
+    X(device_idle, PFN_vkDeviceWaitIdle, "vkDeviceWaitIdle", NULL)
+
+#define VULKAN_CALLS(X)                                                                       \
+    VULKAN_OURS(X)                                                                            \
+    X(destroy_device, PFN_vkDestroyDevice, "vkDestroyDevice", NULL)                           \
+    X(get_fd, PFN_vkGetMemoryFdKHR, "vkGetMemoryFdKHR", NULL)                                 \
+    X(layout, PFN_vkGetImageSubresourceLayout, "vkGetImageSubresourceLayout", NULL)           \
+    X(buffer_needs, PFN_vkGetBufferMemoryRequirements, "vkGetBufferMemoryRequirements", NULL) \
+    X(create_pool, PFN_vkCreateCommandPool, "vkCreateCommandPool", NULL)                      \
+    X(destroy_pool, PFN_vkDestroyCommandPool, "vkDestroyCommandPool", NULL)                   \
+    X(reset_pool, PFN_vkResetCommandPool, "vkResetCommandPool", NULL)                         \
+    X(allocate_commands, PFN_vkAllocateCommandBuffers, "vkAllocateCommandBuffers", NULL)      \
+    X(begin, PFN_vkBeginCommandBuffer, "vkBeginCommandBuffer", NULL)                          \
+    X(end, PFN_vkEndCommandBuffer, "vkEndCommandBuffer", NULL)                                \
+    X(barrier, PFN_vkCmdPipelineBarrier, "vkCmdPipelineBarrier", NULL)                        \
+    X(copy_image, PFN_vkCmdCopyImage, "vkCmdCopyImage", NULL)                                 \
+    X(create_fence, PFN_vkCreateFence, "vkCreateFence", NULL)                                 \
+    X(destroy_fence, PFN_vkDestroyFence, "vkDestroyFence", NULL)                              \
+    X(reset_fences, PFN_vkResetFences, "vkResetFences", NULL)                                 \
+    X(fence_status, PFN_vkGetFenceStatus, "vkGetFenceStatus", NULL)                           \
     X(wait_fences, PFN_vkWaitForFences, "vkWaitForFences", NULL)
 
 struct vulkan_calls {
@@ -332,41 +336,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice, const VkDe
                                                     const VkAllocationCallbacks *, VkDevice *);
 VKAPI_ATTR void VKAPI_CALL vulkan_destroy_device(VkDevice, const VkAllocationCallbacks *);
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_allocate(VkDevice, const VkMemoryAllocateInfo *, const VkAllocationCallbacks *,
-                                               VkDeviceMemory *);
-VKAPI_ATTR void VKAPI_CALL vulkan_free(VkDevice, VkDeviceMemory, const VkAllocationCallbacks *);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_map(VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags,
-                                          void **);
-VKAPI_ATTR void VKAPI_CALL vulkan_unmap(VkDevice, VkDeviceMemory);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_map2(VkDevice, const VkMemoryMapInfoKHR *, void **);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_unmap2(VkDevice, const VkMemoryUnmapInfoKHR *);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_image(VkDevice, const VkImageCreateInfo *, const VkAllocationCallbacks *,
-                                                   VkImage *);
-VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice, VkImage, const VkAllocationCallbacks *);
-VKAPI_ATTR void VKAPI_CALL vulkan_image_needs(VkDevice, VkImage, VkMemoryRequirements *);
-VKAPI_ATTR void VKAPI_CALL vulkan_image_needs2(VkDevice, const VkImageMemoryRequirementsInfo2 *,
-                                               VkMemoryRequirements2 *);
-VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice, const VkDeviceImageMemoryRequirements *,
-                                                     VkMemoryRequirements2 *);
-VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice, const VkDeviceImageSubresourceInfoKHR *, void *);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image(VkDevice, VkImage, VkDeviceMemory, VkDeviceSize);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image2(VkDevice, uint32_t, const VkBindImageMemoryInfo *);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_buffer(VkDevice, const VkBufferCreateInfo *, const VkAllocationCallbacks *,
-                                                    VkBuffer *);
-VKAPI_ATTR void VKAPI_CALL vulkan_destroy_buffer(VkDevice, VkBuffer, const VkAllocationCallbacks *);
-VKAPI_ATTR void VKAPI_CALL vulkan_future_buffer_needs(VkDevice, const VkDeviceBufferMemoryRequirements *,
-                                                      VkMemoryRequirements2 *);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer(VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer2(VkDevice, uint32_t, const VkBindBufferMemoryInfo *);
-VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address(VkDevice, const VkBufferDeviceAddressInfo *);
-VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address_ext(VkDevice, const VkBufferDeviceAddressInfo *);
-VKAPI_ATTR void VKAPI_CALL vulkan_get_queue(VkDevice, uint32_t, uint32_t, VkQueue *);
-VKAPI_ATTR void VKAPI_CALL vulkan_get_queue2(VkDevice, const VkDeviceQueueInfo2 *, VkQueue *);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit(VkQueue, uint32_t, const VkSubmitInfo *, VkFence);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit2(VkQueue, uint32_t, const VkSubmitInfo2 *, VkFence);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_sparse(VkQueue, uint32_t, const VkBindSparseInfo *, VkFence);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_present(VkQueue, const VkPresentInfoKHR *);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_queue_idle(VkQueue);
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_device_idle(VkDevice);
+#define X(member, type, name, alias) VKAPI_ATTR __typeof__(*(type)0) vulkan_##member;
+VULKAN_OURS(X)
+#undef X
 
 #endif
