@@ -268,8 +268,6 @@ void vulkan_record_remove_locked(struct vulkan_record *record);
 void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle,
                                 bool *several);
 void vulkan_record_each_locked(enum vulkan_kind kind, void (*visit)(struct vulkan_record *, void *), void *data);
-/* Frees the memory of an empty table. */
-void vulkan_records_trim_locked(void);
 
 /* The memory with an identifier, or NULL. */
 struct vulkan_memory_record *vulkan_memory_locked(uint64_t name);

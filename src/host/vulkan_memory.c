@@ -47,7 +47,6 @@ static void forget_locked(struct vulkan_memory_record *memory)
     if (memory->record.device)
         vulkan_record_remove_locked(&memory->record);
     vulkan_record_remove_locked(&memory->name);
-    vulkan_records_trim_locked();
 }
 
 void vulkan_memory_put(struct vulkan_memory_record *memory)

@@ -17,8 +17,7 @@ enum { QUICK_DEVICES = 8 };
 static _Atomic(void *) quick_keys[QUICK_DEVICES];
 static _Atomic(struct vulkan_device *) quick_devices[QUICK_DEVICES];
 
-/* Chained hash table, doubled when there is more than one record a bucket. Nothing is left when it is empty: the loader may
- * unload us then. */
+/* Chained hash table, doubled when there is more than one record a bucket. */
 enum { FIRST_BUCKETS = 64 };
 static struct vulkan_record *first_buckets[FIRST_BUCKETS];
 static struct vulkan_record **buckets = first_buckets;
@@ -130,7 +129,6 @@ void vulkan_device_remove(struct vulkan_device *device)
     while (device->busy)
         os_wait(&quiet, &vulkan_lock, 1000);
     drop_records_locked(device);
-    vulkan_records_trim_locked();
     replace_quick_locked(device->key, NULL);
     while (*place != device)
         place = &(*place)->chain;
@@ -178,16 +176,6 @@ static void grow_locked(void)
         free(buckets);
     buckets = wider;
     bucket_count = count;
-}
-
-void vulkan_records_trim_locked(void)
-{
-    if (record_count || buckets == first_buckets)
-        return;
-    free(buckets);
-    memset(first_buckets, 0, sizeof(first_buckets));
-    buckets = first_buckets;
-    bucket_count = FIRST_BUCKETS;
 }
 
 void vulkan_record_add_locked(struct vulkan_record *record)
