@@ -66,41 +66,23 @@ VKAPI_ATTR void VKAPI_CALL vulkan_get_queue2(VkDevice handle, const VkDeviceQueu
         note(device, *queue, info->queueFamilyIndex);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence)
-{
-    struct vulkan_device *device = vulkan_device_of(queue);
-    struct vulkan_queue *entered = enter(device, queue);
-    return leave(entered, device->calls.submit(queue, count, infos, fence));
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_submit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence)
-{
-    struct vulkan_device *device = vulkan_device_of(queue);
-    struct vulkan_queue *entered = enter(device, queue);
-    return leave(entered, device->calls.submit2(queue, count, infos, fence));
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_sparse(VkQueue queue, uint32_t count, const VkBindSparseInfo *infos,
-                                                  VkFence fence)
-{
-    struct vulkan_device *device = vulkan_device_of(queue);
-    struct vulkan_queue *entered = enter(device, queue);
-    return leave(entered, device->calls.bind_sparse(queue, count, infos, fence));
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_present(VkQueue queue, const VkPresentInfoKHR *info)
-{
-    struct vulkan_device *device = vulkan_device_of(queue);
-    struct vulkan_queue *entered = enter(device, queue);
-    return leave(entered, device->calls.present(queue, info));
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_queue_idle(VkQueue queue)
-{
-    struct vulkan_device *device = vulkan_device_of(queue);
-    struct vulkan_queue *entered = enter(device, queue);
-    return leave(entered, device->calls.queue_idle(queue));
-}
+/* Calls that only take their turn. */
+#define TAKES_TURNS(member, parameters, ...)                      \
+    VKAPI_ATTR VkResult VKAPI_CALL vulkan_##member parameters     \
+    {                                                             \
+        struct vulkan_device *device = vulkan_device_of(queue);   \
+        struct vulkan_queue *entered = enter(device, queue);      \
+        return leave(entered, device->calls.member(__VA_ARGS__)); \
+    }
+TAKES_TURNS(submit, (VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence), queue, count, infos,
+            fence)
+TAKES_TURNS(submit2, (VkQueue queue, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence), queue, count, infos,
+            fence)
+TAKES_TURNS(bind_sparse, (VkQueue queue, uint32_t count, const VkBindSparseInfo *infos, VkFence fence), queue, count,
+            infos, fence)
+TAKES_TURNS(present, (VkQueue queue, const VkPresentInfoKHR *info), queue, info)
+TAKES_TURNS(queue_idle, (VkQueue queue), queue)
+#undef TAKES_TURNS
 
 /* The program gives it all queues of the device, by turns with ours. Nobody else takes more than one of the locks. */
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_device_idle(VkDevice handle)
