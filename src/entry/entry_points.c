@@ -34,20 +34,22 @@ cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_queue, cl_uint
                                                        const cl_event *, cl_event *);
 #endif
 
-#define ENTRY(function)                    \
-    {                                      \
-#function, (next_function)function \
+#define ENTRY(function)                       \
+    {                                         \
+#function, (next_function)function, 0 \
     }
-/* A function of the Khronos extension and its twin of the NVIDIA one, which differ in the name alone. */
-#define TWINS(stem)                          \
-    {#stem "KHR", (next_function)stem##KHR}, \
-    {                                        \
-#stem "NV", (next_function)stem##KHR \
+#define SLOT(function)                                                          \
+    {                                                                           \
+#function, (next_function)function, offsetof(cl_icd_dispatch, function) \
     }
-static const struct {
-    const char *name;
-    next_function function;
-} entry_points[] = {
+/* A function of the Khronos extension and its twin of the NVIDIA one, which differ in the name alone, such as
+ * clEnqueueAcquireD3D11ObjectsKHR and clEnqueueAcquireD3D11ObjectsNV. */
+#define TWINS(stem)                             \
+    SLOT(stem##KHR),                            \
+    {                                           \
+#stem "NV", (next_function)stem##KHR, 0 \
+    }
+const struct entry_point entry_points[] = {
     TWINS(clGetDeviceIDsFromD3D11),
     TWINS(clCreateFromD3D11Buffer),
     TWINS(clCreateFromD3D11Texture2D),
@@ -60,10 +62,10 @@ static const struct {
     TWINS(clCreateFromD3D10Texture3D),
     TWINS(clEnqueueAcquireD3D10Objects),
     TWINS(clEnqueueReleaseD3D10Objects),
-    ENTRY(clGetDeviceIDsFromDX9MediaAdapterKHR),
-    ENTRY(clCreateFromDX9MediaSurfaceKHR),
-    ENTRY(clEnqueueAcquireDX9MediaSurfacesKHR),
-    ENTRY(clEnqueueReleaseDX9MediaSurfacesKHR),
+    SLOT(clGetDeviceIDsFromDX9MediaAdapterKHR),
+    SLOT(clCreateFromDX9MediaSurfaceKHR),
+    SLOT(clEnqueueAcquireDX9MediaSurfacesKHR),
+    SLOT(clEnqueueReleaseDX9MediaSurfacesKHR),
     ENTRY(clGetDeviceIDsFromDX9INTEL),
     ENTRY(clCreateFromDX9MediaSurfaceINTEL),
     ENTRY(clEnqueueAcquireDX9ObjectsINTEL),
@@ -75,11 +77,13 @@ static const struct {
     ENTRY(cld3d_report),
 };
 #undef ENTRY
+#undef SLOT
 #undef TWINS
+const size_t entry_point_count = sizeof(entry_points) / sizeof(entry_points[0]);
 
 next_function entry_point(const char *name)
 {
-    for (size_t i = 0; name && i < sizeof(entry_points) / sizeof(entry_points[0]); i++)
+    for (size_t i = 0; name && i < entry_point_count; i++)
         if (strcmp(entry_points[i].name, name) == 0)
             return entry_points[i].function;
     return NULL;

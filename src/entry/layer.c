@@ -3,13 +3,13 @@
  * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, then once clInitLayer, or, if
  * it is of 2025 or later, clInitLayerWithProperties and at the end clDeinitLayer. While a loader is in there, nothing
  * below may be called: it would wait for itself. So the entry point opens with the program's first call. */
-#include "entry/cl_d3d.h"
 #include "entry/entry.h"
 #include "entry/entry_points.h"
 #ifndef _WIN32
 #include "host/companion.h"
 #endif
 #include "log.h"
+#include "next/query.h"
 #include "os/os.h"
 
 #include <CL/cl_layer.h>
@@ -39,26 +39,6 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t 
 /* The loader fills what is NULL in it from the table below. */
 static cl_icd_dispatch layer_table;
 
-/* Loaders export some of the extensions' own functions, and call these through the table too. */
-static const struct {
-    const char *name;
-    size_t offset;
-} own_slots[] = {
-#define SLOT(name)                             \
-    {                                          \
-#name, offsetof(cl_icd_dispatch, name) \
-    }
-    SLOT(clGetDeviceIDsFromD3D10KHR),           SLOT(clCreateFromD3D10BufferKHR),
-    SLOT(clCreateFromD3D10Texture2DKHR),        SLOT(clCreateFromD3D10Texture3DKHR),
-    SLOT(clEnqueueAcquireD3D10ObjectsKHR),      SLOT(clEnqueueReleaseD3D10ObjectsKHR),
-    SLOT(clGetDeviceIDsFromD3D11KHR),           SLOT(clCreateFromD3D11BufferKHR),
-    SLOT(clCreateFromD3D11Texture2DKHR),        SLOT(clCreateFromD3D11Texture3DKHR),
-    SLOT(clEnqueueAcquireD3D11ObjectsKHR),      SLOT(clEnqueueReleaseD3D11ObjectsKHR),
-    SLOT(clGetDeviceIDsFromDX9MediaAdapterKHR), SLOT(clCreateFromDX9MediaSurfaceKHR),
-    SLOT(clEnqueueAcquireDX9MediaSurfacesKHR),  SLOT(clEnqueueReleaseDX9MediaSurfacesKHR),
-#undef SLOT
-};
-
 static cl_api_clGetExtensionFunctionAddressForPlatform address_of_loader;
 
 /* By name a loader for Windows answers with the functions that it exports, and these call its first layer, which may be this one. Those
@@ -66,9 +46,9 @@ static cl_api_clGetExtensionFunctionAddressForPlatform address_of_loader;
 static void *CL_API_CALL address_below(cl_platform_id platform, const char *name)
 {
     void *function = NULL;
-    for (size_t i = 0; name && !function && i < sizeof(own_slots) / sizeof(own_slots[0]); i++)
-        if (strcmp(own_slots[i].name, name) == 0)
-            memcpy(&function, (const char *)&next + own_slots[i].offset, sizeof(function));
+    for (size_t i = 0; name && !function && i < entry_point_count; i++)
+        if (entry_points[i].slot && strcmp(entry_points[i].name, name) == 0)
+            memcpy(&function, (const char *)&next + entry_points[i].slot, sizeof(function));
     return function ? function : address_of_loader(platform, name);
 }
 
@@ -78,13 +58,13 @@ static void look_in_loaders_table(void)
     next.clGetExtensionFunctionAddressForPlatform = address_below;
 }
 
+/* Loaders export some of the extensions' own functions, and call these through the table too. */
 static void fill_table(void)
 {
     layer_table = entry_exports;
-    for (size_t i = 0; i < sizeof(own_slots) / sizeof(own_slots[0]); i++) {
-        const next_function function = entry_point(own_slots[i].name);
-        memcpy((char *)&layer_table + own_slots[i].offset, &function, sizeof(function));
-    }
+    for (size_t i = 0; i < entry_point_count; i++)
+        if (entry_points[i].slot)
+            memcpy((char *)&layer_table + entry_points[i].slot, &entry_points[i].function, sizeof(next_function));
 }
 
 /* In a Wine process the host's library is no layer, only the companion of the drop-in above. */
