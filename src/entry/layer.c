@@ -97,11 +97,6 @@ static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)
     loaders_platforms = next.clGetPlatformIDs;
 }
 
-static next_function find(const char *name, void *library)
-{
-    return os_library_symbol(library, name);
-}
-
 /* A Khronos loader in its place would load this layer again. */
 static bool is_wines(void *library)
 {
@@ -142,7 +137,7 @@ bool entry_set_next(bool another)
 {
     void *library = another ? open_wines() : NULL;
     if (library) {
-        next_load(find, library);
+        next_load(library);
         log_write(LOG_INFO, "the loader has found no driver: the OpenCL below is %s", wines_path);
     } else if (another) {
         log_write(

@@ -12,24 +12,13 @@
 enum { LONGEST_PATH = 1024 };
 static char next_report[LONGEST_PATH + 320];
 
-static next_function find(const char *name, void *library)
-{
-    return os_library_symbol(library, name);
-}
-
-static next_function find_nothing(const char *name, void *library)
-{
-    (void)name;
-    (void)library;
-    return NULL;
-}
-
-static bool is_ourselves(void *library)
+/* The handle of this library. */
+static HMODULE ourselves(void)
 {
     HMODULE self = NULL;
     GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
                        (const char *)&entry_current, &self);
-    return library == (void *)self;
+    return self;
 }
 
 enum { LONGEST_WIDE = MAX_PATH + 32 }; /* a folder and one of the names below */
@@ -49,10 +38,7 @@ static const wchar_t kept[] = L"\\cld3d\\opencl.dll";
 static bool path_beside(char *path, size_t size)
 {
     wchar_t wide[LONGEST_WIDE];
-    HMODULE self = NULL;
-    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-                       (const char *)&entry_current, &self);
-    const DWORD length = GetModuleFileNameW(self, wide, MAX_PATH);
+    const DWORD length = GetModuleFileNameW(ourselves(), wide, MAX_PATH);
     const wchar_t *name = length && length < MAX_PATH ? wcsrchr(wide, L'\\') : NULL;
     return name && path_in(wide, (size_t)(name - wide), kept, path, size);
 }
@@ -77,7 +63,7 @@ static void next_path(char *path, size_t size)
 /* Why a loaded library can't be the OpenCL below, or NULL. */
 static const char *unfit(void *library)
 {
-    if (is_ourselves(library) || os_library_symbol(library, "cld3d_report"))
+    if (library == (void *)ourselves() || os_library_symbol(library, "cld3d_report"))
         return "it is cld3d itself";
     return os_library_symbol(library, "clGetPlatformIDs") ? NULL : "it is not an OpenCL library";
 }
@@ -119,7 +105,7 @@ bool entry_set_next(bool another)
 {
     (void)another;
     void *library = open_next();
-    next_load(library ? find : find_nothing, library);
+    next_load(library);
     if (!library)
         next.clGetPlatformIDs = no_platforms;
     return library != NULL;

@@ -1,6 +1,7 @@
 #include "next/next.h"
 
 #include "log.h"
+#include "os/os.h"
 
 #include <string.h>
 
@@ -45,11 +46,11 @@ void next_set(const cl_icd_dispatch *table, size_t entries)
         slot_set(&next, &next_slots[i], next_slot_get(&next, &next_slots[i]));
 }
 
-void next_load(next_function (*find)(const char *name, void *library), void *library)
+void next_load(void *library)
 {
     memset(&next, 0, sizeof(next));
     for (size_t i = 0; i < next_slot_count; i++)
-        slot_set(&next, &next_slots[i], find(next_slots[i].name, library));
+        slot_set(&next, &next_slots[i], library ? os_library_symbol(library, next_slots[i].name) : NULL);
 }
 
 cl_int next_lacks(const char *function, const char *since)

@@ -30,8 +30,8 @@ extern cl_icd_dispatch next;
 /* Sets `next` from a table in which any slot may be NULL. */
 void next_set(const cl_icd_dispatch *table, size_t entries);
 
-/* Sets `next` by asking `find` for each function by its name. */
-void next_load(next_function (*find)(const char *name, void *library), void *library);
+/* Sets `next` from what a library exports; NULL: a library that has nothing. */
+void next_load(void *library);
 
 /* The function in a slot of a table. */
 next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot *slot);
