@@ -48,25 +48,8 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context contex
     return object_create(&request, context, errcode_ret);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireDX9MediaSurfacesKHR(cl_command_queue command_queue, cl_uint num_objects,
-                                                                    const cl_mem *mem_objects,
-                                                                    cl_uint num_events_in_wait_list,
-                                                                    const cl_event *event_wait_list, cl_event *event)
-{
-    entry_open();
-    return share_acquire(&d3d9_api, command_queue, num_objects, mem_objects, num_events_in_wait_list, event_wait_list,
-                         event);
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_queue command_queue, cl_uint num_objects,
-                                                                    const cl_mem *mem_objects,
-                                                                    cl_uint num_events_in_wait_list,
-                                                                    const cl_event *event_wait_list, cl_event *event)
-{
-    entry_open();
-    return share_release(&d3d9_api, command_queue, num_objects, mem_objects, num_events_in_wait_list, event_wait_list,
-                         event);
-}
+COMMAND(clEnqueueAcquireDX9MediaSurfacesKHR, share_acquire, d3d9_api, const cl_mem *)
+COMMAND(clEnqueueReleaseDX9MediaSurfacesKHR, share_release, d3d9_api, const cl_mem *)
 
 CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9INTEL(cl_platform_id platform,
                                                            cl_dx9_device_source_intel dx9_device_source,
@@ -89,24 +72,8 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceINTEL(cl_context cont
     return object_create(&request, context, errcode_ret);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clEnqueueAcquireDX9ObjectsINTEL(cl_command_queue command_queue, cl_uint num_objects,
-                                                                const cl_mem *mem_objects,
-                                                                cl_uint num_events_in_wait_list,
-                                                                const cl_event *event_wait_list, cl_event *event)
-{
-    entry_open();
-    return share_acquire(&d3d9_intel_api, command_queue, num_objects, mem_objects, num_events_in_wait_list,
-                         event_wait_list, event);
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clEnqueueReleaseDX9ObjectsINTEL(cl_command_queue command_queue, cl_uint num_objects,
-                                                                cl_mem *mem_objects, cl_uint num_events_in_wait_list,
-                                                                const cl_event *event_wait_list, cl_event *event)
-{
-    entry_open();
-    return share_release(&d3d9_intel_api, command_queue, num_objects, mem_objects, num_events_in_wait_list,
-                         event_wait_list, event);
-}
+COMMAND(clEnqueueAcquireDX9ObjectsINTEL, share_acquire, d3d9_intel_api, const cl_mem *)
+COMMAND(clEnqueueReleaseDX9ObjectsINTEL, share_release, d3d9_intel_api, cl_mem *)
 
 CL_API_ENTRY cl_int CL_API_CALL clGetSupportedDX9MediaSurfaceFormatsINTEL(cl_context context, cl_mem_flags flags,
                                                                           cl_mem_object_type image_type, cl_uint plane,
