@@ -16,13 +16,9 @@ bool d3d1x_check(const struct d3d1x_calls *calls, const char *call, HRESULT resu
 
 void *d3d1x_open_device(const struct d3d1x_calls *calls, void *object)
 {
-    void *device = com_query(object, calls->device);
     /* An object that has other faces too (Wine's Direct3D 10 devices) is a Direct3D 11 device only by that face. */
-    if (device != object) {
-        com_release(device);
-        return NULL;
-    }
-    if (!(calls->creation_flags(device) & D3D11_CREATE_DEVICE_SINGLETHREADED))
+    void *device = com_query_same(object, calls->device);
+    if (device && !(calls->creation_flags(device) & D3D11_CREATE_DEVICE_SINGLETHREADED))
         dxgi_protect(device);
     return device;
 }

@@ -10,20 +10,11 @@
 
 /* ---- devices ---- */
 
-static void *query_same(void *object, const GUID *iid)
-{
-    void *found = com_query(object, iid);
-    if (found == object)
-        return found;
-    com_release(found);
-    return NULL;
-}
-
 /* FFmpeg names plain Direct3D 9 devices as 9Ex ones: a device is taken for what it is. */
 static void *open_device(void *object)
 {
-    void *device = query_same(object, &IID_IDirect3DDevice9);
-    return device ? device : query_same(object, &IID_IDirect3DDevice9Ex);
+    void *device = com_query_same(object, &IID_IDirect3DDevice9);
+    return device ? device : com_query_same(object, &IID_IDirect3DDevice9Ex);
 }
 
 static void *open_dxva_device(void *object)
@@ -146,23 +137,13 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
     return DESCRIBED;
 }
 
-/* Such a surface can't always be locked, another of the same usage can. */
-static bool is_texture_level(IDirect3DSurface9 *surface)
-{
-    void *texture = NULL;
-    if (FAILED(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DBaseTexture9, &texture)))
-        return false;
-    com_release(texture);
-    return true;
-}
-
 static enum describe_status describe(void *device, void *resource, enum surface_kind kind, uint32_t plane,
                                      struct surface_desc *desc, char *why, size_t why_size)
 {
     (void)kind; /* a surface is a 2D image */
     if (!com_identity(resource))
         return describe_refuse(DESCRIBE_NOT_AN_OBJECT, why, why_size, "resource %p is not a COM object", resource);
-    IDirect3DSurface9 *surface = query_same(resource, &IID_IDirect3DSurface9);
+    IDirect3DSurface9 *surface = com_query_same(resource, &IID_IDirect3DSurface9);
     if (!surface)
         return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size, "resource %p is not an IDirect3DSurface9", resource);
     D3DSURFACE_DESC d;
@@ -175,7 +156,8 @@ static enum describe_status describe(void *device, void *resource, enum surface_
     } else {
         status = describe_surface(&d, plane, desc, why, why_size);
         if (status == DESCRIBED)
-            desc->staging_kind = (uint32_t)d.Usage << 1 | is_texture_level(surface);
+            /* A texture's level can't always be locked, another surface of the same usage can. */
+            desc->staging_kind = (uint32_t)d.Usage << 1 | d3d9_is_in(surface, &IID_IDirect3DBaseTexture9);
     }
     com_release(surface);
     return status;
@@ -191,7 +173,7 @@ IDirect3DDevice9 *d3d9_device_of(void *resource)
 
 static void *owner(void *resource)
 {
-    IDirect3DSurface9 *surface = query_same(resource, &IID_IDirect3DSurface9);
+    IDirect3DSurface9 *surface = com_query_same(resource, &IID_IDirect3DSurface9);
     IDirect3DDevice9 *device = surface ? d3d9_device_of(surface) : NULL;
     com_release(surface);
     return device;

@@ -6,6 +6,9 @@
 #include "d3d/native.h"
 #include "d3d/staging.h"
 
+/* Whether a surface belongs to a container of that kind. */
+bool d3d9_is_in(IDirect3DSurface9 *surface, const GUID *kind);
+
 /* The device of a surface, with a reference, or NULL. */
 IDirect3DDevice9 *d3d9_device_of(void *resource);
 

@@ -5,7 +5,7 @@
 #include "d3d/dxvk.h"
 #include "d3d/formats.h"
 
-static bool is_in(IDirect3DSurface9 *surface, const GUID *kind)
+bool d3d9_is_in(IDirect3DSurface9 *surface, const GUID *kind)
 {
     void *container = NULL;
     if (FAILED(IDirect3DSurface9_GetContainer(surface, kind, &container)))
@@ -36,7 +36,7 @@ static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level, DWORD *l
     *level = 0;
     *levels = 1;
     if (FAILED(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DTexture9, (void **)&texture)))
-        return !is_in(surface, &IID_IDirect3DBaseTexture9);
+        return !d3d9_is_in(surface, &IID_IDirect3DBaseTexture9);
     const bool found = find_level(surface, texture, level);
     *levels = IDirect3DTexture9_GetLevelCount(texture);
     com_release(texture);
@@ -58,7 +58,7 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
         return native_refuse(why, why_size, "Direct3D generates the texture's other levels from what it sees written");
     if (format->planes > 1 || cl_order_packed_yuv(format->cl.image_channel_order))
         return native_refuse(why, why_size, "Direct3D 9 stores video surfaces in other formats");
-    if (is_in(surface->resource, &IID_IDirect3DSwapChain9))
+    if (d3d9_is_in(surface->resource, &IID_IDirect3DSwapChain9))
         return native_refuse(why, why_size, "the surface is a buffer of a swap chain");
     if (!place_in_image(surface->resource, &place->level, &levels))
         return native_refuse(why, why_size, "the surface is not a level of a plain texture");
@@ -107,7 +107,7 @@ static bool is_read_back(IDirect3DSurface9 *surface)
 {
     D3DSURFACE_DESC d;
     return SUCCEEDED(IDirect3DSurface9_GetDesc(surface, &d)) &&
-           ((d.Usage & D3DUSAGE_RENDERTARGET) || is_in(surface, &IID_IDirect3DTexture9) || lock_once(surface));
+           ((d.Usage & D3DUSAGE_RENDERTARGET) || d3d9_is_in(surface, &IID_IDirect3DTexture9) || lock_once(surface));
 }
 
 static bool flush_deferred(const struct surface *surface, const struct native_place *place)

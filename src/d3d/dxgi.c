@@ -60,6 +60,15 @@ void *com_query(void *object, const GUID *iid)
     return found;
 }
 
+void *com_query_same(void *object, const GUID *iid)
+{
+    void *found = com_query(object, iid);
+    if (found == object)
+        return found;
+    com_release(found);
+    return NULL;
+}
+
 void com_add_ref(void *object)
 {
     IUnknown_AddRef((IUnknown *)object);
@@ -109,11 +118,6 @@ void dxgi_unlock(void *section)
     if (section)
         ID3D10Multithread_Leave((ID3D10Multithread *)section);
     com_release(section);
-}
-
-void *dxgi_enter(const struct surface *surface)
-{
-    return dxgi_lock(surface->device);
 }
 
 /* WCHAR is UTF-16 on Windows, where adapters have plain names and surrogates are not worth their code; natively UTF-32. */
@@ -233,9 +237,9 @@ enum describe_status dxgi_describe_child(const struct child_facts *child, void *
     if (!com_identity(resource))
         return describe_refuse(DESCRIBE_NOT_AN_OBJECT, why, why_size, "resource %p is not a COM object", resource);
     /* The same address is asked for, not only the same object: what the caller will call is this interface. */
-    void *typed = com_query(resource, child->kind);
+    void *typed = com_query_same(resource, child->kind);
     com_release(typed);
-    if (typed != resource)
+    if (!typed)
         return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size, "resource %p is not an %s", resource,
                                child->kind_name);
     void *owner = child->owner(resource);

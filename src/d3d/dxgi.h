@@ -17,6 +17,8 @@ enum describe_status describe_refuse(enum describe_status status, char *why, siz
 
 /* The interface `iid` of an object given by the application, with one reference; NULL if there is no such object. */
 void *com_query(void *object, const GUID *iid);
+/* The same, but NULL also if that interface has another address than the given object. */
+void *com_query_same(void *object, const GUID *iid);
 /* The object's IUnknown for comparisons, without a reference; NULL if there is no object. */
 const void *com_identity(void *object);
 void com_add_ref(void *object);
@@ -31,13 +33,10 @@ bool dxgi_software(const struct d3d_adapter *adapter);
 /* Turns on protection against use from several threads, if the device supports it. */
 void dxgi_protect(void *device);
 
-/* Enters the device's critical section: the result is for dxgi_unlock, and may be NULL. */
+/* Enters the device's critical section: the result is for dxgi_unlock, and may be NULL. If protection is off, the application lets
+ * only one thread at a time use the device. Also staging_ops.enter and leave for both. */
 void *dxgi_lock(void *device);
 void dxgi_unlock(void *section);
-
-/* staging_ops.enter for both; dxgi_unlock leaves. If protection is off, the application lets only one thread at a time use the
- * device. */
-void *dxgi_enter(const struct surface *surface);
 
 /* What the check of a resource needs to know about its API. */
 struct child_facts {

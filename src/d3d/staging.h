@@ -38,10 +38,10 @@ struct staging_ops {
     bool (*end)(void);
     /* Queues the copy from the resource to the staging copy. NULL: `map` does it. */
     bool (*fetch)(struct surface *surface);
-    /* Called around calls for one surface that calls of other threads to its device must not interrupt: uses the
+    /* Called around calls for one surface that calls of other threads to its device must not interrupt: uses that
      * device's own critical section, which an application thread that calls us may already hold. `leave` gets what `enter`
      * returned, which may be NULL. Needed only if surfaces are `whole_level`. */
-    void *(*enter)(const struct surface *surface);
+    void *(*enter)(void *device);
     void (*leave)(void *section);
     /* Waits for queued copies and maps the staging copy for reading and writing; with `maps_briefly` for reading, or
      * with `write` for writing the whole plane. */

@@ -279,7 +279,7 @@ static bool store_rows(struct staged *staged)
 static bool store_plane(struct staged *staged)
 {
     const struct staging_ops *staging = staged->base.surface.api->staging;
-    void *section = staging->enter(&staged->base.surface);
+    void *section = staging->enter(staged->base.surface.device);
     staged_unmap(staged);
     const bool done = fetch(staged) && store_rows(staged);
     staging->leave(section);

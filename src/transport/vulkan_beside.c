@@ -49,7 +49,7 @@ static bool move_alone(const struct surface *surface, const struct vulkan_side *
 {
     const struct staging_ops *staging = surface->api->staging;
     const bool alone = back && staging->enter; /* Direct3D 9 has no need of it: no plane of its surfaces comes here */
-    void *section = alone ? staging->enter(surface) : NULL;
+    void *section = alone ? staging->enter(surface->device) : NULL;
     const bool done = move_all(surface, side, moves, count, back);
     if (alone)
         staging->leave(section);
