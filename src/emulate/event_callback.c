@@ -413,14 +413,6 @@ static bool any_staying(void)
     return staying != NULL;
 }
 
-/* Until it is over, or a moment has passed: nothing here may wait for a command. */
-static void wait_while_locked(bool (*lasts)(void))
-{
-    const unsigned long long end = os_nanoseconds() + 2000000ull * AFTER_FAILURE_MS;
-    while (lasts() && os_nanoseconds() < end)
-        os_wait(&changed, &lock, 1);
-}
-
 /* Whether somebody is finding out what is due. */
 static bool any_sweeping(void)
 {
@@ -430,12 +422,11 @@ static bool any_sweeping(void)
     return false;
 }
 
-/* What is due is called before a queue goes, unless that takes longer than a second. */
-static void await_sweeps_locked(void)
+/* Until it is over, or that time has passed: nothing here may wait for a command. */
+static void wait_while_locked(bool (*lasts)(void), unsigned milliseconds)
 {
-    enum { LONGEST_MS = 1000 };
-    const unsigned long long end = os_nanoseconds() + LONGEST_MS * 1000000ull;
-    while (any_sweeping() && os_nanoseconds() < end)
+    const unsigned long long end = os_nanoseconds() + milliseconds * 1000000ull;
+    while (lasts() && os_nanoseconds() < end)
         os_wait(&changed, &lock, 1);
 }
 
@@ -444,6 +435,7 @@ static void await_sweeps_locked(void)
  * delivered, and neither while the process ends, which has no other threads then. */
 static void drain(void)
 {
+    enum { LONGEST_MS = 1000, MOMENT_MS = 2 * AFTER_FAILURE_MS };
     if (delivery_here() || os_process_ends())
         return;
     os_lock(&lock);
@@ -452,13 +444,14 @@ static void drain(void)
         sweep(list);
     draining++;
     os_wake_all(&changed);
-    await_sweeps_locked();
-    wait_while_locked(any_at_work);
+    /* What is due is called before a queue goes, unless that takes longer. */
+    wait_while_locked(any_sweeping, LONGEST_MS);
+    wait_while_locked(any_at_work, MOMENT_MS);
     os_unlock(&lock);
     if (any)
         delivery_drain();
     os_lock(&lock);
-    wait_while_locked(any_staying);
+    wait_while_locked(any_staying, MOMENT_MS);
     draining--;
     os_unlock(&lock);
     if (any)
