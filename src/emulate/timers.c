@@ -6,6 +6,7 @@
 #include "emulate/emulate.h"
 #include "emulate/listed.h"
 #include "log.h"
+#include "next/query.h"
 #include "os/os.h"
 
 static bool below_has_functions;
@@ -114,7 +115,7 @@ static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulon
     const cl_ulong host_time = os_nanoseconds();
     if (queue)
         keep_queue(device, queue);
-    if (status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY)
+    if (driver_short(status))
         return log_next("clGetDeviceAndHostTimer", "a command that reads the device's time", status);
     /* rusticl 22.3 profiles nothing: its four times are 0, 1, 2 and 3. */
     if (status != CL_SUCCESS || device_time <= 3)

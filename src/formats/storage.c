@@ -3,6 +3,7 @@
 #include "convert.cl.h"
 #include "d3d/formats.h"
 #include "log.h"
+#include "next/query.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static cl_int ask_native(const struct context_record *context, cl_mem_flags flag
         list->count = 0;
     if (list->count > 256)
         list->count = 256;
-    return event_driver_short(status) ? status : CL_SUCCESS;
+    return driver_short(status) ? status : CL_SUCCESS;
 }
 
 static bool has(const struct format_list *list, cl_image_format format)

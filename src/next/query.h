@@ -1,4 +1,4 @@
-/* How OpenCL queries return values, and the words of extension strings. */
+/* How OpenCL queries return values and fail, and the words of extension strings. */
 #ifndef CLD3D_NEXT_QUERY_H
 #define CLD3D_NEXT_QUERY_H
 
@@ -12,6 +12,12 @@ cl_int answer(const char *call, const void *value, size_t size, size_t capacity,
 /* Whether a Windows program cannot use an extension of the host's OpenCL under Wine, even with its functions: it shares what
  * the host's side of Wine does not know, has the host call functions of the program, or takes file descriptors. */
 bool extension_of_host(const char *name, size_t length);
+
+/* Whether a driver's error code means that it could not answer, whatever was asked. */
+static inline bool driver_short(cl_int status)
+{
+    return status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY;
+}
 
 /* Whether a text of words separated by blanks contains one. */
 bool words_have(const char *text, const char *word, size_t length);

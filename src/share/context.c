@@ -3,6 +3,7 @@
 
 #include "formats/storage.h"
 #include "log.h"
+#include "next/query.h"
 #include "share/passthrough.h"
 #include "track/kinds.h"
 
@@ -110,7 +111,7 @@ static bool follow_end(const char *call, const struct sharing_context *context)
         platform_predates(platform_of_context(handle), 3))
         return true;
     const cl_int status = below()->clSetContextDestructorCallback(handle, on_destroyed, NULL);
-    if (status != CL_OUT_OF_HOST_MEMORY && status != CL_OUT_OF_RESOURCES)
+    if (!driver_short(status))
         return true;
     return log_next(call, "clSetContextDestructorCallback", status) == CL_SUCCESS;
 }
@@ -337,7 +338,7 @@ static cl_int platform_of(const char *call, cl_device_id device, cl_platform_id 
     const cl_int status = device_may_be(device)
                               ? below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(*platform), platform, NULL)
                               : CL_INVALID_DEVICE;
-    if (event_driver_short(status))
+    if (driver_short(status))
         return log_next(call, "clGetDeviceInfo", status);
     return status == CL_SUCCESS ? status
                                 : log_refuse(call, CL_INVALID_DEVICE, "%p is not an OpenCL device", (void *)device);

@@ -2,6 +2,7 @@
 #include "share/share.h"
 
 #include "log.h"
+#include "next/query.h"
 #include "share/passthrough.h"
 
 #include <stdlib.h>
@@ -34,7 +35,7 @@ cl_int platform_check(cl_platform_id platform)
         found = found || platforms[i] == platform;
     free(platforms);
     /* Loaders have a code of their own for a system without platforms. */
-    if (found || status == CL_OUT_OF_HOST_MEMORY || status == CL_OUT_OF_RESOURCES)
+    if (found || driver_short(status))
         return status;
     return CL_INVALID_PLATFORM;
 }

@@ -2,12 +2,12 @@
 #include "track/track.h"
 
 #include "log.h"
-
-#include <string.h>
+#include "next/query.h"
 #include "track/kinds.h"
 #include "track/block_cache.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct block_cache records = BLOCK_CACHE_INIT(struct event_record);
 
@@ -94,11 +94,6 @@ cl_int event_reported(cl_event event, cl_int status)
     return told;
 }
 
-bool event_driver_short(cl_int status)
-{
-    return status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY;
-}
-
 /* False: the driver is short of something and does not say. An error about the event itself is an end of it, too. */
 static bool ask_status(cl_event event, cl_int *status)
 {
@@ -106,7 +101,7 @@ static bool ask_status(cl_event event, cl_int *status)
         return true;
     const cl_int asked =
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(*status), status, NULL);
-    if (event_driver_short(asked))
+    if (driver_short(asked))
         return false;
     if (asked != CL_SUCCESS)
         *status = asked;
@@ -128,14 +123,19 @@ void event_devices_go(void)
     atomic_store(&devices_go, true);
 }
 
-/* The context of the event, retained, if a wait in the driver for it may never return. */
-static struct context_record *may_never_end(cl_event event)
+/* The context of the event, retained, or NULL. */
+static struct context_record *context_of(cl_event event)
 {
     cl_context handle = NULL;
-    if (!atomic_load_explicit(&devices_go, memory_order_relaxed) ||
-        below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(cl_context), &handle, NULL) != CL_SUCCESS)
+    if (!event || below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(handle), &handle, NULL) != CL_SUCCESS)
         return NULL;
-    struct context_record *context = registry_get(RECORD_CONTEXT, handle);
+    return registry_get(RECORD_CONTEXT, handle);
+}
+
+/* The same, if a wait in the driver for the event may never return. */
+static struct context_record *may_never_end(cl_event event)
+{
+    struct context_record *context = atomic_load_explicit(&devices_go, memory_order_relaxed) ? context_of(event) : NULL;
     if (context && context_has(context, QUIRK_POCL_GONE))
         return context;
     record_release(context);
@@ -232,7 +232,7 @@ cl_int event_check_list(const char *call, cl_context context, cl_uint count, con
         const cl_int asked = event_may_be(events[i])
                                  ? below()->clGetEventInfo(events[i], CL_EVENT_CONTEXT, sizeof(of), &of, NULL)
                                  : CL_INVALID_EVENT;
-        if (event_driver_short(asked))
+        if (driver_short(asked))
             return log_next(call, "clGetEventInfo", asked);
         if (asked != CL_SUCCESS)
             return log_refuse(call, CL_INVALID_EVENT_WAIT_LIST, "event %u of the wait list, %p, is not an event", i,
@@ -327,10 +327,7 @@ static cl_int CL_API_CALL retain_event(cl_event event)
 
 bool event_context_has(cl_event event, enum quirk quirk)
 {
-    cl_context handle = NULL;
-    if (event)
-        below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(handle), &handle, NULL);
-    struct context_record *context = registry_get(RECORD_CONTEXT, handle);
+    struct context_record *context = context_of(event);
     const bool has = context && context_has(context, quirk);
     record_release(context);
     return has;

@@ -12,6 +12,7 @@
 
 #include "log.h"
 #include "next/after_failure.h"
+#include "next/query.h"
 #include "track/prerequisites.h"
 #include "track/block_cache.h"
 
@@ -61,10 +62,10 @@ static bool needs_care(cl_event event, bool ours)
     cl_int asked = below()->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
     if (asked == CL_SUCCESS && type == CL_COMMAND_USER)
         return false;
-    if (!event_driver_short(asked))
+    if (!driver_short(asked))
         asked = below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(handle), &handle, NULL);
     if (asked != CL_SUCCESS)
-        return event_driver_short(asked);
+        return driver_short(asked);
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
     const bool pocl = context ? context_has(context, QUIRK_POCL_EVENTS) : ours;
     record_release(context);

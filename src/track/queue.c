@@ -8,6 +8,7 @@
 
 #include "emulate/emulate.h"
 #include "log.h"
+#include "next/query.h"
 #include "track/kinds.h"
 
 #include <stdlib.h>
@@ -271,7 +272,7 @@ static cl_int insist(cl_int(CL_API_CALL *call)(cl_command_queue), cl_command_que
 {
     enum { TRIES = 10 };
     cl_int status = call(handle);
-    for (int i = 1; i < TRIES && event_driver_short(status); i++) {
+    for (int i = 1; i < TRIES && driver_short(status); i++) {
         os_sleep_shortly();
         status = call(handle);
     }

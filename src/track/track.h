@@ -164,8 +164,6 @@ void event_set_unset(cl_event event);
 bool event_is_command(cl_event event);
 /* Whether a command has ended, or a user event has been set. False if the driver does not report it. */
 bool event_is_over(cl_event event);
-/* Whether a driver's error code means that it could not answer, whatever was asked. */
-bool event_driver_short(cl_int status);
 /* The driver's execution status, or its error about the event, which is negative too. CL_QUEUED if the driver is out of
  * resources: such a query says nothing about the command. */
 cl_int event_status(cl_event event);

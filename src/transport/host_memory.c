@@ -2,6 +2,7 @@
 
 #include "log.h"
 #include "next/next.h"
+#include "next/query.h"
 #include "os/os.h"
 #include "track/track.h"
 #include "transport/aligned.h"
@@ -334,7 +335,7 @@ static struct host_memory try_device(cl_device_id device)
     close_trial(&t);
     return (struct host_memory){
         .in_place = in_place,
-        .known = !event_driver_short(t.status) && t.status != CL_MEM_OBJECT_ALLOCATION_FAILURE,
+        .known = !driver_short(t.status) && t.status != CL_MEM_OBJECT_ALLOCATION_FAILURE,
         .alignment = t.alignment,
         .why = in_place ? "the device computes in host memory" : t.why,
     };
