@@ -96,7 +96,7 @@ static int read_level(bool *statistics)
     return limit;
 }
 
-bool log_wants(enum log_level level)
+static bool wants(enum log_level level)
 {
     static atomic_int chosen = -1;
     bool statistics;
@@ -126,7 +126,7 @@ static void write_line(const char *kind, const char *format, va_list arguments)
 
 void log_write(enum log_level level, const char *format, ...)
 {
-    if (!log_wants(level))
+    if (!wants(level))
         return;
     va_list arguments;
     va_start(arguments, format);
@@ -144,7 +144,7 @@ void log_statistics(const char *format, ...)
 
 cl_int log_refuse(const char *call, cl_int code, const char *format, ...)
 {
-    if (!log_wants(LOG_WARN))
+    if (!wants(LOG_WARN))
         return code;
     char reason[768];
     va_list arguments;

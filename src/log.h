@@ -55,7 +55,6 @@ const char *setting_next_name(const char *list, const char **name, size_t *lengt
 bool setting_name_is(const char *name, size_t length, const char *expected);
 bool setting_names(const char *list, const char *expected);
 
-bool log_wants(enum log_level level);
 void log_write(enum log_level level, const char *format, ...) LOG_FORMAT(2, 3);
 
 /* Whether statistics were requested, independent of the level; and logs a line of them. */

@@ -394,7 +394,7 @@ static cl_device_id whole_device(cl_device_id device)
     return device;
 }
 
-struct host_memory host_memory_of_device(cl_device_id device)
+static struct host_memory of_device(cl_device_id device)
 {
     struct host_memory memory;
     device = whole_device(device);
@@ -418,7 +418,7 @@ struct host_memory host_memory_of_context(cl_context context)
     if (next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS || size == 0)
         return (struct host_memory){.why = "the devices of the context are unknown"};
     for (size_t i = 0; i < size / sizeof(devices[0]) && all.in_place; i++) {
-        const struct host_memory one = host_memory_of_device(devices[i]);
+        const struct host_memory one = of_device(devices[i]);
         const size_t alignment = one.alignment > all.alignment ? one.alignment : all.alignment;
         if (!one.in_place)
             all = one;

@@ -13,11 +13,8 @@ struct host_memory {
     const char *why;  /* the reason, for display; lives as long as the process */
 };
 
-/* Probes with its own context and queue. May be called from any thread; the caller must be allowed to wait for
- * commands, and holds no lock. */
-struct host_memory host_memory_of_device(cl_device_id device);
-
-/* The result that holds for all devices of a context. */
+/* The result that holds for all devices of a context. Probes each with a context and queue of its own. May be called from
+ * any thread; the caller must be allowed to wait for commands, and holds no lock. */
 struct host_memory host_memory_of_context(cl_context context);
 
 #endif
