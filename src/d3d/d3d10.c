@@ -3,15 +3,7 @@
 #include "d3d/dxgi.h"
 
 #include <CL/cl_d3d10.h>
-#include <stddef.h>
 
-/* What Direct3D 11's structures and values stand for. Its buffers have one member more, at the end. */
-_Static_assert(sizeof(D3D10_TEXTURE2D_DESC) == sizeof(D3D11_TEXTURE2D_DESC) &&
-                   offsetof(D3D10_TEXTURE2D_DESC, Usage) == offsetof(D3D11_TEXTURE2D_DESC, Usage) &&
-                   sizeof(D3D10_TEXTURE3D_DESC) == sizeof(D3D11_TEXTURE3D_DESC) &&
-                   offsetof(D3D10_TEXTURE3D_DESC, Usage) == offsetof(D3D11_TEXTURE3D_DESC, Usage) &&
-                   offsetof(D3D10_BUFFER_DESC, MiscFlags) == offsetof(D3D11_BUFFER_DESC, MiscFlags),
-               "the descriptions of Direct3D 10 and 11 are the same");
 _Static_assert((int)D3D10_USAGE_IMMUTABLE == (int)D3D11_USAGE_IMMUTABLE &&
                    (int)D3D10_USAGE_DYNAMIC == (int)D3D11_USAGE_DYNAMIC &&
                    (int)D3D10_USAGE_STAGING == (int)D3D11_USAGE_STAGING &&
@@ -19,8 +11,7 @@ _Static_assert((int)D3D10_USAGE_IMMUTABLE == (int)D3D11_USAGE_IMMUTABLE &&
                    (int)D3D10_CPU_ACCESS_WRITE == (int)D3D11_CPU_ACCESS_WRITE &&
                    (int)D3D10_MAP_READ == (int)D3D11_MAP_READ &&
                    (int)D3D10_MAP_READ_WRITE == (int)D3D11_MAP_READ_WRITE &&
-                   (int)D3D10_MAP_WRITE_DISCARD == (int)D3D11_MAP_WRITE_DISCARD &&
-                   (int)D3D10_CREATE_DEVICE_SINGLETHREADED == (int)D3D11_CREATE_DEVICE_SINGLETHREADED,
+                   (int)D3D10_MAP_WRITE_DISCARD == (int)D3D11_MAP_WRITE_DISCARD,
                "the values of Direct3D 10 and 11 are the same");
 
 static void copy(void *device, void *to, UINT to_subresource, UINT to_x, void *from, UINT from_subresource,
