@@ -54,11 +54,8 @@ struct d3d_adapter {
 
 enum describe_status {
     DESCRIBED,
-    DESCRIBE_NOT_AN_OBJECT, /* NULL, or not the address of a COM object */
-    DESCRIBE_OTHER_KIND,    /* an object, but not a resource of the API and kind */
-    DESCRIBE_OTHER_DEVICE,  /* a resource of another device */
-    DESCRIBE_IMMUTABLE,
-    DESCRIBE_MULTISAMPLED,
+    DESCRIBE_UNFIT,        /* not a resource of the API and kind, or one that cannot be shared */
+    DESCRIBE_OTHER_DEVICE, /* a resource of another device */
     DESCRIBE_BAD_SUBRESOURCE,
     DESCRIBE_BAD_FORMAT
 };

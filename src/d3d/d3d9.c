@@ -111,10 +111,10 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
                                              char *why, size_t why_size)
 {
     if (d->Pool != D3DPOOL_DEFAULT)
-        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size,
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size,
                                "the surface is in pool %d; only those in D3DPOOL_DEFAULT can be shared", (int)d->Pool);
     if (d->MultiSampleType != D3DMULTISAMPLE_NONE)
-        return describe_refuse(DESCRIBE_MULTISAMPLED, why, why_size,
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size,
                                "the surface is multisampled; share one with a single sample");
     const struct format_row *first = format_from_d3d9(d->Format, 0);
     if (!first)
@@ -126,7 +126,7 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
         return describe_refuse(DESCRIBE_BAD_SUBRESOURCE, why, why_size, "plane %u is out of range: %s has %u planes",
                                plane, first->name, first->planes);
     if (cuts_pairs(format, d))
-        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size,
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size,
                                "the surface has %ux%u texels; %s requires an even width and height", (unsigned)d->Width,
                                (unsigned)d->Height, format->name);
     *desc = (struct surface_desc){.kind = SURFACE_IMAGE_2D,
@@ -142,12 +142,12 @@ static enum describe_status describe(void *device, void *resource, enum surface_
 {
     (void)kind; /* a surface is a 2D image */
     if (!com_identity(resource))
-        return describe_refuse(DESCRIBE_NOT_AN_OBJECT, why, why_size, "resource %p is not a COM object", resource);
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size, "resource %p is not a COM object", resource);
     IDirect3DSurface9 *surface = com_query_same(resource, &IID_IDirect3DSurface9);
     if (!surface)
-        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size, "resource %p is not an IDirect3DSurface9", resource);
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size, "resource %p is not an IDirect3DSurface9", resource);
     D3DSURFACE_DESC d;
-    enum describe_status status = DESCRIBE_OTHER_KIND;
+    enum describe_status status = DESCRIBE_UNFIT;
     if (!of_device(surface, device)) {
         snprintf(why, why_size, "the surface belongs to another Direct3D 9 device than the context's");
         status = DESCRIBE_OTHER_DEVICE;

@@ -235,13 +235,12 @@ enum describe_status dxgi_describe_child(const struct child_facts *child, void *
                                          size_t why_size)
 {
     if (!com_identity(resource))
-        return describe_refuse(DESCRIBE_NOT_AN_OBJECT, why, why_size, "resource %p is not a COM object", resource);
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size, "resource %p is not a COM object", resource);
     /* The same address is asked for, not only the same object: what the caller will call is this interface. */
     void *typed = com_query_same(resource, child->kind);
     com_release(typed);
     if (!typed)
-        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size, "resource %p is not an %s", resource,
-                               child->kind_name);
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size, "resource %p is not an %s", resource, child->kind_name);
     void *owner = child->owner(resource);
     const bool same = owner && (owner == device || com_identity(owner) == com_identity(device));
     com_release(owner);
@@ -267,7 +266,7 @@ static enum describe_status describe_texture(const struct resource_facts *facts,
                                              struct surface_desc *desc, char *why, size_t why_size)
 {
     if (facts->samples > 1)
-        return describe_refuse(DESCRIBE_MULTISAMPLED, why, why_size,
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size,
                                "the texture has %u samples per texel; resolve it to one with a single sample",
                                facts->samples);
     const struct format_row *first = format_from_dxgi(facts->format, 0);
@@ -286,7 +285,7 @@ static enum describe_status describe_texture(const struct resource_facts *facts,
                                "DXGI format %u is not in the table of sharable formats; use one of them",
                                (unsigned)facts->format);
     if (cuts_chroma(format, facts))
-        return describe_refuse(DESCRIBE_OTHER_KIND, why, why_size,
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size,
                                "the texture has %ux%u texels; %s requires an even width and height", facts->width,
                                facts->height, format->name);
     const uint32_t level = planes > 1 ? 0 : index % facts->levels;
@@ -307,7 +306,7 @@ enum describe_status dxgi_describe(const struct resource_facts *facts, enum surf
                                    struct surface_desc *desc, char *why, size_t why_size)
 {
     if (facts->usage == D3D11_USAGE_IMMUTABLE)
-        return describe_refuse(DESCRIBE_IMMUTABLE, why, why_size,
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size,
                                "the %s has usage IMMUTABLE; share one with usage DEFAULT",
                                kind == SURFACE_BUFFER ? "buffer" : "texture");
     if (kind != SURFACE_BUFFER)
