@@ -7,6 +7,7 @@ PREFIX is one to copy, which WINE_RUN makes if it is not there; LIBCLD3D_SO may 
 """
 
 import ctypes
+import fcntl
 import os
 import pathlib
 import re
@@ -34,6 +35,8 @@ class Place(Prefix):
         shutil.copy(LIBRARY, self.library)
         super().__init__(folder, self.out / "cld3d-setup", PROGRAM, PREFIX)
         self.windows = self.prefix / "drive_c" / "windows"
+        self.dll = self.windows / "system32" / "opencl.dll"
+        self.below = self.windows / "system32" / "cld3d"
 
     def put_layer(self, data=None):
         """The host's library: `data`, or any file for this machine, since a shell loads no layers."""
@@ -47,6 +50,9 @@ class Place(Prefix):
         done = subprocess.run([self.script, "run", *arguments], env={**env, **settings}, capture_output=True, text=True)
         need(done.returncode == status, f"run: exit status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
+
+    def run_status(self):
+        return subprocess.run([self.script, "status", "--prefix", self.prefix], capture_output=True).returncode
 
     def edit_registry(self, change):
         self.registry.write_text(change(self.registry.read_text(errors="surrogateescape")), errors="surrogateescape")
@@ -81,6 +87,244 @@ def other_override(place):
     need('"abc"="native"' in text and '"xyz"="disabled"' in text, "other overrides are gone")
     place.setup("uninstall")
     need(sorted(place.registry.read_bytes().split(b"\n")) == sorted(before.split(b"\n")), "the override did not come back")
+
+
+def put_section(place, *lines, section=SECTION):
+    def change(text):
+        blocks = [block for block in text.split("\n\n") if not block.startswith(SECTION)]
+        blocks.insert(-1, "\n".join([f"{section} 1700000000", "#time=1d000000000000", *lines]))
+        return "\n\n".join(blocks)
+    place.edit_registry(change)
+
+
+def the_users_own_override(place):
+    """The line that install writes may be the user's: it stays."""
+    put_section(place, '"abc"="native"', '"opencl"="native,builtin"')
+    in_and_out(place)
+    place.setup("install")
+    with open(place.library, "ab") as library:
+        library.write(b"a later version")
+    place.setup("install")
+    place.setup("uninstall")
+    need('"opencl"="native,builtin"' in place.registry.read_text(errors="surrogateescape"), "it is gone")
+
+
+def override_in_capitals(place):
+    """Wine's names are the same in capitals; it would take the first."""
+    put_section(place, '"OpenCL"="builtin"', '"*OPENCL"="disabled"', section=SECTION.lower())
+    before = place.registry.read_text(errors="surrogateescape")
+    place.setup("install")
+    text = place.registry.read_text(errors="surrogateescape")
+    need('"OpenCL"=' not in text and '"*OPENCL"=' not in text and text.count("native,builtin") == 1, "another override is left")
+    need(SECTION not in text, "there are two sections")
+    place.edit_registry(lambda text: text.replace('"opencl"="native,builtin"', '"OpenCL"="builtin"\n"opencl"="native,builtin"'))
+    need("override: not set" in place.setup("status", status=1), "status with another override")
+    place.setup("install")
+    need('"OpenCL"=' not in place.registry.read_text(errors="surrogateescape"), "the later override is left")
+    place.setup("uninstall")
+    need(sorted(place.registry.read_text(errors="surrogateescape").split("\n"))
+         == sorted(before.replace('\n"*OPENCL"="disabled"', "").split("\n")), "the later override did not come back")
+
+
+def section_that_others_use_too(place):
+    """A section that install has made stays if it has something else too."""
+    without = lambda text: "\n\n".join(block for block in text.split("\n\n") if not block.startswith(SECTION))
+    place.edit_registry(without)
+    before = place.registry.read_text(errors="surrogateescape")
+    place.setup("install")
+    place.edit_registry(lambda text: text.replace('"opencl"="native,builtin"', '"*d3d11"="native"\n"opencl"="native,builtin"'))
+    place.setup("uninstall")
+    text = place.registry.read_text(errors="surrogateescape")
+    need(re.search(re.escape(SECTION) + r'[^\n]*\n(#time=[^\n]*\n)?"\*d3d11"="native"\n', text), "the other override has no section")
+    need("opencl" not in text.split(SECTION)[1].split("\n\n")[0], "the override is left")
+    need(without(text).rstrip("\n") == before.rstrip("\n"), "another section was changed")
+
+
+def another_vendors_library(place):
+    """It finds no driver under Wine: cld3d needs Wine's own below."""
+    wines = place.dll.read_bytes()
+    shutil.copy(LOADER, place.dll.with_name("other.dll"))
+    os.replace(place.dll.with_name("other.dll"), place.dll)
+    before = place.snapshot()
+    got = place.setup("install", status=1)
+    need("neither Wine's nor cld3d's" in got and "wineboot -u" in got, got)
+    need(differences(before, place.prefix) == [], "something was changed")
+    place.dll.write_bytes(wines)
+    place.setup("install")
+    shutil.copy(LOADER, place.dll)
+    got = place.setup("install")
+    need("is kept as" in got, got)
+    need((place.below / "opencl.dll").read_bytes() == wines, "Wine's own was lost")
+    need(f"{place.kind}: installed" in place.setup("status"), "status")
+    got = place.setup("uninstall")
+    need("another vendor's again" in got and place.dll.read_bytes() == LOADER.read_bytes(), got)
+    need(not place.below.exists(), "the folder cld3d is left")
+
+
+def wine_without_opencl(place):
+    place.dll.unlink()
+    before = place.snapshot()
+    got = place.setup("install", status=1)
+    need("no opencl.dll of Wine's" in got and "wine-opencl" in got, got)
+    need(differences(before, place.prefix) == [], "something was changed")
+    # A copy of cld3d is no OpenCL to forward calls to, and uninstall does not put it in Wine's place.
+    place.below.mkdir()
+    shutil.copy(LIBRARY, place.below / "opencl.dll")
+    need("no opencl.dll of Wine's" in place.setup("install", status=1), "cld3d below")
+    place.setup("uninstall")
+    need(differences(before, place.prefix) == [], "cld3d was put in Wine's place")
+
+
+def limited(place, action, blocks):
+    """With a limit for the size of files, in blocks of 512 bytes, as a disk has one."""
+    command = ["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", place.script, action, "--prefix", place.prefix]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def disk_that_is_full(place):
+    """Everything is written before anything is replaced."""
+    before = place.snapshot()
+    blocks = place.library.stat().st_size // 512 + 16
+    other = place.out / "x32" / "OpenCL.dll"
+    if place.kind == "x64" and (place.windows / "syswow64").is_dir():
+        other.parent.mkdir()
+        other.write_bytes(bytes(1024 * blocks))
+    else:
+        blocks //= 2
+    done = limited(place, "install", blocks)
+    need(done.returncode == 1 and "Nothing was changed" in done.stderr, f"{done.returncode} {done.stderr}")
+    need(differences(before, place.prefix) == [], f"changed: {differences(before, place.prefix)}")
+    if other.exists():
+        shutil.rmtree(other.parent)
+    place.setup("install")
+    done = limited(place, "uninstall", 8)
+    need(done.returncode == 1 and "cannot restore" in done.stderr, f"{done.returncode} {done.stderr}")
+    need(place.run_status() == 1, "the library is still there")
+    place.setup("uninstall")
+    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
+
+
+def run_that_was_killed(place):
+    """What it left: Wine's library kept, ours not yet in its place, and files half written."""
+    before = place.snapshot()
+    place.below.mkdir()
+    place.dll.rename(place.below / "opencl.dll")
+    for name in ("cld3d-new.aB3dE6", "override.aB3dE6"):
+        (place.below / name).write_bytes(b"half")
+    place.registry.with_name("user.reg.cld3d-new.aB3dE6").write_bytes(b"half")
+    place.setup("uninstall")
+    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
+
+
+def files_of_the_user(place):
+    before = place.snapshot()
+    place.setup("install")
+    note = place.below / "readme.txt"
+    note.write_text("the user's")
+    got = place.setup("uninstall")
+    need("readme.txt" in got and note.read_text() == "the user's", got)
+    place.setup("install")
+    place.setup("uninstall")
+    shutil.rmtree(place.below)
+    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
+
+
+def copied_by_hand_too(place):
+    """Beside Wine's own, under the name by which programs ask for it."""
+    before = place.snapshot()
+    copy = place.dll.with_name("OpenCL.dll")
+    shutil.copy(LIBRARY, copy)
+    need("is a copy of cld3d" in place.setup("status", status=1), "status")
+    place.setup("install")
+    need(not copy.exists(), "it would be taken instead of the installed one")
+    shutil.copy(LIBRARY, copy)
+    with open(copy, "ab") as file:
+        file.write(b"an earlier version")
+    need("another version" in place.setup("status"), "status of two versions")
+    place.setup("uninstall")
+    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
+
+
+def only_a_part_is_installed(place):
+    wow = place.windows / "syswow64"
+    if place.kind != "x64" or not wow.is_dir():
+        raise Skip("a prefix of 32 bits has one part")
+    other = place.out / "x32" / "OpenCL.dll"
+    other.parent.mkdir()
+    shutil.copy(LIBRARY, other)
+    wines = place.dll.read_bytes()
+    got = place.setup("install")
+    need("x32: installed\n" in got and "32-bit programs get no OpenCL" in got, got)
+    place.dll.unlink()
+    place.dll.write_bytes(wines)
+    need("x64: not installed\nx32: installed\n" in place.setup("status", status=1), "only x32")
+    place.setup("install")
+    other.unlink()
+    need("x32: installed by another installation; this one has no x32/OpenCL.dll\n" in place.setup("status"), "no library of 32 bits")
+
+
+def programs_are_running(place):
+    """Also where no wineserver is in the PATH, as with the Wine of a launcher."""
+    tools = place.folder / "bin"
+    tools.mkdir()
+    for folder in ("/bin", "/usr/bin"):
+        for name in os.listdir(folder):
+            if name != "wineserver" and not (tools / name).exists():
+                (tools / name).symlink_to(f"{folder}/{name}")
+    subprocess.run(["wineserver", "-p"], env=place.env, check=True)
+    try:
+        before = place.registry.read_bytes()
+        done = subprocess.run([place.script, "install", "--prefix", place.prefix], env={**place.env, "PATH": str(tools)},
+                              capture_output=True, text=True)
+        need(done.returncode == 1 and "programs are running" in done.stderr, f"{done.returncode} {done.stdout}{done.stderr}")
+        need(place.registry.read_bytes() == before and not place.below.exists(), "something was changed")
+    finally:
+        subprocess.run(["wineserver", "-k"], env=place.env, check=True)
+    place.wait_for_wine()
+
+
+def two_at_a_time(place):
+    before = place.snapshot()
+    folder = os.open(place.prefix, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    need("another cld3d-setup" in place.setup("install", status=1), "install")
+    need("another cld3d-setup" in place.setup("uninstall", status=1), "uninstall")
+    os.close(folder)
+    need(differences(before, place.prefix) == [], "something was changed")
+
+
+def remedies(place):
+    """They can be run as they stand."""
+    odd = place.folder / "it's here"
+    odd.mkdir()
+    got = subprocess.run([place.script, "status", "--prefix", odd.name], cwd=place.folder, capture_output=True, text=True).stderr
+    shown = subprocess.run(["sh", "-c", f"wineboot() {{ echo \"$WINEPREFIX\"; }}; {got.split('with: ')[1]}"], capture_output=True, text=True)
+    need(shown.stdout == f"{odd}\n", got + shown.stdout)
+    place.prefix.rename(odd / "pfx")
+    got = place.setup("status", prefix=odd, status=1)
+    (odd / "pfx").rename(place.prefix)
+    need("its subfolder pfx is" in got and "wineboot" not in got, got)
+    if os.geteuid() != 0:
+        raise Skip("only root can run it as another user")
+    own = [place.folder, place.prefix, place.registry, *(place.windows / name for name in (".", "system32"))]
+    for path in own:
+        os.chown(path, 65534, 65534)
+    place.registry.chmod(0o444)
+    command = ["setpriv", "--reuid", "65534", "--clear-groups", place.script, "install", "--prefix", place.prefix]
+    got = subprocess.run(command, capture_output=True, text=True).stderr
+    for path in own:
+        os.chown(path, 0, 0)
+    need(f"{place.registry} is read-only" in got and f"chmod u+w {place.registry}" in got, got)
+
+
+def arguments(place):
+    before = place.snapshot()
+    need("two actions" in place.setup("status", "install", status=1), "two actions")
+    need(differences(before, place.prefix) == [], "something was changed")
+    done = subprocess.run([place.script, "--prefix", place.prefix, "doctor"], capture_output=True, text=True, env={**place.env, "WINEPREFIX": "/nowhere"})
+    need("not-installed" in done.stdout and "/nowhere" not in done.stdout, done.stdout + done.stderr)
+    done = subprocess.run([place.script, "doctor", "--help"], capture_output=True, text=True)
+    need(done.returncode == 0 and "uninstall" in done.stdout, done.stdout + done.stderr)
 
 
 def works(place):
@@ -363,7 +607,9 @@ def run_refuses(place):
     place.start("install", "--version")
 
 
-CASES = [round_trip, without_section, other_override, works, named_in_capitals, beside_the_program_too, goes_past_the_drop_in, up_to_date, bad_input,
+CASES = [round_trip, without_section, other_override, the_users_own_override, override_in_capitals, section_that_others_use_too,
+         another_vendors_library, wine_without_opencl, disk_that_is_full, run_that_was_killed, files_of_the_user, copied_by_hand_too,
+         only_a_part_is_installed, programs_are_running, two_at_a_time, remedies, arguments, works, named_in_capitals, beside_the_program_too, goes_past_the_drop_in, up_to_date, bad_input,
          other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor, run_sets_the_layer, run_loads_the_layer,
          run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
 
