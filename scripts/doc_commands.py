@@ -73,6 +73,7 @@ RULES = [
     (r"wine ffmpeg\.exe .*", Not("no package has FFmpeg for Windows; scripts/try-ffmpeg builds one and runs these")),
     (r"scripts/try-ffmpeg", MINUTES),
     (r"ffmpeg -h .*", Run(needs=("ffmpeg",))),
+    (r"flatpak run .*", Not("needs Bottles' Flatpak; docs/use.md says that it was not run")),
     (r"winetricks .*", Not("winetricks is not in Debian main; docs/release.md says what was tested")),
     # Tests.
     (r"make check|make check-dxvk", MINUTES),

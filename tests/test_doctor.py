@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import unicodedata
 
 SETUP, LAYER = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 FINDING = re.compile(r"^(error|warning)\[([a-z0-9-]+)\]: \S.*\n  cause:  \S.*\n  remedy: \S.*$", re.MULTILINE)
@@ -24,6 +25,8 @@ MARK = re.search(rb"cld3d build: version [0-9A-Za-z.+~-]+, channel (\d+)\0", LAY
 OVERRIDES = "[Software\\\\Wine\\\\DllOverrides] 1700000000"
 MACHINES = {64: 0x8664, 32: 0x14C}
 HOST = pathlib.Path("/bin/sh").read_bytes()[:64]
+HOST_IS_X86_64 = HOST[4] == 2 and HOST[18] == 0x3E
+NO_32_BIT_HOST = ("warning host-32-bit",) if HOST_IS_X86_64 else ()
 
 
 def windows_file(bits, text):
@@ -44,6 +47,9 @@ class Machine:
         self.prefix = self.folder / "prefix"
         self.windows = self.prefix / "drive_c/windows"
         self.arguments = []
+        self.as_user = []  # what runs it as somebody else
+        self.says = []     # what must stand in its output
+        self.hides = []    # what must not
         self.env = {"PATH": os.environ["PATH"], "HOME": str(self.folder / "home"), "DISPLAY": ":0"}
         self.libraries = self.root / "usr/lib/x86_64-linux-gnu"
         self.put_host()
@@ -66,7 +72,7 @@ class Machine:
         for name in ("cld3d-setup", "cld3d-doctor"):
             self.out.mkdir(exist_ok=True)
             shutil.copy(SETUP.parent / name, self.out / name)
-        self.dll = {bits: windows_file(bits, MARK[0]) for bits in (64, 32)}
+        self.dll = {bits: windows_file(bits, MARK[0] + b"cld3d_report\0") for bits in (64, 32)}
         self.put(self.out / "x64/OpenCL.dll", self.dll[64])
         self.put(self.out / "x32/OpenCL.dll", self.dll[32])
         self.companion = self.put(self.out / "linux/libcld3d.so", HOST + b"\0" + MARK[0])
@@ -94,8 +100,15 @@ class Machine:
         self.arguments = ["--program", path]
         return path
 
+    def put_32_bit_host(self):
+        for name in ("libOpenCL.so.1", "libdriver.so.1"):
+            self.put(self.root / "usr/lib/i386-linux-gnu" / name, other_bits(HOST))
+
+    def put_loader(self, word):
+        self.put(self.libraries / "libOpenCL.so.1", HOST + b"OPENCL_LAYERS\0" + word + b"\0")
+
     def look(self):
-        command = [self.out / "cld3d-setup", "doctor", "--root", self.root, "--prefix", self.prefix, *self.arguments]
+        command = [*self.as_user, self.out / "cld3d-setup", "doctor", "--root", self.root, "--prefix", self.prefix, *self.arguments]
         return subprocess.run(command, env=self.env, capture_output=True, timeout=240, check=False)
 
 
@@ -107,6 +120,18 @@ def snapshot(folder):
         small = path.is_file() and not path.is_symlink() and about.st_size < 1 << 24
         found[str(path)] = (about.st_mode, about.st_size, about.st_mtime_ns, path.read_bytes() if small else None)
     return found
+
+
+def hidden_in(output):
+    """What is shown is UTF-8 without control and format characters, and without what ends a line elsewhere."""
+    try:
+        text = output.decode()
+    except UnicodeDecodeError as problem:
+        yield f"not UTF-8: {problem}"
+        return
+    hidden = {char for char in text if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp")} - {"\n"}
+    if hidden:
+        yield f"not visible: {sorted(map(ord, hidden))}"
 
 
 def judge(machine, expected):
@@ -127,8 +152,9 @@ def judge(machine, expected):
         yield f"exit status {done.returncode}"
     if done.stderr:
         yield f"standard error: {done.stderr.decode(errors='replace')}"
-    if any(byte < 32 and byte != 10 or byte > 126 for byte in done.stdout):
-        yield "what it printed is not all printable"
+    yield from hidden_in(done.stdout)
+    yield from (f"it does not say {part!r}:\n{text}" for part in machine.says if part not in text)
+    yield from (f"it says {part!r}" for part in machine.hides if part in text)
     if snapshot(machine.folder) != before:
         yield "something was changed"
 
@@ -192,6 +218,14 @@ def icd_whose_library_has_other_bits(machine):
     machine.put(machine.libraries / "libdriver.so.1", other_bits(HOST))
 
 
+@breaks()
+def driver_for_32_bit_programs_beside(machine):
+    if HOST_IS_X86_64:
+        machine.put(machine.root / "opt/lib32driver.so", other_bits(HOST))
+        machine.put(machine.icd.with_name("other.icd"), "/opt/lib32driver.so\n")
+        machine.says = ["ok: OpenCL driver for 32-bit programs: "]
+
+
 @breaks("error no-icd", "warning icd-empty")
 def icd_that_is_empty(machine):
     machine.icd.write_bytes(b"\n")
@@ -206,6 +240,52 @@ def icd_that_leads_nowhere(machine):
 @breaks("error no-icd", "warning icd-place")
 def icd_environment_names_nothing(machine):
     machine.env["OCL_ICD_VENDORS"] = str(machine.folder / "nowhere")
+
+
+@breaks()
+def icd_environment_names_a_file(machine):
+    """ocl-icd looks for it in the usual folder first."""
+    machine.put_loader(b"OPENCL_VENDOR_PATH")
+    machine.put(machine.folder / "vendors/mine.icd", "libdriver.so.1")
+    machine.icd.unlink()
+    machine.env["OPENCL_VENDOR_PATH"] = str(machine.folder / "vendors")
+    machine.env["OCL_ICD_VENDORS"] = "mine.icd"
+
+
+@breaks()
+def icd_environment_names_another_usual_folder(machine):
+    machine.put_loader(b"OPENCL_VENDOR_PATH")
+    machine.env["OPENCL_VENDOR_PATH"] = str(machine.folder / "vendors")
+    machine.icd.rename(machine.put(machine.folder / "vendors/mine.icd", ""))
+
+
+@breaks()
+def icd_environment_names_a_library(machine):
+    machine.put_loader(b"OPENCL_VENDOR_PATH")
+    machine.icd.unlink()
+    machine.env["OCL_ICD_VENDORS"] = "libdriver.so.1"
+    machine.says = ["OCL_ICD_VENDORS names libdriver.so.1"]
+
+
+@breaks("error no-icd", "warning icd-place")
+def icd_environment_names_a_file_for_the_khronos_loader(machine):
+    machine.put_loader(b"OCL_ICD_FILENAMES")
+    machine.env["OCL_ICD_VENDORS"] = str(machine.icd)
+
+
+@breaks("warning icd-library")
+def libraries_for_the_khronos_loader(machine):
+    machine.put_loader(b"OCL_ICD_FILENAMES")
+    machine.icd.unlink()
+    machine.env["OCL_ICD_FILENAMES"] = "libdriver.so.1:/nowhere/libother.so"
+    machine.says = ["OCL_ICD_FILENAMES names libdriver.so.1", "remove it from OCL_ICD_FILENAMES"]
+
+
+@breaks("error no-icd")
+def libraries_that_only_the_khronos_loader_takes(machine):
+    machine.put_loader(b"OPENCL_VENDOR_PATH")
+    machine.icd.unlink()
+    machine.env["OCL_ICD_FILENAMES"] = "libdriver.so.1"
 
 
 @breaks("error no-library")
@@ -280,10 +360,42 @@ def prefix_that_is_not_there(machine):
     shutil.rmtree(machine.prefix)
 
 
+@breaks("error no-prefix")
+def folder_of_proton(machine):
+    (machine.folder / "APP").mkdir()
+    machine.prefix.rename(machine.folder / "APP/pfx")
+    machine.prefix = machine.folder / "APP"
+    machine.says = [f"use --prefix {machine.prefix}/pfx\n"]
+
+
+@breaks("error not-installed")
+def prefix_beyond_ascii(machine):
+    """The user's own folder is named as it is, however long."""
+    odd = machine.folder / "j\u00fcrg \u65e5\u672c \U0001f347" / ("long" * 50) / ("name" * 50)
+    odd.parent.mkdir(parents=True)
+    machine.prefix.rename(odd)
+    machine.prefix = odd
+    (odd / "drive_c/windows/system32/opencl.dll").unlink()
+    machine.says = [f"; WINEPREFIX='{odd}' wineboot -u; cld3d-setup install --prefix '{odd}'\n"]
+
+
 @breaks("warning prefix-link")
 def prefix_with_a_link(machine):
     machine.registry.rename(machine.folder / "user.reg")
     machine.registry.symlink_to(machine.folder / "user.reg")
+
+
+@breaks("warning prefix-link")
+def prefix_with_a_link_for_32_bits(machine):
+    (machine.windows / "syswow64").rename(machine.folder / "syswow64")
+    (machine.windows / "syswow64").symlink_to(machine.folder / "syswow64")
+
+
+@breaks()
+def prefix_that_is_a_link(machine):
+    """Both scripts take what it leads to."""
+    machine.prefix.rename(machine.folder / "elsewhere")
+    machine.prefix.symlink_to(machine.folder / "elsewhere")
 
 
 @breaks("error not-installed")
@@ -301,6 +413,16 @@ def opencl_of_another_vendor(machine):
     machine.put(machine.windows / "system32/opencl.dll", windows_file(64, b"Another Vendor's OpenCL"))
 
 
+@breaks("error other-opencl")
+def opencl_of_another_vendor_in_capitals(machine):
+    machine.put(machine.windows / "system32/OpenCL.dll", windows_file(64, b"Another Vendor's OpenCL"))
+
+
+@breaks("warning dll-version")
+def another_version_in_capitals(machine):
+    machine.put(machine.windows / "system32/OpenCL.dll", windows_file(64, b"cld3d build: version 0.0.1, channel 1\0cld3d_report"))
+
+
 @breaks("error dll-bits")
 def library_of_other_bits(machine):
     machine.put(machine.windows / "system32/opencl.dll", machine.dll[32])
@@ -308,7 +430,7 @@ def library_of_other_bits(machine):
 
 @breaks("warning dll-version")
 def another_version_is_installed(machine):
-    machine.put(machine.windows / "system32/opencl.dll", windows_file(64, b"cld3d build: version 0.0.1, channel 1"))
+    machine.put(machine.windows / "system32/opencl.dll", windows_file(64, b"cld3d build: version 0.0.1, channel 1\0cld3d_report"))
 
 
 @breaks("warning dll-version")
@@ -336,7 +458,7 @@ def opencl_below_of_other_bits(machine):
     machine.put(machine.windows / "system32/cld3d/opencl.dll", windows_file(32, b"Wine builtin DLL"))
 
 
-@breaks("warning no-32-bit", "error program-bits")
+@breaks("warning no-32-bit", "error program-bits", *NO_32_BIT_HOST)
 def program_of_32_bits_and_library_of_64(machine):
     machine.program(32)
     shutil.rmtree(machine.windows / "syswow64")
@@ -361,7 +483,18 @@ def another_opencl_beside_the_program(machine):
     machine.put(machine.program(64).with_name("OPENCL.DLL"), windows_file(64, b"Another Vendor's OpenCL"))
 
 
-@breaks("error beside-bits")
+@breaks(*NO_32_BIT_HOST)
+def program_of_32_bits_and_host_of_64(machine):
+    machine.program(32)
+
+
+@breaks()
+def program_of_32_bits_and_host_of_both(machine):
+    machine.program(32)
+    machine.put_32_bit_host()
+
+
+@breaks("error beside-bits", *NO_32_BIT_HOST)
 def cld3d_of_other_bits_beside_the_program(machine):
     machine.put(machine.program(32).with_name("OpenCL.dll"), machine.dll[64])
 
@@ -399,11 +532,58 @@ def override_in_the_environment_alone(machine):
     machine.env["WINEDLLOVERRIDES"] = "dxgi=n;opencl=n,b"
 
 
+OF_THE_PROGRAM = "[Software\\\\Wine\\\\AppDefaults\\\\Game.exe\\\\DllOverrides] 1\n"
+
+
 @breaks("error override-program")
 def wrong_override_of_the_program(machine):
     machine.program(64)
-    machine.override("native,builtin",
-                     '[Software\\\\Wine\\\\AppDefaults\\\\game.exe\\\\DllOverrides] 1\n"*opencl"="builtin"\n')
+    machine.override("native,builtin", OF_THE_PROGRAM + '"OpenCL"="builtin"\n')
+
+
+@breaks()
+def override_of_the_program_alone(machine):
+    machine.program(64)
+    machine.override("", OF_THE_PROGRAM + '"opencl"="native,builtin"\n')
+
+
+@breaks()
+def override_of_the_program_for_other_folders(machine):
+    """Wine takes a name with a star only if there is none without, or for a library elsewhere, as the one below is."""
+    machine.program(64)
+    machine.override("native,builtin", OF_THE_PROGRAM + '"*opencl"="builtin"\n')
+
+
+@breaks()
+def environment_before_the_override_of_the_program(machine):
+    machine.program(64)
+    machine.override("builtin", OF_THE_PROGRAM + '"opencl"="builtin"\n')
+    machine.env["WINEDLLOVERRIDES"] = "opencl=n,b"
+
+
+@breaks("error override-wrong")
+def override_without_builtin(machine):
+    machine.override("native")
+
+
+@breaks("error override-wrong")
+def override_without_builtin_below(machine):
+    machine.override('native,builtin"\n"*opencl"="native')
+
+
+@breaks("error override-environment")
+def override_without_builtin_in_the_environment(machine):
+    machine.env["WINEDLLOVERRIDES"] = "opencl=n"
+
+
+@breaks("error override-environment")
+def override_that_disables_in_the_environment(machine):
+    machine.env["WINEDLLOVERRIDES"] = "opencl=;d3d9=n"
+
+
+@breaks()
+def override_with_blanks(machine):
+    machine.override("Native, Builtin")
 
 
 @breaks("error no-direct3d")
@@ -432,6 +612,14 @@ def registered_layer(machine):
     machine.registered("C:\\\\cld3d\\\\cld3d.dll")
 
 
+@breaks()
+def registered_layer_beyond_ascii(machine):
+    """Wine's registry has such characters as \\x and digits of UTF-16."""
+    machine.put(machine.prefix / "drive_c/\u00f6l/\u00f6a/\u65e5/\U0001f347/cld3d.dll", machine.dll[64])
+    machine.registered("C:\\\\\\xf6l\\\\\\x00f6a\\\\\\x65e5\\\\\\xd83c\\xdf47\\\\cld3d.dll")
+    machine.says = ["ok: OpenCL layer of the prefix: C:/l/a///cld3d.dll\n"]
+
+
 # ---- prefixes that somebody packed to do harm ----
 
 @breaks("error no-prefix")
@@ -450,7 +638,16 @@ def libraries_that_are_pipes_and_devices(machine):
 
 @breaks("error override-wrong")
 def registry_with_control_characters(machine):
-    machine.override("\x1b]0;owned\x07\x1b[2Jbuiltin\r$(touch owned)`touch owned`%s%n\u202e")
+    machine.override("\x1b]0;owned\x07\x1b[2Jbuiltin\r$(touch owned)`touch owned`%s%n\u202e\u00f6" + 400 * "x")
+    machine.says = ["xxx...'"]
+    machine.hides = ["\u00f6", 301 * "x"]
+
+
+@breaks("error override-environment")
+def environment_with_format_characters(machine):
+    every = "".join(map(chr, (code for code in range(1, 0x110000) if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zl", "Zp"))))
+    machine.env["WINEDLLOVERRIDES"] = f"opencl=b\u00f6{every}\udcff\udcc3x"
+    machine.says = ["has opencl=b\u00f6"]
 
 
 @breaks("error override-missing")
@@ -478,8 +675,18 @@ def owner_of_another(machine):
     os.chown(machine.prefix, 65534, 65534)
 
 
+def registry_that_is_read_only(machine):
+    for path in (machine.folder, *machine.folder.rglob("*")):
+        os.chown(path, 65534, 65534)
+    machine.registry.chmod(0o444)
+    machine.as_user = ["setpriv", "--reuid", "65534", "--clear-groups"]
+    machine.says = [f"chmod u+w {machine.registry}\n"]
+
+
 if os.geteuid() == 0: # only root can give a folder to another user
     breaks("error prefix-owner")(owner_of_another)
+if os.geteuid() == 0 and shutil.which("setpriv"): # root may write anywhere
+    breaks("warning prefix-read-only")(registry_that_is_read_only)
 
 
 def wrong_arguments():
@@ -490,9 +697,58 @@ def wrong_arguments():
             yield f"{arguments}: exit status {done.returncode}"
 
 
+def prefix_of_a_flatpak():
+    """Without --root, so that there are findings of this machine too."""
+    with tempfile.TemporaryDirectory() as folder:
+        machine = Machine(folder)
+        inside = machine.folder / "home/.var/app/com.usebottles.bottles/prefix"
+        inside.parent.mkdir(parents=True)
+        machine.prefix.rename(inside)
+        for root, expected in (([], True), (["--root", machine.root], False)):
+            done = subprocess.run([machine.out / "cld3d-setup", "doctor", "--prefix", inside, *root], env=machine.env, capture_output=True,
+                                  text=True, check=False)
+            found = [f"{kind} {name}" for kind, name in FINDING.findall(done.stdout)]
+            if ("warning flatpak-host" in found) != expected:
+                yield f"{root}: {found}"
+
+
+WINEBOOT = """#!/bin/sh
+for folder in system32 syswow64; do
+    [ -e "$WINEPREFIX/drive_c/windows/$folder/opencl.dll" ] || cp "$WINES/$folder" "$WINEPREFIX/drive_c/windows/$folder/opencl.dll"
+done
+"""
+
+
+def run_remedies(machine):
+    """Each as it stands behind "run: ", up to an alternative, with a wineboot that creates Wine's library where there is none, as Wine's own does."""
+    tools = machine.folder / "tools"
+    machine.put(tools / "wineboot", WINEBOOT).chmod(0o755)
+    machine.put(tools / "wineserver", "#!/bin/sh\n").chmod(0o755)
+    (tools / "cld3d-setup").symlink_to(machine.out / "cld3d-setup")
+    for folder, bits in (("system32", 64), ("syswow64", 32)):
+        machine.put(machine.folder / "wines" / folder, windows_file(bits, b"Wine builtin DLL"))
+    env = {**machine.env, "PATH": f"{tools}:{machine.env['PATH']}", "WINES": str(machine.folder / "wines")}
+    for remedy in re.findall(r"^  remedy: .*\brun: (.*?)(?:; or .*)?$", machine.look().stdout.decode(), re.MULTILINE):
+        done = subprocess.run(["sh", "-c", remedy], env=env, capture_output=True, text=True, check=False)
+        if done.returncode:
+            yield f"{remedy}: {done.stdout}{done.stderr}"
+
+
+def remedies_that_work():
+    """After them nothing is found."""
+    for case in (opencl_of_another_vendor, another_cld3d_below, opencl_below_of_other_bits, no_opencl_below, no_opencl_at_all,
+                 opencl_of_another_vendor_in_capitals, another_version_in_capitals, override_without_builtin):
+        with tempfile.TemporaryDirectory() as folder:
+            machine = Machine(folder)
+            case(machine)
+            problems = [*run_remedies(machine), *judge(machine, ())]
+            yield from (f"{case.__name__}: {problem}" for problem in problems)
+
+
 def main():
     failed = 0
-    results = [("wrong arguments", list(wrong_arguments()))]
+    results = [("wrong arguments", list(wrong_arguments())), ("prefix of a flatpak", list(prefix_of_a_flatpak())),
+               ("remedies that work", list(remedies_that_work()))]
     for function, expected in CASES:
         with tempfile.TemporaryDirectory() as folder:
             machine = Machine(folder)

@@ -150,7 +150,7 @@ w_metadata() { for word; do case $word in installed_file1=*) echo "$word" ;; esa
 w_die() { echo "died: $*" >&2; exit 1; }
 w_try() { "$@" || w_die "$*"; }
 w_verify_sha256sum() { echo "$1  $2" | sha256sum --quiet --strict -c || w_die sum; }
-w_try_unzip() { python3 -c 'import shutil, sys; shutil.unpack_archive(*sys.argv[1:], "zip")' "$2" "$1" && chmod +x "$1"/*/cld3d-*; }
+w_try_unzip() { python3 -c 'import shutil, sys; shutil.unpack_archive(*sys.argv[1:], "zip")' "$2" "$1" && chmod -x "$1"/*/cld3d-*; }
 W_WINDIR_WIN='C:\\windows'
 W_SYSTEM32_DLLS_WIN='C:\\windows\\syswow64' # in a prefix of 64 bits
 . "$VERB"
@@ -159,7 +159,7 @@ load_cld3d
 
 
 def verb_of_winetricks(folder):
-    """With functions that do what those of winetricks do: winetricks itself is not run."""
+    """With functions that do what those of winetricks do: winetricks itself is not run. Not every unzip keeps modes."""
     place = Prefix(folder, unzip(folder / "zip") / "cld3d-setup", PROGRAM, PREFIX)
     (folder / "tmp").mkdir()
     (folder / "cache/cld3d").mkdir(parents=True)
