@@ -581,6 +581,12 @@ def override_that_disables_in_the_environment(machine):
     machine.env["WINEDLLOVERRIDES"] = "opencl=;d3d9=n"
 
 
+@breaks("error override-wrong")
+def override_that_is_there_twice(machine):
+    """Wine takes the last."""
+    machine.override('native,builtin"\n"OpenCL"="builtin')
+
+
 @breaks()
 def override_with_blanks(machine):
     machine.override("Native, Builtin")
@@ -720,7 +726,7 @@ done
 
 
 def run_remedies(machine):
-    """Each as it stands behind "run: ", up to an alternative, with a wineboot that creates Wine's library where there is none, as Wine's own does."""
+    """Each as it stands behind "run: ", up to an alternative. wineboot creates Wine's library where there is none, as Wine's own does."""
     tools = machine.folder / "tools"
     machine.put(tools / "wineboot", WINEBOOT).chmod(0o755)
     machine.put(tools / "wineserver", "#!/bin/sh\n").chmod(0o755)

@@ -318,7 +318,8 @@ def arguments(place):
     before = place.snapshot()
     need("two actions" in place.setup("status", "install", status=1), "two actions")
     need(differences(before, place.prefix) == [], "something was changed")
-    done = subprocess.run([place.script, "--prefix", place.prefix, "doctor"], capture_output=True, text=True, env={**place.env, "WINEPREFIX": "/nowhere"})
+    done = subprocess.run([place.script, "--prefix", place.prefix, "doctor"], capture_output=True, text=True,
+                          env={**place.env, "WINEPREFIX": "/nowhere"})
     need("not-installed" in done.stdout and "/nowhere" not in done.stdout, done.stdout + done.stderr)
     done = subprocess.run([place.script, "doctor", "--help"], capture_output=True, text=True)
     need(done.returncode == 0 and "uninstall" in done.stdout, done.stdout + done.stderr)
@@ -606,7 +607,8 @@ def run_refuses(place):
 
 CASES = [round_trip, without_section, other_override, the_users_own_override, override_in_capitals, section_that_others_use_too,
          another_vendors_library, wine_without_opencl, disk_that_is_full, run_that_was_killed, files_of_the_user, copied_by_hand_too,
-         only_a_part_is_installed, programs_are_running, two_at_a_time, remedies, arguments, works, named_in_capitals, beside_the_program_too, goes_past_the_drop_in, up_to_date, bad_input,
+         only_a_part_is_installed, programs_are_running, two_at_a_time, remedies, arguments, works, named_in_capitals,
+         beside_the_program_too, goes_past_the_drop_in, up_to_date, bad_input,
          other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor, run_sets_the_layer, run_loads_the_layer,
          run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
 
