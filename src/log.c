@@ -17,7 +17,7 @@ static const struct {
 
 /* Guards the texts while they are read from the environment the first time. */
 static os_mutex setting_lock = OS_MUTEX_INIT;
-static char setting_values[SETTING_COUNT][3 * 1024]; /* any path of Windows */
+static char setting_values[SETTING_COUNT][3 * 1024]; /* 1023 characters of Windows in UTF-8 */
 static atomic_bool setting_known[SETTING_COUNT];
 
 const char *setting_text(enum setting setting)

@@ -33,7 +33,9 @@ static void usage(FILE *stream)
           "  -h, --help        print this text\n"
           "  -V, --version     print the version of cld3dinfo\n"
           "\n"
-          "Exit status: 0 if a device shares or the request succeeded, 1 if not, 2 for a wrong option.\n",
+          "Exit status: 0 if a device shares or the request succeeded, 1 if not or if the report cannot be written, 2 "
+          "for a "
+          "wrong option.\n",
           stream);
 }
 

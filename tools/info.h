@@ -41,7 +41,7 @@ bool library_find(struct library *library, const char *path);
 void (*library_function(const struct library *library, const char *name))(void);
 /* Whether there is an OpenCL.dll in the folder of this program that is not `library`. */
 bool library_beside_unused(const struct library *library);
-/* Whether `library` is in the folder of this program and the system's library of this name has another product name: then
+/* Whether `library` is in the folder of this program and the system's library of this name has another product or version: then
  * programs in other folders load that one. `cause` says which it is. */
 bool library_only_here(const struct library *library, const wchar_t *name, char *cause, size_t size);
 

@@ -34,9 +34,8 @@ static void find_inactive(const struct opencl *cl)
     if (!cl->library.module) {
         f = add(true, "no-opencl", "no OpenCL.dll can be loaded");
         snprintf(f->cause, sizeof(f->cause), "%s", cl->library.why);
-        snprintf(f->remedy, sizeof(f->remedy),
-                 "Install an OpenCL for %u-bit programs, or copy cld3d's %u-bit OpenCL.dll into the program's folder.",
-                 (unsigned)sizeof(void *) * 8, (unsigned)sizeof(void *) * 8);
+        snprintf(f->remedy, sizeof(f->remedy), "Install an OpenCL driver for %u-bit programs.",
+                 (unsigned)sizeof(void *) * 8);
     }
     f = add(true, cl->beside_unused ? "beside-unused" : "not-active", "cld3d is not active");
     if (cl->library.module)
@@ -76,7 +75,7 @@ static void find_opencl(const struct info *info)
         find_inactive(cl);
     if (!cl->library.module)
         return;
-    if (cl->cld3d.module)
+    if (cl->cld3d.module == cl->library.module)
         find_only_here(cl);
     if (no_next(cl)) {
         struct finding *f = add(true, "no-below", "cld3d finds no OpenCL to forward calls to");

@@ -96,8 +96,9 @@ void steps_print(void)
 
 void steps_finish(int status)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "cld3dinfo: the report cannot be written: %s\n", strerror(errno));
+    const char *why = fflush(stdout) != 0 ? strerror(errno) : ferror(stdout) ? "an earlier write failed" : NULL;
+    if (why) {
+        fprintf(stderr, "cld3dinfo: the report cannot be written: %s\n", why);
         status = 1;
     }
     board->status = status;

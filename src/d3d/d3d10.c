@@ -8,6 +8,10 @@ _Static_assert((int)D3D10_USAGE_IMMUTABLE == (int)D3D11_USAGE_IMMUTABLE &&
                    (int)D3D10_USAGE_DYNAMIC == (int)D3D11_USAGE_DYNAMIC &&
                    (int)D3D10_USAGE_STAGING == (int)D3D11_USAGE_STAGING &&
                    (int)D3D10_CPU_ACCESS_READ == (int)D3D11_CPU_ACCESS_READ &&
+                   (int)D3D10_BIND_SHADER_RESOURCE == (int)D3D11_BIND_SHADER_RESOURCE &&
+                   (int)D3D10_BIND_VERTEX_BUFFER == (int)D3D11_BIND_VERTEX_BUFFER &&
+                   (int)D3D10_BIND_RENDER_TARGET == (int)D3D11_BIND_RENDER_TARGET &&
+                   sizeof(D3D10_BOX) == sizeof(D3D11_BOX) &&
                    (int)D3D10_CPU_ACCESS_WRITE == (int)D3D11_CPU_ACCESS_WRITE &&
                    (int)D3D10_MAP_READ == (int)D3D11_MAP_READ &&
                    (int)D3D10_MAP_READ_WRITE == (int)D3D11_MAP_READ_WRITE &&

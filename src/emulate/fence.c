@@ -203,7 +203,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     os_lock(&lock);
     struct queue *taken = NULL;
     queue = last ? find_locked(handle) : NULL;
-    const bool goes = queue && queue->references == 0, put_off = goes && is_short(status);
+    const bool goes = queue && queue->references == 0 && !queue->put_off, put_off = goes && is_short(status);
     if (goes) {
         queue->put_off = put_off ? os_nanoseconds() : 0;
         queue->handle = put_off ? handle : NULL;

@@ -37,6 +37,8 @@ static cl_int ask(const struct subject *s, cl_uint name, size_t capacity, void *
 static const struct {
     const char *extension, *function;
 } with_functions[] = {
+    {"cl_arm_import_memory", "clImportMemoryARM"},
+    {"cl_arm_shared_virtual_memory", "clSVMAllocARM"},
     {"cl_ext_buffer_device_address", "clSetKernelArgDevicePointerEXT"},
     {"cl_ext_device_fission", "clCreateSubDevicesEXT"},
     {"cl_ext_image_requirements_info", "clGetImageRequirementsInfoEXT"},
@@ -46,6 +48,12 @@ static const struct {
     {"cl_khr_command_buffer_multi_device", "clRemapCommandBufferKHR"},
     {"cl_khr_command_buffer_mutable_dispatch", "clUpdateMutableCommandsKHR"},
     {"cl_khr_create_command_queue", "clCreateCommandQueueWithPropertiesKHR"},
+    {"cl_khr_external_memory", "clEnqueueAcquireExternalMemObjectsKHR"},
+    {"cl_khr_external_memory_dma_buf", "clEnqueueAcquireExternalMemObjectsKHR"},
+    {"cl_khr_external_memory_opaque_fd", "clEnqueueAcquireExternalMemObjectsKHR"},
+    {"cl_khr_external_semaphore", "clGetSemaphoreHandleForTypeKHR"},
+    {"cl_khr_external_semaphore_opaque_fd", "clGetSemaphoreHandleForTypeKHR"},
+    {"cl_khr_external_semaphore_sync_fd", "clGetSemaphoreHandleForTypeKHR"},
     {"cl_khr_il_program", "clCreateProgramWithILKHR"},
     {"cl_khr_semaphore", "clCreateSemaphoreWithPropertiesKHR"},
     {"cl_khr_subgroups", "clGetKernelSubGroupInfoKHR"},
@@ -61,7 +69,7 @@ static bool reachable(const char *name, size_t length, const void *platform)
         if (words_have(with_functions[i].extension, name, length))
             return wine.clGetExtensionFunctionAddressForPlatform((cl_platform_id)platform,
                                                                  with_functions[i].function) != NULL;
-    return !extension_of_host(name, length);
+    return true;
 }
 
 /* ---- extensions ---- */

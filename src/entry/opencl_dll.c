@@ -9,7 +9,7 @@
 #include <wchar.h>
 
 /* For people: the library below, or why there is none. */
-enum { LONGEST_PATH = 1024 };
+enum { LONGEST_PATH = 3 * 1024 }; /* as long as a setting can be */
 static char next_report[LONGEST_PATH + 320];
 
 /* The handle of this library. */

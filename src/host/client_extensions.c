@@ -22,8 +22,9 @@ static struct {
 /* Only the name tells what a function gives where the host crashes: a code, or else NULL. */
 static bool gives_code(const char *name)
 {
-    static const char *const verbs[] = {"clCommand", "clEnqueue", "clFinalize", "clGet",       "clMem",   "clRelease",
-                                        "clRetain",  "clSet",     "clSubmit",   "clTerminate", "clUpdate"};
+    static const char *const verbs[] = {"clCancel", "clCommand",   "clEnqueue", "clFinalize", "clGet",
+                                        "clMem",    "clRelease",   "clRetain",  "clSVMFree",  "clSet",
+                                        "clSubmit", "clTerminate", "clUpdate"};
     if (strstr(name, "Map") || strstr(name, "FromImage")) /* pointers, and planes of AMD's */
         return false;
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)

@@ -56,17 +56,3 @@ size_t names_filter(cl_name_version *list, size_t count,
             list[kept++] = list[i];
     return kept;
 }
-
-bool extension_of_host(const char *name, size_t length)
-{
-    static const char *const beginnings[] = {
-        "cl_arm_import_memory", "cl_arm_printf", "cl_arm_shared_virtual_memory",
-        "cl_intel_va_api",      "cl_khr_d3d",    "cl_khr_dx9",
-        "cl_khr_egl_",          "cl_khr_gl_",    "cl_khr_external_",
-        "cl_khr_icd",
-    };
-    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
-        if (length >= strlen(beginnings[i]) && memcmp(name, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    return false;
-}

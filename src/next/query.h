@@ -9,10 +9,6 @@
 /* Returns a value as all OpenCL queries do: CL_INVALID_VALUE, logged for `call`, if the buffer is too small. */
 cl_int answer(const char *call, const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
 
-/* Whether a Windows program cannot use an extension of the host's OpenCL under Wine, even with its functions: it shares what
- * the host's side of Wine does not know, has the host call functions of the program, or takes file descriptors. */
-bool extension_of_host(const char *name, size_t length);
-
 /* Whether a driver's error code means that it could not answer, whatever was asked. */
 static inline bool driver_short(cl_int status)
 {

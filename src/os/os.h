@@ -2,7 +2,7 @@
  * the parts common to both.
  *
  * All functions may be called from any thread. None of them may be called while the loader lock is held (from DllMain),
- * except the mutex functions. */
+ * except the mutex functions and os_process_ends. */
 #ifndef CLD3D_OS_OS_H
 #define CLD3D_OS_OS_H
 
@@ -40,8 +40,8 @@ void os_sleep_shortly(void);
  * lock held. */
 void os_library_keep(void (*function)(void));
 
-/* The same for this library: to be called before the first of its threads starts, and before a driver gets a function to call. Later calls cost nothing and
- * take no lock. */
+/* The same for this library: to be called before the first of its threads starts, and before a driver gets a function to
+ * call. Later calls cost nothing and take no lock. */
 void os_stay_loaded(void);
 
 /* Starts a detached thread, after os_stay_loaded. Does not take the loader's lock itself: a thread that holds that one may be in a

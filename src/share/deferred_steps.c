@@ -172,6 +172,8 @@ void deferred_finish(struct deferred *d)
 void deferred_await_ends(void)
 {
     enum { MOST = 1000 }; /* milliseconds at least: a callback of the application's may be what takes so long */
-    for (int i = 0; i < MOST && atomic_load_explicit(&ending, memory_order_acquire) && !callback_runs_here(); i++)
+    for (int i = 0;
+         i < MOST && atomic_load_explicit(&ending, memory_order_acquire) && !os_process_ends() && !callback_runs_here();
+         i++)
         os_sleep_shortly();
 }

@@ -69,7 +69,7 @@ void reap_kind(enum reap_kind kind, enum reap_moment moment)
 /* Nothing of a context may stay because another thread polls it at the moment; but that may call a driver that waits. */
 static void let_polls_end(void)
 {
-    for (int i = 0; i < PATIENCE && atomic_load(&polls); i++)
+    for (int i = 0; i < PATIENCE && atomic_load(&polls) && !os_process_ends(); i++)
         os_sleep_shortly();
 }
 
