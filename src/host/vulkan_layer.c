@@ -95,7 +95,7 @@ static const struct entry device_entries[] = {
     ENTRY("vkDestroyDevice", vulkan_destroy_device),
 };
 
-/* Of devices that share; NULL is the second name of a function that has one. */
+/* Of devices that share. The fourth is the second name that a function has, or NULL. */
 static const struct entry shared_entries[] = {
 #define X(member, type, name, alias) ENTRY(name, vulkan_##member), ENTRY(alias, vulkan_##member),
     VULKAN_OURS(X)
