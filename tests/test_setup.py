@@ -51,6 +51,22 @@ class Place(Prefix):
         need(done.returncode == status, f"run: exit status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
 
+    def tools(self, *without):
+        """A folder for PATH with every program except these."""
+        tools = self.folder / "bin"
+        tools.mkdir()
+        for folder in ("/bin", "/usr/bin"):
+            for name in os.listdir(folder):
+                if name not in without and not (tools / name).exists():
+                    (tools / name).symlink_to(f"{folder}/{name}")
+        return tools
+
+    def setup_with(self, tools, action):
+        """With the programs of this folder first, or alone if it has them all."""
+        path = str(tools) if (tools / "sh").exists() else f"{tools}:{os.environ['PATH']}"
+        command = [self.script, action, "--prefix", self.prefix]
+        return subprocess.run(command, env={**self.env, "PATH": path}, capture_output=True, text=True)
+
     def edit_registry(self, change):
         self.registry.write_text(change(self.registry.read_text(errors="surrogateescape")), errors="surrogateescape")
 
@@ -112,7 +128,7 @@ def override_in_capitals(place):
     before = place.registry.read_text(errors="surrogateescape")
     place.setup("install")
     text = place.registry.read_text(errors="surrogateescape")
-    need('"OpenCL"=' not in text and '"*OPENCL"=' not in text and text.count("native,builtin") == 1, "another override is left")
+    need('"OpenCL"=' not in text and '"*OPENCL"=' not in text and text.count("native,builtin") == 2, "another override is left")
     need(SECTION not in text, "there are two sections")
     place.edit_registry(lambda text: text.replace('"opencl"="native,builtin"', '"OpenCL"="builtin"\n"opencl"="native,builtin"'))
     need("override: not set" in place.setup("status", status=1), "status with another override")
@@ -158,6 +174,43 @@ def another_vendors_library(place):
     need(not place.below.exists(), "the folder cld3d is left")
 
 
+def link_to_a_wine_that_is_gone(place):
+    """Proton's libraries in a prefix are links into its installation."""
+    wines = place.dll.read_bytes()
+    proton = place.folder / "files/lib/wine/x86_64-windows/opencl.dll"
+    proton.parent.mkdir(parents=True)
+
+    def install_and_lose():
+        proton.write_bytes(wines)
+        place.dll.unlink(missing_ok=True)
+        place.dll.symlink_to(proton)
+        place.setup("install")
+        proton.unlink()
+
+    install_and_lose()
+    got = place.setup("install", status=1)
+    need("no opencl.dll of Wine's" in got and "neither" not in got, got)
+    got = place.setup("uninstall")
+    need("a Wine that is gone" in got and not os.path.lexists(place.dll) and not place.below.exists(), got)
+    # Another Wine has brought its own.
+    for actions in (["uninstall"], ["install", "uninstall"]):
+        install_and_lose()
+        place.dll.unlink()
+        place.dll.write_bytes(wines)
+        got = "".join(map(place.setup, actions))
+        need(not place.dll.is_symlink() and place.dll.read_bytes() == wines and "vendor" not in got, f"{actions}: {got}")
+        need(not place.below.exists(), f"the folder cld3d is left: {actions}")
+    # Kept by a version that took it for another vendor's.
+    place.setup("install")
+    (place.below / "opencl.dll.other").symlink_to(proton)
+    place.setup("uninstall")
+    need(not place.dll.is_symlink() and place.dll.read_bytes() == wines and not place.below.exists(), "a link below")
+    place.dll.unlink()
+    place.dll.symlink_to(proton)
+    got = place.setup("install", status=1)
+    need(f"run: rm {place.dll} && cld3d-setup uninstall" in got, got)
+
+
 def wine_without_opencl(place):
     place.dll.unlink()
     before = place.snapshot()
@@ -180,10 +233,13 @@ def limited(place, action, blocks):
 
 def disk_that_is_full(place):
     """Everything is written before anything is replaced."""
-    before = place.snapshot()
     blocks = place.library.stat().st_size // 512 + 16
     other = place.out / "x32" / "OpenCL.dll"
-    if place.kind == "x64" and (place.windows / "syswow64").is_dir():
+    both = place.kind == "x64" and (place.windows / "syswow64").is_dir()
+    if both:
+        shutil.copy(place.dll, place.windows / "syswow64")
+    before = place.snapshot()
+    if both:
         other.parent.mkdir()
         other.write_bytes(bytes(1024 * blocks))
     else:
@@ -199,6 +255,71 @@ def disk_that_is_full(place):
     need(b"cld3d_report" not in place.dll.read_bytes(), "the library is still there")
     place.setup("uninstall")
     need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
+
+
+AWK = """#!/bin/sh
+{awk} "$@" >{folder}/all
+code=$?
+head -c 2048 {folder}/all
+exit $code
+"""
+
+
+def awk_that_reports_no_full_disk(place):
+    """As busybox's."""
+    tools = place.folder / "tools"
+    tools.mkdir()
+    (tools / "awk").write_text(AWK.format(awk=shutil.which("awk"), folder=place.folder))
+    (tools / "awk").chmod(0o755)
+    before = place.snapshot()
+    done = place.setup_with(tools, "install")
+    need(done.returncode == 1 and "Nothing was changed" in done.stderr, done.stdout + done.stderr)
+    need(differences(before, place.prefix) == [], f"changed: {differences(before, place.prefix)}")
+    place.setup("install")
+    once = place.registry.read_bytes()
+    done = place.setup_with(tools, "uninstall")
+    need(done.returncode == 1 and "cannot restore" in done.stderr, done.stdout + done.stderr)
+    need(place.registry.read_bytes() == once, "the registry was truncated")
+    place.setup("uninstall")
+    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
+
+
+CHMOD = """#!/bin/sh
+case $1 in --*) exit 1 ;; esac
+exec {chmod} "$@"
+"""
+
+
+def tools_of_busybox(place):
+    """Its chmod has no --reference. Without a tool nothing is begun."""
+    tools = place.folder / "tools"
+    tools.mkdir()
+    (tools / "chmod").write_text(CHMOD.format(chmod=shutil.which("chmod")))
+    (tools / "chmod").chmod(0o755)
+    before = place.snapshot()
+    for action in ("install", "uninstall"):
+        done = place.setup_with(tools, action)
+        need(done.returncode == 0, done.stdout + done.stderr)
+    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
+    done = place.setup_with(place.tools("stat"), "install")
+    need(done.returncode == 1 and "the program stat is missing" in done.stderr, done.stdout + done.stderr)
+    need(differences(before, place.prefix) == [], "something was changed")
+
+
+def library_that_is_read_only(place):
+    if os.geteuid() != 0:
+        raise Skip("only root can run it as another user")
+    data = place.dll.read_bytes()
+    place.dll.unlink()
+    place.dll.write_bytes(data)
+    place.dll.chmod(0o444)
+    for path in (place.folder, place.prefix, place.registry, place.windows, *place.windows.glob("sys*"), place.dll):
+        os.chown(path, 65534, 65534)
+    command = ["setpriv", "--reuid", "65534", "--clear-groups", place.script, "install", "--prefix", place.prefix]
+    done = subprocess.run(command, capture_output=True, text=True)
+    need(done.returncode == 0, done.stdout + done.stderr)
+    need(place.dll.stat().st_mode & 0o777 == 0o444, "the rights")
+    os.chown(place.folder, 0, 0)
 
 
 def run_that_was_killed(place):
@@ -250,8 +371,20 @@ def only_a_part_is_installed(place):
     other.parent.mkdir()
     shutil.copy(LIBRARY, other)
     wines = place.dll.read_bytes()
+    (wow / "opencl.dll").unlink(missing_ok=True)
+    before = place.snapshot()
     got = place.setup("install")
-    need("x32: installed\n" in got and "32-bit programs get no OpenCL" in got, got)
+    need("x64: installed\nx32: not installed; there is no" in got and "32-bit programs get no OpenCL" in got, got)
+    need(not (wow / "opencl.dll").exists() and not (wow / "cld3d").exists(), "installed where Wine has no OpenCL")
+    need("x32: not installed" in place.setup("status"), "status without Wine's")
+    # An earlier version has installed it there.
+    shutil.copy(LIBRARY, wow / "opencl.dll")
+    place.setup("install")
+    need(not (wow / "opencl.dll").exists(), "the copy for 32-bit programs is left")
+    place.setup("uninstall")
+    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
+    (wow / "opencl.dll").write_bytes(wines)
+    need("x32: installed\n" in place.setup("install"), "both")
     place.dll.unlink()
     place.dll.write_bytes(wines)
     need("x64: not installed\nx32: installed\n" in place.setup("status", status=1), "only x32")
@@ -262,17 +395,11 @@ def only_a_part_is_installed(place):
 
 def programs_are_running(place):
     """Also where no wineserver is in the PATH, as with the Wine of a launcher."""
-    tools = place.folder / "bin"
-    tools.mkdir()
-    for folder in ("/bin", "/usr/bin"):
-        for name in os.listdir(folder):
-            if name != "wineserver" and not (tools / name).exists():
-                (tools / name).symlink_to(f"{folder}/{name}")
+    tools = place.tools("wineserver")
     subprocess.run(["wineserver", "-p"], env=place.env, check=True)
     try:
         before = place.registry.read_bytes()
-        done = subprocess.run([place.script, "install", "--prefix", place.prefix], env={**place.env, "PATH": str(tools)},
-                              capture_output=True, text=True)
+        done = place.setup_with(tools, "install")
         need(done.returncode == 1 and "programs are running" in done.stderr, f"{done.returncode} {done.stdout}{done.stderr}")
         need(place.registry.read_bytes() == before and not place.below.exists(), "something was changed")
     finally:
@@ -290,6 +417,30 @@ def two_at_a_time(place):
     need(differences(before, place.prefix) == [], "something was changed")
 
 
+def remedies_of_launchers(place):
+    """Theirs is another Wine than the one in the PATH."""
+    wines = place.dll.read_bytes()
+    place.dll.unlink()
+    game, flatpak = place.folder / "game", place.folder / ".var/app/launcher"
+    game.mkdir()
+    (game / "version").write_text("9.0-203")
+    flatpak.mkdir(parents=True)
+    for prefix, says, hides in ((place.prefix, f" && WINEPREFIX={place.prefix} wineboot -u && cld3d-setup install", "launcher"),
+                                (game / "pfx", f" && rm -f {game}/config_info; then start the game once", "wineboot"),
+                                (flatpak / "prefix", "; then with the launcher's Wine: WINEPREFIX=", "-u &&")):
+        if prefix != place.prefix:
+            place.prefix.rename(prefix)
+        got = place.setup("install", prefix=prefix, status=1)
+        if prefix != place.prefix:
+            prefix.rename(place.prefix)
+        need(says in got and hides not in got, got)
+    bottle = place.prefix / "bottle.yml"
+    bottle.write_text("")
+    need("with the launcher's Wine" in place.setup("install", status=1), "a bottle")
+    bottle.unlink()
+    place.dll.write_bytes(wines)
+
+
 def remedies(place):
     """They can be run as they stand."""
     odd = place.folder / "it's here"
@@ -301,6 +452,7 @@ def remedies(place):
     got = place.setup("status", prefix=odd, status=1)
     (odd / "pfx").rename(place.prefix)
     need("its subfolder pfx is" in got and "wineboot" not in got, got)
+    remedies_of_launchers(place)
     if os.geteuid() != 0:
         raise Skip("only root can run it as another user")
     own = [place.folder, place.prefix, place.registry, *(place.windows / name for name in (".", "system32"))]
@@ -334,6 +486,27 @@ def works(place):
     need(got["status"] == "0" and int(got["platforms"]) >= 1, got)
     place.setup("uninstall")
     need(place.run()["next"] == "not cld3d", "after")
+
+
+def with_the_overrides_of_proton(place):
+    """Its WINEDLLOVERRIDES has native alone, which the prefix's override for Wine's own below must not follow."""
+    place.setup("install")
+    place.env["WINEDLLOVERRIDES"] = "opencl=n,d"
+    got = place.run()
+    need(got["library"].lower() == "c:\\windows\\system32\\opencl.dll", got)
+    need(got["next"].lower() == "c:\\windows\\system32\\cld3d\\opencl.dll" and int(got["platforms"]) >= 1, got)
+
+
+def override_of_an_earlier_version(place):
+    """It set one line. What was there before it comes back all the same."""
+    put_section(place, '"abc"="native"', '"opencl"="builtin"', '"xyz"="native"')
+    before = place.registry.read_bytes()
+    place.setup("install")
+    place.edit_registry(lambda text: text.replace('"*opencl"="native,builtin"\n', ""))
+    need("override: not set" in place.setup("status", status=1), "status")
+    need("override: set" in place.setup("install"), "install")
+    place.setup("uninstall")
+    need(place.registry.read_bytes() == before, "the earlier override did not come back")
 
 
 def beside_the_program_too(place):
@@ -606,7 +779,8 @@ def run_refuses(place):
 
 
 CASES = [round_trip, without_section, other_override, the_users_own_override, override_in_capitals, section_that_others_use_too,
-         another_vendors_library, wine_without_opencl, disk_that_is_full, run_that_was_killed, files_of_the_user, copied_by_hand_too,
+         another_vendors_library, link_to_a_wine_that_is_gone, wine_without_opencl, disk_that_is_full, awk_that_reports_no_full_disk,
+         tools_of_busybox, library_that_is_read_only, override_of_an_earlier_version, with_the_overrides_of_proton, run_that_was_killed, files_of_the_user, copied_by_hand_too,
          only_a_part_is_installed, programs_are_running, two_at_a_time, remedies, arguments, works, named_in_capitals,
          beside_the_program_too, goes_past_the_drop_in, up_to_date, bad_input,
          other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor, run_sets_the_layer, run_loads_the_layer,
