@@ -26,7 +26,6 @@ OVERRIDES = "[Software\\\\Wine\\\\DllOverrides] 1700000000"
 MACHINES = {64: 0x8664, 32: 0x14C}
 HOST = pathlib.Path("/bin/sh").read_bytes()[:64]
 HOST_IS_X86_64 = HOST[4] == 2 and HOST[18] == 0x3E
-NO_32_BIT_HOST = ("warning host-32-bit",) if HOST_IS_X86_64 else ()
 
 
 def windows_file(bits, text):
@@ -288,6 +287,42 @@ def libraries_that_only_the_khronos_loader_takes(machine):
     machine.env["OCL_ICD_FILENAMES"] = "libdriver.so.1"
 
 
+def put_conf_for_drivers(machine, conf):
+    """The driver is in a folder that only the dynamic linker's configuration names."""
+    machine.put(machine.root / "etc/ld.so.conf", conf)
+    machine.put(machine.root / "etc/ld.so.conf.d/local.conf", "# of the system\n/usr/local/lib # and more\n")
+    (machine.libraries / "libdriver.so.1").rename(machine.put(machine.root / "usr/local/lib/libdriver.so.1", b""))
+
+
+@breaks()
+def folder_of_a_configuration_for_the_khronos_loader(machine):
+    """The first library that is looked for is one of a list."""
+    put_conf_for_drivers(machine, "include /etc/ld.so.conf.d/*.conf\n")
+    machine.put_loader(b"OCL_ICD_FILENAMES")
+    machine.icd.unlink()
+    machine.env["OCL_ICD_FILENAMES"] = "libdriver.so.1"
+
+
+@breaks("warning layer-missing")
+def folder_of_a_configuration_for_layers(machine):
+    put_conf_for_drivers(machine, "include ld.so.conf.d/*.conf")
+    machine.says = ["libother.so is missing"]
+    machine.env["OPENCL_LAYERS"] = "libdriver.so.1:libother.so"
+
+
+@breaks()
+def folder_of_an_included_configuration(machine):
+    """As in a Flatpak. One that includes itself ends."""
+    put_conf_for_drivers(machine, "include /etc/none.conf\t/run/flatpak/ld.so.conf.d/runtime-*.conf\n/app/lib\n")
+    machine.put(machine.root / "etc/ld.so.conf.d/local.conf", "")
+    machine.put(machine.root / "run/flatpak/ld.so.conf.d/runtime-1-gl.conf", "include /run/flatpak/ld.so.conf.d/*.conf\n/usr/local/lib")
+
+
+@breaks("error no-icd", "warning icd-library")
+def folder_of_a_configuration_that_nothing_includes(machine):
+    put_conf_for_drivers(machine, "/app/lib\n")
+
+
 @breaks("error no-library")
 def no_library_to_install(machine):
     shutil.rmtree(machine.out / "x64")
@@ -376,7 +411,7 @@ def prefix_beyond_ascii(machine):
     machine.prefix.rename(odd)
     machine.prefix = odd
     (odd / "drive_c/windows/system32/opencl.dll").unlink()
-    machine.says = [f"; WINEPREFIX='{odd}' wineboot -u; cld3d-setup install --prefix '{odd}'\n"]
+    machine.says = [f" && WINEPREFIX='{odd}' wineboot -u && cld3d-setup install --prefix '{odd}'\n"]
 
 
 @breaks("warning prefix-link")
@@ -443,6 +478,49 @@ def no_opencl_below(machine):
     (machine.windows / "system32/cld3d/opencl.dll").unlink()
 
 
+@breaks("error no-below")
+def link_below_to_a_wine_that_is_gone(machine):
+    path = machine.windows / "system32/cld3d/opencl.dll"
+    path.unlink()
+    path.symlink_to(machine.folder / "files/lib/wine/x86_64-windows/opencl.dll")
+    machine.says = [f"run: rm {path} && cld3d-setup uninstall"]
+
+
+@breaks("error not-installed")
+def link_to_a_wine_that_is_gone(machine):
+    path = machine.windows / "system32/opencl.dll"
+    path.unlink()
+    path.symlink_to(machine.folder / "files/lib/wine/x86_64-windows/opencl.dll")
+    shutil.rmtree(machine.windows / "system32/cld3d")
+    machine.says = [f"run: rm {path} && cld3d-setup uninstall"]
+
+
+@breaks("error below-other")
+def opencl_of_another_vendor_below(machine):
+    machine.put(machine.windows / "system32/cld3d/opencl.dll", windows_file(64, b"Another Vendor's OpenCL"))
+
+
+@breaks("warning no-32-bit")
+def cld3d_for_64_bits_alone(machine):
+    """What install would change."""
+    (machine.windows / "syswow64/cld3d/opencl.dll").rename(machine.windows / "syswow64/opencl.dll")
+    machine.says = [f"remedy: run: cld3d-setup install --prefix {machine.prefix}\n"]
+
+
+@breaks("warning no-32-bit")
+def package_of_64_bits_alone(machine):
+    cld3d_for_64_bits_alone(machine)
+    shutil.rmtree(machine.out / "x32")
+    machine.says = ["remedy: install a package with x32/OpenCL.dll, then run: cld3d-setup install"]
+
+
+@breaks("warning no-32-bit")
+def wine_of_64_bits_alone_without_cld3d(machine):
+    shutil.rmtree(machine.windows / "syswow64")
+    (machine.windows / "syswow64").mkdir()
+    machine.says = ["install the 32-bit part of Wine"]
+
+
 @breaks("warning no-32-bit")
 def wine_of_64_bits_alone(machine):
     (machine.windows / "syswow64/cld3d/opencl.dll").unlink()
@@ -458,7 +536,7 @@ def opencl_below_of_other_bits(machine):
     machine.put(machine.windows / "system32/cld3d/opencl.dll", windows_file(32, b"Wine builtin DLL"))
 
 
-@breaks("warning no-32-bit", "error program-bits", *NO_32_BIT_HOST)
+@breaks("warning no-32-bit", "error program-bits")
 def program_of_32_bits_and_library_of_64(machine):
     machine.program(32)
     shutil.rmtree(machine.windows / "syswow64")
@@ -483,9 +561,12 @@ def another_opencl_beside_the_program(machine):
     machine.put(machine.program(64).with_name("OPENCL.DLL"), windows_file(64, b"Another Vendor's OpenCL"))
 
 
-@breaks(*NO_32_BIT_HOST)
+@breaks()
 def program_of_32_bits_and_host_of_64(machine):
+    """With the new WoW64 nothing is wrong."""
     machine.program(32)
+    if HOST_IS_X86_64:
+        machine.says = ["ok: in a Wine with the new WoW64 this program has OpenCL. In an older Wine it has none: the host has no 32-bit libOpenCL"]
 
 
 @breaks()
@@ -494,7 +575,7 @@ def program_of_32_bits_and_host_of_both(machine):
     machine.put_32_bit_host()
 
 
-@breaks("error beside-bits", *NO_32_BIT_HOST)
+@breaks("error beside-bits")
 def cld3d_of_other_bits_beside_the_program(machine):
     machine.put(machine.program(32).with_name("OpenCL.dll"), machine.dll[64])
 
@@ -590,6 +671,46 @@ def override_that_is_there_twice(machine):
 @breaks()
 def override_with_blanks(machine):
     machine.override("Native, Builtin")
+
+
+def prefix_of_proton(machine):
+    machine.put(machine.folder / "APP/version", "9.0-203")
+    machine.prefix.rename(machine.folder / "APP/pfx")
+    machine.prefix = machine.folder / "APP/pfx"
+    machine.windows = machine.prefix / "drive_c/windows"
+
+
+@breaks("warning override-proton")
+def override_for_proton_of_an_earlier_version(machine):
+    prefix_of_proton(machine)
+    machine.says = ['set the game\'s launch options to WINEDLLOVERRIDES="*opencl=n,b" %command%\n']
+
+
+@breaks()
+def override_for_proton(machine):
+    machine.override('native,builtin"\n"*opencl"="native,builtin')
+    prefix_of_proton(machine)
+
+
+@breaks("error no-below")
+def wine_of_proton(machine):
+    prefix_of_proton(machine)
+    machine.override('native,builtin"\n"*opencl"="native,builtin')
+    (machine.windows / "system32/cld3d/opencl.dll").unlink()
+    machine.says = [f" && rm -f {machine.folder}/APP/config_info; then start the game once"]
+    machine.hides = ["wineboot"]
+
+
+@breaks("error no-below")
+def wine_of_a_bottle(machine):
+    machine.put(machine.prefix / "bottle.yml", "")
+    (machine.windows / "system32/cld3d/opencl.dll").unlink()
+    machine.says = ["; then with the launcher's Wine: WINEPREFIX="]
+
+
+@breaks("error no-direct3d")
+def direct3d_is_disabled_in_winecfg(machine):
+    machine.override("native,builtin\"\n\"d3d11\"=\"")
 
 
 @breaks("error no-direct3d")
@@ -703,6 +824,22 @@ def wrong_arguments():
             yield f"{arguments}: exit status {done.returncode}"
 
 
+def missing_tools():
+    """Without timeout it finds the same; without a tool that it needs it finds nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        machine = Machine(folder)
+        tools = machine.folder / "tools"
+        tools.mkdir()
+        for name in {name for path in ("/bin", "/usr/bin") for name in os.listdir(path)} - {"timeout"}:
+            (tools / name).symlink_to(shutil.which(name, path="/bin:/usr/bin") or "nowhere")
+        machine.env["PATH"] = str(tools)
+        yield from judge(machine, ())
+        (tools / "od").unlink()
+        done = machine.look()
+        if done.returncode != 2 or done.stdout or b"the program od is missing" not in done.stderr:
+            yield f"without od: exit status {done.returncode}, {done.stderr}"
+
+
 def prefix_of_a_flatpak():
     """Without --root, so that there are findings of this machine too."""
     with tempfile.TemporaryDirectory() as folder:
@@ -743,17 +880,22 @@ def run_remedies(machine):
 def remedies_that_work():
     """After them nothing is found."""
     for case in (opencl_of_another_vendor, another_cld3d_below, opencl_below_of_other_bits, no_opencl_below, no_opencl_at_all,
-                 opencl_of_another_vendor_in_capitals, another_version_in_capitals, override_without_builtin):
+                 opencl_of_another_vendor_in_capitals, another_version_in_capitals, override_without_builtin,
+                 link_below_to_a_wine_that_is_gone, link_to_a_wine_that_is_gone, opencl_of_another_vendor_below,
+                 cld3d_for_64_bits_alone):
         with tempfile.TemporaryDirectory() as folder:
             machine = Machine(folder)
             case(machine)
-            problems = [*run_remedies(machine), *judge(machine, ())]
+            problems = list(run_remedies(machine))
+            machine.says = []
+            problems += judge(machine, ())
             yield from (f"{case.__name__}: {problem}" for problem in problems)
 
 
 def main():
     failed = 0
     results = [("wrong arguments", list(wrong_arguments())), ("prefix of a flatpak", list(prefix_of_a_flatpak())),
+               ("missing tools", list(missing_tools())),
                ("remedies that work", list(remedies_that_work()))]
     for function, expected in CASES:
         with tempfile.TemporaryDirectory() as folder:
