@@ -257,8 +257,8 @@ def disk_that_is_full(place):
     need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
 
 
-AWK = """#!/bin/sh
-{awk} "$@" >{folder}/all
+SHORT = """#!/bin/sh
+{tool} "$@" >{folder}/all
 code=$?
 head -c 2048 {folder}/all
 exit $code
@@ -267,10 +267,18 @@ exit $code
 
 def awk_that_reports_no_full_disk(place):
     """As busybox's."""
+    tool_that_reports_no_full_disk(place, "awk")
+
+
+def sed_that_reports_no_full_disk(place):
+    tool_that_reports_no_full_disk(place, "sed")
+
+
+def tool_that_reports_no_full_disk(place, name):
     tools = place.folder / "tools"
     tools.mkdir()
-    (tools / "awk").write_text(AWK.format(awk=shutil.which("awk"), folder=place.folder))
-    (tools / "awk").chmod(0o755)
+    (tools / name).write_text(SHORT.format(tool=shutil.which(name), folder=place.folder))
+    (tools / name).chmod(0o755)
     before = place.snapshot()
     done = place.setup_with(tools, "install")
     need(done.returncode == 1 and "Nothing was changed" in done.stderr, done.stdout + done.stderr)
@@ -780,6 +788,7 @@ def run_refuses(place):
 
 CASES = [round_trip, without_section, other_override, the_users_own_override, override_in_capitals, section_that_others_use_too,
          another_vendors_library, link_to_a_wine_that_is_gone, wine_without_opencl, disk_that_is_full, awk_that_reports_no_full_disk,
+         sed_that_reports_no_full_disk,
          tools_of_busybox, library_that_is_read_only, override_of_an_earlier_version, with_the_overrides_of_proton, run_that_was_killed, files_of_the_user, copied_by_hand_too,
          only_a_part_is_installed, programs_are_running, two_at_a_time, remedies, arguments, works, named_in_capitals,
          beside_the_program_too, goes_past_the_drop_in, up_to_date, bad_input,
