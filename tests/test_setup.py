@@ -247,7 +247,7 @@ def disk_that_is_full(place):
     done = limited(place, "install", blocks)
     need(done.returncode == 1 and "Nothing was changed" in done.stderr, f"{done.returncode} {done.stderr}")
     need(differences(before, place.prefix) == [], f"changed: {differences(before, place.prefix)}")
-    if other.exists():
+    if both:
         shutil.rmtree(other.parent)
     place.setup("install")
     done = limited(place, "uninstall", 8)
