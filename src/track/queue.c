@@ -519,7 +519,11 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     if (followed && !blockers_claim(event, &user, &owner))
         return log_refuse("clSetUserEventStatus", CL_INVALID_OPERATION, "user event %p is being set by another thread",
                           (void *)event);
+    /* Another thread that sees it set may give it back before the driver has finished: PoCL 3.1 would end the process. */
+    const bool kept = asked && below()->clRetainEvent(event) == CL_SUCCESS;
     const cl_int status = set_status(event, execution_status);
+    if (kept)
+        below()->clReleaseEvent(event);
     if (status == CL_SUCCESS && followed)
         blockers_set(user, execution_status < 0, owner);
     else if (followed)
