@@ -5,6 +5,7 @@
 #include "emulate/emulate.h"
 #include "emulate/fence.h"
 #include "emulate/listed.h"
+#include "next/handle.h"
 #include "track/kinds.h"
 #include "track/registry.h"
 
@@ -242,6 +243,21 @@ static void lists(void)
     is_alone(platform, HANDLE_DEVICE); /* one object for both */
 }
 
+/* ---- what may be a handle ---- */
+
+/* Drivers with cl_khr_icd 2.0 may have a mark where others have functions. */
+static void marked_tables(void)
+{
+    static const uintptr_t mark = (uintptr_t)0x4F50454E434C3331;
+    const void *table[sizeof(cl_icd_dispatch) / sizeof(void *)] = {(const void *)mark};
+    const void *const object = table;
+    CHECK(handle_may_be(&object, clGetContextInfo));
+    table[0] = (const void *)(mark + 1);
+    CHECK(!handle_may_be(&object, clGetContextInfo));
+    CHECK(!handle_may_be((const char *)&object + 1, clGetContextInfo));
+    CHECK(!handle_may_be(NULL, clGetContextInfo));
+}
+
 static const struct tap_test tests[] = {
     {"what the application holds is of its kind, and of none when it rests", records},
     {"records of images and blocked commands tell, those of events and kernels do not", other_records},
@@ -249,6 +265,7 @@ static const struct tap_test tests[] = {
     {"queues that share nothing, and their contexts", queues},
     {"a queue that is retained and released while its end is looked for", queue_released_twice},
     {"platforms, devices and sub-devices", lists},
+    {"a table with the mark of cl_khr_icd 2.0", marked_tables},
 };
 
 TAP_MAIN(tests)

@@ -74,8 +74,19 @@ static void on_and_off(void)
     CHECK(setting_on(SETTING_CALLBACKS));
 }
 
+/* A path of Windows has 1,023 characters at most, which may take three bytes each. */
+static void long_value(void)
+{
+    char value[1023 * 3 + 1];
+    memset(value, 'x', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    setenv("CLD3D_NEXT", value, 1);
+    CHECK_STR(setting_text(SETTING_NEXT), value);
+}
+
 static const struct tap_test tests[] = {
     {"nothing and 0 turn a setting off", on_and_off},
+    {"a long value", long_value},
     {"a set-user-ID program has no settings", set_user_id},
 };
 

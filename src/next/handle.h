@@ -8,10 +8,9 @@
 
 /* OpenCL handles begin with a pointer to their driver's dispatch table, through which a loader calls. So the function
  * to be called with the handle, `slot`, must exist there; others may be missing, such as the first of AMD's. Drivers with
- * cl_khr_icd 2.0 may have a mark instead of all of them. Under Wine
- * every address except NULL can be a handle: the host's memory cannot be inspected directly, and the host survives
- * invalid ones. This does not hold in 32-bit programs, which Wine lets crash: for them Wine's server checks the
- * memory. */
+ * cl_khr_icd 2.0 may have a mark instead of all of them. Under Wine every address except NULL can be a handle: the host's
+ * memory cannot be inspected directly, and the host survives invalid ones. This does not hold in 32-bit programs, which
+ * Wine lets crash: for them Wine's server checks the memory. */
 bool handle_plausible(const void *handle, size_t slot);
 
 /* For a handle of the kind that a query takes. */
