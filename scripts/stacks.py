@@ -88,11 +88,20 @@ def of_process(pid):
             yield f"    {error}"
 
 
+def group_of(pid):
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:  # it has ended since it was listed
+        return None
+
+
 def of_group(group):
     """Lines on all threads of a process group."""
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        pid = int(folder.name)
+        if group_of(pid) != group:
+            continue
         try:
-            if os.getpgid(int(folder.name)) == group:
-                yield from of_process(int(folder.name))
+            yield from of_process(pid)
         except (OSError, ValueError) as error:
-            yield f"process {folder.name}: {error}"
+            yield f"process {pid}: {error}"

@@ -67,6 +67,7 @@ def ended(hanging):
     """Nothing is said of a program that is gone."""
     group = hanging.process.pid
     hanging.end()
+    need(stacks.group_of(group) is None, "the group of a program that has ended")  # others end while they are listed
     need(not list(stacks.of_group(group)), "lines on a program that has ended")
 
 
