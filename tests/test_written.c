@@ -474,7 +474,8 @@ static void command_buffers(void)
 /* The last case: from then on, in this process, every release brings all back. */
 static void unknown_commands(void)
 {
-    ask_for("clEnqueueStrangeEXT", 1);
+    const char *name = getenv("CLD3D_TEST_NAME");
+    ask_for(name ? name : "clEnqueueStrangeEXT", 1);
 }
 
 static void unknown_commands_again(void)
@@ -487,6 +488,12 @@ static void unknown_commands_again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     CHECK_INT(run_again("commands that nobody knows", "OPENCL_LAYERS", layers), 1);
+    /* These make an object of the same memory, which commands that are known write to. */
+    test_setenv("CLD3D_TEST_NAME", "clConvertImageAMD");
+    CHECK_INT(run_again("commands that nobody knows", "OPENCL_LAYERS", layers), 1);
+    test_setenv("CLD3D_TEST_NAME", "clGetPlaneFromImageAMD");
+    CHECK_INT(run_again("commands that nobody knows", "OPENCL_LAYERS", layers), 1);
+    test_setenv("CLD3D_TEST_NAME", NULL);
 }
 
 static const struct tap_test tests[] = {

@@ -17,10 +17,11 @@ static void *as_object(next_function function)
     return address;
 }
 
-/* Commands of extensions that are not ours pass us by. */
+/* Commands of extensions that are not ours pass us by, and so do what AMD's functions make of an image: other objects of its memory. */
 static bool may_write_unseen(const char *name)
 {
-    static const char *const beginnings[] = {"clEnqueue", "clCommand", "clUpdate"};
+    static const char *const beginnings[] = {"clEnqueue", "clCommand", "clUpdate", "clConvertImage",
+                                             "clGetPlaneFromImage"};
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
         if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
             return strcmp(name, "clCommandBarrierWithWaitListKHR") != 0;
