@@ -223,10 +223,21 @@ static cl_command_queue CL_API_CALL create_queue_khr(cl_context context, cl_devi
     return below->clCreateCommandQueueWithProperties(context, device, properties, status);
 }
 
+/* One whose queues nobody above learns of. */
+static cl_command_queue CL_API_CALL create_counting_queue(cl_context context, cl_device_id device,
+                                                          cl_command_queue_properties properties, cl_uint counters,
+                                                          cl_int *status)
+{
+    (void)counters;
+    return below->clCreateCommandQueue(context, device, properties, status);
+}
+
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 {
     static cl_command_queue(CL_API_CALL *const queue)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *) =
         create_queue_khr;
+    static cl_command_queue(CL_API_CALL *const counting)(cl_context, cl_device_id, cl_command_queue_properties, cl_uint,
+                                                         cl_int *) = create_counting_queue;
     static cl_int(CL_API_CALL *const pointer)(cl_kernel, cl_uint, const void *) = set_pointer;
     static cl_int(CL_API_CALL *const number)(cl_kernel, cl_uint, cl_ulong) = set_address;
     void *address = NULL;
@@ -239,6 +250,8 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
         memcpy(&address, &number, sizeof(address));
     else if (strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0)
         memcpy(&address, &queue, sizeof(address));
+    else if (strcmp(name, "clCreatePerfCountersCommandQueueINTEL") == 0)
+        memcpy(&address, &counting, sizeof(address));
     else if (strcmp(name, "clEnqueueReadBuffer") == 0)
         memcpy(&address, &below->clEnqueueReadBuffer, sizeof(address));
     else

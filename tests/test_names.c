@@ -1,5 +1,5 @@
 /* Functions that a program asks for by name where a driver gives them: a core function does what it does when it is called
- * directly, the setters of pointers take the place of what an argument named before, and a queue of the extension acquires. Run again over a layer
+ * directly, the setters of pointers take the place of what an argument named before, and queues of extensions acquire. Run again over a layer
  * that is such a driver (below.c). */
 #include "below.h"
 #include "sharing.h"
@@ -24,9 +24,9 @@ static void again(void)
         return;
     }
     test_setenv("CLD3D_TEST_BELOW_NAMES", "1");
-    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named:"), 6);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named:"), 8);
     test_setenv(BELOW_OLD, "1");
-    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named: queues"), 2);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named: queues"), 4);
     test_setenv(BELOW_OLD, NULL);
     test_setenv("CLD3D_TEST_BELOW_NAMES", NULL);
 }
@@ -107,11 +107,52 @@ SHARING_CASE(queues, 0)
     shared_close(&shared);
 }
 
+static cl_command_queue counting_queue(struct rig *rig, cl_command_queue_properties properties)
+{
+    typedef cl_command_queue(CL_API_CALL * create_fn)(cl_context, cl_device_id, cl_command_queue_properties, cl_uint,
+                                                      cl_int *);
+    create_fn create;
+    cl_int status = 1;
+    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clCreatePerfCountersCommandQueueINTEL");
+    if (!CHECK(address != NULL))
+        return NULL;
+    memcpy(&create, &address, sizeof(create));
+    cl_command_queue queue = create(rig->context, rig->cl_device, properties, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return queue;
+}
+
+/* A queue of a function that is not followed acquires too. From then on it is like others: a deferred release may keep it. */
+SHARING_CASE(unseen_queues, 0)
+{
+    struct shared shared;
+    struct rig second = *rig;
+    cl_event end = NULL;
+    if (!over_below() || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    second.queue = counting_queue(rig, 0);
+    if (second.queue) {
+        CHECK(round_trip(&second, &shared, 1, 2));
+        cl_event user = user_event(rig->context);
+        CHECK_INT(acquire_one(&second, shared.object), CL_SUCCESS);
+        CHECK_INT(clEnqueueMarkerWithWaitList(second.queue, 1, &user, NULL), CL_SUCCESS);
+        CHECK_INT(rig->release(second.queue, 1, &shared.object, 0, NULL, &end), CL_SUCCESS);
+        CHECK(rig_event_status(end) > CL_COMPLETE);
+        CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &end), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
+    }
+    shared_close(&shared);
+}
+
 static const struct tap_test tests[] = {
     {"functions that a driver gives by name", again},
     SHARING_TESTS("named: core functions", core_functions),
     SHARING_TESTS("named: pointers as arguments", pointers),
     SHARING_TESTS("named: queues", queues),
+    SHARING_TESTS("named: queues of a function that is not followed", unseen_queues),
 };
 
 TAP_MAIN(tests)
