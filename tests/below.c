@@ -12,7 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_uint until_failure, launches, refusing, blocking_reads;
+static atomic_uint until_failure, launches, refusing, blocking_reads, barriers;
+static atomic_ullong added;        /* properties that queues tell besides their own */
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 static atomic_llong works_until;   /* nanoseconds */
 
@@ -144,6 +145,15 @@ static cl_int open_gate(cl_uint at, bool fail)
     return below->clReleaseEvent(gate);
 }
 
+static cl_int get_properties(cl_command_queue queue, size_t room, void *to, size_t *size_ret)
+{
+    cl_command_queue_properties properties = 0;
+    const cl_int status =
+        below->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+    properties |= atomic_load(&added);
+    return status == CL_SUCCESS ? give_answer(&properties, sizeof(properties), room, to, size_ret) : status;
+}
+
 static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,
                                          size_t *size_ret)
 {
@@ -154,6 +164,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     case BELOW_LAUNCHES: *value = atomic_load(&launches); return CL_SUCCESS;
     case BELOW_EARLY: *value = atomic_load(&early); return CL_SUCCESS;
     case BELOW_BLOCKING: *value = atomic_load(&blocking_reads); return CL_SUCCESS;
+    case BELOW_BARRIERS: *value = atomic_load(&barriers); return CL_SUCCESS;
     case BELOW_MEET:
     case BELOW_MET:
         pthread_mutex_lock(&lock);
@@ -176,8 +187,27 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     case BELOW_GATE: next_gate = *value; return CL_SUCCESS;
     case BELOW_OPEN:
     case BELOW_FAIL: return open_gate(*value - 1, name == BELOW_FAIL);
+    case CL_QUEUE_PROPERTIES: return get_properties(queue, room, to, size_ret);
     default: return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
     }
+}
+
+/* In all queues. */
+static cl_int CL_API_CALL set_property(cl_command_queue queue, cl_command_queue_properties properties, cl_bool enable,
+                                       cl_command_queue_properties *old)
+{
+    (void)queue, (void)old;
+    if (enable)
+        atomic_fetch_or(&added, properties);
+    else
+        atomic_fetch_and(&added, ~properties);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL barrier(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    atomic_fetch_add(&barriers, 1);
+    return below->clEnqueueBarrierWithWaitList(queue, wait_count, wait, event);
 }
 
 /* The pointer is lost: the kernel keeps what it had, which these tests may use as well. */
@@ -438,6 +468,8 @@ static void replace(void)
     table.clReleaseEvent = release_event;
     table.clGetEventInfo = get_event_info;
     table.clEnqueueMarkerWithWaitList = marker;
+    table.clEnqueueBarrierWithWaitList = barrier;
+    table.clSetCommandQueueProperty = set_property;
     table.clEnqueueCopyImage = copy_image;
     table.clEnqueueCopyBufferToImage = copy_to_image;
     table.clEnqueueReadBufferRect = read_rect;

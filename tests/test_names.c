@@ -1,6 +1,6 @@
 /* Functions that a program asks for by name where a driver gives them: a core function does what it does when it is called
- * directly, the setters of pointers take the place of what an argument named before, and queues of extensions acquire. Run again over a layer
- * that is such a driver (below.c). */
+ * directly, the setters of pointers take the place of what an argument named before, and queues of extensions acquire. Besides, a queue
+ * changes its properties. Run again over a layer that is such a driver (below.c). */
 #include "below.h"
 #include "sharing.h"
 
@@ -24,7 +24,7 @@ static void again(void)
         return;
     }
     test_setenv("CLD3D_TEST_BELOW_NAMES", "1");
-    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named:"), 8);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named:"), 10);
     test_setenv(BELOW_OLD, "1");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "named: queues"), 4);
     test_setenv(BELOW_OLD, NULL);
@@ -147,11 +147,36 @@ SHARING_CASE(unseen_queues, 0)
     shared_close(&shared);
 }
 
+static cl_uint barriers_of_an_acquire(const struct rig *rig, const struct shared *shared)
+{
+    const cl_uint before = order_below(rig->queue, BELOW_BARRIERS, 0);
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+    const cl_uint after = order_below(rig->queue, BELOW_BARRIERS, 0);
+    CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+    return after - before;
+}
+
+/* A queue of OpenCL 1.0 may become out of order: later commands still come after the acquire. */
+SHARING_CASE(changed_queues, 0)
+{
+    struct shared shared;
+    if (!over_below() || !shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    CHECK_INT(barriers_of_an_acquire(rig, &shared), 0);
+    CHECK_INT(clSetCommandQueueProperty(rig->queue, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_TRUE, NULL), CL_SUCCESS);
+    CHECK(barriers_of_an_acquire(rig, &shared) > 0);
+    CHECK_INT(clSetCommandQueueProperty(rig->queue, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_FALSE, NULL),
+              CL_SUCCESS);
+    CHECK_INT(barriers_of_an_acquire(rig, &shared), 0);
+    shared_close(&shared);
+}
+
 static const struct tap_test tests[] = {
     {"functions that a driver gives by name", again},
     SHARING_TESTS("named: core functions", core_functions),
     SHARING_TESTS("named: pointers as arguments", pointers),
     SHARING_TESTS("named: queues", queues),
+    SHARING_TESTS("named: a queue changes its properties", changed_queues),
     SHARING_TESTS("named: queues of a function that is not followed", unseen_queues),
 };
 

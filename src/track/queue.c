@@ -92,6 +92,16 @@ bool queue_profiles(const struct queue_record *queue)
     return (queue->properties & CL_QUEUE_PROFILING_ENABLE) != 0;
 }
 
+static cl_int read_properties(struct queue_record *queue)
+{
+    cl_command_queue_properties properties = 0;
+    const cl_int status =
+        below()->clGetCommandQueueInfo(queue->head.handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+    if (status == CL_SUCCESS)
+        atomic_store(&queue->properties, properties);
+    return status;
+}
+
 /* Makes the record of a queue. Without its properties its commands would be taken for those of an in-order queue. */
 static cl_int follow_in(struct context_record *context, cl_command_queue handle)
 {
@@ -103,8 +113,7 @@ static cl_int follow_in(struct context_record *context, cl_command_queue handle)
     queue->context = context;
     queue->failures = atomic_load(&events_failed); /* it may be one that was followed before */
     atomic_fetch_add_explicit(&queue_count, 1, memory_order_relaxed);
-    cl_int status = below()->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(queue->properties),
-                                                   &queue->properties, NULL);
+    cl_int status = read_properties(queue);
     if (status == CL_SUCCESS && !registry_add(&queue->head))
         status = CL_OUT_OF_HOST_MEMORY;
     if (status != CL_SUCCESS)
@@ -146,6 +155,17 @@ static cl_command_queue CL_API_CALL create_queue_with_properties(cl_context cont
 {
     cl_command_queue queue = below()->clCreateCommandQueueWithProperties(context, device, properties, errcode_ret);
     return queue_followed("clCreateCommandQueueWithProperties", context, queue, errcode_ret);
+}
+
+static cl_int CL_API_CALL set_property(cl_command_queue handle, cl_command_queue_properties properties, cl_bool enable,
+                                       cl_command_queue_properties *old_properties)
+{
+    const cl_int status = below()->clSetCommandQueueProperty(handle, properties, enable, old_properties);
+    struct queue_record *queue = status == CL_SUCCESS ? registry_get(RECORD_QUEUE, handle) : NULL;
+    if (queue)
+        read_properties(queue);
+    record_release(queue);
+    return status;
 }
 
 /* ---- queues that the application gets again ---- */
@@ -558,6 +578,7 @@ void queue_install(cl_icd_dispatch *table)
 {
     table->clCreateCommandQueue = create_queue;
     table->clCreateCommandQueueWithProperties = create_queue_with_properties;
+    table->clSetCommandQueueProperty = set_property;
     table->clRetainCommandQueue = retain_queue;
     table->clReleaseCommandQueue = release_queue;
     table->clCreateUserEvent = create_user_event;

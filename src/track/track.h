@@ -78,7 +78,7 @@ struct handles {
 struct queue_record {
     struct record head;             /* while it is weak we release the driver's queue, together with the record */
     struct context_record *context; /* retained */
-    cl_command_queue_properties properties;
+    _Atomic(cl_command_queue_properties) properties; /* clSetCommandQueueProperty changes them */
 
     /* Guarded by registry_lock. */
     struct handles awaits; /* other queues, not flushed, with commands that this queue's commands wait for */
