@@ -52,6 +52,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     const cl_device_type type = strncmp(look.name, "CPU", 3) == 0 ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
     char uuid[CL_UUID_SIZE_KHR] = "";
     snprintf(uuid, sizeof(uuid), LOOK_UUID, look.vendor & 0xffff);
+    if (name == CL_DEVICE_IMAGE_SUPPORT && strcmp(look.name, "Gone") == 0)
+        return CL_DEVICE_NOT_AVAILABLE;
     const cl_bool known = look.luid != 0, images = strncmp(look.name, "Blind", 5) != 0;
     switch (name) {
     case CL_DEVICE_TYPE: return give_answer(&type, sizeof(type), room, to, size_ret);

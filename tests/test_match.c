@@ -139,11 +139,13 @@ static void dx9_lists(void)
 static void blind(void)
 {
     run_with("cards: one without images", "1002:0:gfx1030;1002:0:Blind");
+    run_with("cards: one without images", "1002:0:gfx1030;1002:0:Gone");
 }
 
 static void dx9_blind(void)
 {
     run_with("cards, DX9: one without images", "1002:0:gfx1030;1002:0:Blind");
+    run_with("cards, DX9: one without images", "1002:0:gfx1030;1002:0:Gone");
 }
 
 static void formatless(void)

@@ -153,7 +153,8 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
  * Logs nothing. */
 cl_int platform_check(cl_platform_id platform);
 bool platform_valid(cl_platform_id platform);
-/* Whether a device can interoperate with Direct3D; not CL_SUCCESS: the driver does not report it. Logs nothing. */
+/* Whether a device can interoperate with Direct3D, and its driver reports it; not CL_SUCCESS: the driver is short of something. Logs
+ * nothing. */
 cl_int device_sharing(cl_device_id device, bool *shares);
 /* The platforms of the OpenCL below; the caller frees the list. NULL if there are none, or on failure, according to
  * *status. */
