@@ -60,6 +60,8 @@ static cl_mem CL_API_CALL create_surface(cl_context context, cl_mem_flags flags,
                                          cl_uint plane, cl_int *status)
 {
     const int *const *surface = info;
+    if (type == OWN_ADAPTER_TYPE)
+        return make(context, flags, OWN_BUFFER_BYTES + plane + (size_t) * (const int *)info, status);
     return type != ADAPTER_D3D9EX ? NULL
                                   : make(context, flags,
                                          OWN_BUFFER_BYTES + plane + (size_t)*surface[0] * OWN_RESOURCE_BYTES +

@@ -12,6 +12,7 @@ enum {
     OWN_RESOURCE = 0x7E51, /* what an object answers for its resource and subresource */
     OWN_SUBRESOURCE = 0x7E52,
     OWN_FORMAT_COUNT = 4242,       /* and the plane */
+    OWN_ADAPTER_TYPE = 0x7E53,     /* of surfaces whose structure is an int, by which the object has more bytes */
     OWN_CONTEXT_PROPERTY = 0x401D, /* CL_CONTEXT_D3D11_DEVICE_KHR */
 
     /* An object of a surface has besides these times what the resource and the shared handle point to, ints of the test. */

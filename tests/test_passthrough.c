@@ -165,6 +165,9 @@ static void own_surfaces_with(struct rig *rig)
     memcpy(&create_intel, &intel, sizeof(create_intel));
     CHECK_INT(bytes_of(create(context, CL_MEM_READ_WRITE, CL_ADAPTER_D3D9EX_KHR, &info, 1, &status)), expected);
     CHECK_INT(status, CL_SUCCESS);
+    /* A kind of adapter that the driver alone knows, and its structure. */
+    CHECK_INT(bytes_of(create(context, CL_MEM_READ_WRITE, OWN_ADAPTER_TYPE, &five, 2, &status)), OWN_BUFFER_BYTES + 7);
+    CHECK_INT(status, CL_SUCCESS);
     status = 1;
     CHECK_INT(bytes_of(create_intel(context, CL_MEM_READ_WRITE, info.resource, &five, 1, &status)), expected);
     CHECK_INT(status, CL_SUCCESS);

@@ -3,6 +3,7 @@
 #include "entry/cl_d3d.h"
 
 #include "log.h"
+#include "share/passthrough.h"
 
 #include <CL/cl_dx9_media_sharing.h>
 #include <string.h>
@@ -37,6 +38,8 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context contex
     const char *call = d3d9_api.call.create_2d;
     struct surface_info info = {NULL, NULL};
     entry_open();
+    if (!registry_has(RECORD_CONTEXT, context) && passthrough_context(context))
+        return passthrough_create_media(call, context, flags, adapter_type, surface_info, plane, errcode_ret);
     const struct d3d_api *api = media_api(adapter_type);
     if (!api)
         return refuse(errcode_ret, log_refuse(call, CL_INVALID_VALUE, "adapter_type 0x%x is unknown", adapter_type));
