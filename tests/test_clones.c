@@ -1,8 +1,10 @@
 /* cld3d's clCloneKernel (emulate/clone_kernel.c), over a driver that is played: the clone has what the kernel's arguments still name,
  * and want of memory is told as that. What it does in programs is in test_newer.c. */
 #include "emulate/emulate.h"
+#include "next/query.h"
 #include "tap.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { ARGUMENTS = 3, CLONE = 1 };
@@ -15,12 +17,15 @@ static struct played {
 
 static unsigned made;
 static bool object_is_gone;
+static char function_name[3000], created_name[3000];
 
 static cl_int CL_API_CALL get_kernel_info(cl_kernel kernel, cl_kernel_info name, size_t size, void *value,
                                           size_t *size_ret)
 {
     const cl_uint count = ARGUMENTS;
-    (void)kernel, (void)size_ret;
+    (void)kernel;
+    if (name == CL_KERNEL_FUNCTION_NAME)
+        return answer("clGetKernelInfo", function_name, strlen(function_name) + 1, size, value, size_ret);
     if (name == CL_KERNEL_NUM_ARGS)
         memcpy(value, &count, sizeof(count));
     else
@@ -30,7 +35,8 @@ static cl_int CL_API_CALL get_kernel_info(cl_kernel kernel, cl_kernel_info name,
 
 static cl_kernel CL_API_CALL create(cl_program program, const char *name, cl_int *status)
 {
-    (void)program, (void)name;
+    (void)program;
+    snprintf(created_name, sizeof(created_name), "%s", name);
     memset(kernels[made].values, 0, sizeof(kernels[made].values));
     *status = CL_SUCCESS;
     return (cl_kernel)&kernels[made++];
@@ -89,6 +95,19 @@ static void gone_object(void)
         CHECK_INT(table.clReleaseKernel(clone), CL_SUCCESS);
 }
 
+static void long_name(void)
+{
+    cl_int status = 1;
+    memset(function_name, 'k', sizeof(function_name) - 1);
+    cl_kernel kernel = open_kernel(), clone = table.clCloneKernel(kernel, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_STR(created_name, function_name);
+    CHECK_INT(table.clReleaseKernel(kernel), CL_SUCCESS);
+    if (clone)
+        CHECK_INT(table.clReleaseKernel(clone), CL_SUCCESS);
+    function_name[0] = '\0';
+}
+
 static void lost_argument(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -123,6 +142,7 @@ static void unknown_kernel(void)
 
 static const struct tap_test tests[] = {
     {"the clone of a kernel whose memory object has gone", gone_object},
+    {"the clone of a kernel with a long name", long_name},
     {"the clone of a kernel of which an argument is lost", lost_argument},
     {"the clone of a kernel that is not known", unknown_kernel},
 };

@@ -228,14 +228,28 @@ static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, si
     return status;
 }
 
+/* The caller frees it. */
+static char *name_of(cl_kernel kernel, cl_int *status)
+{
+    size_t size = 0;
+    *status = underlying.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size);
+    char *name = calloc(1, size + 1);
+    if (!name)
+        *status = CL_OUT_OF_HOST_MEMORY;
+    if (*status == CL_SUCCESS)
+        *status = underlying.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, size, name, NULL);
+    return name;
+}
+
 static cl_kernel create_alike(cl_kernel kernel, cl_int *status)
 {
-    char name[1024] = "";
     cl_program program = NULL;
-    *status = underlying.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, NULL);
+    char *name = name_of(kernel, status);
     if (*status == CL_SUCCESS)
         *status = underlying.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL);
-    return *status == CL_SUCCESS ? create_kernel(program, name, status) : NULL;
+    cl_kernel alike = *status == CL_SUCCESS ? create_kernel(program, name, status) : NULL;
+    free(name);
+    return alike;
 }
 
 static cl_int give_argument(const struct argument *argument, cl_kernel clone, cl_uint index)
