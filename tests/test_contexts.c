@@ -150,7 +150,7 @@ SHARING_CASE(context_two_apis, RIG_NO_CONTEXT)
 {
     const cl_context_properties platform = (cl_context_properties)rig->platform, name = rig->api->context_device,
                                 device = (cl_context_properties)rig->device;
-    static const cl_context_properties graphics[] = {0x2008, 0x2009, 0x200A, 0x200B, 0x200C}; /* CL_GL_CONTEXT_KHR... */
+    static const cl_context_properties graphics[] = {0x2008, 0x200C, 0x4097}; /* CL_GL_CONTEXT_KHR, Apple's, VA-API's */
     struct rig other;
     if (rig_open(&other, other_api(rig), RIG_NO_CONTEXT)) {
         const ULONG refs = rig_refs(other.device);
@@ -165,6 +165,9 @@ SHARING_CASE(context_two_apis, RIG_NO_CONTEXT)
         TRY_CONTEXT(rig, CL_INVALID_OPERATION, CL_CONTEXT_PLATFORM, platform, name, device, graphics[i], 0x1234, 0);
         TRY_CONTEXT(rig, CL_INVALID_OPERATION, graphics[i], 0x1234, CL_CONTEXT_PLATFORM, platform, name, device, 0);
     }
+    for (cl_context_properties display = 0x2009; display <= 0x200B; display++) /* CL_EGL_DISPLAY_KHR... */
+        TRY_CONTEXT(rig, CL_INVALID_OPERATION, CL_CONTEXT_PLATFORM, platform, name, device, display, 0x1234, 0x2008,
+                    0x5678, 0);
 }
 
 static cl_int context_status(const struct rig *rig, const cl_context_properties *properties)
@@ -176,7 +179,8 @@ static cl_int context_status(const struct rig *rig, const cl_context_properties 
     return status;
 }
 
-/* OpenGL's properties without a value ask for no interop: what the driver says about them counts. */
+/* OpenGL's properties without a value ask for no interop, nor does a display without a context: what the driver says about them
+ * counts. */
 SHARING_CASE(context_null_opengl, RIG_NO_CONTEXT)
 {
     static const cl_context_properties graphics[] = {0x2008, 0x2009, 0x200A, 0x200B, 0x200C}; /* CL_GL_CONTEXT_KHR... */
@@ -186,6 +190,15 @@ SHARING_CASE(context_null_opengl, RIG_NO_CONTEXT)
         const cl_context_properties alone[] = {CL_CONTEXT_PLATFORM, platform, graphics[i], 0, 0},
                                     beside[] = {CL_CONTEXT_PLATFORM, platform, graphics[i], 0, name, device, 0};
         CHECK_INT(context_status(rig, beside), context_status(rig, alone));
+    }
+    for (cl_context_properties display = 0x2009; display <= 0x200B; display++) {
+        const cl_context_properties alone[] = {CL_CONTEXT_PLATFORM, platform, display, 0x1234, 0},
+                                    beside[] = {CL_CONTEXT_PLATFORM, platform, display, 0x1234, name, device, 0},
+                                    null[] = {CL_CONTEXT_PLATFORM, platform, display, 0x1234, 0x2008, 0, 0},
+                                    beside_null[] = {
+                                        CL_CONTEXT_PLATFORM, platform, display, 0x1234, 0x2008, 0, name, device, 0};
+        CHECK_INT(context_status(rig, beside), context_status(rig, alone));
+        CHECK_INT(context_status(rig, beside_null), context_status(rig, null));
     }
 }
 

@@ -167,13 +167,13 @@ static const struct d3d_api *api_of_property(cl_context_properties name)
     return NULL;
 }
 
+/* A display or device context alone asks for no interop with OpenGL. */
 static bool other_graphics(cl_context_properties name)
 {
     enum {
         CL_CONTEXT_VA_API_DISPLAY_INTEL = 0x4097
     }; /* cl_va_api_media_sharing_intel.h, which needs VA-API's headers */
-    return name == CL_GL_CONTEXT_KHR || name == CL_EGL_DISPLAY_KHR || name == CL_GLX_DISPLAY_KHR ||
-           name == CL_WGL_HDC_KHR || name == CL_CGL_SHAREGROUP_KHR || name == CL_CONTEXT_VA_API_DISPLAY_INTEL;
+    return name == CL_GL_CONTEXT_KHR || name == CL_CGL_SHAREGROUP_KHR || name == CL_CONTEXT_VA_API_DISPLAY_INTEL;
 }
 
 /* Whether the list has anything that concerns us. Everything else is the driver's business, errors included. */
