@@ -338,12 +338,17 @@ static void unknown_queue(void)
     CHECK(submits_during(wait_for_queue, KNOWN, KNOWN, PATIENCE / 2));
 }
 
-/* Passes the first image; back again without a wait. */
+/* Passes the first image, named as often as the list has places; back again without a wait. */
+static void pass_list(uint64_t count, bool back)
+{
+    const struct vulkan_move moves[] = {{1, VK_IMAGE_LAYOUT_GENERAL, 0}, {1, VK_IMAGE_LAYOUT_GENERAL, 0}};
+    char why[VULKAN_WHY];
+    CHECK_INT(vulkan_copy_pass(moves, count, back, why), 1);
+}
+
 static void pass(bool back)
 {
-    const struct vulkan_move move = {1, VK_IMAGE_LAYOUT_GENERAL, 0};
-    char why[VULKAN_WHY];
-    CHECK_INT(vulkan_copy_pass(&move, 1, back, why), 1);
+    pass_list(1, back);
 }
 
 static void *pass_there(void *data)
@@ -460,23 +465,47 @@ static void gone_on_the_way(void)
     close_device();
 }
 
-/* An image that is passed to two leaves Direct3D with the first and comes back with the last. All calls wait for what is queued. */
-static void passed_to_two(void)
+/* A call that names the first image once or twice, and how many barriers there have been after it. */
+struct step {
+    bool back;
+    uint64_t count;
+    unsigned changes;
+};
+
+/* All calls wait for what is queued. */
+static void pass_steps(const struct step *steps, size_t count)
 {
-    static const struct {
-        bool back;
-        unsigned changes;
-    } steps[] = {{false, 1}, {false, 1}, {true, 1}, {false, 1}, {true, 1}, {true, 2}, {false, 3}, {true, 4}};
     open_device();
     set(&released);
     changes = 0;
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+    for (size_t i = 0; i < count; i++) {
         submitted[0] = false;
-        pass(steps[i].back);
+        pass_list(steps[i].count, steps[i].back);
         CHECK_INT(changes, steps[i].changes);
         CHECK(await(&submitted[0], 0));
     }
     close_device();
+}
+
+/* An image that is passed to two leaves Direct3D with the first and comes back with the last. */
+static void passed_to_two(void)
+{
+    static const struct step steps[] = {{false, 1, 1}, {false, 1, 1}, {true, 1, 1},  {false, 1, 1},
+                                        {true, 1, 1},  {true, 1, 2},  {false, 1, 3}, {true, 1, 4}};
+    pass_steps(steps, sizeof(steps) / sizeof(steps[0]));
+}
+
+/* The same if one call names it twice, as a list can with two objects of one surface of Direct3D 9. */
+static void named_twice(void)
+{
+    static const struct step together[] = {{false, 2, 1}, {true, 2, 2}, {false, 2, 3}, {true, 2, 4}},
+                             there_alone[] = {{false, 1, 1}, {false, 1, 1}, {true, 2, 2}},
+                             back_alone[] = {{false, 2, 1}, {true, 1, 1}, {true, 1, 2}},
+                             third[] = {{false, 1, 1}, {false, 2, 1}, {true, 2, 1}, {true, 1, 2}};
+    pass_steps(together, sizeof(together) / sizeof(together[0]));
+    pass_steps(there_alone, sizeof(there_alone) / sizeof(there_alone[0]));
+    pass_steps(back_alone, sizeof(back_alone) / sizeof(back_alone[0]));
+    pass_steps(third, sizeof(third) / sizeof(third[0]));
 }
 
 static const struct tap_test tests[] = {
@@ -490,6 +519,7 @@ static const struct tap_test tests[] = {
     {"a wait for the layer's commands fails", wait_fails},
     {"a wait for the layer's commands fails for once", wait_fails_for_once},
     {"an image that is passed to two", passed_to_two},
+    {"an image that one call names twice", named_twice},
     {"the device is lost before the layer's commands", lost_before},
 };
 

@@ -486,6 +486,15 @@ static void count_passes(const struct vulkan_device *device, const struct vulkan
     os_unlock(&vulkan_lock);
 }
 
+/* How often the image of move `i` is outside when its turn comes: a list may name it several times, with several objects of it. */
+static unsigned outside_before(const struct vulkan_move *moves, uint64_t i, unsigned outside, bool back)
+{
+    for (uint64_t k = 0; k < i; k++)
+        if (moves[k].copy == moves[i].copy && (!back || outside))
+            outside += back ? -1u : 1u;
+    return outside;
+}
+
 /* An image that queues of several families may use at once belongs to none of them. One that somebody else has outside stays as it is.
  * False: it is gone. */
 static bool record_pass(const struct vulkan_device *device, const struct vulkan_image_record *image,
@@ -524,6 +533,17 @@ static bool can_be_passed(const struct vulkan_move *move, const struct vulkan_mo
     return has_contents(move, why);
 }
 
+/* What was recorded before is not counted yet. */
+static bool record_pass_of(const struct vulkan_device *device, const struct vulkan_move *moves, uint64_t i, bool back,
+                           char *why)
+{
+    struct vulkan_image_record image;
+    if (!can_be_passed(&moves[i], &moves[0], &image, device, why))
+        return false;
+    image.outside = outside_before(moves, i, image.outside, back);
+    return record_pass(device, &image, (VkImageLayout)moves[i].layout, back, why);
+}
+
 uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
 {
     struct vulkan_image_record image;
@@ -541,8 +561,7 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
     take_copier(device);
     VkResult result = begin(device, queue->family);
     for (uint64_t i = 0; i < count && result == VK_SUCCESS; i++)
-        if (!can_be_passed(&moves[i], &moves[0], &image, device, why) ||
-            !record_pass(device, &image, (VkImageLayout)moves[i].layout, back != 0, why))
+        if (!record_pass_of(device, moves, i, back != 0, why))
             return abandon(device);
     if (result == VK_SUCCESS)
         result = run(device, queue);
