@@ -453,21 +453,14 @@ static const struct refusal {
     int number;
     bool mapped, exported; /* whether it keeps objects of the way from being direct */
 } refusals[] = {
-    {FAKE_VULKAN_NO_SIDE, 0, true, true},
-    {FAKE_VULKAN_UNKNOWN_IMAGE, 0, true, true},
-    {FAKE_VULKAN_OTHER_FORMAT, 0, true, true},
-    {FAKE_VULKAN_OTHER_SIZE, 0, true, true},
-    {FAKE_VULKAN_SAMPLES, 0, true, true},
-    {FAKE_VULKAN_OTHER_DEVICE, 0, false, true},
-    {FAKE_VULKAN_NOT_EXPORTABLE, 0, false, true},
-    {FAKE_VULKAN_NOT_DEDICATED, 0, false, true},
-    {FAKE_VULKAN_SMALL_MEMORY, 0, true, true},
-    {FAKE_VULKAN_NO_FILES, 0, false, true},
-    {FAKE_VULKAN_NO_HOLD, 0, true, false},
-    {FAKE_VULKAN_ODD_PITCH, 0, true, false},
-    {FAKE_VULKAN_IMPORT_FAILS, 1, false, true},
-    {FAKE_VULKAN_IMPORT_FAILS, 999, false, true},
-    {FAKE_VULKAN_IMPORT_FAILS, CL_INVALID_VALUE, false, true},
+    {FAKE_VULKAN_NO_SIDE, 0, true, true},         {FAKE_VULKAN_UNKNOWN_IMAGE, 0, true, true},
+    {FAKE_VULKAN_OTHER_FORMAT, 0, true, true},    {FAKE_VULKAN_OTHER_SIZE, 0, true, true},
+    {FAKE_VULKAN_SAMPLES, 0, true, true},         {FAKE_VULKAN_OTHER_DEVICE, 0, false, true},
+    {FAKE_VULKAN_NOT_EXPORTABLE, 0, false, true}, {FAKE_VULKAN_NOT_DEDICATED, 0, false, true},
+    {FAKE_VULKAN_SMALL_MEMORY, 0, true, true},    {FAKE_VULKAN_NO_FILES, 0, false, true},
+    {FAKE_VULKAN_NO_HOLD, 0, true, false},        {FAKE_VULKAN_NO_REASON, 0, true, true},
+    {FAKE_VULKAN_ODD_PITCH, 0, true, false},      {FAKE_VULKAN_IMPORT_FAILS, 1, false, true},
+    {FAKE_VULKAN_IMPORT_FAILS, 999, false, true}, {FAKE_VULKAN_IMPORT_FAILS, CL_INVALID_VALUE, false, true},
 };
 
 static void falls_back(const struct rig *rig, const struct refusal *refusal)
@@ -492,6 +485,34 @@ SHARING_CASE(refusals_fall_back, 0)
         falls_back(rig, &refusals[i]);
     /* The next object is direct again. */
     falls_back(rig, &(struct refusal){FAKE_VULKAN_NO_FAULT, 0, false, false});
+}
+
+/* What lies in the stack is no reason of a refusal. */
+static void fill_stack(void)
+{
+    volatile char bytes[32768];
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = 'x';
+}
+
+SHARING_CASE(no_reason, 0)
+{
+    fill_stack();
+    falls_back(rig, &(struct refusal){FAKE_VULKAN_NO_REASON, 0, true, true});
+}
+
+/* A host that crashes in a call gives no reason. */
+static void no_reason_told(void)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "no_reason-%d.log", (int)getpid());
+    test_setenv("CLD3D_LOG", "info");
+    test_setenv("CLD3D_LOG_FILE", path);
+    CHECK_INT(run_again("direct: a host that gives no reason", "OPENCL_LAYERS", layers), 2);
+    test_setenv("CLD3D_LOG", NULL);
+    test_setenv("CLD3D_LOG_FILE", NULL);
+    CHECK_INT(lines_with(path, exports() ? "; not vulkan: ; the memory is" : "; ; a copy beside it: "), 2);
+    remove(path);
 }
 
 /* What a context's devices can is found out once, with its first object. */
@@ -1281,6 +1302,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: a resource that has moved when its object goes", dropped_when_moved),
     SHARING_TESTS("direct: no copy beside a slice", no_copy),
     SHARING_TESTS("direct: what is refused goes through the host", refusals_fall_back),
+    SHARING_TESTS("direct: a host that gives no reason", no_reason),
+    {"direct: the log tells no reason that there is not", no_reason_told},
     SHARING_TESTS("direct: devices that can't import", other_devices),
     SHARING_TESTS("direct: resources that the CPU maps", other_usages),
     SHARING_TESTS("direct: the buffer of a swap chain goes through the host", back_buffer),

@@ -50,7 +50,7 @@ static void destroy(struct transfer *transfer)
 /* Shares the memory in which `vulkan_shared` lies, by the GPU or in the host's memory. Nothing is left behind if neither can. */
 static cl_int share(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
-    char by_import[VULKAN_WHY], over_mapped[VULKAN_WHY];
+    char by_import[VULKAN_WHY] = "", over_mapped[VULKAN_WHY] = ""; /* a host that crashes gives no reason */
     if (!vulkan_locate(o->side, vulkan_shared(o), &o->at, why))
         return CL_INVALID_OPERATION;
     if (request->surface.desc.kind != SURFACE_BUFFER && !vulkan_fits(&request->surface.desc, &o->at, why))

@@ -222,6 +222,7 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_SMALL_MEMORY,  /* the memory ends before the image */
     FAKE_VULKAN_NO_FILES,      /* no file descriptor is left */
     FAKE_VULKAN_NO_HOLD,       /* the memory can't be retained */
+    FAKE_VULKAN_NO_REASON,     /* neither a file nor a hold, and no reason: the host crashes in the call */
     FAKE_VULKAN_ODD_PITCH,     /* rows begin within a texel */
     FAKE_VULKAN_IMPORT_FAILS,  /* the driver's import fails with the number given */
     FAKE_VULKAN_NO_UUID,       /* the OpenCL device does not tell which it is, */

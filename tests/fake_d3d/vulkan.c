@@ -216,7 +216,7 @@ static bool wait_for_queue(const struct fake_store *store)
 
 static uint64_t refuse(char *why, const char *reason)
 {
-    if (why)
+    if (why && !has(FAKE_VULKAN_NO_REASON))
         snprintf(why, VULKAN_WHY, "%s", reason);
     return 0;
 }
@@ -356,7 +356,7 @@ static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memor
 
 static uint64_t export_memory(uint64_t memory, int32_t *file, char *why)
 {
-    struct fake_store *store = strikes("export") ? NULL : find(memory);
+    struct fake_store *store = has(FAKE_VULKAN_NO_REASON) || strikes("export") ? NULL : find(memory);
     int made;
 
     if (!store)
@@ -403,7 +403,8 @@ static uint64_t close_file(uint64_t file)
 
 static uint64_t hold(uint64_t memory, char *why)
 {
-    struct fake_store *store = has(FAKE_VULKAN_NO_HOLD) || strikes("hold") ? NULL : find(memory);
+    const bool none = has(FAKE_VULKAN_NO_HOLD) || has(FAKE_VULKAN_NO_REASON);
+    struct fake_store *store = none || strikes("hold") ? NULL : find(memory);
 
     if (!store)
         return refuse(why, "the memory can't be held");
