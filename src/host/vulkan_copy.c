@@ -588,25 +588,33 @@ void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used)
     give_copier(device);
 }
 
+/* One of the device's copies, by its name: what the name belongs to may be gone when the lock is. */
+struct pick {
+    const struct vulkan_device *device;
+    uint64_t name; /* 0: there is none */
+};
+
 static void pick(struct vulkan_record *each, void *data)
 {
-    struct vulkan_record **picked = data;
-    if (each->device == picked[0]->device)
-        picked[1] = each;
+    struct pick *picked = data;
+    if (each->device == picked->device)
+        picked->name = each->handle;
+}
+
+static uint64_t pick_copy(const struct vulkan_device *device)
+{
+    struct pick picked = {device, 0};
+    os_lock(&vulkan_lock);
+    vulkan_record_each_locked(VULKAN_COPY, pick, &picked);
+    os_unlock(&vulkan_lock);
+    return picked.name;
 }
 
 void vulkan_copy_close(struct vulkan_device *device)
 {
-    struct vulkan_record of = {VULKAN_COPY, device, 0, NULL};
-    for (;;) {
-        struct vulkan_record *picked[2] = {&of, NULL};
-        os_lock(&vulkan_lock);
-        vulkan_record_each_locked(VULKAN_COPY, pick, picked);
-        os_unlock(&vulkan_lock);
-        if (!picked[1])
-            break;
-        vulkan_copy_drop(picked[1]->handle); /* unless another thread has done so */
-    }
+    uint64_t name;
+    while ((name = pick_copy(device)) != 0)
+        vulkan_copy_drop(name); /* unless another thread has done so */
     take_copier(device);
     close_copier(device);
     give_copier(device);
