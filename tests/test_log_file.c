@@ -125,19 +125,32 @@ static void library_in_a_foreign_folder(void)
 }
 #endif
 
+static void set_test_variable(const char *value)
+{
+#ifdef _WIN32
+    SetEnvironmentVariableA("CLD3D_TEST", value);
+#else
+    setenv("CLD3D_TEST", value, 1);
+#endif
+}
+
 static void texts_that_do_not_fit(void)
 {
     char value[8];
-#ifdef _WIN32
-    SetEnvironmentVariableA("CLD3D_TEST", "1234567");
-#else
-    setenv("CLD3D_TEST", "1234567", 1);
-#endif
+    set_test_variable("1234567");
     CHECK(os_setting("CLD3D_TEST", value, sizeof(value)));
     CHECK_STR(value, "1234567");
     CHECK(!os_setting("CLD3D_TEST", value, sizeof(value) - 1));
     CHECK_STR(value, "");
     CHECK(!os_setting("CLD3D_TEST_NONE", value, sizeof(value)));
+    CHECK_STR(value, "");
+}
+
+static void empty_text(void)
+{
+    char value[8] = "before";
+    set_test_variable("");
+    CHECK(!os_setting("CLD3D_TEST", value, sizeof(value)));
     CHECK_STR(value, "");
 }
 
@@ -150,6 +163,7 @@ static const struct tap_test tests[] = {
     {"a library in a folder with letters of other alphabets", library_in_a_foreign_folder},
 #endif
     {"settings that do not fit are none", texts_that_do_not_fit},
+    {"an empty setting is none", empty_text},
 };
 
 TAP_MAIN(tests)

@@ -66,12 +66,21 @@ static void set_user_id(void)
 
 static void on_and_off(void)
 {
-    setenv("CLD3D_FORCE", "", 1);
-    setenv("CLD3D_STRICT", "0", 1);
+    setenv("CLD3D_FORCE", "0", 1);
     setenv("CLD3D_CALLBACKS", "1", 1);
     CHECK(!setting_on(SETTING_FORCE));
-    CHECK(!setting_on(SETTING_STRICT));
     CHECK(setting_on(SETTING_CALLBACKS));
+}
+
+/* As on Windows, where an empty variable cannot be told from none. */
+static void empty_value(void)
+{
+    setenv("CLD3D_STRICT", "", 1);
+    setenv("CLD3D_COPY_BACK", "", 1);
+    setenv("CLD3D_VULKAN_SMALLEST", "", 1);
+    CHECK(setting_on(SETTING_STRICT));
+    CHECK(!setting_on(SETTING_COPY_BACK));
+    CHECK_STR(setting_text(SETTING_VULKAN_SMALLEST), setting_default(SETTING_VULKAN_SMALLEST));
 }
 
 /* A path of Windows has 1,023 characters at most, which may take three bytes each. */
@@ -85,7 +94,8 @@ static void long_value(void)
 }
 
 static const struct tap_test tests[] = {
-    {"nothing and 0 turn a setting off", on_and_off},
+    {"0 turns a setting off", on_and_off},
+    {"an empty variable leaves the default", empty_value},
     {"a long value", long_value},
     {"a set-user-ID program has no settings", set_user_id},
 };

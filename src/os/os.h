@@ -62,8 +62,8 @@ uintptr_t os_thread(void);
 bool os_is_elevated(void);
 
 /* Copies the setting `name` from the environment to `value`, always terminated, on Windows in UTF-8. Returns false, with an empty
- * value, if it is not set, if it is longer than `size` allows, or in an elevated process, which must not be controlled by its
- * user's environment. */
+ * value, if it is not set or empty, if it is longer than `size` allows, or in an elevated process, which must not be controlled by
+ * its user's environment. */
 bool os_setting(const char *name, char *value, size_t size);
 
 /* Writes one complete line of text (with its newline) to standard error, or appends it to `file` if that is neither

@@ -119,9 +119,9 @@ bool os_setting(const char *name, char *value, size_t size)
 {
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other way, and cld3d itself never changes the environment */
     const char *text = os_is_elevated() ? NULL : getenv(name);
-    const size_t length = text ? strlen(text) : size;
+    const size_t length = text ? strlen(text) : 0;
     value[0] = '\0';
-    if (length >= size)
+    if (length == 0 || length >= size)
         return false;
     memcpy(value, text, length + 1);
     return true;
