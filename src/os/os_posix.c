@@ -207,16 +207,49 @@ static bool maps_executable(const void *address)
     return found;
 }
 
+/* Few functions are asked for, and again for each object: what was code once is taken for code. That is each address by itself and
+ * not all around it, since other things may lie where a library was. */
+enum { CODE_SETS = 64, CODE_WAYS = 4 };
+static _Atomic(const void *) known_code[CODE_SETS][CODE_WAYS];
+
+/* Libraries begin at pages, so the lower bits alone would be much the same. */
+static _Atomic(const void *) *code_set(const void *address)
+{
+    const uint32_t mixed = (uint32_t)((uintptr_t)address / 16) * 2654435761u;
+    return known_code[mixed >> 26]; /* CODE_SETS is 2 to the power of the 6 bits that are left */
+}
+
+static bool is_known_code(const void *address)
+{
+    _Atomic(const void *) *set = code_set(address);
+    bool found = false;
+    for (unsigned i = 0; i < CODE_WAYS && !found; i++)
+        found = atomic_load_explicit(&set[i], memory_order_relaxed) == address;
+    return found;
+}
+
+/* In a free place, or else in that of another one by turns. */
+static void remember_code(const void *address)
+{
+    static atomic_uint turn;
+    _Atomic(const void *) *set = code_set(address);
+    unsigned place = 0;
+    while (place < CODE_WAYS && atomic_load_explicit(&set[place], memory_order_relaxed))
+        place++;
+    if (place == CODE_WAYS)
+        place = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) % CODE_WAYS;
+    atomic_store_explicit(&set[place], address, memory_order_relaxed);
+}
+
 bool os_executable(const void *address)
 {
-    /* Few functions are asked for, and again for each object: what was code once is taken for code. */
-    static _Atomic(const void *) known[16];
-    _Atomic(const void *) *place = &known[(uintptr_t)address / 16 % 16];
-    if (atomic_load_explicit(place, memory_order_relaxed) == address)
+    if (!address)
+        return false;
+    if (is_known_code(address))
         return true;
     const bool found = maps_executable(address);
     if (found)
-        atomic_store_explicit(place, address, memory_order_relaxed);
+        remember_code(address);
     return found;
 }
 
