@@ -162,8 +162,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     for (int setting = 0; setting < SETTING_COUNT; setting++) {
         set((enum setting)setting, setting == SETTING_LOG_FILE ? "/dev/null" : text);
         const char *got = setting_text((enum setting)setting);
-        if (setting != SETTING_LOG_FILE &&
-            strcmp(got, strlen(text) < sizeof(setting_values[0]) ? text : settings[setting].value))
+        const bool taken = text[0] && strlen(text) < sizeof(setting_values[0]);
+        if (setting != SETTING_LOG_FILE && strcmp(got, taken ? text : settings[setting].value))
             fail("a setting is another text", text);
         if (setting_on((enum setting)setting) != (got[0] && strcmp(got, "0")))
             fail("a setting is on or off", text);
