@@ -91,7 +91,7 @@ def of_process(pid):
 def group_of(pid):
     try:
         return os.getpgid(pid)
-    except ProcessLookupError:  # it has ended since it was listed
+    except OSError:  # it has ended since it was listed
         return None
 
 
@@ -103,5 +103,7 @@ def of_group(group):
             continue
         try:
             yield from of_process(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it has ended
         except (OSError, ValueError) as error:
             yield f"process {pid}: {error}"

@@ -253,7 +253,7 @@ static cl_command_queue CL_API_CALL create_queue_khr(cl_context context, cl_devi
     return below->clCreateCommandQueueWithProperties(context, device, properties, status);
 }
 
-/* One whose queues nobody above learns of. */
+/* Of an extension, whose queues count. */
 static cl_command_queue CL_API_CALL create_counting_queue(cl_context context, cl_device_id device,
                                                           cl_command_queue_properties properties, cl_uint counters,
                                                           cl_int *status)

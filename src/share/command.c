@@ -12,18 +12,15 @@
 static cl_int find_queue(struct command *c, cl_command_queue handle)
 {
     cl_context context = NULL;
-    cl_int status = CL_SUCCESS;
     c->queue = queue_get(handle);
     if (!c->queue &&
         (!handle_may_be(handle, clGetCommandQueueInfo) || handle_is_other(HANDLE_QUEUE, handle) ||
          below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS))
         return log_refuse(c->call, CL_INVALID_COMMAND_QUEUE, "%p is not a command queue", (void *)handle);
-    if (!c->queue)
-        status = queue_follow_late(c->call, context, handle, &c->queue);
-    if (status == CL_SUCCESS && (!c->queue || !context_serves(sharing(c->queue->context), c->api)))
-        status = log_refuse(c->call, CL_INVALID_CONTEXT, "the queue's context was not created with a %s device",
-                            c->api->name);
-    return status;
+    if (!c->queue || !context_serves(sharing(c->queue->context), c->api))
+        return log_refuse(c->call, CL_INVALID_CONTEXT, "the queue's context was not created with a %s device",
+                          c->api->name);
+    return CL_SUCCESS;
 }
 
 static bool make_lists(struct command *c, cl_uint count)

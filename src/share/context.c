@@ -382,7 +382,8 @@ static cl_int check_devices(const char *call, const struct d3d_api *api, cl_cont
         if (!shares)
             return log_refuse(
                 call, api->invalid_device,
-                "a device of the context has no image support: it cannot share with %s; use another device", api->name);
+                "a device of the context has no image support or is lost: it cannot share with %s; use another device",
+                api->name);
     }
     return CL_SUCCESS;
 }

@@ -17,7 +17,8 @@ static void *as_object(next_function function)
     return address;
 }
 
-/* Commands of extensions that are not ours pass us by, and so do what AMD's functions make of an image: other objects of its memory. */
+/* Commands of extensions that are not ours pass us by, and so do writes to the objects that AMD's functions make of an image's
+ * memory. */
 static bool may_write_unseen(const char *name)
 {
     static const char *const beginnings[] = {"clEnqueue", "clCommand", "clUpdate", "clConvertImage",

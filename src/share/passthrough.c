@@ -173,6 +173,8 @@ cl_int passthrough_get_media_device_ids(const char *call, cl_platform_id platfor
     return function ? function(platform, count, types, adapters, set, capacity, devices, found) : CL_INVALID_OPERATION;
 }
 
+typedef cl_mem(CL_API_CALL *create_media)(cl_context, cl_mem_flags, cl_uint, void *, cl_uint, cl_int *);
+
 static cl_mem create(next_function function, const struct object_request *r, cl_context context, cl_int *errcode_ret)
 {
     typedef cl_mem(CL_API_CALL * create_buffer)(cl_context, cl_mem_flags, void *, cl_int *);
@@ -182,7 +184,10 @@ static cl_mem create(next_function function, const struct object_request *r, cl_
         return ((create_buffer)function)(context, r->flags, r->resource, errcode_ret);
     if (r->api->family != FAMILY_DX9)
         return ((create_texture)function)(context, r->flags, r->resource, r->index, errcode_ret);
-    return ((create_intel)function)(context, r->flags, r->resource, r->shared_handle, r->index, errcode_ret);
+    if (!r->api->adapter_type)
+        return ((create_intel)function)(context, r->flags, r->resource, r->shared_handle, r->index, errcode_ret);
+    void *info[2] = {r->resource, r->shared_handle};
+    return ((create_media)function)(context, r->flags, r->api->adapter_type, info, r->index, errcode_ret);
 }
 
 static next_function context_function(cl_context context, const char *name)
@@ -219,10 +224,9 @@ cl_mem passthrough_create(const struct object_request *request, cl_context conte
 cl_mem passthrough_create_media(const char *call, cl_context context, cl_mem_flags flags, cl_uint adapter_type,
                                 void *surface_info, cl_uint plane, cl_int *errcode_ret)
 {
-    typedef cl_mem(CL_API_CALL * create_surface)(cl_context, cl_mem_flags, cl_uint, void *, cl_uint, cl_int *);
     const next_function function = context_function(context, call);
     if (function)
-        return ((create_surface)function)(context, flags, adapter_type, surface_info, plane, errcode_ret);
+        return ((create_media)function)(context, flags, adapter_type, surface_info, plane, errcode_ret);
     give_code(errcode_ret, CL_INVALID_OPERATION);
     return NULL;
 }

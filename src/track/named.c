@@ -1,5 +1,5 @@
 /* Functions of extensions, which programs ask for by name, of each platform: those that set a pointer as a kernel's argument, which
- * takes the place of the memory object that the argument named before, and the one that creates queues, which could not acquire if
+ * takes the place of the memory object that the argument named before, and those that create queues, which could not acquire if
  * they were not followed. */
 #include "track/named.h"
 
@@ -24,7 +24,8 @@ struct named {
 
 static struct named intel = {.name = "clSetKernelArgMemPointerINTEL"}, arm = {.name = "clSetKernelArgSVMPointerARM"},
                     ext = {.name = "clSetKernelArgDevicePointerEXT"},
-                    queues = {.name = "clCreateCommandQueueWithPropertiesKHR"};
+                    queues = {.name = "clCreateCommandQueueWithPropertiesKHR"},
+                    counting = {.name = "clCreatePerfCountersCommandQueueINTEL"};
 
 static cl_platform_id platform_of(cl_kernel kernel)
 {
@@ -92,18 +93,36 @@ static cl_int CL_API_CALL set_ext(cl_kernel kernel, cl_uint index, cl_ulong valu
     return status;
 }
 
+static void *function_for_device(const struct named *named, cl_device_id device)
+{
+    cl_platform_id platform = NULL;
+    if (!is_only(named) && handle_may_be(device, clGetDeviceInfo))
+        below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    return function_of(named, platform);
+}
+
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                                  const cl_queue_properties *properties, cl_int *errcode_ret)
 {
     typedef cl_command_queue(CL_API_CALL * create_fn)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
-    cl_platform_id platform = NULL;
+    void *address = function_for_device(&queues, device);
     create_fn create;
-    if (!is_only(&queues) && handle_may_be(device, clGetDeviceInfo))
-        below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
-    void *address = function_of(&queues, platform);
     memcpy(&create, &address, sizeof(create));
     cl_command_queue queue = create(context, device, properties, errcode_ret);
     return queue_followed(queues.name, context, queue, errcode_ret);
+}
+
+static cl_command_queue CL_API_CALL create_counting(cl_context context, cl_device_id device,
+                                                    cl_command_queue_properties properties, cl_uint configuration,
+                                                    cl_int *errcode_ret)
+{
+    typedef cl_command_queue(CL_API_CALL * create_fn)(cl_context, cl_device_id, cl_command_queue_properties, cl_uint,
+                                                      cl_int *);
+    void *address = function_for_device(&counting, device);
+    create_fn create;
+    memcpy(&create, &address, sizeof(create));
+    cl_command_queue queue = create(context, device, properties, configuration, errcode_ret);
+    return queue_followed(counting.name, context, queue, errcode_ret);
 }
 
 static const struct {
@@ -112,7 +131,8 @@ static const struct {
 } replaced[] = {{&intel, (next_function)set_intel},
                 {&arm, (next_function)set_arm},
                 {&ext, (next_function)set_ext},
-                {&queues, (next_function)create_queue}};
+                {&queues, (next_function)create_queue},
+                {&counting, (next_function)create_counting}};
 
 /* False: too many platforms. */
 static bool remember(struct named *named, cl_platform_id platform, void *function)

@@ -7,7 +7,6 @@
 #include "track/track.h"
 
 #include "emulate/emulate.h"
-#include "emulate/listed.h"
 #include "log.h"
 #include "next/query.h"
 #include "track/kinds.h"
@@ -162,8 +161,8 @@ static cl_int CL_API_CALL set_property(cl_command_queue handle, cl_command_queue
 {
     const cl_int status = below()->clSetCommandQueueProperty(handle, properties, enable, old_properties);
     struct queue_record *queue = status == CL_SUCCESS ? registry_get(RECORD_QUEUE, handle) : NULL;
-    if (queue)
-        read_properties(queue);
+    if (queue && read_properties(queue) != CL_SUCCESS)
+        atomic_store(&queue->properties, enable ? queue->properties | properties : queue->properties & ~properties);
     record_release(queue);
     return status;
 }
@@ -253,24 +252,6 @@ struct queue_record *queue_get(cl_command_queue handle)
 struct queue_record *queue_hold(cl_command_queue handle)
 {
     return atomic_load_explicit(&any_told, memory_order_relaxed) ? queue_get(handle) : NULL;
-}
-
-cl_int queue_follow_late(const char *call, cl_context context, cl_command_queue handle, struct queue_record **queue)
-{
-    cl_device_id device = NULL;
-    cl_int status = CL_SUCCESS;
-    if (!registry_has(RECORD_CONTEXT, context) ||
-        below()->clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) != CL_SUCCESS ||
-        !listed_may_be_device(device)) /* PoCL 3.1 answers for handles of any kind */
-        return CL_SUCCESS;
-    os_lock(&coming_back);
-    *queue = registry_get(RECORD_QUEUE, handle);
-    if (!*queue) {
-        status = follow(call, context, handle);
-        *queue = registry_get(RECORD_QUEUE, handle);
-    }
-    os_unlock(&coming_back);
-    return status;
 }
 
 /* ---- releases ---- */

@@ -96,10 +96,7 @@ struct queue_record {
 /* The record of a queue, retained, or NULL: it is not a queue of a context of ours. A queue that the application has
  * released, and obtained again from an event that keeps it, gets a record for as long as somebody holds that. */
 struct queue_record *queue_get(cl_command_queue handle);
-/* The record of a queue that has none, retained, where the driver tells that it is of `context`: an extension's function has created it.
- * NULL: the context is not ours, or the handle is of another kind. */
-cl_int queue_follow_late(const char *call, cl_context context, cl_command_queue handle, struct queue_record **queue);
-/* What queue_get returns, but NULL as long as there cannot be such a queue. */
+/* The same, but NULL as long as there cannot be such a queue. */
 struct queue_record *queue_hold(cl_command_queue handle);
 /* The application has obtained a queue, or NULL, from an event. */
 void queue_told(cl_command_queue handle);
