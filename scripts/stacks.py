@@ -91,7 +91,7 @@ def of_process(pid):
 def group_of(pid):
     try:
         return os.getpgid(pid)
-    except OSError:  # it has ended since it was listed
+    except OSError:  # it has ended since it was listed, or nobody may ask
         return None
 
 

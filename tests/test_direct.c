@@ -501,18 +501,25 @@ SHARING_CASE(no_reason, 0)
     falls_back(rig, &(struct refusal){FAKE_VULKAN_NO_REASON, 0, true, true});
 }
 
+/* Runs a case again for both APIs: each logs one line with the text. */
+static void tells(const char *name, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "direct-%d.log", (int)getpid());
+    test_setenv("CLD3D_LOG", "info");
+    test_setenv("CLD3D_LOG_FILE", path);
+    CHECK_INT(run_again(name, "OPENCL_LAYERS", layers), 2);
+    test_setenv("CLD3D_LOG", NULL);
+    test_setenv("CLD3D_LOG_FILE", NULL);
+    CHECK_INT(lines_with(path, text), 2);
+    remove(path);
+}
+
 /* A host that crashes in a call gives no reason. */
 static void no_reason_told(void)
 {
-    char path[64];
-    snprintf(path, sizeof(path), "no_reason-%d.log", (int)getpid());
-    test_setenv("CLD3D_LOG", "info");
-    test_setenv("CLD3D_LOG_FILE", path);
-    CHECK_INT(run_again("direct: a host that gives no reason", "OPENCL_LAYERS", layers), 2);
-    test_setenv("CLD3D_LOG", NULL);
-    test_setenv("CLD3D_LOG_FILE", NULL);
-    CHECK_INT(lines_with(path, exports() ? "; not vulkan: ; the memory is" : "; ; a copy beside it: "), 2);
-    remove(path);
+    tells("direct: a host that gives no reason",
+          exports() ? "; not vulkan: ; the memory is" : "; ; a copy beside it: ");
 }
 
 /* What a context's devices can is found out once, with its first object. */
@@ -578,15 +585,7 @@ SHARING_CASE(back_buffer, 0)
 
 static void back_buffer_told(void)
 {
-    char path[64];
-    snprintf(path, sizeof(path), "back_buffer-%d.log", (int)getpid());
-    test_setenv("CLD3D_LOG", "info");
-    test_setenv("CLD3D_LOG_FILE", path);
-    CHECK_INT(run_again("direct: the buffer of a swap chain goes", "OPENCL_LAYERS", layers), 2);
-    test_setenv("CLD3D_LOG", NULL);
-    test_setenv("CLD3D_LOG_FILE", NULL);
-    CHECK_INT(lines_with(path, "; not vulkan: the texture is a buffer of a swap chain"), 2);
-    remove(path);
+    tells("direct: the buffer of a swap chain goes", "; not vulkan: the texture is a buffer of a swap chain");
 }
 
 /* ---- failures on the way ---- */

@@ -66,19 +66,17 @@ static void set_user_id(void)
 
 static void on_and_off(void)
 {
-    setenv("CLD3D_FORCE", "0", 1);
+    setenv("CLD3D_STRICT", "0", 1);
     setenv("CLD3D_CALLBACKS", "1", 1);
-    CHECK(!setting_on(SETTING_FORCE));
+    CHECK(!setting_on(SETTING_STRICT));
     CHECK(setting_on(SETTING_CALLBACKS));
 }
 
 /* As on Windows, where an empty variable cannot be told from none. */
 static void empty_value(void)
 {
-    setenv("CLD3D_STRICT", "", 1);
     setenv("CLD3D_COPY_BACK", "", 1);
     setenv("CLD3D_VULKAN_SMALLEST", "", 1);
-    CHECK(setting_on(SETTING_STRICT));
     CHECK(!setting_on(SETTING_COPY_BACK));
     CHECK_STR(setting_text(SETTING_VULKAN_SMALLEST), setting_default(SETTING_VULKAN_SMALLEST));
 }

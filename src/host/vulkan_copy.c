@@ -589,21 +589,21 @@ void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used)
 }
 
 /* One of the device's copies, by its name: what the name belongs to may be gone when the lock is. */
-struct pick {
+struct picked_copy {
     const struct vulkan_device *device;
     uint64_t name; /* 0: there is none */
 };
 
 static void pick(struct vulkan_record *each, void *data)
 {
-    struct pick *picked = data;
+    struct picked_copy *picked = data;
     if (each->device == picked->device)
         picked->name = each->handle;
 }
 
 static uint64_t pick_copy(const struct vulkan_device *device)
 {
-    struct pick picked = {device, 0};
+    struct picked_copy picked = {device, 0};
     os_lock(&vulkan_lock);
     vulkan_record_each_locked(VULKAN_COPY, pick, &picked);
     os_unlock(&vulkan_lock);

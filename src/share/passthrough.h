@@ -30,6 +30,7 @@ cl_int passthrough_get_media_device_ids(const char *call, cl_platform_id platfor
                                         void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices,
                                         cl_uint *found);
 cl_mem passthrough_create(const struct object_request *request, cl_context context, cl_int *errcode_ret);
+/* As clCreateFromDX9MediaSurfaceKHR: the driver may know kinds of adapters, and structures, that we do not. */
 cl_mem passthrough_create_media(const char *call, cl_context context, cl_mem_flags flags, cl_uint adapter_type,
                                 void *surface_info, cl_uint plane, cl_int *errcode_ret);
 cl_int passthrough_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
