@@ -47,6 +47,7 @@ enum setting {
 const char *setting_text(enum setting setting);
 /* Its default alone. */
 const char *setting_default(enum setting setting);
+/* Whether its value is neither empty nor 0. */
 bool setting_on(enum setting setting);
 const char *setting_variable(enum setting setting);
 /* The next name in a comma-separated list: `*length` is 0 at its end. Returns the rest of the list. */
