@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_uint until_failure, launches, refusing, blocking_reads, barriers;
+static atomic_uint until_failure, launches, refusing, blocking_reads, barriers, markers;
 static atomic_ullong added;        /* properties that queues tell besides their own */
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 static atomic_llong works_until;   /* nanoseconds */
@@ -165,6 +165,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     case BELOW_EARLY: *value = atomic_load(&early); return CL_SUCCESS;
     case BELOW_BLOCKING: *value = atomic_load(&blocking_reads); return CL_SUCCESS;
     case BELOW_BARRIERS: *value = atomic_load(&barriers); return CL_SUCCESS;
+    case BELOW_MARKERS: *value = atomic_load(&markers); return CL_SUCCESS;
     case BELOW_MEET:
     case BELOW_MET:
         pthread_mutex_lock(&lock);
@@ -395,6 +396,7 @@ static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, con
 {
     if (wait_count > 1 && atomic_load(&refusing))
         return CL_OUT_OF_RESOURCES;
+    atomic_fetch_add(&markers, 1);
     be_held(BELOW_HOLD_MARKER);
     return below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
 }

@@ -1058,13 +1058,31 @@ SHARING_CASE(unseen_commands, 0)
         drop_event(all[i]);
 }
 
+/* When the context goes each failed event waits for a marker in its queue, and not for one of its own. */
+SHARING_CASE(failures_share_a_marker, RIG_OUT_OF_ORDER)
+{
+    enum { MANY = 100, FEW = 8 };
+    struct rig own;
+    if (!getenv("CLD3D_COPY_BACK")) {
+        SKIP("only as a part of the case above");
+        return;
+    }
+    if (!rig_open(&own, rig->api, RIG_OUT_OF_ORDER))
+        return;
+    for (int i = 0; i < MANY; i++)
+        fail_alone(&own, own.queue);
+    const cl_uint before = order_below(rig->queue, BELOW_MARKERS, 0);
+    rig_close(&own);
+    CHECK(order_below(rig->queue, BELOW_MARKERS, 0) - before <= FEW);
+}
+
 /* So that cld3d reckons with commands that it does not see. */
 static void with_unseen_commands(void)
 {
     if (!takes_layers("CLD3D_TEST_BELOW"))
         return;
     test_setenv("CLD3D_COPY_BACK", "1");
-    CHECK_INT(run_over("CLD3D_TEST_BELOW", "unseen:"), 2);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "unseen:"), 4);
     test_setenv("CLD3D_COPY_BACK", NULL);
 }
 #endif
@@ -1104,6 +1122,7 @@ static const struct tap_test tests[] = {
 #ifndef _WIN32
     SHARING_TESTS("the order behind an acquire that fails", kept_behind_a_failed_acquire),
     SHARING_TESTS("unseen: a command that a user event holds", unseen_commands),
+    SHARING_TESTS("unseen: failed commands share a marker", failures_share_a_marker),
     SHARING_TESTS("two threads: an event is given back while its command fails", given_back_meanwhile),
     SHARING_TESTS("two threads: a user event is given back while it is set", given_back_while_set),
     SHARING_TESTS("two threads set two user events of one command", two_setters),

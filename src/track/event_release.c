@@ -27,7 +27,7 @@ struct kept {
     cl_event event;
     struct prerequisites *prerequisites; /* owned; those that point at it till their ends, or NULL */
     cl_event marker; /* owned; behind all that was in its queue when it was first seen as failed, or NULL */
-    bool failed;     /* in the last poll */
+    bool failed;     /* when it was kept, or in the last poll */
     unsigned long long can_go_at; /* nanoseconds of os.h; 0: its marker is not over */
 };
 
@@ -89,19 +89,20 @@ static void drop(void *what);
 
 static const struct reap_class needed_by_pocl = {REAP_EVENT, can_go, drop};
 
-/* When some more are kept: a failed one goes in the third poll, so with twice as many they would become ever more. */
+/* When some more are kept: a failed one goes in the third or fourth poll, so with twice as many they would become ever more. */
 static void poll_next(unsigned count)
 {
     atomic_store_explicit(&poll_at, count + POLL_FIRST, memory_order_relaxed);
 }
 
 /* Takes over both; false: neither. */
-static bool add(cl_event event, struct prerequisites *prerequisites)
+static bool add(cl_event event, bool failed, struct prerequisites *prerequisites)
 {
     struct kept *kept = block_cache_take(&blocks);
     if (!kept)
         return false;
     kept->event = event;
+    kept->failed = failed;
     kept->prerequisites = prerequisites;
     const unsigned count = atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed) + 1;
     reap_later(&kept->reaped, &needed_by_pocl, kept);
@@ -113,10 +114,10 @@ static bool add(cl_event event, struct prerequisites *prerequisites)
 }
 
 /* Takes over the reference, and `prerequisites`. */
-static void keep(cl_event event, struct prerequisites *prerequisites)
+static void keep(cl_event event, bool failed, struct prerequisites *prerequisites)
 {
     prerequisites = prerequisites_trim(prerequisites);
-    if (add(event, prerequisites))
+    if (add(event, failed, prerequisites))
         return;
     prerequisites_free(prerequisites);
     log_write(LOG_ERROR, "no memory to keep a PoCL event: it is never released");
@@ -131,7 +132,7 @@ static bool keep_if_needed(cl_event event, bool ours, struct prerequisites *prer
     const cl_int status = event_status(event);
     if (status == CL_COMPLETE || (status > CL_COMPLETE && !may_fail) || !needs_care(event, ours))
         return false;
-    keep(event, prerequisites);
+    keep(event, status < 0, prerequisites);
     return true;
 }
 
@@ -164,6 +165,28 @@ void event_put_late(cl_event event)
         below()->clReleaseEvent(event);
 }
 
+/* The marker of this pass in the queue, or NULL. */
+static cl_event marker_of_pass(const struct reap *reap, cl_command_queue queue)
+{
+    const unsigned count = reap->marker_count < REAP_MARKERS ? reap->marker_count : REAP_MARKERS;
+    for (unsigned i = 0; i < count; i++)
+        if (reap->markers[i].queue == queue)
+            return reap->markers[i].event;
+    return NULL;
+}
+
+/* PoCL has a marker in an out-of-order queue wait for each command before it, other markers too. */
+static bool enqueue_marker(cl_command_queue queue, struct reap *reap, cl_event *marker)
+{
+    if (below()->clEnqueueMarkerWithWaitList(queue, 0, NULL, marker) != CL_SUCCESS)
+        return false;
+    below()->clFlush(queue);
+    const unsigned place = reap->marker_count++ % REAP_MARKERS;
+    reap->markers[place].queue = queue;
+    reap->markers[place].event = *marker;
+    return true;
+}
+
 /* False: the driver does not take a marker now. A new one is worth one more poll. A user event has no queue. */
 static bool mark_queue(struct kept *kept, struct reap *reap)
 {
@@ -174,9 +197,11 @@ static bool mark_queue(struct kept *kept, struct reap *reap)
         return false;
     if (!queue)
         return true;
-    if (below()->clEnqueueMarkerWithWaitList(queue, 0, NULL, &kept->marker) != CL_SUCCESS)
+    cl_event shared = marker_of_pass(reap, queue);
+    if (shared ? below()->clRetainEvent(shared) != CL_SUCCESS : !enqueue_marker(queue, reap, &kept->marker))
         return false;
-    below()->clFlush(queue);
+    if (shared)
+        kept->marker = shared;
     reap->can_go_at = os_nanoseconds() + AFTER_FAILURE_MS * 1000000ull;
     return true;
 }
@@ -230,14 +255,24 @@ static bool queues_end(void)
     return !blockers_possible() && !callback_runs_here();
 }
 
+/* The marker of a pass is behind the failures that were seen before the pass. */
+static bool poll_again(struct reap *reap)
+{
+    if (!reap->can_go_at)
+        reap->can_go_at = os_nanoseconds();
+    return false;
+}
+
 /* Failed ones go with their context, and those of all contexts when there are too many. */
 static bool can_go(void *what, struct reap *reap)
 {
     struct kept *kept = what;
     const cl_int status = event_status(kept->event);
+    const bool seen = kept->failed;
     kept->failed = status < 0;
-    return status == CL_COMPLETE || (kept->failed && reap->moment == REAP_CONTEXT && queues_end() &&
-                                     goes_with(kept->event, reap->context) && is_past_pause(kept, reap));
+    if (!kept->failed || reap->moment != REAP_CONTEXT || !queues_end() || !goes_with(kept->event, reap->context))
+        return status == CL_COMPLETE;
+    return seen ? is_past_pause(kept, reap) : poll_again(reap);
 }
 
 static void drop(void *what)

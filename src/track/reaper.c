@@ -39,6 +39,7 @@ static void put_front(enum reap_kind kind, struct reaped *first, struct reaped *
 static void poll_kind(enum reap_kind kind, struct reap *reap)
 {
     struct reaped *left = NULL, **end = &left;
+    reap->marker_count = 0;
     atomic_fetch_add(&polls, 1);
     for (struct reaped *one = is_empty(kind) ? NULL : take(kind), *after; one; one = after) {
         after = one->after;
@@ -83,8 +84,8 @@ static void poll_all(struct reap *reap)
 
 void reap(enum reap_moment moment, cl_context context)
 {
-    enum { POLLS = 3 }; /* what goes may leave something that needs time too */
-    struct reap reap = {moment, context, moment >= REAP_AND_WAIT ? PATIENCE : 0, 0};
+    enum { POLLS = 4 }; /* what goes may leave something that needs time too */
+    struct reap reap = {.moment = moment, .context = context, .patience = moment >= REAP_AND_WAIT ? PATIENCE : 0};
     bool any = false;
     if (moment == REAP_CONTEXT && !callback_runs_here())
         let_polls_end();

@@ -27,13 +27,22 @@ enum reap_moment {
     REAP_CONTEXT /* the application's last reference to a context is dropped: the same, and nothing of it may stay */
 };
 
-/* One pass through the list. */
+enum { REAP_MARKERS = 4 };
+
+/* One pass through the list, or some of them. */
 struct reap {
     enum reap_moment moment;
     cl_context context; /* for REAP_CONTEXT: the context that is released; NULL: any */
     int patience;       /* remaining milliseconds that may be spent waiting */
     /* Set by `over`: when something that only needs time will be over (nanoseconds of os.h); 0: nothing. */
     unsigned long long can_go_at;
+    /* The last markers of this pass, for things of one queue to share (event_release.c): `over` sets them; whose marker it
+     * is stays till the end of the pass. */
+    struct {
+        cl_command_queue queue;
+        cl_event event; /* not owned */
+    } markers[REAP_MARKERS];
+    unsigned marker_count;
 };
 
 /* What things of one kind have in common. */
