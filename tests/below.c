@@ -1,4 +1,4 @@
-/* A layer below cld3d that does what a driver may, for test_callbacks, test_create, test_emulated, test_failing, test_like_nvidia, test_names, test_pending and test_written: it has no memory, lets a launch wait for
+/* A layer below cld3d that does what a driver may, for test_callbacks, test_callback_ends, test_create, test_emulated, test_failing, test_like_nvidia, test_names, test_pending and test_written: it has no memory, lets a launch wait for
  * another one, lacks formats, refuses to finish, takes rows for rows without gaps, gives the status of a blocking command's event, gives core functions by name, and functions that set pointers as arguments, and is one of OpenCL 1.2.
  * Threads may be in all its functions at once. */
 #include "below.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_uint until_failure, launches, refusing, blocking_reads, barriers, markers;
+static atomic_uint until_failure, launches, refusing, blocking_reads, barriers, markers, queues;
 static atomic_ullong added;        /* properties that queues tell besides their own */
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 static atomic_llong works_until;   /* nanoseconds */
@@ -164,6 +164,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     case BELOW_LAUNCHES: *value = atomic_load(&launches); return CL_SUCCESS;
     case BELOW_EARLY: *value = atomic_load(&early); return CL_SUCCESS;
     case BELOW_BLOCKING: *value = atomic_load(&blocking_reads); return CL_SUCCESS;
+    case BELOW_QUEUES: *value = atomic_load(&queues); return CL_SUCCESS;
     case BELOW_BARRIERS: *value = atomic_load(&barriers); return CL_SUCCESS;
     case BELOW_MARKERS: *value = atomic_load(&markers); return CL_SUCCESS;
     case BELOW_MEET:
@@ -239,19 +240,45 @@ static cl_int CL_API_CALL set_context_callback(cl_context context, void(CL_CALLB
     return below->clSetContextDestructorCallback(context, notify, data);
 }
 
+static cl_command_queue counted(cl_command_queue queue)
+{
+    atomic_fetch_add(&queues, queue != NULL);
+    return queue;
+}
+
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                                  const cl_queue_properties *properties, cl_int *status)
 {
     if (getenv(BELOW_OLD))
         abort();
-    return below->clCreateCommandQueueWithProperties(context, device, properties, status);
+    return counted(below->clCreateCommandQueueWithProperties(context, device, properties, status));
+}
+
+static cl_command_queue CL_API_CALL create_old_queue(cl_context context, cl_device_id device,
+                                                     cl_command_queue_properties properties, cl_int *status)
+{
+    return counted(below->clCreateCommandQueue(context, device, properties, status));
+}
+
+static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
+{
+    const cl_int status = below->clRetainCommandQueue(queue);
+    atomic_fetch_add(&queues, status == CL_SUCCESS);
+    return status;
+}
+
+static cl_int CL_API_CALL release_queue(cl_command_queue queue)
+{
+    const cl_int status = below->clReleaseCommandQueue(queue);
+    atomic_fetch_sub(&queues, status == CL_SUCCESS);
+    return status;
 }
 
 /* That of the extension. */
 static cl_command_queue CL_API_CALL create_queue_khr(cl_context context, cl_device_id device,
                                                      const cl_queue_properties *properties, cl_int *status)
 {
-    return below->clCreateCommandQueueWithProperties(context, device, properties, status);
+    return counted(below->clCreateCommandQueueWithProperties(context, device, properties, status));
 }
 
 /* Of an extension, whose queues count. */
@@ -260,7 +287,7 @@ static cl_command_queue CL_API_CALL create_counting_queue(cl_context context, cl
                                                           cl_int *status)
 {
     (void)counters;
-    return below->clCreateCommandQueue(context, device, properties, status);
+    return counted(below->clCreateCommandQueue(context, device, properties, status));
 }
 
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
@@ -466,6 +493,9 @@ static void replace(void)
     table.clGetPlatformInfo = get_platform_info;
     table.clSetContextDestructorCallback = set_context_callback;
     table.clCreateCommandQueueWithProperties = create_queue;
+    table.clCreateCommandQueue = create_old_queue;
+    table.clRetainCommandQueue = retain_queue;
+    table.clReleaseCommandQueue = release_queue;
     table.clSetUserEventStatus = set_user_status;
     table.clReleaseEvent = release_event;
     table.clGetEventInfo = get_event_info;

@@ -45,6 +45,8 @@ enum { BELOW_GATES = 2 };
 #define BELOW_BARRIERS 0x7E6C
 /* *value becomes the number of markers so far. */
 #define BELOW_MARKERS 0x7E74
+/* *value becomes the number of references to queues that are held above. */
+#define BELOW_QUEUES 0x7E6D
 
 /* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
  * bits or of halves, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer than four

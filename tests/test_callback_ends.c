@@ -284,6 +284,66 @@ static void releases_from_callbacks_d3d11(void)
 {
     sharing_run(&rig_d3d11, 0, releases_from_callbacks);
 }
+
+/* The callback is all that releases something. */
+static void CL_CALLBACK on_frame(cl_event event, cl_int status, void *data)
+{
+    struct release_call *call = data;
+    (void)status;
+    call->status = call->rig->release(call->queue, 1, &call->object, 0, NULL, NULL);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    atomic_fetch_add(&call->went, 1);
+}
+
+static void frame(struct release_call *call, const struct shared *shared, const unsigned char *bytes)
+{
+    const unsigned next = atomic_load(&call->went) + 1;
+    cl_event end = NULL;
+    CHECK_INT(acquire_one(call->rig, shared->object), CL_SUCCESS);
+    CHECK_INT(cl_write(call->queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(call->queue, 0, NULL, &end), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(end, CL_COMPLETE, on_frame, call), CL_SUCCESS);
+    CHECK_INT(clFlush(call->queue), CL_SUCCESS);
+    if (wait_until(&call->went, next))
+        CHECK_INT(call->status, CL_SUCCESS);
+}
+
+/* What a release in a callback leaves goes with later frames. */
+static void frames_released_in_callbacks(struct rig *rig)
+{
+    enum { FRAMES = 100, MOST_LEFT = 8 };
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    cl_uint before = 0;
+    if (clGetCommandQueueInfo(rig->queue, BELOW_QUEUES, sizeof(before), &before, NULL) != CL_SUCCESS) {
+        SKIP("over a layer that counts queues");
+        return;
+    }
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    struct release_call call = {.rig = rig, .object = shared.object, .status = 1, .queue = rig->queue};
+    rig_pattern(bytes, sizeof(bytes), 2);
+    for (int i = 0; i < FRAMES; i++)
+        frame(&call, &shared, bytes);
+    CHECK(order_below(rig->queue, BELOW_QUEUES, 0) <= before + MOST_LEFT);
+    CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 2, 3));
+    shared_close(&shared);
+}
+
+static void frames_released_in_callbacks_d3d11(void)
+{
+    sharing_run(&rig_d3d11, 0, frames_released_in_callbacks);
+}
+
+static void frames_below(void)
+{
+    if (getenv("CLD3D_CALLBACKS") || !takes_layers("CLD3D_TEST_BELOW")) {
+        SKIP("runs a case with the driver's callbacks");
+        return;
+    }
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "frames that callbacks release"), 1);
+}
 #endif
 
 /* ---- a user event that is set when memory goes ---- */
@@ -620,6 +680,8 @@ static const struct tap_test tests[] = {
     {"callbacks: the end of a program", programs_end},
 #else
     {"callbacks: a release in one", releases_from_callbacks_d3d11},
+    {"frames that callbacks release", frames_released_in_callbacks_d3d11},
+    {"queues that such frames leave", frames_below},
     {"what the driver counts is tried again", tried_again},
     {"cld3d's callbacks where a trial of the driver fails", trial_that_fails},
     {"callbacks: no thread to look for ends for a moment", no_thread_to_look},

@@ -376,6 +376,7 @@ static cl_int run(struct command *c, const struct d3d_api *api, cl_command_queue
     c->wait = wait;
     if (!registry_has(RECORD_QUEUE, queue) && passthrough_queue(queue))
         return pass_on(c, queue, count, objects);
+    reap(REAP_AT_RELEASE, NULL); /* a program may release nothing but in callbacks */
     cl_int status = command_begin(c, queue, count, objects);
     if (status == CL_SUCCESS)
         status = c->count ? act(c) : nothing_to_do(c);
