@@ -102,10 +102,58 @@ static void add_buffer(struct vulkan_device *device, uint64_t handle, uint64_t a
     struct vulkan_record *record;
     add(VULKAN_BUFFER, device, handle, sizeof(struct vulkan_buffer_record), &record);
     struct vulkan_buffer_record *buffer = (void *)record;
-    buffer->address = address;
     buffer->size = size;
     buffer->where.memory = memory;
     buffer->where.offset = offset;
+    os_lock(&vulkan_lock);
+    vulkan_address_locked(buffer, address);
+    os_unlock(&vulkan_lock);
+}
+
+struct seen {
+    unsigned count;
+    uint64_t handles; /* their sum */
+};
+
+static void count_one(const struct vulkan_buffer_record *buffer, void *data)
+{
+    struct seen *seen = data;
+    seen->count++;
+    seen->handles += buffer->record.handle;
+}
+
+/* Buffers without addresses are not searched, nor those that have gone, alone or with their device. */
+static void search_addresses(unsigned count, uint64_t handles)
+{
+    struct seen seen = {0, 0};
+    os_lock(&vulkan_lock);
+    vulkan_address_each_locked(count_one, &seen);
+    os_unlock(&vulkan_lock);
+    CHECK_INT(seen.count, count);
+    CHECK_INT(seen.handles, handles);
+}
+
+static void searched_buffers(void)
+{
+    struct vulkan_record *second;
+    open_devices();
+    for (uint64_t i = 0; i < 4; i++)
+        add_buffer(&devices[i / 3], 1u << i, 0x10000 * (i + 1), 0x1000, 100, 0);
+    for (uint64_t i = 0; i < 100; i++)
+        add_buffer(&devices[0], 0x1000 + i, 0, 0x1000, 100, 0);
+    search_addresses(4, 15);
+    os_lock(&vulkan_lock);
+    second = vulkan_record_find_locked(VULKAN_BUFFER, NULL, 2, NULL);
+    vulkan_address_locked(vulkan_record_find_locked(VULKAN_BUFFER, NULL, 4, NULL), 0x70000); /* asked again */
+    os_unlock(&vulkan_lock);
+    search_addresses(4, 15);
+    take_out(second);
+    search_addresses(3, 13);
+    vulkan_device_remove(&devices[0]);
+    search_addresses(1, 8);
+    vulkan_device_add(&devices[0]);
+    close_devices();
+    search_addresses(0, 0);
 }
 
 /* No memory has these names, so all are refused; but not for the same reason. */
@@ -166,6 +214,7 @@ static const struct tap_test tests[] = {
     {"devices by their handles", devices_by_handle},
     {"a handle that two devices have is ambiguous", ambiguous_images},
     {"addresses that two devices have are ambiguous", ambiguous_buffers},
+    {"only buffers with addresses are searched", searched_buffers},
     {"many records", many},
 };
 

@@ -108,7 +108,7 @@ static VkDeviceAddress note_address(const struct vulkan_device *device, VkBuffer
     os_lock(&vulkan_lock);
     struct vulkan_buffer_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, VULKAN_NUMBER(handle), NULL);
     if (buffer)
-        buffer->address = address;
+        vulkan_address_locked(buffer, address);
     os_unlock(&vulkan_lock);
     return address;
 }

@@ -235,7 +235,8 @@ struct vulkan_buffer_record {
     struct vulkan_record record;
     struct vulkan_where where;
     VkDeviceSize size;
-    VkDeviceAddress address; /* 0 until queried */
+    VkDeviceAddress address;                     /* 0 until queried */
+    struct vulkan_buffer_record *after, **place; /* among those with addresses; NULL before */
 };
 
 struct vulkan_memory_record {
@@ -268,6 +269,10 @@ void vulkan_record_remove_locked(struct vulkan_record *record);
 void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle,
                                 bool *several);
 void vulkan_record_each_locked(enum vulkan_kind kind, void (*visit)(struct vulkan_record *, void *), void *data);
+/* The address of a buffer that has a record. */
+void vulkan_address_locked(struct vulkan_buffer_record *buffer, VkDeviceAddress address);
+/* Those with addresses alone: each acquire of a buffer searches them, and a game has many thousand other records. */
+void vulkan_address_each_locked(void (*visit)(const struct vulkan_buffer_record *, void *), void *data);
 
 /* The memory with an identifier, or NULL. */
 struct vulkan_memory_record *vulkan_memory_locked(uint64_t name);

@@ -23,6 +23,8 @@ static struct vulkan_record *first_buckets[FIRST_BUCKETS];
 static struct vulkan_record **buckets = first_buckets;
 static size_t bucket_count = FIRST_BUCKETS, record_count;
 
+static struct vulkan_buffer_record *with_addresses;
+
 /* ---- instances and devices ---- */
 
 static void *key_of(const void *dispatchable)
@@ -102,6 +104,26 @@ void vulkan_device_add(struct vulkan_device *device)
     os_unlock(&vulkan_lock);
 }
 
+static void lose_address_locked(struct vulkan_buffer_record *buffer)
+{
+    if (!buffer->place)
+        return;
+    *buffer->place = buffer->after;
+    if (buffer->after)
+        buffer->after->place = buffer->place;
+    buffer->place = NULL;
+}
+
+/* `place` is the record's in its bucket. */
+static void take_out_locked(struct vulkan_record **place)
+{
+    struct vulkan_record *record = *place;
+    *place = record->chain;
+    record_count--;
+    if (record->kind == VULKAN_BUFFER)
+        lose_address_locked((struct vulkan_buffer_record *)record);
+}
+
 static void drop_records_locked(const struct vulkan_device *device)
 {
     for (size_t i = 0; i < bucket_count; i++) {
@@ -112,8 +134,7 @@ static void drop_records_locked(const struct vulkan_device *device)
                 place = &record->chain;
                 continue;
             }
-            *place = record->chain;
-            record_count--;
+            take_out_locked(place);
             if (record->kind != VULKAN_MEMORY)
                 free(record);
             else if (vulkan_memory_abandon_locked((struct vulkan_memory_record *)record))
@@ -193,8 +214,7 @@ void vulkan_record_remove_locked(struct vulkan_record *record)
     struct vulkan_record **place = head_of(record->kind, record->handle);
     while (*place != record)
         place = &(*place)->chain;
-    *place = record->chain;
-    record_count--;
+    take_out_locked(place);
 }
 
 void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle,
@@ -219,4 +239,23 @@ void vulkan_record_each_locked(enum vulkan_kind kind, void (*visit)(struct vulka
         for (struct vulkan_record *record = buckets[i]; record; record = record->chain)
             if (record->kind == kind)
                 visit(record, data);
+}
+
+void vulkan_address_locked(struct vulkan_buffer_record *buffer, VkDeviceAddress address)
+{
+    lose_address_locked(buffer);
+    buffer->address = address;
+    if (!address)
+        return;
+    buffer->after = with_addresses;
+    buffer->place = &with_addresses;
+    if (buffer->after)
+        buffer->after->place = &buffer->after;
+    with_addresses = buffer;
+}
+
+void vulkan_address_each_locked(void (*visit)(const struct vulkan_buffer_record *, void *), void *data)
+{
+    for (const struct vulkan_buffer_record *buffer = with_addresses; buffer; buffer = buffer->after)
+        visit(buffer, data);
 }

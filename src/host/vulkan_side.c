@@ -157,13 +157,13 @@ static uint64_t offset_in(const struct vulkan_buffer_record *buffer, uint64_t ad
 }
 
 /* Buffers may lie in the same memory, one over the other. */
-static void visit(struct vulkan_record *record, void *data)
+static void visit(const struct vulkan_buffer_record *buffer, void *data)
 {
     struct search *search = data;
-    const struct vulkan_buffer_record *buffer = (const void *)record, *other = search->found;
+    const struct vulkan_buffer_record *other = search->found;
     if (search->memory && buffer->where.memory != search->memory)
         return;
-    if (!buffer->address || search->address < buffer->address || search->address - buffer->address >= buffer->size ||
+    if (search->address < buffer->address || search->address - buffer->address >= buffer->size ||
         buffer->size - (search->address - buffer->address) < search->size)
         return;
     if (other && (other->where.memory != buffer->where.memory ||
@@ -178,7 +178,7 @@ static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memor
     struct search search = {address, size, found->memory, NULL, false};
     uint64_t memory = 0, offset = 0, rest = 0;
     os_lock(&vulkan_lock);
-    vulkan_record_each_locked(VULKAN_BUFFER, visit, &search);
+    vulkan_address_each_locked(visit, &search);
     if (search.found) {
         memory = search.found->where.memory;
         offset = offset_in(search.found, address);
