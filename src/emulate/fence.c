@@ -30,6 +30,8 @@ struct fence {
 /* Guards the list. The driver is called under it to retain what is listed, which another thread may be about to release. */
 static os_mutex lock = OS_MUTEX_INIT;
 static struct queue *queues;
+/* How many of them are put off, and how many have lost their handles: there may be many queues, and mostly none of these. */
+static unsigned put_off_count, gone_count;
 
 /* The next in line, set at installation. */
 static cl_icd_dispatch beneath;
@@ -46,19 +48,34 @@ static bool ended(cl_event event)
     return asked != CL_SUCCESS || status <= CL_COMPLETE;
 }
 
-static struct queue *find_locked(cl_command_queue handle)
+static struct queue **place_locked(cl_command_queue handle)
 {
-    struct queue *queue = queues;
-    while (queue && queue->handle != handle)
-        queue = queue->after;
-    return queue;
+    struct queue **place = &queues;
+    while (*place && (*place)->handle != handle)
+        place = &(*place)->after;
+    return place;
+}
+
+static void put_off_locked(struct queue *queue, unsigned long long since)
+{
+    put_off_count -= queue->put_off != 0;
+    put_off_count += since != 0;
+    queue->put_off = since;
+}
+
+static void lose_handle_locked(struct queue *queue, cl_event end)
+{
+    put_off_locked(queue, 0);
+    queue->handle = NULL;
+    queue->end = end;
+    gone_count++;
 }
 
 /* Takes those out of the list that are over, for forget. */
 static struct queue *take_ended_locked(void)
 {
     struct queue *taken = NULL;
-    for (struct queue **place = &queues, *queue; (queue = *place);) {
+    for (struct queue **place = &queues, *queue; gone_count && (queue = *place);) {
         if (queue->handle || (queue->end && !ended(queue->end))) {
             place = &queue->after;
             continue;
@@ -66,6 +83,7 @@ static struct queue *take_ended_locked(void)
         *place = queue->after;
         queue->after = taken;
         taken = queue;
+        gone_count--;
     }
     return taken;
 }
@@ -120,7 +138,7 @@ static cl_event marker_behind_all(cl_command_queue queue, cl_int *status)
 static void end_put_off(void)
 {
     os_lock(&lock);
-    const struct queue *queue = queues;
+    const struct queue *queue = put_off_count ? queues : NULL;
     while (queue && !queue->put_off)
         queue = queue->after;
     const struct queue found = queue ? *queue : (struct queue){0};
@@ -152,7 +170,7 @@ static cl_command_queue CL_API_CALL create_queue_with(cl_context context, cl_dev
 static cl_int retain_listed_locked(struct queue *queue)
 {
     const cl_int status = queue->put_off ? CL_SUCCESS : beneath.clRetainCommandQueue(queue->handle);
-    queue->put_off = 0;
+    put_off_locked(queue, 0);
     queue->references += status == CL_SUCCESS;
     return status;
 }
@@ -171,7 +189,7 @@ static cl_int retain_unlisted(cl_command_queue handle)
 static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
 {
     os_lock(&lock);
-    struct queue *queue = find_locked(handle);
+    struct queue *queue = *place_locked(handle);
     const cl_int status = queue ? retain_listed_locked(queue) : CL_SUCCESS;
     os_unlock(&lock);
     return queue ? status : retain_unlisted(handle);
@@ -190,24 +208,17 @@ static cl_event end_of(cl_command_queue handle, cl_int *status)
 /* After the last release the address may be another queue's. Without memory for the end, what the queue's commands use would be taken
  * for free, so the release is put off. While the end is looked for, another thread may retain the queue again, or release it
  * again after that. */
-static cl_int CL_API_CALL release_queue(cl_command_queue handle)
+static cl_int release_last(cl_command_queue handle, cl_context context)
 {
-    os_lock(&lock);
-    struct queue *queue = find_locked(handle);
-    const bool last = queue && --queue->references == 0;
-    const cl_context context = last ? queue->context : NULL;
-    os_unlock(&lock);
-    const bool wanted = last && atomic_load_explicit(&any_wanted, memory_order_relaxed);
     cl_int status = CL_SUCCESS;
-    cl_event end = wanted && !fence_counted_below(context) ? end_of(handle, &status) : NULL;
+    cl_event end = fence_counted_below(context) ? NULL : end_of(handle, &status);
     os_lock(&lock);
-    struct queue *taken = NULL;
-    queue = last ? find_locked(handle) : NULL;
+    struct queue *queue = *place_locked(handle), *taken = NULL;
     const bool goes = queue && queue->references == 0 && !queue->put_off, put_off = goes && is_short(status);
-    if (goes) {
-        queue->put_off = put_off ? os_nanoseconds() : 0;
-        queue->handle = put_off ? handle : NULL;
-        queue->end = end;
+    if (put_off) {
+        put_off_locked(queue, os_nanoseconds());
+    } else if (goes) {
+        lose_handle_locked(queue, end);
         end = NULL;
         taken = take_ended_locked();
     }
@@ -218,17 +229,31 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     return put_off ? CL_SUCCESS : beneath.clReleaseCommandQueue(handle);
 }
 
+static cl_int CL_API_CALL release_queue(cl_command_queue handle)
+{
+    const bool wanted = atomic_load_explicit(&any_wanted, memory_order_relaxed);
+    os_lock(&lock);
+    struct queue **place = place_locked(handle), *queue = *place;
+    const bool last = queue && --queue->references == 0;
+    const cl_context context = last ? queue->context : NULL;
+    if (last && !wanted)
+        *place = queue->after;
+    os_unlock(&lock);
+    if (last && wanted)
+        return release_last(handle, context);
+    if (last)
+        free(queue);
+    return beneath.clReleaseCommandQueue(handle);
+}
+
 /* The release that was put off, if there is one. `end` is NULL if no command of the queue runs any more. */
 static void release_at_last(cl_command_queue handle, cl_event end)
 {
     os_lock(&lock);
-    struct queue *queue = find_locked(handle);
+    struct queue *queue = *place_locked(handle);
     const bool put_off = queue && queue->put_off && (!end || underlying.clRetainEvent(end) == CL_SUCCESS);
-    if (put_off) {
-        queue->put_off = 0;
-        queue->handle = NULL;
-        queue->end = end;
-    }
+    if (put_off)
+        lose_handle_locked(queue, end);
     os_unlock(&lock);
     if (put_off)
         beneath.clReleaseCommandQueue(handle);
