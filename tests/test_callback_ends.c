@@ -571,6 +571,27 @@ static void queue_ends_without_markers(void)
     close_base(base);
 }
 
+/* The last queue that goes, with work that lasts: nothing of it holds the context when that is over, though no queue is made or
+ * released any more. */
+static void queue_ends_late(void)
+{
+    struct base own, *base = &own;
+    cl_int status = 1;
+    if (!open_base(base, 0))
+        return;
+    const cl_uint before = context_refs(base->context);
+    cl_command_queue other = clCreateCommandQueue(base->context, base->device, 0, &status);
+    cl_event gate = user_event(base->context);
+    CHECK_INT(clEnqueueMarkerWithWaitList(other, 1, &gate, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    for (int i = 0; i < 5000 && context_refs(base->context) != before; i++)
+        pause_ms(1);
+    CHECK_INT(context_refs(base->context), before);
+    close_base(base);
+}
+
 static void memories_end_without_markers(void)
 {
     static const cl_int refusals[] = {CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_INVALID_COMMAND_QUEUE};
@@ -586,6 +607,7 @@ static void memories_end_without_markers(void)
         for (int queue_goes = 0; queue_goes < 2; queue_goes++)
             memory_ends_without_markers(&base, refusals[i], queue_goes);
     queue_ends_without_markers();
+    queue_ends_late();
     close_base(&base);
 }
 

@@ -1,5 +1,6 @@
 #include "emulate/fence.h"
 
+#include "emulate/delivery.h"
 #include "log.h"
 #include "os/os.h"
 
@@ -98,6 +99,20 @@ static void forget(struct queue *taken)
         free(queue);
     }
 }
+
+static unsigned look_for_ends(void)
+{
+    enum { PAUSE_MS = 64 };
+    os_lock(&lock);
+    struct queue *taken = take_ended_locked();
+    const bool any_left = gone_count != 0;
+    os_unlock(&lock);
+    forget(taken);
+    return any_left ? PAUSE_MS : 0;
+}
+
+/* While there are ends: each keeps its context, and no other queue may come or go. */
+static struct watch ends_watch = {.poll = look_for_ends};
 
 static cl_command_queue add(cl_command_queue handle, cl_context context, cl_int *errcode_ret)
 {
@@ -222,8 +237,11 @@ static cl_int release_last(cl_command_queue handle, cl_context context)
         end = NULL;
         taken = take_ended_locked();
     }
+    const bool any_left = gone_count != 0;
     os_unlock(&lock);
     forget(taken);
+    if (any_left)
+        watch_start(&ends_watch);
     if (end)
         underlying.clReleaseEvent(end);
     return put_off ? CL_SUCCESS : beneath.clReleaseCommandQueue(handle);
@@ -255,8 +273,10 @@ static void release_at_last(cl_command_queue handle, cl_event end)
     if (put_off)
         lose_handle_locked(queue, end);
     os_unlock(&lock);
-    if (put_off)
-        beneath.clReleaseCommandQueue(handle);
+    if (!put_off)
+        return;
+    beneath.clReleaseCommandQueue(handle);
+    watch_start(&ends_watch);
 }
 
 /* ---- what the driver counts ---- */
