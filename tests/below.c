@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_uint until_failure, launches, refusing, blocking_reads, barriers, markers, queues, events_given;
+static atomic_uint until_failure, launches, refusing, blocking_reads, barriers, markers, queues, events_given, queues_asked;
 static atomic_ullong added;        /* properties that queues tell besides their own */
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 static atomic_llong works_until;   /* nanoseconds */
@@ -159,6 +159,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
                                          size_t *size_ret)
 {
     cl_uint *value = to;
+    atomic_fetch_add(&queues_asked, name == CL_QUEUE_CONTEXT);
     switch (name) {
     case BELOW_FAIL_BUFFER: atomic_store(&until_failure, *value); return CL_SUCCESS;
     case BELOW_REFUSE: atomic_store(&refusing, *value); return CL_SUCCESS;
@@ -167,6 +168,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     case BELOW_BLOCKING: *value = atomic_load(&blocking_reads); return CL_SUCCESS;
     case BELOW_QUEUES: *value = atomic_load(&queues); return CL_SUCCESS;
     case BELOW_EVENTS_GIVEN: *value = atomic_load(&events_given); return CL_SUCCESS;
+    case BELOW_QUEUES_ASKED: *value = atomic_load(&queues_asked); return CL_SUCCESS;
     case BELOW_BARRIERS: *value = atomic_load(&barriers); return CL_SUCCESS;
     case BELOW_MARKERS: *value = atomic_load(&markers); return CL_SUCCESS;
     case BELOW_MEET:

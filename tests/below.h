@@ -49,6 +49,8 @@ enum { BELOW_GATES = 2 };
 #define BELOW_QUEUES 0x7E6D
 /* *value becomes the number of references to events that have been given back so far. */
 #define BELOW_EVENTS_GIVEN 0x7E6E
+/* *value becomes the number of questions for the contexts of queues so far. */
+#define BELOW_QUEUES_ASKED 0x7E6F
 
 /* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
  * bits or of halves, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer than four

@@ -663,6 +663,45 @@ SHARING_CASE(queue_is_only_left, 0)
     shared_close(&shared);
 }
 
+#ifndef _WIN32
+static cl_uint asked_by_markers(const struct rig *rig, cl_command_queue queue)
+{
+    const cl_uint before = order_below(rig->queue, BELOW_QUEUES_ASKED, 0);
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, NULL), CL_SUCCESS);
+    return order_below(rig->queue, BELOW_QUEUES_ASKED, 0) - before;
+}
+
+/* An event tells of a queue that shares nothing: its commands are as quick as before. */
+SHARING_CASE(queue_of_others, 0)
+{
+    cl_uint value = 0;
+    cl_command_queue told = NULL;
+    cl_event event = NULL;
+    if (clGetCommandQueueInfo(rig->queue, BELOW_QUEUES_ASKED, sizeof(value), &value, NULL) != CL_SUCCESS) {
+        SKIP("over a layer that counts questions");
+        return;
+    }
+    cl_context context = plain_context(rig);
+    cl_command_queue queue = make_queue(rig, context, 0);
+    const cl_uint before = asked_by_markers(rig, queue);
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(told), &told, NULL), CL_SUCCESS);
+    CHECK(told == queue);
+    CHECK_INT(asked_by_markers(rig, queue), before);
+    CHECK_INT(clFinish(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+static void others_asked(void)
+{
+    if (takes_layers("CLD3D_TEST_BELOW"))
+        CHECK_INT(run_over("CLD3D_TEST_BELOW", "queues: of others"), 2);
+}
+#endif
+
 /* A deferred release keeps its queue too, of which the application has no reference to give back. */
 SHARING_CASE(queue_is_left_to_a_release, 0)
 {
@@ -740,6 +779,8 @@ SHARING_CASE(destructor_callbacks, 0)
 static const struct tap_test tests[] = {
 #ifndef _WIN32
     {"a driver that does not count: kernels", kernels_uncounted}, /* the loader takes the list of layers apart */
+    {"questions about queues that share nothing", others_asked},
+    SHARING_TESTS("queues: of others", queue_of_others),
 #endif
     SHARING_TESTS("a release that has failed ends when what holds its queue besides does", failed_release_goes_on),
     SHARING_TESTS("pending: an acquire", acquire_pending),

@@ -280,7 +280,7 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info param_nam
         record ? query(record, event, param_name, param_value_size, param_value, param_value_size_ret)
                : below()->clGetEventInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
     if (status == CL_SUCCESS && param_name == CL_EVENT_COMMAND_QUEUE && param_value && registry_hot())
-        queue_told(*(cl_command_queue *)param_value);
+        queue_told(event, *(cl_command_queue *)param_value);
     record_release(record);
     return status;
 }

@@ -213,11 +213,22 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
 static struct handles told;
 static atomic_bool any_told;
 
-void queue_told(cl_command_queue handle)
+/* Whether the event is of a context of ours, as one is taken for of which the driver does not tell. The event is asked, since some
+ * drivers tell of queues that they have deleted. */
+static bool may_be_followed(cl_event event)
 {
+    cl_context context = NULL;
+    const cl_int asked = below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(context), &context, NULL);
+    return asked != CL_SUCCESS || registry_has(RECORD_CONTEXT, context);
+}
+
+void queue_told(cl_event event, cl_command_queue handle)
+{
+    if (!handle || !may_be_followed(event))
+        return;
     os_lock(&registry_lock);
     const struct record *record = registry_find_locked(RECORD_QUEUE, handle);
-    if (handle && (!record || record->weak) && handles_add(&told, handle))
+    if ((!record || record->weak) && handles_add(&told, handle))
         atomic_store_explicit(&any_told, true, memory_order_relaxed);
     os_unlock(&registry_lock);
 }

@@ -99,7 +99,7 @@ struct queue_record *queue_get(cl_command_queue handle);
 /* The same, but NULL as long as there cannot be such a queue. */
 struct queue_record *queue_hold(cl_command_queue handle);
 /* The application has obtained a queue, or NULL, from an event. */
-void queue_told(cl_command_queue handle);
+void queue_told(cl_event event, cl_command_queue handle);
 
 bool queue_out_of_order(const struct queue_record *queue);
 bool queue_profiles(const struct queue_record *queue);
