@@ -8,6 +8,7 @@
 #include "next/handle.h"
 #include "track/kinds.h"
 #include "track/registry.h"
+#include "track/track.h"
 
 /* Things at addresses, for handles. */
 static char things[8];
@@ -180,6 +181,79 @@ static void queue_released_twice(void)
     is_unknown(thing(2));
 }
 
+/* ---- queues that await others ---- */
+
+/* thing(0) and thing(1) are queues of the context thing(2), and the event is of a command of thing(1) that is not flushed. */
+static unsigned flushes[2];
+
+static cl_int CL_API_CALL count_flush(cl_command_queue queue)
+{
+    flushes[queue == thing(1)]++;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL release_any(cl_command_queue queue)
+{
+    (void)queue;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL tell_properties(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,
+                                          size_t *size)
+{
+    (void)queue, (void)name, (void)size;
+    memset(to, 0, room);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL tell_queued(cl_event event, cl_event_info name, size_t room, void *to, size_t *size)
+{
+    const cl_command_queue queue = thing(1);
+    const cl_int status = CL_QUEUED;
+    (void)event, (void)size;
+    memcpy(to, name == CL_EVENT_COMMAND_QUEUE ? (const void *)&queue : &status, room);
+    return CL_SUCCESS;
+}
+
+static void awaits_and_flushes(cl_event event, cl_icd_dispatch *table, bool released)
+{
+    cl_int status = 1;
+    flushes[0] = flushes[1] = 0;
+    queue_waits(thing(0), 1, &event);
+    if (released) {
+        CHECK_INT(table->clReleaseCommandQueue(thing(1)), CL_SUCCESS);
+        CHECK(queue_followed("test", thing(2), thing(1), &status) == thing(1));
+    }
+    struct queue_record *queue = queue_get(thing(0));
+    queue_flush(queue);
+    record_release(queue);
+    CHECK_INT(flushes[0], 1);
+    CHECK_INT(flushes[1], 1); /* by its release, or for the other; and not what comes at its address */
+}
+
+static void awaited_queues(void)
+{
+    const void *marks[sizeof(cl_icd_dispatch) / sizeof(void *)] = {(const void *)(uintptr_t)0x4F50454E434C3331};
+    const void *const object = marks;
+    struct context_record context = {
+        .head = {.kind = RECORD_CONTEXT, .handle = thing(2), .destroy = destroy, .references = 1}};
+    cl_icd_dispatch table = {0};
+    cl_int status = 1;
+    tier_formats_table = (cl_icd_dispatch){.clReleaseCommandQueue = release_any,
+                                           .clGetCommandQueueInfo = tell_properties,
+                                           .clFlush = count_flush,
+                                           .clGetEventInfo = tell_queued};
+    queue_install(&table);
+    CHECK(registry_add(&context.head));
+    for (int i = 0; i < 2; i++)
+        CHECK(queue_followed("test", thing(2), thing(i), &status) == thing(i));
+    for (int turn = 0; turn < 4; turn++)
+        awaits_and_flushes((cl_event)&object, &table, turn % 2 == 0);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(table.clReleaseCommandQueue(thing(i)), CL_SUCCESS);
+    registry_forget(RECORD_CONTEXT, thing(2));
+}
+
 /* ---- platforms and devices ---- */
 
 static cl_int one(void *handle, cl_uint room, void *list, cl_uint *count)
@@ -264,6 +338,7 @@ static const struct tap_test tests[] = {
     {"a record that another thread has let go of is held again", retained_late},
     {"queues that share nothing, and their contexts", queues},
     {"a queue that is retained and released while its end is looked for", queue_released_twice},
+    {"queues that come at the address of one that is awaited", awaited_queues},
     {"platforms, devices and sub-devices", lists},
     {"a table with the mark of cl_khr_icd 2.0", marked_tables},
 };

@@ -67,12 +67,18 @@ static void handles_remove(struct handles *set, const void *handle)
 /* How many queues are followed. */
 static atomic_uint queue_count;
 
+/* How many handles all `awaits` have. Guarded by registry_lock. */
+static unsigned awaited_count;
+
 atomic_bool events_failed; /* nothing else makes a command of PoCL fail */
 
 static void destroy(struct record *record)
 {
     struct queue_record *queue = (struct queue_record *)record;
     registry_leave(record);
+    os_lock(&registry_lock);
+    awaited_count -= queue->awaits.count;
+    os_unlock(&registry_lock);
     record_release(queue->context);
     if (queue->head.weak)
         below()->clReleaseCommandQueue(queue->head.handle);
@@ -269,7 +275,10 @@ struct queue_record *queue_hold(cl_command_queue handle)
 
 static void is_flushed(struct record *record, void *handle)
 {
-    handles_remove(&((struct queue_record *)record)->awaits, handle);
+    struct handles *awaits = &((struct queue_record *)record)->awaits;
+    const unsigned before = awaits->count;
+    handles_remove(awaits, handle);
+    awaited_count -= before - awaits->count;
 }
 
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
@@ -289,7 +298,8 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
      * once, as the release of a queue promises. */
     below()->clFlush(handle); /* queues on a device, and lost devices, have none; the release is done all the same */
     os_lock(&registry_lock);
-    registry_each_locked(RECORD_QUEUE, is_flushed, handle);
+    if (awaited_count)
+        registry_each_locked(RECORD_QUEUE, is_flushed, handle);
     os_unlock(&registry_lock);
     record_release(queue);
     reap(REAP_AND_WAIT, NULL);
@@ -319,7 +329,7 @@ static struct queue_record *take_awaited(struct queue_record *queue)
 {
     struct queue_record *other = NULL;
     os_lock(&registry_lock);
-    while (queue->awaits.count && !other)
+    for (; queue->awaits.count && !other; awaited_count--)
         other = registry_get_locked(RECORD_QUEUE, queue->awaits.list[--queue->awaits.count]);
     os_unlock(&registry_lock);
     return other;
@@ -363,9 +373,11 @@ static bool await_locked(struct queue_record *queue, const struct queue_record *
 {
     if (queue->head.weak)
         return false;
+    const unsigned before = queue->awaits.count;
     bool noted = flushed || handles_add(&queue->awaits, other->head.handle);
     for (unsigned i = 0; i < other->awaits.count; i++)
         noted = handles_add(&queue->awaits, other->awaits.list[i]) && noted;
+    awaited_count += queue->awaits.count - before;
     return noted;
 }
 
