@@ -375,6 +375,16 @@ DX9_CASE(lost, 0)
     }
 }
 
+/* Of this one the device does not come back: the program must make another. */
+DX9_CASE(driver_error, 0)
+{
+    struct dx9_surface s;
+    if (!open_kind(dx9, 0, &s))
+        return;
+    lose(&s, false, D3DERR_DRIVERINTERNALERROR);
+    dx9_close_surface(&s);
+}
+
 /* Whichever call finds the device lost: what an acquire gives is right, or the acquire fails. */
 DX9_CASE(lost_in_any_call, 0)
 {
@@ -648,6 +658,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("objects made again for each frame", made_again),
 #ifndef _WIN32
     DX9_TESTS("a lost device fails the command", lost),
+    DX9_TESTS("an internal error of the driver", driver_error),
     DX9_TESTS("a device that is lost in any call", lost_in_any_call),
     DX9_TESTS("a reset after the loss", reset),
     DX9_TESTS("calls that fail", failing_calls),

@@ -60,7 +60,7 @@ static bool still_there(IDirect3DDevice9 *device)
         extended ? IDirect3DDevice9Ex_CheckDeviceState(extended, NULL) : IDirect3DDevice9_TestCooperativeLevel(device);
     com_release(extended);
     const bool lost = state == D3DERR_DEVICELOST || state == D3DERR_DEVICENOTRESET || state == D3DERR_DEVICEHUNG ||
-                      state == D3DERR_DEVICEREMOVED;
+                      state == D3DERR_DEVICEREMOVED || state == D3DERR_DRIVERINTERNALERROR;
     return !lost || d3d_check(call, state);
 }
 

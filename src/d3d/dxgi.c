@@ -26,6 +26,7 @@ bool d3d_check(const char *call, HRESULT result)
         {D3DERR_DEVICENOTRESET, "D3DERR_DEVICENOTRESET", "; the Direct3D device was lost, reset it"},
         {D3DERR_DEVICEHUNG, "D3DERR_DEVICEHUNG", "; the Direct3D device is lost, create a new one"},
         {D3DERR_DEVICEREMOVED, "D3DERR_DEVICEREMOVED", "; the Direct3D device is lost, create a new one"},
+        {D3DERR_DRIVERINTERNALERROR, "D3DERR_DRIVERINTERNALERROR", "; the Direct3D device is lost, create a new one"},
         {D3DERR_OUTOFVIDEOMEMORY, "D3DERR_OUTOFVIDEOMEMORY", "; out of memory"},
         {D3DERR_INVALIDCALL, "D3DERR_INVALIDCALL", ""},
     };
