@@ -9,6 +9,8 @@
 #include "fake_d3d.h"
 #include "sharing.h"
 
+#include <dlfcn.h>
+
 #define VENDOR 0x1002
 
 static bool disguise(void)
@@ -628,7 +630,8 @@ static void luid_loads_nothing(void)
     CHECK_INT(run_again("unused DXGI: ", "LD_LIBRARY_PATH", folder), 1);
 }
 
-static void unused_dxgi(void)
+/* The first device has no LUID. */
+static void ask_for_luid(void)
 {
     enum { LUID_VALID = 0x106C }; /* CL_DEVICE_LUID_VALID_KHR */
     cl_platform_id platform = NULL;
@@ -638,12 +641,31 @@ static void unused_dxgi(void)
     CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
     CHECK_INT(clGetDeviceInfo(device, LUID_VALID, sizeof(valid), &valid, NULL), CL_SUCCESS);
     CHECK_INT(valid, CL_FALSE);
+}
+
+static void unused_dxgi(void)
+{
+    ask_for_luid();
     CHECK(getenv("CLD3D_TEST_DXGI_LOADED") == NULL);
+}
+
+/* The program has loaded DXGI. Windows allows no process to use a factory of 1.0 beside those of 1.1. */
+static void later_factory(void)
+{
+    const char *file = getenv("CLD3D_TEST_UNUSED_DXGI");
+    void *dxgi = file ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!CHECK(dxgi != NULL))
+        return;
+    ask_for_luid();
+    const char *asked = getenv("CLD3D_TEST_DXGI_FACTORY");
+    CHECK_STR(asked ? asked : "none", "1.1");
+    dlclose(dxgi);
 }
 
 static const struct tap_test tests[] = {
     {"no DXGI is loaded for a LUID", luid_loads_nothing},
     {"unused DXGI: the query of a LUID", unused_dxgi},
+    {"the adapters are those of DXGI 1.1", later_factory},
     {"the LUID tells", by_luid},
     {"the name tells among devices of one vendor", by_name},
     {"without a name all of the vendor", by_vendor},

@@ -177,13 +177,21 @@ static void put_dxgi(void *library)
 
 #endif
 
-static unsigned list_of(void *library, struct d3d_adapter *adapters, unsigned capacity)
+/* Of DXGI 1.1 where there is one: a process must not mix the two, and programs of today use the later. NULL: there is none. */
+static IDXGIFactory *make_factory(void *library)
 {
     typedef HRESULT(WINAPI * create_factory)(REFIID, void **);
-    IDXGIFactory *factory = NULL;
+    const create_factory later = (create_factory)os_library_symbol(library, "CreateDXGIFactory1");
+    const create_factory create = later ? later : (create_factory)os_library_symbol(library, "CreateDXGIFactory");
+    void *factory = NULL;
+    return create && SUCCEEDED(create(later ? &IID_IDXGIFactory1 : &IID_IDXGIFactory, &factory)) ? factory : NULL;
+}
+
+static unsigned list_of(void *library, struct d3d_adapter *adapters, unsigned capacity)
+{
+    IDXGIFactory *factory = make_factory(library);
     unsigned count = 0;
-    const create_factory create = (create_factory)os_library_symbol(library, "CreateDXGIFactory");
-    if (!create || FAILED(create(&IID_IDXGIFactory, (void **)&factory)))
+    if (!factory)
         return 0;
     for (unsigned i = 0; count < capacity; i++) {
         IDXGIAdapter *adapter = NULL;
