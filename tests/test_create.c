@@ -330,6 +330,47 @@ SHARING_CASE(multisampled, 0)
     rig_release(texture);
 }
 
+/* A pool of tiles has no bytes, and protected contents may not be copied. Others of these flags forbid nothing. */
+static void misc_flags(struct rig *rig)
+{
+    static const struct {
+        enum kind kind;
+        UINT misc;
+        bool shared;
+    } rows[] = {
+        {KIND_BUFFER, D3D11_RESOURCE_MISC_TILE_POOL, false},
+        {KIND_BUFFER, D3D11_RESOURCE_MISC_RESTRICTED_CONTENT, false},
+        {KIND_2D, D3D11_RESOURCE_MISC_HW_PROTECTED, false},
+        {KIND_2D, D3D11_RESOURCE_MISC_RESTRICTED_CONTENT, false},
+        {KIND_3D, D3D11_RESOURCE_MISC_RESTRICTED_CONTENT, false},
+        {KIND_2D, D3D11_RESOURCE_MISC_SHARED, true},
+        {KIND_BUFFER, D3D11_RESOURCE_MISC_DRAWINDIRECT_ARGS, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rig_desc desc = kind_desc(rows[i].kind);
+        cl_int status = 1;
+        desc.misc = rows[i].misc;
+        void *resource = rig_make(rig, rig->device, &desc, NULL);
+        if (!resource) {
+            printf("# this Direct3D makes none with misc flags 0x%x\n", (unsigned)rows[i].misc);
+            continue;
+        }
+        if (rows[i].shared) {
+            cl_mem object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, rows[i].kind, resource, 0, &status);
+            if (CHECK_INT(status, CL_SUCCESS))
+                CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+        } else {
+            refused(rig, rig->context, CL_MEM_READ_WRITE, rows[i].kind, resource, 0, rig->api->invalid_resource);
+        }
+        rig_release(resource);
+    }
+}
+
+static void misc_flags_d3d11(void)
+{
+    sharing_run(&rig_d3d11, 0, misc_flags);
+}
+
 /* ---- subresources ---- */
 
 static void check_extents(const struct rig_desc *desc, cl_mem object, UINT subresource)
@@ -748,6 +789,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("resources of another device are refused", other_device),
     SHARING_TESTS("immutable resources are refused", immutable),
     SHARING_TESTS("multisampled textures are refused", multisampled),
+    {"Direct3D 11: tile pools and protected contents are refused", misc_flags_d3d11},
     SHARING_TESTS("every subresource and none beyond", subresources),
     SHARING_TESTS("a resource has one object at a time", duplicates),
     SHARING_TESTS("a subresource has one object at a time", duplicates_by_subresource),

@@ -311,6 +311,20 @@ static enum describe_status describe_texture(const struct resource_facts *facts,
     return DESCRIBED;
 }
 
+/* A pool of tiles has no bytes that could be copied, and protected contents may not come into memory of the CPU. */
+static enum describe_status check_misc(const struct resource_facts *facts, char *why, size_t why_size)
+{
+    if (facts->misc & D3D11_RESOURCE_MISC_TILE_POOL)
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size,
+                               "the buffer is a tile pool, which has no bytes; share a resource that uses its tiles");
+    if (facts->misc & (D3D11_RESOURCE_MISC_HW_PROTECTED | D3D11_RESOURCE_MISC_RESTRICTED_CONTENT))
+        return describe_refuse(DESCRIBE_UNFIT, why, why_size,
+                               "the resource's content is protected (misc flags 0x%x); share one without HW_PROTECTED "
+                               "and RESTRICTED_CONTENT",
+                               facts->misc);
+    return DESCRIBED;
+}
+
 enum describe_status dxgi_describe(const struct resource_facts *facts, enum surface_kind kind, uint32_t index,
                                    struct surface_desc *desc, char *why, size_t why_size)
 {
@@ -318,6 +332,9 @@ enum describe_status dxgi_describe(const struct resource_facts *facts, enum surf
         return describe_refuse(DESCRIBE_UNFIT, why, why_size,
                                "the %s has usage IMMUTABLE; share one with usage DEFAULT",
                                kind == SURFACE_BUFFER ? "buffer" : "texture");
+    const enum describe_status status = check_misc(facts, why, why_size);
+    if (status != DESCRIBED)
+        return status;
     if (kind != SURFACE_BUFFER)
         return describe_texture(facts, kind, index, desc, why, why_size);
     *desc = (struct surface_desc){
