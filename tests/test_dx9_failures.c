@@ -128,10 +128,37 @@ DX9_CASE(locked_once, 0)
     }
 }
 
+/* ---- a target of a video processor ---- */
+
+/* Some can be locked and not read back, and the other way round. */
+DX9_CASE(packed_target, 0)
+{
+    const struct dx9_format *yuy2 = &dx9_beyond[1];
+    const enum dx9_kind kinds[] = {DX9_LOCKABLE_TARGET, DX9_TARGET};
+    if (over_transport("import")) {
+        SKIP("nothing is copied there");
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        struct dx9_surface s;
+        if (!dx9_open_surface(&s, dx9, yuy2, kinds[i], WIDTH, HEIGHT))
+            continue;
+        dx9_fill(&s, 1);
+        if (kinds[i] == DX9_LOCKABLE_TARGET)
+            CHECK(fake_d3d_fail("IDirect3DDevice9::GetRenderTargetData", 1, D3DERR_INVALIDCALL) > 0);
+        dx9_acquire(&s);
+        fake_d3d_reset();
+        dx9_cl_expect(&s, 1);
+        dx9_release(&s);
+        dx9_close_surface(&s);
+    }
+}
+
 static const struct tap_test tests[] = {
     DX9_TESTS("two objects of a surface, one by a lock and one through a render target", two_ways),
     DX9_TESTS("a surface that can't be locked, after one of its shape that can", not_lockable),
     DX9_TESTS("a surface that is locked at the first acquire", locked_once),
+    DX9_TESTS("a packed target of a video processor", packed_target),
 };
 
 TAP_MAIN(tests)

@@ -168,14 +168,20 @@ static bool can_lock(IDirect3DSurface9 *surface)
     return done;
 }
 
-/* Render targets are read back as such even if they can be locked: locking one makes drivers slow for good. Not so the
- * planar ones, which are a video processor's. */
-static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3DSurface9 *resource, bool planar)
+/* Planar formats and packed YUV: a render target of these is a video processor's. */
+static bool is_video(const struct format_row *format)
+{
+    return format->planes > 1 || cl_order_packed_yuv(format->cl.image_channel_order);
+}
+
+/* Render targets are read back as such even if they can be locked: locking one makes drivers slow for good. Not so those of
+ * video processors, which drivers may refuse to read back. */
+static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3DSurface9 *resource, bool video)
 {
     D3DSURFACE_DESC d;
     if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(resource, &d)))
         return false;
-    if ((planar || !(d.Usage & D3DUSAGE_RENDERTARGET)) && can_lock(resource)) {
+    if ((video || !(d.Usage & D3DUSAGE_RENDERTARGET)) && can_lock(resource)) {
         staging->way = BY_LOCK;
         return true;
     }
@@ -203,7 +209,7 @@ static bool find_way(struct surface *surface, IDirect3DDevice9 *device)
 {
     struct staging *staging = surface->staging;
     const bool found =
-        staging->way != NO_WAY || make_way(staging, device, surface->resource, surface->desc.format->planes > 1);
+        staging->way != NO_WAY || make_way(staging, device, surface->resource, is_video(surface->desc.format));
     if (!found)
         forget_way(staging);
     return found;

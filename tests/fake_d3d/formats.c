@@ -136,7 +136,7 @@ static const struct fake_format d3d9_formats[] = {
     {D3D9(R32F),            0,  4, 1, 1, FAKE_PACKED, TARGET},
     {D3D9(G32R32F),         0,  8, 1, 1, FAKE_PACKED, TARGET},
     {D3D9(A32B32G32R32F),   0, 16, 1, 1, FAKE_PACKED, TARGET},
-    {D3D9(YUY2),            0,  4, 2, 1, FAKE_PACKED, 0},
+    {D3D9(YUY2),            0,  4, 2, 1, FAKE_PACKED, TARGET},
     {D3D9(UYVY),            0,  4, 2, 1, FAKE_PACKED, 0},
     {"YVYU", MAKEFOURCC('Y', 'V', 'Y', 'U'), 0,  4, 2, 1, FAKE_PACKED, 0},
     {"VYUY", MAKEFOURCC('V', 'Y', 'U', 'Y'), 0,  4, 2, 1, FAKE_PACKED, 0},

@@ -201,7 +201,7 @@ void test_surfaces9(void)
     EXPECT_PLAIN(NV12, 5, D3DPOOL_DEFAULT, false);
     EXPECT_PLAIN(D3DFMT_YUY2, 4, D3DPOOL_DEFAULT, true);
     CHECK(!target9(&rig, D3DFMT_L16, 4, 4, FALSE));
-    CHECK(!target9(&rig, D3DFMT_YUY2, 4, 4, FALSE));
+    CHECK(!target9(&rig, D3DFMT_UYVY, 4, 4, FALSE));
     CHECK_INT(IDirect3DDevice9_CreateRenderTarget(rig.device, 4, 4, D3DFMT_A8R8G8B8, D3DMULTISAMPLE_4_SAMPLES, 0, TRUE,
                                                   &surface, NULL),
               D3DERR_INVALIDCALL);
