@@ -385,6 +385,27 @@ DX9_CASE(driver_error, 0)
     dx9_close_surface(&s);
 }
 
+static void lose_here(void *surface)
+{
+    lose(surface, false, D3DERR_DEVICELOST);
+}
+
+/* Direct3D tells only the thread that made the device whether it is lost. */
+DX9_CASE(lost_elsewhere, 0)
+{
+    struct dx9_surface s;
+    struct test_job job = {lose_here, &s};
+    test_thread thread;
+    if (!open_kind(dx9, 0, &s))
+        return;
+    fake_d3d_creator_asks(true);
+    if (test_thread_start(&thread, &job))
+        test_thread_join(thread);
+    CHECK_INT(fake_d3d_live_of("IDirect3DQuery9"), 0); /* one would keep the device from a reset */
+    fake_d3d_creator_asks(false);
+    dx9_close_surface(&s);
+}
+
 /* Whichever call finds the device lost: what an acquire gives is right, or the acquire fails. */
 DX9_CASE(lost_in_any_call, 0)
 {
@@ -659,6 +680,7 @@ static const struct tap_test tests[] = {
 #ifndef _WIN32
     DX9_TESTS("a lost device fails the command", lost),
     DX9_TESTS("an internal error of the driver", driver_error),
+    DX9_TESTS("the loss on another thread than the device's", lost_elsewhere),
     DX9_TESTS("a device that is lost in any call", lost_in_any_call),
     DX9_TESTS("a reset after the loss", reset),
     DX9_TESTS("calls that fail", failing_calls),

@@ -17,6 +17,12 @@ IDirect3DDevice9 *d3d9_device_of(void *resource);
 IDirect3DDevice9 *d3d9_enter(void *surface);
 bool d3d9_leave(void);
 
+/* An event query behind everything that the device has queued, with one reference. While it lives the device can't be reset. On
+ * failure it is NULL. */
+HRESULT d3d9_issue_event(IDirect3DDevice9 *device, IDirect3DQuery9 **query);
+/* S_OK: the device has got there; S_FALSE: not yet. Submits what is queued. */
+HRESULT d3d9_poll_event(IDirect3DQuery9 *query);
+
 extern const struct staging_ops d3d9_staging;
 extern const struct native_ops d3d9_native;
 

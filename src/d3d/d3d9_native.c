@@ -120,18 +120,14 @@ static bool flush_deferred(const struct surface *surface, const struct native_pl
 
 static int reached(void *query)
 {
-    BOOL done = FALSE;
-    const HRESULT result = IDirect3DQuery9_GetData((IDirect3DQuery9 *)query, &done, sizeof(done), D3DGETDATA_FLUSH);
+    const HRESULT result = d3d9_poll_event(query);
     return FAILED(result) ? -1 : result == S_OK;
 }
 
 static bool finish_device(IDirect3DDevice9 *device)
 {
-    IDirect3DQuery9 *query = NULL;
-    if (!d3d_check("IDirect3DDevice9::CreateQuery (event)",
-                   IDirect3DDevice9_CreateQuery(device, D3DQUERYTYPE_EVENT, &query)))
-        return false;
-    const bool done = d3d_check("IDirect3DQuery9::Issue", IDirect3DQuery9_Issue(query, D3DISSUE_END)) &&
+    IDirect3DQuery9 *query;
+    const bool done = d3d_check("IDirect3DDevice9::CreateQuery or Issue (event)", d3d9_issue_event(device, &query)) &&
                       (dxvk_wait(reached, query) || d3d_check("IDirect3DQuery9::GetData", D3DERR_DEVICELOST));
     com_release(query);
     return done;

@@ -48,20 +48,59 @@ struct staging {
     IDirect3DSurface9 *target; /* of BY_STRETCH */
 };
 
+HRESULT d3d9_issue_event(IDirect3DDevice9 *device, IDirect3DQuery9 **query)
+{
+    *query = NULL;
+    HRESULT result = IDirect3DDevice9_CreateQuery(device, D3DQUERYTYPE_EVENT, query);
+    if (FAILED(result))
+        return result;
+    result = IDirect3DQuery9_Issue(*query, D3DISSUE_END);
+    if (FAILED(result)) {
+        com_release(*query);
+        *query = NULL;
+    }
+    return result;
+}
+
+HRESULT d3d9_poll_event(IDirect3DQuery9 *query)
+{
+    BOOL done = FALSE;
+    return IDirect3DQuery9_GetData(query, &done, sizeof(done), D3DGETDATA_FLUSH);
+}
+
+static bool is_loss(HRESULT state)
+{
+    return state == D3DERR_DEVICELOST || state == D3DERR_DEVICENOTRESET || state == D3DERR_DEVICEHUNG ||
+           state == D3DERR_DEVICEREMOVED || state == D3DERR_DRIVERINTERNALERROR;
+}
+
+/* A query fails on a lost device too, on any thread. */
+static HRESULT ask_by_query(IDirect3DDevice9 *device)
+{
+    IDirect3DQuery9 *query;
+    HRESULT state = d3d9_issue_event(device, &query);
+    if (SUCCEEDED(state))
+        state = d3d9_poll_event(query);
+    com_release(query);
+    return state;
+}
+
 /* A lost device locks and copies without an error, but without effect too. Asked when the work is over, so that a loss
- * meanwhile is seen. Threads that did not make the device may get other errors here, which tell nothing. */
+ * meanwhile is seen. Windows answers TestCooperativeLevel only on the thread that made the device. */
 static bool still_there(IDirect3DDevice9 *device)
 {
     IDirect3DDevice9Ex *extended = NULL;
     if (FAILED(IDirect3DDevice9_QueryInterface(device, &IID_IDirect3DDevice9Ex, (void **)&extended)))
         extended = NULL;
     const char *call = extended ? "IDirect3DDevice9Ex::CheckDeviceState" : "IDirect3DDevice9::TestCooperativeLevel";
-    const HRESULT state =
+    HRESULT state =
         extended ? IDirect3DDevice9Ex_CheckDeviceState(extended, NULL) : IDirect3DDevice9_TestCooperativeLevel(device);
     com_release(extended);
-    const bool lost = state == D3DERR_DEVICELOST || state == D3DERR_DEVICENOTRESET || state == D3DERR_DEVICEHUNG ||
-                      state == D3DERR_DEVICEREMOVED || state == D3DERR_DRIVERINTERNALERROR;
-    return !lost || d3d_check(call, state);
+    if (FAILED(state) && !is_loss(state)) {
+        call = "IDirect3DQuery9::GetData";
+        state = ask_by_query(device);
+    }
+    return !is_loss(state) || d3d_check(call, state);
 }
 
 static void unlock(void)

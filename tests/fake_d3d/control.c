@@ -35,7 +35,7 @@ static _Thread_local bool own_calls;
 static atomic_uint delay, slow_calls, moves;
 static atomic_int stays;
 enum { STAYS_UNKNOWN, STAYS, MOVES };
-static atomic_bool held, tight_pitch, odd_planes, moves_volumes, odd_slices, back_buffers;
+static atomic_bool held, tight_pitch, odd_planes, moves_volumes, odd_slices, back_buffers, creator_asks;
 static atomic_bool check_single_threaded = true;
 
 /* Guards the text of the last violation. */
@@ -311,6 +311,16 @@ bool fake_knob_odd_planes(void)
     return atomic_load_explicit(&odd_planes, memory_order_relaxed);
 }
 
+void fake_d3d_creator_asks(bool on)
+{
+    atomic_store(&creator_asks, on);
+}
+
+bool fake_knob_creator_asks(void)
+{
+    return atomic_load_explicit(&creator_asks, memory_order_relaxed);
+}
+
 bool fake_knob_tight_pitch(void)
 {
     return atomic_load_explicit(&tight_pitch, memory_order_relaxed);
@@ -416,6 +426,7 @@ void fake_d3d_reset(void)
     fake_d3d_slow_calls(0);
     fake_d3d_tight_pitch(false);
     fake_d3d_odd_planes(false);
+    fake_d3d_creator_asks(false);
     fake_d3d_back_buffers(false);
     fake_d3d_moves_volumes(false);
     fake_d3d_odd_slices(false);

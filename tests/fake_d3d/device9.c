@@ -41,7 +41,9 @@ static HRESULT STDMETHODCALLTYPE device_TestCooperativeLevel(IDirect3DDevice9Ex 
     bool lost;
     HRESULT hr = fake_enter9(&call, &device->base, FAKE_IDirect3DDevice9Ex_TestCooperativeLevel, &lost);
 
-    if (SUCCEEDED(hr) && !device->extended)
+    if (SUCCEEDED(hr) && fake_knob_creator_asks() && !pthread_equal(device->base.creator, pthread_self()))
+        hr = D3DERR_INVALIDCALL;
+    else if (SUCCEEDED(hr) && !device->extended)
         hr = device->base.removed;
     fake_leave(&call);
     return hr;

@@ -125,6 +125,9 @@ void fake_d3d_tight_pitch(bool on);
 /* Planar surfaces and textures are made in odd sizes too, as by Wine. */
 void fake_d3d_odd_planes(bool on);
 
+/* TestCooperativeLevel answers D3DERR_INVALIDCALL to all threads but the one that created the device, as on Windows. Default false. */
+void fake_d3d_creator_asks(bool on);
+
 /* A surface of Direct3D 9 can't be locked any more. */
 void fake_d3d_keep_unlocked(void *surface);
 

@@ -121,6 +121,7 @@ unsigned fake_knob_slow_calls(void);
 bool fake_knob_check_single_threaded(void);
 bool fake_knob_tight_pitch(void);
 bool fake_knob_odd_planes(void);
+bool fake_knob_creator_asks(void);
 bool fake_knob_back_buffers(void);
 bool fake_knob_stays(void);
 bool fake_knob_moves_volumes(void);
