@@ -275,8 +275,9 @@ static IDirect3DSurface9 *with_handle(const struct dx9 *dx9, enum dx9_kind kind,
                                                      &surface, handle);
         break;
     case DX9_TARGET:
-        IDirect3DDevice9_CreateRenderTarget(dx9->device, WIDTH, HEIGHT, D3DFMT_A8R8G8B8, D3DMULTISAMPLE_NONE, 0, FALSE,
-                                            &surface, handle);
+    case DX9_LOCKABLE_TARGET:
+        IDirect3DDevice9_CreateRenderTarget(dx9->device, WIDTH, HEIGHT, D3DFMT_A8R8G8B8, D3DMULTISAMPLE_NONE, 0,
+                                            kind == DX9_LOCKABLE_TARGET, &surface, handle);
         break;
     default:
         if (SUCCEEDED(IDirect3DDevice9_CreateTexture(dx9->device, WIDTH, HEIGHT, 3,
@@ -338,12 +339,27 @@ static void try_handles(struct dx9 *dx9, enum dx9_kind kind)
 
 DX9_CASE(creation_handles, 0)
 {
-    static const enum dx9_kind kinds[] = {DX9_PLAIN, DX9_TARGET, DX9_LEVEL, DX9_TARGET_LEVEL};
+    static const enum dx9_kind kinds[] = {DX9_PLAIN, DX9_TARGET, DX9_LOCKABLE_TARGET, DX9_LEVEL, DX9_TARGET_LEVEL};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const int before = dx9_failures();
         try_handles(dx9, kinds[i]);
         dx9_remark(before, "with surfaces of kind %d", (int)kinds[i]);
     }
+}
+
+/* What made it, a decoder or a video processor, is not what cld3d could open its handle with. */
+DX9_CASE(creation_video_handles, 0)
+{
+    struct dx9_surface s;
+    if (!CHECK(dx9_make(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT)))
+        return;
+    cl_dx9_surface_info_khr info = {s.surface, (void *)0xDEADBEEC};
+    const struct attempt a = attempt_of(dx9, &info);
+    if (dx9->extended)
+        is_accepted(dx9, &a, s.surface);
+    else if (!dx9_takes_any_handle(dx9))
+        is_refused(dx9, &a, s.surface, BAD_SURFACE);
+    rig_release(s.surface);
 }
 
 /* There is no rule against several objects of one surface, in one context or in two. */
@@ -452,6 +468,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("creation: formats that are not in the tables", creation_formats),
     DX9_TESTS("creation: planar surfaces of odd sizes", creation_odd_sizes),
     DX9_TESTS("creation: shared handles", creation_handles),
+    DX9_TESTS("creation: shared handles of video surfaces", creation_video_handles),
     DX9_TESTS("creation: several objects of one surface", creation_twice),
     {"DXVA-HD: surfaces", dxva_surfaces_case},
     {"DXVA-HD: beside Direct3D 9", dxva_beside_case},

@@ -154,10 +154,41 @@ DX9_CASE(packed_target, 0)
     }
 }
 
+/* ---- handles ---- */
+
+static cl_int create_with_handle(const struct dx9_surface *s, HANDLE handle)
+{
+    cl_dx9_surface_info_khr info = {s->surface, handle};
+    cl_int status = 1;
+    cl_mem object = s->dx9->create(s->context, CL_MEM_READ_WRITE, s->dx9->adapter_type, &info, 0, &status);
+    if (object)
+        CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+    return status;
+}
+
+/* Where Direct3D does not make another such surface, nothing is known of a handle. Plain Direct3D 9 has no handles. */
+DX9_CASE(no_twin, 0)
+{
+    static const HANDLE any = (HANDLE)0xDEADBEEC;
+    struct dx9_surface s;
+    if (!dx9_make(&s, dx9, BGRA8, DX9_PLAIN, WIDTH, HEIGHT))
+        return;
+    CHECK(fake_d3d_fail("IDirect3DDevice9::CreateOffscreenPlainSurface", 1, D3DERR_INVALIDCALL) > 0);
+    CHECK_INT(create_with_handle(&s, any), dx9->extended ? CL_SUCCESS : CL_INVALID_DX9_MEDIA_SURFACE_KHR);
+    fake_d3d_reset();
+    CHECK_INT(create_with_handle(&s, any), CL_INVALID_DX9_MEDIA_SURFACE_KHR);
+    /* The twin is made, but its own handle is not opened. */
+    CHECK(fake_d3d_fail("IDirect3DDevice9::CreateOffscreenPlainSurface", 2, D3DERR_INVALIDCALL) > 0);
+    CHECK_INT(create_with_handle(&s, any), dx9->extended ? CL_SUCCESS : CL_INVALID_DX9_MEDIA_SURFACE_KHR);
+    fake_d3d_reset();
+    dx9_close_surface(&s);
+}
+
 static const struct tap_test tests[] = {
     DX9_TESTS("two objects of a surface, one by a lock and one through a render target", two_ways),
     DX9_TESTS("a surface that can't be locked, after one of its shape that can", not_lockable),
     DX9_TESTS("a surface that is locked at the first acquire", locked_once),
+    DX9_TESTS("handles of surfaces that Direct3D does not make again", no_twin),
     DX9_TESTS("a packed target of a video processor", packed_target),
 };
 

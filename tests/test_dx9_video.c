@@ -610,7 +610,7 @@ DX9_CASE(intel_creation, RIG_NO_CONTEXT)
 {
     const cl_int bad = CL_INVALID_DX9_RESOURCE_INTEL;
     struct intel intel;
-    struct dx9_surface s;
+    struct dx9_surface s, rgb;
     struct dx9 other;
     cl_int status = 1;
     if (!intel_open(dx9, &intel) || !CHECK(dx9_make(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT)))
@@ -623,8 +623,11 @@ DX9_CASE(intel_creation, RIG_NO_CONTEXT)
     intel_refuses(dx9, &intel, context, 0, s.surface, NULL, 2, CL_INVALID_VALUE);
     intel_refuses(dx9, &intel, context, 0, NULL, NULL, 0, bad);
     intel_refuses(dx9, &intel, context, 0, dx9->device, NULL, 0, bad);
-    if (!dx9_takes_any_handle(dx9))
-        intel_refuses(dx9, &intel, context, 0, s.surface, (HANDLE)0xDEADBEEC, 0, bad);
+    if (!dx9_takes_any_handle(dx9) &&
+        CHECK(dx9_make(&rgb, dx9, dx9_format_of(D3DFMT_A8R8G8B8), DX9_PLAIN, WIDTH, HEIGHT))) {
+        intel_refuses(dx9, &intel, context, 0, rgb.surface, (HANDLE)0xDEADBEEC, 0, bad);
+        dx9_close_surface(&rgb);
+    }
     /* One object for each plane. */
     cl_mem first = intel.create(context, CL_MEM_READ_WRITE, s.surface, NULL, 0, &status);
     CHECK_INT(status, CL_SUCCESS);

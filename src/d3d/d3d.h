@@ -83,8 +83,9 @@ struct d3d_ops {
     enum describe_status (*describe)(void *device, void *resource, enum surface_kind kind, uint32_t index,
                                      struct surface_desc *desc, char *why, size_t why_size);
 
-    /* Whether Direct3D opens `handle` as a resource like this one. For APIs whose objects come with a shared handle. */
-    bool (*opens_handle)(void *resource, void *handle);
+    /* Whether `handle` can be this resource's: false only if Direct3D shows that it is not. For APIs whose objects come with a
+     * shared handle. */
+    bool (*takes_handle)(void *resource, void *handle);
 };
 
 enum d3d_family { FAMILY_D3D11, FAMILY_D3D10, FAMILY_DX9 };

@@ -193,48 +193,87 @@ static void *open_texture(IDirect3DDevice9 *device, IDirect3DTexture9 *like, HAN
     return texture;
 }
 
+static IDirect3DSurface9 *open_target(IDirect3DDevice9 *device, const D3DSURFACE_DESC *d, BOOL lockable, HANDLE *handle)
+{
+    IDirect3DSurface9 *surface = NULL;
+    if (FAILED(IDirect3DDevice9_CreateRenderTarget(device, d->Width, d->Height, d->Format, d->MultiSampleType,
+                                                   d->MultiSampleQuality, lockable, &surface, handle)))
+        return NULL;
+    return surface;
+}
+
+/* Targets don't tell whether they can be locked. */
 static void *open_surface(IDirect3DDevice9 *device, IDirect3DSurface9 *like, HANDLE *handle)
 {
     D3DSURFACE_DESC d;
     IDirect3DSurface9 *surface = NULL;
     if (FAILED(IDirect3DSurface9_GetDesc(like, &d)))
         return NULL;
-    const HRESULT made =
-        d.Usage & D3DUSAGE_RENDERTARGET
-            ? IDirect3DDevice9_CreateRenderTarget(device, d.Width, d.Height, d.Format, d.MultiSampleType,
-                                                  d.MultiSampleQuality, FALSE, &surface, handle)
-            : IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format, d.Pool, &surface,
-                                                           handle);
-    return SUCCEEDED(made) ? surface : NULL;
+    if (d.Usage & D3DUSAGE_RENDERTARGET) {
+        surface = open_target(device, &d, FALSE, handle);
+        return surface ? surface : open_target(device, &d, TRUE, handle);
+    }
+    if (FAILED(IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format, d.Pool, &surface,
+                                                            handle)))
+        return NULL;
+    return surface;
 }
 
 /* Makes a resource like `surface` on a handle; on NULL a new one, with a handle of its own. */
-static bool open_like(IDirect3DDevice9 *device, IDirect3DSurface9 *surface, HANDLE *handle)
+static void *open_like(IDirect3DDevice9 *device, IDirect3DSurface9 *surface, HANDLE *handle)
 {
     IDirect3DTexture9 *texture = NULL;
     if (FAILED(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DTexture9, (void **)&texture)))
         texture = NULL;
     void *opened = texture ? open_texture(device, texture, handle) : open_surface(device, surface, handle);
     com_release(texture);
+    return opened;
+}
+
+static bool opens(IDirect3DDevice9 *device, IDirect3DSurface9 *surface, HANDLE handle)
+{
+    void *opened = open_like(device, surface, &handle);
     com_release(opened);
     return opened != NULL;
 }
 
-/* Handles of Direct3D 9Ex are numbers of its own that no function of Windows knows. A Direct3D that can't share, like
- * Wine's, takes any for good, but gives none either. */
-static bool opens_handle(void *resource, void *handle)
+/* A surface of a video processor or decoder, whose format is a FOURCC, or the face of a cube: what open_like makes is something
+ * else, and tells nothing of its handle. */
+static bool has_no_like(IDirect3DSurface9 *surface)
+{
+    static const uint32_t last_numbered = 0xFF;
+    D3DSURFACE_DESC d;
+    return FAILED(IDirect3DSurface9_GetDesc(surface, &d)) || (uint32_t)d.Format > last_numbered ||
+           (d3d9_is_in(surface, &IID_IDirect3DBaseTexture9) && !d3d9_is_in(surface, &IID_IDirect3DTexture9));
+}
+
+/* Whether the handle fails where that of a twin does not. A Direct3D that can't share, like Wine's, takes any for good, but
+ * gives the twin none. Plain Direct3D 9 makes no twin, because it has no handles. */
+static bool handle_fails(IDirect3DDevice9 *device, bool extended, IDirect3DSurface9 *surface, HANDLE handle)
+{
+    HANDLE own = NULL;
+    void *twin = open_like(device, surface, &own);
+    const bool fails = twin ? !own || (opens(device, surface, own) && !opens(device, surface, handle)) : !extended;
+    com_release(twin);
+    return fails;
+}
+
+/* Handles of Direct3D 9Ex are numbers of its own that no function of Windows knows. */
+static bool takes_handle(void *resource, void *handle)
 {
     IDirect3DDevice9 *device = d3d9_device_of(resource);
-    HANDLE own = NULL, given = handle;
-    const bool opened = device && open_like(device, resource, &own) && own && open_like(device, resource, &given);
+    IDirect3DDevice9Ex *extended = device ? com_query(device, &IID_IDirect3DDevice9Ex) : NULL;
+    const bool taken =
+        device && ((extended && has_no_like(resource)) || !handle_fails(device, extended != NULL, resource, handle));
+    com_release(extended);
     com_release(device);
-    return opened;
+    return taken;
 }
 
 #define OPS(open, find_adapter)                                                                                        \
     {                                                                                                                  \
         .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release, .owner = owner, \
-        .adapter = find_adapter, .describe = describe, .opens_handle = opens_handle,                                   \
+        .adapter = find_adapter, .describe = describe, .takes_handle = takes_handle,                                   \
     }
 static const struct d3d_ops device_ops = OPS(open_device, device_adapter),
                             dxva_ops = OPS(open_dxva_device, dxva_adapter);

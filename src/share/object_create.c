@@ -115,7 +115,7 @@ static cl_int check_handle(const struct creation *c)
 {
     const struct object_request *asked = c->asked;
     if (!asked->shared_handle || os_valid_handle(asked->shared_handle) ||
-        asked->api->ops->opens_handle(asked->resource, asked->shared_handle))
+        asked->api->ops->takes_handle(asked->resource, asked->shared_handle))
         return CL_SUCCESS;
     return log_refuse(asked->call, asked->api->invalid_resource,
                       "shared_handle %p is not a handle of such a surface; pass NULL or the surface's handle",

@@ -52,7 +52,7 @@ static HRESULT check_sharing(const struct fake_device9 *device, const struct fak
 static bool same_traits(const struct fake_desc *desc, const struct fake_traits9 *traits)
 {
     return desc->kind == FAKE_SURFACE9 && desc->format == traits->format && desc->width == traits->width &&
-           desc->height == traits->height && desc->mips == traits->levels;
+           desc->height == traits->height && desc->mips == traits->levels && !desc->cpu == !traits->lockable;
 }
 
 /* New memory, or that of the handle. */
@@ -67,6 +67,7 @@ static HRESULT make_store(const struct fake_traits9 *traits, HANDLE *handle, str
         .mips = traits->levels,
         .layers = 1,
         .samples = 1,
+        .cpu = traits->lockable ? D3D11_CPU_ACCESS_READ | D3D11_CPU_ACCESS_WRITE : 0,
         .misc = handle ? D3D11_RESOURCE_MISC_SHARED : 0,
     };
 
