@@ -2,6 +2,8 @@
  * leaks, and everything stays as it was. */
 #include "lifetime.h"
 
+#include <d3d10_1.h>
+
 /* ---- Direct3D fails ---- */
 
 /* What the library may call of Direct3D and what can fail. */
@@ -434,6 +436,105 @@ SHARING_CASE(event_of_a_failure, 0)
     shared_close(&shared);
 }
 
+/* ---- low feature levels ---- */
+
+/* A rig of its own around a device of level 9.1. */
+static bool low_open(const struct rig *rig, struct rig *low)
+{
+    static const D3D_FEATURE_LEVEL level = D3D_FEATURE_LEVEL_9_1;
+    cl_int status = 1;
+    *low = *rig;
+    low->device = NULL;
+    if (rig->api == &rig_d3d11)
+        CHECK_INT(D3D11CreateDevice(NULL, D3D_DRIVER_TYPE_HARDWARE, NULL, 0, &level, 1, D3D11_SDK_VERSION,
+                                    (ID3D11Device **)&low->device, NULL, NULL),
+                  S_OK);
+    else
+        CHECK_INT(D3D10CreateDevice1(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, 0, D3D10_FEATURE_LEVEL_9_1,
+                                     D3D10_1_SDK_VERSION, (ID3D10Device1 **)&low->device),
+                  S_OK);
+    if (!low->device)
+        return false;
+    low->context = rig_make_context(low, low->device, false, &status);
+    if (!CHECK_INT(status, CL_SUCCESS)) {
+        rig_release(low->device);
+        return false;
+    }
+    low->queue = make_queue(low, low->context, 0);
+    return true;
+}
+
+static void low_close(const struct rig *low)
+{
+    CHECK_INT(clReleaseCommandQueue(low->queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(low->context), CL_SUCCESS);
+    rig_release(low->device);
+}
+
+/* A frame there and back; the test's own copies have no limits. */
+static void low_frame(const struct rig *low, const struct shared *shared)
+{
+    unsigned char bytes[SHARED_BYTES];
+    rig_pattern(bytes, sizeof(bytes), 2);
+    if (!CHECK_INT(acquire_one(low, shared->object), CL_SUCCESS))
+        return;
+    cl_has(low->queue, shared, 1);
+    CHECK_INT(cl_write(low->queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(low, shared->object), CL_SUCCESS);
+    fake_d3d_low_copies(false);
+    d3d_has(low, shared, 2);
+}
+
+struct low_row {
+    enum kind kind;
+    UINT bind, levels;
+    bool no_target; /* the format can't be that of a render target */
+    bool shared;
+};
+
+static void low_try(const struct rig *low, const struct low_row *row, bool limits)
+{
+    unsigned char bytes[SHARED_BYTES];
+    struct shared shared = {.kind = row->kind, .desc = kind_desc(row->kind)};
+    cl_int status = 1;
+    shared.desc.bind = row->bind;
+    shared.desc.levels = row->levels;
+    if (row->no_target)
+        fake_d3d_format_support(shared.desc.format, D3D11_FORMAT_SUPPORT_TEXTURE2D | D3D11_FORMAT_SUPPORT_TEXTURE3D);
+    shared.resource = rig_make(low, low->device, &shared.desc, NULL);
+    if (!CHECK(shared.resource != NULL))
+        return;
+    rig_pattern(bytes, sizeof(bytes), 1);
+    rig_write(low, shared.resource, &shared.desc, 0, bytes);
+    fake_d3d_low_copies(limits);
+    shared.object = kind_create(low, low->context, CL_MEM_READ_WRITE, row->kind, shared.resource, 0, &status);
+    CHECK_INT(status, row->shared || !limits ? CL_SUCCESS : low->api->invalid_resource);
+    if (shared.object)
+        low_frame(low, &shared);
+    shared_close(&shared);
+    fake_d3d_reset();
+}
+
+/* What Direct3D does not copy to the CPU comes by way of a render target, or is refused. Where it copies everything nothing is. */
+SHARING_CASE(low_levels, 0)
+{
+    static const struct low_row rows[] = {
+        {KIND_BUFFER, D3D11_BIND_VERTEX_BUFFER, 1, false, true},
+        {KIND_2D, D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET, 1, false, true},
+        {KIND_2D, D3D11_BIND_SHADER_RESOURCE, 1, false, true},
+        {KIND_2D, D3D11_BIND_SHADER_RESOURCE, 2, false, true},
+        {KIND_2D, D3D11_BIND_SHADER_RESOURCE, 1, true, false},
+        {KIND_3D, D3D11_BIND_SHADER_RESOURCE, 1, false, false},
+        {KIND_3D, D3D11_BIND_SHADER_RESOURCE, 2, false, false},
+    };
+    struct rig low;
+    if (!low_open(rig, &low))
+        return;
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++)
+        low_try(&low, &rows[i / 2], i % 2);
+    low_close(&low);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("failures: contexts", failing_contexts),
     SHARING_TESTS("failures: objects", failing_objects),
@@ -445,6 +546,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("lost: while an acquire waits", lost_while_waiting),
     SHARING_TESTS("lost: while commands are deferred", lost_while_deferred),
     SHARING_TESTS("lost: before", lost_before),
+    SHARING_TESTS("low feature levels copy less", low_levels),
 };
 
 TAP_MAIN(tests)

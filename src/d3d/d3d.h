@@ -27,6 +27,7 @@ struct surface_desc {
     bool dynamic; /* the CPU writes to it, the GPU only reads: it cannot be the destination of a copy */
     /* One plane of several, and `store` writes all of them: the other planes in the staging copy must be up to date. */
     bool whole_level;
+    bool by_target; /* Direct3D copies it to the CPU only by way of a render target */
 };
 
 /* A surface while it is shared. The pointers are COM interfaces of the API. The staging copy belongs to a transport

@@ -13,10 +13,20 @@ _Static_assert((int)D3D10_USAGE_IMMUTABLE == (int)D3D11_USAGE_IMMUTABLE &&
                    (int)D3D10_BIND_RENDER_TARGET == (int)D3D11_BIND_RENDER_TARGET &&
                    sizeof(D3D10_BOX) == sizeof(D3D11_BOX) &&
                    (int)D3D10_CPU_ACCESS_WRITE == (int)D3D11_CPU_ACCESS_WRITE &&
+                   sizeof(D3D10_SUBRESOURCE_DATA) == sizeof(D3D11_SUBRESOURCE_DATA) &&
                    (int)D3D10_MAP_READ == (int)D3D11_MAP_READ &&
                    (int)D3D10_MAP_READ_WRITE == (int)D3D11_MAP_READ_WRITE &&
                    (int)D3D10_MAP_WRITE_DISCARD == (int)D3D11_MAP_WRITE_DISCARD,
                "the values of Direct3D 10 and 11 are the same");
+
+/* Devices of 10.0 have no levels. */
+static bool is_low(void *device)
+{
+    ID3D10Device1 *levelled = com_query(device, &IID_ID3D10Device1);
+    const bool low = levelled && ID3D10Device1_GetFeatureLevel(levelled) < D3D10_FEATURE_LEVEL_10_0;
+    com_release(levelled);
+    return low;
+}
 
 static void copy(void *device, void *to, UINT to_subresource, UINT to_x, void *from, UINT from_subresource,
                  const D3D11_BOX *part)

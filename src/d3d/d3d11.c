@@ -12,6 +12,11 @@ static ID3D11DeviceContext *context_of(void *device)
     return context;
 }
 
+static bool is_low(void *device)
+{
+    return ID3D11Device_GetFeatureLevel((ID3D11Device *)device) < D3D_FEATURE_LEVEL_10_0;
+}
+
 static void copy(void *device, void *to, UINT to_subresource, UINT to_x, void *from, UINT from_subresource,
                  const D3D11_BOX *part)
 {

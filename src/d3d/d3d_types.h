@@ -7,6 +7,7 @@
 
 #include <d3d9.h>
 #include <d3d10.h>
+#include <d3d10_1.h>
 #include <d3d10misc.h>
 #include <d3d11.h>
 #include <dxgi.h>

@@ -35,7 +35,7 @@ static _Thread_local bool own_calls;
 static atomic_uint delay, slow_calls, moves;
 static atomic_int stays;
 enum { STAYS_UNKNOWN, STAYS, MOVES };
-static atomic_bool held, tight_pitch, odd_planes, moves_volumes, odd_slices, back_buffers, creator_asks;
+static atomic_bool held, tight_pitch, odd_planes, moves_volumes, odd_slices, back_buffers, creator_asks, low_copies;
 static atomic_bool check_single_threaded = true;
 
 /* Guards the text of the last violation. */
@@ -321,6 +321,16 @@ bool fake_knob_creator_asks(void)
     return atomic_load_explicit(&creator_asks, memory_order_relaxed);
 }
 
+void fake_d3d_low_copies(bool on)
+{
+    atomic_store(&low_copies, on);
+}
+
+bool fake_knob_low_copies(void)
+{
+    return atomic_load_explicit(&low_copies, memory_order_relaxed);
+}
+
 bool fake_knob_tight_pitch(void)
 {
     return atomic_load_explicit(&tight_pitch, memory_order_relaxed);
@@ -427,6 +437,7 @@ void fake_d3d_reset(void)
     fake_d3d_tight_pitch(false);
     fake_d3d_odd_planes(false);
     fake_d3d_creator_asks(false);
+    fake_d3d_low_copies(false);
     fake_d3d_back_buffers(false);
     fake_d3d_moves_volumes(false);
     fake_d3d_odd_slices(false);

@@ -27,6 +27,23 @@ static bool target_allows(struct fake_device *device, struct fake_store *target,
     return true;
 }
 
+static bool has_levels(const struct fake_desc *desc)
+{
+    return desc->kind == FAKE_TEXTURE3D && desc->mips > 1;
+}
+
+/* What low feature levels do not copy. */
+static bool stays_behind(const struct fake_device *device, const struct fake_desc *target,
+                         const struct fake_desc *source)
+{
+    if (!fake_knob_low_copies() || device->level >= D3D_FEATURE_LEVEL_10_0)
+        return false;
+    if (has_levels(target) || has_levels(source))
+        return true;
+    return target->usage == D3D11_USAGE_STAGING && source->usage != D3D11_USAGE_STAGING &&
+           (source->kind == FAKE_TEXTURE3D || source->bind == D3D11_BIND_SHADER_RESOURCE);
+}
+
 static bool pair_allows(struct fake_device *device, struct fake_store *target, struct fake_store *source,
                         const char *method)
 {
@@ -43,7 +60,7 @@ static bool pair_allows(struct fake_device *device, struct fake_store *target, s
     else if (!fake_keyed_allows(source, device))
         fake_violation("%s: the source's keyed mutex is not acquired", method);
     else
-        return true;
+        return !stays_behind(device, &target->desc, &source->desc);
     return false;
 }
 

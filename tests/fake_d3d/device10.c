@@ -65,6 +65,7 @@ static HRESULT device_create(const struct fake_class *class, IDXGIAdapter *adapt
     fake_multithread_init(&device->multithread, &device->base.object);
     device->flags = flags;
     device->level = level;
+    device->base.level = level;
     *out = device;
     return S_OK;
 }

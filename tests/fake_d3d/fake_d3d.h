@@ -128,6 +128,10 @@ void fake_d3d_odd_planes(bool on);
 /* TestCooperativeLevel answers D3DERR_INVALIDCALL to all threads but the one that created the device, as on Windows. Default false. */
 void fake_d3d_creator_asks(bool on);
 
+/* Devices with a feature level below 10.0 copy what Windows copies there: no 3D textures, and none that only shaders read, to
+ * staging resources, and no 3D textures with several levels at all. Such copies have no effect. Default false: they copy all. */
+void fake_d3d_low_copies(bool on);
+
 /* A surface of Direct3D 9 can't be locked any more. */
 void fake_d3d_keep_unlocked(void *surface);
 

@@ -122,6 +122,7 @@ bool fake_knob_check_single_threaded(void);
 bool fake_knob_tight_pitch(void);
 bool fake_knob_odd_planes(void);
 bool fake_knob_creator_asks(void);
+bool fake_knob_low_copies(void);
 bool fake_knob_back_buffers(void);
 bool fake_knob_stays(void);
 bool fake_knob_moves_volumes(void);
@@ -155,6 +156,8 @@ struct fake_device {
     HRESULT removed_answer;
     unsigned remove_in; /* calls until then, 0: never */
     HRESULT remove_with;
+
+    unsigned level; /* D3D_FEATURE_LEVEL; not of Direct3D 9 */
 
     struct fake_query *predicate; /* no reference: the program keeps it */
     BOOL predicate_value;
