@@ -12,7 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_uint until_failure, launches, refusing, blocking_reads, barriers, markers, queues, events_given, queues_asked;
+static atomic_uint until_failure, launches, refusing, blocking_reads, barriers, markers, queues, events_given,
+    queues_asked;
 static atomic_ullong added;        /* properties that queues tell besides their own */
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 static atomic_llong works_until;   /* nanoseconds */

@@ -347,18 +347,22 @@ DX9_CASE(creation_handles, 0)
     }
 }
 
-/* What made it, a decoder or a video processor, is not what cld3d could open its handle with. */
+/* What made it, a decoder or a video processor, is not what cld3d could open its handle with. Where Direct3D gives no handles there is
+ * no such handle. */
 DX9_CASE(creation_video_handles, 0)
 {
     struct dx9_surface s;
+    HANDLE handle = NULL;
     if (!CHECK(dx9_make(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT)))
         return;
+    IDirect3DSurface9 *target = with_handle(dx9, DX9_TARGET, &handle);
     cl_dx9_surface_info_khr info = {s.surface, (void *)0xDEADBEEC};
     const struct attempt a = attempt_of(dx9, &info);
-    if (dx9->extended)
+    if (target && handle)
         is_accepted(dx9, &a, s.surface);
     else if (!dx9_takes_any_handle(dx9))
         is_refused(dx9, &a, s.surface, BAD_SURFACE);
+    rig_release(target);
     rig_release(s.surface);
 }
 

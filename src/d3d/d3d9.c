@@ -247,8 +247,7 @@ static bool has_no_like(IDirect3DSurface9 *surface)
            (d3d9_is_in(surface, &IID_IDirect3DBaseTexture9) && !d3d9_is_in(surface, &IID_IDirect3DTexture9));
 }
 
-/* Whether the handle fails where that of a twin does not. A Direct3D that can't share, like Wine's, takes any for good, but
- * gives the twin none. Plain Direct3D 9 makes no twin, because it has no handles. */
+/* Whether the handle fails where that of a twin does not. Plain Direct3D 9 makes no twin, because it has no handles. */
 static bool handle_fails(IDirect3DDevice9 *device, bool extended, IDirect3DSurface9 *surface, HANDLE handle)
 {
     HANDLE own = NULL;
@@ -258,13 +257,26 @@ static bool handle_fails(IDirect3DDevice9 *device, bool extended, IDirect3DSurfa
     return fails;
 }
 
+/* A Direct3D that can't share, like Wine's, takes any handle for good, but gives none. */
+static bool gives_handles(IDirect3DDevice9 *device)
+{
+    const D3DSURFACE_DESC d = {.Format = D3DFMT_A8R8G8B8, .Width = 16, .Height = 16};
+    HANDLE own = NULL;
+    IDirect3DSurface9 *made = open_target(device, &d, FALSE, &own);
+    com_release(made);
+    return made && own;
+}
+
 /* Handles of Direct3D 9Ex are numbers of its own that no function of Windows knows. */
 static bool takes_handle(void *resource, void *handle)
 {
     IDirect3DDevice9 *device = d3d9_device_of(resource);
     IDirect3DDevice9Ex *extended = device ? com_query(device, &IID_IDirect3DDevice9Ex) : NULL;
-    const bool taken =
-        device && ((extended && has_no_like(resource)) || !handle_fails(device, extended != NULL, resource, handle));
+    bool taken = false;
+    if (extended && has_no_like(resource))
+        taken = gives_handles(device);
+    else if (device)
+        taken = !handle_fails(device, extended != NULL, resource, handle);
     com_release(extended);
     com_release(device);
     return taken;
