@@ -12,8 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_uint until_failure, launches, refusing, blocking_reads, barriers, markers, queues, events_given,
-    queues_asked;
+static atomic_uint until_failure, launches, refusing, blocking_reads, barriers, markers, queues, queues_asked;
 static atomic_ullong added;        /* properties that queues tell besides their own */
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 static atomic_llong works_until;   /* nanoseconds */
@@ -127,7 +126,6 @@ static cl_int CL_API_CALL release_event(cl_event event)
 {
     if ((atomic_load(&failing) || nanoseconds() < atomic_load(&works_until)) && is_of_failed_command(event))
         atomic_fetch_add(&early, 1);
-    atomic_fetch_add(&events_given, 1);
     return below->clReleaseEvent(event);
 }
 
@@ -168,7 +166,6 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     case BELOW_EARLY: *value = atomic_load(&early); return CL_SUCCESS;
     case BELOW_BLOCKING: *value = atomic_load(&blocking_reads); return CL_SUCCESS;
     case BELOW_QUEUES: *value = atomic_load(&queues); return CL_SUCCESS;
-    case BELOW_EVENTS_GIVEN: *value = atomic_load(&events_given); return CL_SUCCESS;
     case BELOW_QUEUES_ASKED: *value = atomic_load(&queues_asked); return CL_SUCCESS;
     case BELOW_BARRIERS: *value = atomic_load(&barriers); return CL_SUCCESS;
     case BELOW_MARKERS: *value = atomic_load(&markers); return CL_SUCCESS;

@@ -44,11 +44,9 @@ enum { BELOW_GATES = 2 };
 /* *value becomes the number of barriers so far. */
 #define BELOW_BARRIERS 0x7E6C
 /* *value becomes the number of markers so far. */
-#define BELOW_MARKERS 0x7E74
+#define BELOW_MARKERS 0x7E6E
 /* *value becomes the number of references to queues that are held above. */
 #define BELOW_QUEUES 0x7E6D
-/* *value becomes the number of references to events that have been given back so far. */
-#define BELOW_EVENTS_GIVEN 0x7E6E
 /* *value becomes the number of questions for the contexts of queues so far. */
 #define BELOW_QUEUES_ASKED 0x7E6F
 

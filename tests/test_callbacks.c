@@ -125,57 +125,6 @@ static void submitted_user_event(void)
     close_base(&base);
 }
 
-#ifndef _WIN32
-/* With a callback for its end and one for another state. */
-static cl_event awaited_user_event(const struct base *base, cl_int type)
-{
-    cl_event user = user_event(base->context);
-    atomic_store(&journal.count, 0);
-    CHECK_INT(clSetEventCallback(user, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
-    CHECK_INT(clSetEventCallback(user, type, on_event, NULL), CL_SUCCESS);
-    return user;
-}
-
-static void given_back(const struct base *base, cl_uint count)
-{
-    for (int i = 0; i < 10000 && order_below(base->queue, BELOW_EVENTS_GIVEN, 0) < count; i++)
-        pause_ms(1);
-    CHECK_INT(order_below(base->queue, BELOW_EVENTS_GIVEN, 0), count);
-}
-
-/* An event that nobody can set any more is not kept for its callbacks. */
-static void released_unset(void)
-{
-    struct base base;
-    cl_uint before = 0;
-    if (!open_base(&base, 0))
-        return;
-    if (clGetCommandQueueInfo(base.queue, BELOW_EVENTS_GIVEN, sizeof(before), &before, NULL) != CL_SUCCESS) {
-        SKIP("over a layer that counts references");
-        close_base(&base);
-        return;
-    }
-    cl_event user = awaited_user_event(&base, CL_RUNNING);
-    CHECK_INT(clRetainEvent(user), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    CHECK_INT(order_below(base.queue, BELOW_EVENTS_GIVEN, 0), before + 1);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    given_back(&base, before + 4);
-    CHECK_INT(atomic_load(&journal.count), 0);
-    user = awaited_user_event(&base, CL_SUBMITTED);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    wait_until(&journal.count, 1);
-    given_back(&base, before + 7);
-    user = awaited_user_event(&base, CL_RUNNING);
-    CHECK_INT(clRetainEvent(user), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    wait_until(&journal.count, 2);
-    close_base(&base);
-}
-#endif
-
 /* Over below.c, of PoCL's events. */
 static void nothing_went_early(const struct base *base)
 {
@@ -1217,7 +1166,6 @@ static void last_references(void)
     }
     test_setenv("CLD3D_CALLBACKS", "1");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "blocking commands beside a wait"), 1);
-    CHECK_INT(run_over("CLD3D_TEST_BELOW", "a user event that is released unset"), 1);
     test_setenv(BELOW_AT_WORK, "1");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "commands that fail"), 1);
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "released command that fails"), 1);
@@ -1251,7 +1199,6 @@ static const struct tap_test tests[] = {
     {"callbacks: acquires and releases that fail", failed_handovers},
     {"callbacks: what has failed before", told_after_failure_d3d11},
 #ifndef _WIN32
-    {"callbacks: a user event that is released unset", released_unset},
     {"callbacks: blocking commands beside a wait for one that was called", blocking_beside_wait},
     {"callbacks: a queue's release as a library is unloaded", release_at_unloading},
     {"callbacks: no thread to poll for a moment", no_thread_to_poll},

@@ -6,7 +6,6 @@
 enum { WIDTH = 64, HEIGHT = 48 };
 
 #define BGRA8 (dx9_format_of(D3DFMT_A8R8G8B8))
-#define NV12 (&dx9_formats[0])
 
 /* ---- two objects of one surface that go different ways ---- */
 
@@ -185,30 +184,11 @@ DX9_CASE(no_twin, 0)
     dx9_close_surface(&s);
 }
 
-/* Where Direct3D gives no handles a video surface has none. */
-DX9_CASE(no_handles, 0)
-{
-    static const HANDLE any = (HANDLE)0xDEADBEEC;
-    struct dx9_surface s;
-    if (!dx9->extended) {
-        SKIP("plain Direct3D 9 has no handles");
-        return;
-    }
-    if (!CHECK(dx9_make(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT)))
-        return;
-    CHECK(fake_d3d_fail("IDirect3DDevice9::CreateRenderTarget", 1, D3DERR_INVALIDCALL) > 0);
-    CHECK_INT(create_with_handle(&s, any), CL_INVALID_DX9_MEDIA_SURFACE_KHR);
-    fake_d3d_reset();
-    CHECK_INT(create_with_handle(&s, any), CL_SUCCESS);
-    dx9_close_surface(&s);
-}
-
 static const struct tap_test tests[] = {
     DX9_TESTS("two objects of a surface, one by a lock and one through a render target", two_ways),
     DX9_TESTS("a surface that can't be locked, after one of its shape that can", not_lockable),
     DX9_TESTS("a surface that is locked at the first acquire", locked_once),
     DX9_TESTS("handles of surfaces that Direct3D does not make again", no_twin),
-    DX9_TESTS("handles where Direct3D gives none", no_handles),
     DX9_TESTS("a packed target of a video processor", packed_target),
 };
 

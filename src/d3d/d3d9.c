@@ -257,14 +257,14 @@ static bool handle_fails(IDirect3DDevice9 *device, bool extended, IDirect3DSurfa
     return fails;
 }
 
-/* A Direct3D that can't share, like Wine's, takes any handle for good, but gives none. */
+/* False: it makes surfaces without. A Direct3D that can't share, like Wine's, takes any handle for good. */
 static bool gives_handles(IDirect3DDevice9 *device)
 {
     const D3DSURFACE_DESC d = {.Format = D3DFMT_A8R8G8B8, .Width = 16, .Height = 16};
     HANDLE own = NULL;
     IDirect3DSurface9 *made = open_target(device, &d, FALSE, &own);
     com_release(made);
-    return made && own;
+    return !made || own;
 }
 
 /* Handles of Direct3D 9Ex are numbers of its own that no function of Windows knows. */

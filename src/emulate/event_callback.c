@@ -24,7 +24,6 @@ struct waiter {
     void *data;
     unsigned references;        /* by the list or the delivery, and by the thread that waits for the event */
     bool due;                   /* a user event: it has reached the state */
-    bool unset;                 /* a user event: it never will, as nobody can set it any more */
     unsigned long long goes_at; /* nanoseconds of os.h, once it is among those that stay */
     struct waiter *after;
 };
@@ -59,11 +58,9 @@ static unsigned threads, draining;
 /* Those whose events have failed, which stay for AFTER_FAILURE_MS: the oldest first. */
 static struct waiter *staying, **last_staying = &staying;
 
-static cl_int CL_API_CALL release_event(cl_event event);
-
 static void destroy(struct waiter *waiter)
 {
-    release_event(waiter->event);
+    underlying.clReleaseEvent(waiter->event);
     free(waiter);
 }
 
@@ -147,15 +144,6 @@ static void unlink_locked(struct callback_queue *list, struct waiter **place)
         list->last = place;
 }
 
-static void drop_one(struct callback_queue *list, struct waiter **place)
-{
-    struct waiter *waiter = *place;
-    unlink_locked(list, place);
-    os_unlock(&lock);
-    drop(waiter);
-    os_lock(&lock);
-}
-
 /* Delivers what is due, from the head on. What comes later in a queue in order ends later, so if it has ended, what was
  * before it is looked at again first, and behind many that have not ended nobody looks. Only one thread at a time goes through a list,
  * and it alone takes out of it. */
@@ -166,10 +154,6 @@ static void sweep_locked(struct callback_queue *list)
     struct waiter **place = &list->first;
     while (*place && (unfinished < WINDOW || !list->ordered)) {
         struct waiter *waiter = *place;
-        if (waiter->unset) {
-            drop_one(list, place);
-            continue;
-        }
         if (!list->queue && !waiter->due) {
             place = &waiter->after;
             continue;
@@ -349,55 +333,17 @@ static bool add(struct waiter *waiter, cl_command_queue queue)
     return added;
 }
 
-static struct callback_queue *user_events_locked(void)
-{
-    struct callback_queue *list = callback_lists;
-    while (list && list->queue)
-        list = list->after;
-    return list;
-}
-
 static void user_event_is(cl_event event, cl_int state)
 {
     os_lock(&lock);
-    struct callback_queue *list = user_events_locked();
+    struct callback_queue *list = callback_lists;
+    while (list && list->queue)
+        list = list->after;
     for (struct waiter *waiter = list ? list->first : NULL; waiter; waiter = waiter->after)
         waiter->due = waiter->due || (waiter->event == event && state <= waiter->type);
     if (list)
         sweep(list);
     os_unlock(&lock);
-}
-
-/* Whether a user event that is not set has no references but those of callbacks that wait. A driver may count the commands that wait
- * for the event. It is asked under the lock, since the event may go with the callbacks. */
-static bool is_ours_locked(const struct callback_queue *list, cl_event event)
-{
-    cl_uint ours = 0, all = 0;
-    for (const struct waiter *waiter = list->first; waiter; waiter = waiter->after)
-        ours += waiter->event == event && !waiter->due;
-    return ours && underlying.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(all), &all, NULL) == CL_SUCCESS &&
-           all == ours && state_of(event) > CL_COMPLETE;
-}
-
-/* Nobody can set such an event: its callbacks are never called. */
-static void drop_unset(cl_event event)
-{
-    os_lock(&lock);
-    struct callback_queue *list = user_events_locked();
-    const bool is_ours = list && is_ours_locked(list, event);
-    for (struct waiter *waiter = is_ours ? list->first : NULL; waiter; waiter = waiter->after)
-        waiter->unset = waiter->unset || waiter->event == event;
-    if (is_ours)
-        sweep(list);
-    os_unlock(&lock);
-}
-
-static cl_int CL_API_CALL release_event(cl_event event)
-{
-    const cl_int status = underlying.clReleaseEvent(event);
-    if (atomic_load_explicit(&callback_queues, memory_order_relaxed) && status == CL_SUCCESS && !os_process_ends())
-        drop_unset(event);
-    return status;
 }
 
 /* Of OpenGL or EGL: it ends by nothing that is seen here. */
@@ -528,7 +474,6 @@ void event_callback_install(cl_icd_dispatch *table)
 {
     table->clSetEventCallback = set_event_callback;
     table->clSetUserEventStatus = set_user_event_status;
-    table->clReleaseEvent = release_event;
     table->clReleaseCommandQueue = release_command_queue;
     table->clReleaseContext = release_context;
 }

@@ -240,7 +240,7 @@ static cl_int release_last(cl_command_queue handle, cl_context context)
     const bool any_left = gone_count != 0;
     os_unlock(&lock);
     forget(taken);
-    if (any_left)
+    if (any_left && !os_process_ends())
         watch_start(&ends_watch);
     if (end)
         underlying.clReleaseEvent(end);
