@@ -606,8 +606,8 @@ static void memories_end_without_markers(void)
     for (int i = 0; i < 3; i++)
         for (int queue_goes = 0; queue_goes < 2; queue_goes++)
             memory_ends_without_markers(&base, refusals[i], queue_goes);
+    queue_ends_late(); /* first: a release that was put off has ends looked for too */
     queue_ends_without_markers();
-    queue_ends_late();
     close_base(&base);
 }
 
