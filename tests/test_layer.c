@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef cl_int(CL_API_CALL *init_with_properties)(cl_uint, const cl_icd_dispatch *, cl_uint *, const cl_icd_dispatch **,
@@ -412,6 +413,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool waits, over;
+    int thread; /* the one that waits */
     atomic_bool reached, went_on;
 } wait = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -419,6 +421,7 @@ static cl_int wait_as_drivers_do(void)
 {
     pthread_mutex_lock(&wait.lock);
     wait.waits = true;
+    wait.thread = (int)syscall(SYS_gettid);
     pthread_cond_broadcast(&wait.changed);
     while (!wait.over)
         pthread_cond_wait(&wait.changed, &wait.lock);
@@ -462,13 +465,28 @@ static void *wait_and_go_on(void *data)
     return NULL;
 }
 
-/* Signals of one thread are taken together, so the first has come when the second has. */
+static bool sleeps(int thread)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    const bool is_read = fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+    fclose(file);
+    return is_read && state == 'S';
+}
+
+/* Signals of one thread are taken together, so the first has come when the second has. Before the thread sleeps it has given the
+ * mutex back, but does not wait yet. */
 static void end_while_it_waits(pthread_t thread)
 {
     pthread_mutex_lock(&wait.lock);
     while (!wait.waits)
         pthread_cond_wait(&wait.changed, &wait.lock);
     pthread_mutex_unlock(&wait.lock);
+    while (!sleeps(wait.thread))
+        usleep(1000);
     CHECK_INT(pthread_kill(thread, SIGQUIT), 0);
     CHECK_INT(pthread_kill(thread, SIGUSR1), 0);
     while (!atomic_load(&wait.reached))
