@@ -20,11 +20,11 @@ _Static_assert((int)D3D10_USAGE_IMMUTABLE == (int)D3D11_USAGE_IMMUTABLE &&
                "the values of Direct3D 10 and 11 are the same");
 
 /* Devices of 10.0 have no levels. */
-static bool is_low(void *device)
+static bool is_below_level_10(void *device)
 {
-    ID3D10Device1 *levelled = com_query(device, &IID_ID3D10Device1);
-    const bool low = levelled && ID3D10Device1_GetFeatureLevel(levelled) < D3D10_FEATURE_LEVEL_10_0;
-    com_release(levelled);
+    ID3D10Device1 *later = com_query(device, &IID_ID3D10Device1);
+    const bool low = later && ID3D10Device1_GetFeatureLevel(later) < D3D10_FEATURE_LEVEL_10_0;
+    com_release(later);
     return low;
 }
 

@@ -12,7 +12,7 @@ static ID3D11DeviceContext *context_of(void *device)
     return context;
 }
 
-static bool is_low(void *device)
+static bool is_below_level_10(void *device)
 {
     return ID3D11Device_GetFeatureLevel((ID3D11Device *)device) < D3D_FEATURE_LEVEL_10_0;
 }

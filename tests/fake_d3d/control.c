@@ -276,65 +276,25 @@ unsigned fake_knob_slow_calls(void)
     return atomic_load_explicit(&slow_calls, memory_order_relaxed);
 }
 
-void fake_d3d_check_single_threaded(bool on)
-{
-    atomic_store(&check_single_threaded, on);
-}
-
-bool fake_knob_check_single_threaded(void)
-{
-    return atomic_load_explicit(&check_single_threaded, memory_order_relaxed);
-}
-
-void fake_d3d_tight_pitch(bool on)
-{
-    atomic_store(&tight_pitch, on);
-}
-
-void fake_d3d_back_buffers(bool on)
-{
-    atomic_store(&back_buffers, on);
-}
-
-bool fake_knob_back_buffers(void)
-{
-    return atomic_load_explicit(&back_buffers, memory_order_relaxed);
-}
-
-void fake_d3d_odd_planes(bool on)
-{
-    atomic_store(&odd_planes, on);
-}
-
-bool fake_knob_odd_planes(void)
-{
-    return atomic_load_explicit(&odd_planes, memory_order_relaxed);
-}
-
-void fake_d3d_creator_asks(bool on)
-{
-    atomic_store(&creator_asks, on);
-}
-
-bool fake_knob_creator_asks(void)
-{
-    return atomic_load_explicit(&creator_asks, memory_order_relaxed);
-}
-
-void fake_d3d_low_copies(bool on)
-{
-    atomic_store(&low_copies, on);
-}
-
-bool fake_knob_low_copies(void)
-{
-    return atomic_load_explicit(&low_copies, memory_order_relaxed);
-}
-
-bool fake_knob_tight_pitch(void)
-{
-    return atomic_load_explicit(&tight_pitch, memory_order_relaxed);
-}
+/* What is on or off: how a test sets it, and how the rest of this folder asks. */
+#define KNOB(name)                                                  \
+    void fake_d3d_##name(bool on)                                   \
+    {                                                               \
+        atomic_store(&(name), on);                                  \
+    }                                                               \
+    bool fake_knob_##name(void)                                     \
+    {                                                               \
+        return atomic_load_explicit(&(name), memory_order_relaxed); \
+    }
+KNOB(check_single_threaded)
+KNOB(back_buffers)
+KNOB(odd_planes)
+KNOB(creator_asks)
+KNOB(low_copies)
+KNOB(moves_volumes)
+KNOB(odd_slices)
+KNOB(tight_pitch)
+#undef KNOB
 
 void fake_d3d_stays(bool on)
 {
@@ -350,26 +310,6 @@ bool fake_knob_stays(void)
         atomic_store(&stays, text && strcmp(text, "1") == 0 ? STAYS : MOVES);
     }
     return atomic_load_explicit(&stays, memory_order_relaxed) == STAYS;
-}
-
-void fake_d3d_moves_volumes(bool on)
-{
-    atomic_store(&moves_volumes, on);
-}
-
-bool fake_knob_moves_volumes(void)
-{
-    return atomic_load_explicit(&moves_volumes, memory_order_relaxed);
-}
-
-void fake_d3d_odd_slices(bool on)
-{
-    atomic_store(&odd_slices, on);
-}
-
-bool fake_knob_odd_slices(void)
-{
-    return atomic_load_explicit(&odd_slices, memory_order_relaxed);
 }
 
 void fake_d3d_move(void)

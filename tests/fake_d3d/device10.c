@@ -64,7 +64,6 @@ static HRESULT device_create(const struct fake_class *class, IDXGIAdapter *adapt
     fake_dxgi_device_init(&device->dxgi, &device->base);
     fake_multithread_init(&device->multithread, &device->base.object);
     device->flags = flags;
-    device->level = level;
     device->base.level = level;
     *out = device;
     return S_OK;

@@ -11,7 +11,6 @@ struct fake_device10 {
     struct fake_multithread multithread;
     struct fake_iface interop_queue; /* vulkan.c */
     UINT flags;
-    D3D10_FEATURE_LEVEL1 level;
 };
 
 /* By enum fake_kind. */

@@ -65,7 +65,6 @@ static struct fake_device11 *device_create(struct fake_adapter *adapter, UINT fl
     fake_multithread_init(&device->multithread, &device->base.object);
     fake_context11_init(&device->context, device);
     device->flags = flags;
-    device->level = level;
     device->base.level = level;
     return device;
 }

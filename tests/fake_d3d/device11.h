@@ -19,7 +19,6 @@ struct fake_device11 {
     struct fake_context11 context;
     struct fake_iface interop, interop_queue; /* vulkan.c */
     UINT flags;
-    D3D_FEATURE_LEVEL level;
 };
 
 void fake_context11_init(struct fake_context11 *context, struct fake_device11 *device);
