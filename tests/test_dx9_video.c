@@ -797,6 +797,36 @@ static void intel_dxva_case(void)
     dx9_run(true, RIG_NO_CONTEXT, intel_dxva);
 }
 
+/* ---- pinned rows ---- */
+
+#ifndef _WIN32
+DX9_CASE(own_memory, 0)
+{
+    if (!getenv("CLD3D_TEST_DRIVER")) {
+        SKIP("only as a part of the case below");
+        return;
+    }
+    CHECK(dx9_each_format(dx9, DX9_PLAIN, WIDTH, HEIGHT, there_and_back) >= 8);
+}
+
+static void pinned_rows(void)
+{
+    char log_path[] = "/tmp/cld3d-pinned-XXXXXX";
+    if (!takes_layers("CLD3D_TEST_COPIES_LAYER"))
+        return;
+    close(mkstemp(log_path));
+    test_setenv("CLD3D_TEST_DRIVER", "has memory of its own");
+    test_setenv("CLD3D_LOG", "debug");
+    test_setenv("CLD3D_LOG_FILE", log_path);
+    CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", "memory of the device"), 2);
+    test_setenv("CLD3D_TEST_DRIVER", NULL);
+    test_setenv("CLD3D_LOG", NULL);
+    test_setenv("CLD3D_LOG_FILE", NULL);
+    CHECK(lines_with(log_path, "lie in pinned memory") > 0);
+    unlink(log_path);
+}
+#endif
+
 static const struct tap_test tests[] = {
     DX9_TESTS("P010 and packed YUV: bytes", bytes),
     DX9_TESTS("packed YUV: kernels", yuv_kernels),
@@ -817,6 +847,10 @@ static const struct tap_test tests[] = {
     DX9_TESTS("Intel: bytes", intel_bytes),
     DX9_TESTS("Intel: bytes in a context of the Khronos extension", intel_bytes_beside),
     {"Intel: DXVA-HD", intel_dxva_case},
+#ifndef _WIN32
+    DX9_TESTS("memory of the device", own_memory),
+    {"the rows of devices that have memory of their own are pinned", pinned_rows},
+#endif
 };
 
 TAP_MAIN(tests)

@@ -359,6 +359,7 @@ static void run_scenario(void)
     unsigned kind = 0, n = 1;
     for (int i = 0; i < FAULT_KINDS; i++)
         atomic_store(&progress->calls[i], 0);
+    fault_own_memory((running->shapes & SCENARIO_OWN_MEMORY) != 0);
     if (running->shapes & SCENARIO_FIRST) {
         run_firsts();
         return;

@@ -1,7 +1,9 @@
 /* The choice of a transport: who is asked, in which order, what is said of it, and what CLD3D_TRANSPORT changes. The list is
  * this program's. Each case is a process of its own, since settings are read once. */
+#include "emulate/emulate.h"
 #include "tap.h"
 #include "transport/aligned.h"
+#include "transport/pinned.h"
 #include "transport/transports.h"
 
 #include <stdint.h>
@@ -270,6 +272,211 @@ static void aligned_memory(void)
     CHECK(memory.bytes == NULL && memory.allocation == NULL);
 }
 
+/* ---- pinned memory ---- */
+
+/* An OpenCL of one device, which hands out memory and counts what is held. */
+static struct pinning_driver {
+    cl_bool unified;
+    const char *fails; /* a function, or NULL */
+    int queues, buffers, maps, asked;
+} driver;
+
+static char handles[3], mapped[1];
+
+static bool driver_fails(const char *function)
+{
+    driver.asked++;
+    return driver.fails && strcmp(driver.fails, function) == 0;
+}
+
+static cl_int CL_API_CALL context_info(cl_context context, cl_context_info name, size_t room, void *to, size_t *size)
+{
+    cl_device_id device = (cl_device_id)&handles[0];
+    (void)context, (void)name, (void)room;
+    memcpy(to, &device, sizeof(device));
+    *size = sizeof(device);
+    return driver_fails("clGetContextInfo") ? CL_OUT_OF_HOST_MEMORY : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size)
+{
+    (void)device, (void)name, (void)room, (void)size;
+    if (driver_fails("clGetDeviceInfo"))
+        return CL_OUT_OF_HOST_MEMORY;
+    memcpy(to, &driver.unified, sizeof(driver.unified));
+    return CL_SUCCESS;
+}
+
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 cl_command_queue_properties properties, cl_int *status)
+{
+    (void)context, (void)properties;
+    const bool fails = driver_fails("clCreateCommandQueue");
+    CHECK(device == (cl_device_id)&handles[0]);
+    driver.queues += !fails;
+    *status = fails ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+    return fails ? NULL : (cl_command_queue)&handles[1];
+}
+
+static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
+{
+    const bool fails = driver_fails("clRetainCommandQueue");
+    (void)queue;
+    driver.queues += !fails;
+    return fails ? CL_OUT_OF_HOST_MEMORY : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL release_queue(cl_command_queue queue)
+{
+    CHECK(queue == (cl_command_queue)&handles[1]);
+    driver.queues--;
+    return CL_SUCCESS;
+}
+
+static cl_mem CL_API_CALL create_pinned(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
+{
+    const bool fails = driver_fails("clCreateBuffer");
+    (void)context, (void)size;
+    CHECK(flags & CL_MEM_ALLOC_HOST_PTR && host == NULL);
+    driver.buffers += !fails;
+    *status = fails ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
+    return fails ? NULL : (cl_mem)&handles[2];
+}
+
+static cl_int CL_API_CALL release_buffer(cl_mem buffer)
+{
+    CHECK(buffer == (cl_mem)&handles[2]);
+    driver.buffers--;
+    CHECK(driver.maps <= driver.buffers);
+    return CL_SUCCESS;
+}
+
+static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
+                                    size_t offset, size_t size, cl_uint wait_count, const cl_event *wait,
+                                    cl_event *event, cl_int *status)
+{
+    const bool fails = driver_fails("clEnqueueMapBuffer");
+    (void)queue, (void)buffer, (void)offset, (void)size, (void)wait_count, (void)wait, (void)event;
+    CHECK(blocking && flags == (CL_MAP_READ | CL_MAP_WRITE));
+    driver.maps += !fails;
+    *status = fails ? CL_MAP_FAILURE : CL_SUCCESS;
+    return fails ? NULL : mapped;
+}
+
+static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void *at, cl_uint wait_count,
+                                const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)memory, (void)wait_count, (void)wait, (void)event;
+    CHECK(at == mapped);
+    driver.maps--;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL flush(cl_command_queue queue)
+{
+    (void)queue;
+    return CL_SUCCESS;
+}
+
+static void driver_open(cl_bool unified, const char *fails, struct pinning *pinning)
+{
+    driver = (struct pinning_driver){.unified = unified, .fails = fails};
+    underlying.clGetContextInfo = context_info;
+    underlying.clGetDeviceInfo = device_info;
+    underlying.clCreateCommandQueue = create_queue;
+    underlying.clRetainCommandQueue = retain_queue;
+    underlying.clReleaseCommandQueue = release_queue;
+    underlying.clCreateBuffer = create_pinned;
+    underlying.clReleaseMemObject = release_buffer;
+    underlying.clEnqueueMapBuffer = map_buffer;
+    underlying.clEnqueueUnmapMemObject = unmap;
+    underlying.clFlush = flush;
+    pinning_open(pinning, NULL);
+}
+
+static void driver_holds(int memories, int queues)
+{
+    CHECK_INT(driver.buffers, memories);
+    CHECK_INT(driver.maps, memories);
+    CHECK_INT(driver.queues, queues);
+}
+
+/* It outlives the end of its context, which ends the queue with the last memory. */
+static void pinned_lives(void)
+{
+    struct pinning pinning;
+    driver_open(CL_FALSE, NULL, &pinning);
+    struct aligned_memory one = pinned_memory_make(&pinning, 100), two = pinned_memory_make(&pinning, 200);
+    CHECK(one.bytes == mapped && two.bytes == mapped);
+    driver_holds(2, 3);
+    aligned_memory_free(&one);
+    CHECK(one.bytes == NULL && one.allocation == NULL);
+    driver_holds(1, 2);
+    pinning_close(&pinning);
+    driver_holds(1, 1);
+    CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
+    aligned_memory_free(&two);
+    driver_holds(0, 0);
+    pinning_close(&pinning);
+    driver_holds(0, 0);
+}
+
+static void pinned_not(void)
+{
+    static const char *const questions[] = {"clGetContextInfo", "clGetDeviceInfo"};
+    struct pinning pinning;
+    driver_open(CL_TRUE, NULL, &pinning);
+    CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
+    driver_holds(0, 0);
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+        driver_open(CL_FALSE, questions[i], &pinning);
+        CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
+        driver_holds(0, 0);
+    }
+}
+
+static void pinned_limit(void)
+{
+    struct pinning pinning;
+    driver_open(CL_FALSE, NULL, &pinning);
+    struct aligned_memory most = pinned_memory_make(&pinning, PINNED_MOST - 1);
+    CHECK(most.bytes != NULL);
+    CHECK(pinned_memory_make(&pinning, 2).bytes == NULL);
+    CHECK(pinned_memory_make(&pinning, SIZE_MAX).bytes == NULL);
+    struct aligned_memory last = pinned_memory_make(&pinning, 1);
+    CHECK(last.bytes != NULL);
+    aligned_memory_free(&last);
+    aligned_memory_free(&most);
+    most = pinned_memory_make(&pinning, PINNED_MOST);
+    CHECK(most.bytes != NULL);
+    aligned_memory_free(&most);
+    pinning_close(&pinning);
+    driver_holds(0, 0);
+}
+
+/* Nothing is left, and the driver is not asked again. What it gave before remains. */
+static void pinned_refused(void)
+{
+    static const char *const functions[] = {"clCreateCommandQueue", "clCreateBuffer", "clEnqueueMapBuffer",
+                                            "clRetainCommandQueue"};
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        struct pinning pinning;
+        const bool again = i == 3; /* of the queue that the first memory brought */
+        driver_open(CL_FALSE, again ? NULL : functions[i], &pinning);
+        struct aligned_memory first =
+            again ? pinned_memory_make(&pinning, 100) : (struct aligned_memory){NULL, NULL, NULL};
+        driver.fails = functions[i];
+        CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
+        driver_holds(again, again);
+        driver.fails = NULL;
+        driver.asked = 0;
+        CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
+        CHECK_INT(driver.asked, 0);
+        aligned_memory_free(&first);
+        driver_holds(0, 0);
+    }
+}
+
 static const struct tap_test tests[] = {
     {"the first that can share a surface is taken, and the log says why", all_in_order},
     {"what a context keeps is opened, closed and freed", state_lives},
@@ -278,6 +485,10 @@ static const struct tap_test tests[] = {
     {"what the setting leaves out is not asked, the last one neither", setting_leaves_out_last},
     {"names of no transport are reported once, and all are used", setting_names_nothing},
     {"memory that begins where it has to", aligned_memory},
+    {"pinned memory: it is mapped until it is freed, also after its context", pinned_lives},
+    {"pinned memory: none for devices in the host's memory, or of which nothing is known", pinned_not},
+    {"pinned memory: not more than the limit", pinned_limit},
+    {"pinned memory: a driver that refuses is not asked again", pinned_refused},
 };
 
 struct tap_case tap_case;

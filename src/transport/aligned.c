@@ -5,7 +5,7 @@
 
 struct aligned_memory aligned_memory_make(size_t size, size_t alignment)
 {
-    struct aligned_memory memory = {NULL, NULL};
+    struct aligned_memory memory = {NULL, NULL, free};
     if (size > SIZE_MAX - alignment)
         return memory;
     memory.allocation = malloc(size + alignment);
@@ -16,6 +16,7 @@ struct aligned_memory aligned_memory_make(size_t size, size_t alignment)
 
 void aligned_memory_free(struct aligned_memory *memory)
 {
-    free(memory->allocation);
-    *memory = (struct aligned_memory){NULL, NULL};
+    if (memory->allocation)
+        memory->give_back(memory->allocation);
+    *memory = (struct aligned_memory){NULL, NULL, NULL};
 }

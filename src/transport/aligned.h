@@ -1,16 +1,17 @@
-/* Memory aligned to a power of two, for OpenCL objects. */
+/* Memory aligned to a power of two, for OpenCL objects and transfers. */
 #ifndef CLD3D_TRANSPORT_ALIGNED_H
 #define CLD3D_TRANSPORT_ALIGNED_H
 
 #include <stddef.h>
 
 struct aligned_memory {
-    void *bytes;      /* NULL: none */
-    void *allocation; /* the pointer to free */
+    void *bytes;                         /* NULL: none */
+    void *allocation;                    /* for `give_back` */
+    void (*give_back)(void *allocation); /* NULL if there is none */
 };
 
 struct aligned_memory aligned_memory_make(size_t size, size_t alignment);
-/* Sets both to NULL. */
+/* Sets everything to NULL. */
 void aligned_memory_free(struct aligned_memory *memory);
 
 #endif

@@ -3,6 +3,7 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "track/track.h"
+#include "transport/pinned.h"
 #include "transport/pool.h"
 #include "transport/staged.h"
 #include "transport/statistics.h"
@@ -11,20 +12,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- what a context keeps: the staging copies for its next objects ---- */
+/* What a context keeps. */
+struct state {
+    struct staging_pool pool; /* for its next objects */
+    struct pinning pinning;   /* for rows */
+};
 
-static void *open_pool(cl_context context)
+static void *open_state(cl_context context)
 {
-    (void)context;
-    struct staging_pool *pool = calloc(1, sizeof(*pool));
-    if (pool)
-        pool->lock = (os_mutex)OS_MUTEX_INIT;
-    return pool;
+    struct state *state = calloc(1, sizeof(*state));
+    if (!state)
+        return NULL;
+    state->pool.lock = (os_mutex)OS_MUTEX_INIT;
+    pinning_open(&state->pinning, context);
+    return state;
 }
 
-static void close_pool(void *state)
+static void close_state(void *state)
 {
-    pool_close(state);
+    pool_close(&((struct state *)state)->pool);
+    pinning_close(&((struct state *)state)->pinning);
 }
 
 /* ---- creation ---- */
@@ -70,7 +77,9 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
                  desc->width, desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
         return status;
     }
-    staged->pool = request->state;
+    struct state *state = request->state;
+    staged->pool = &state->pool;
+    staged->pinning = &state->pinning;
     staged->lends = true;
     staged_plan(staged, desc->kind == SURFACE_BUFFER ? NULL : image_host_converter(staged->base.memory),
                 needs_dense_rows(request->context));
@@ -168,8 +177,8 @@ static cl_int cl_give(const struct handover *handover, const struct enqueueing *
 const struct transport host_transport = {
     .name = "host",
     .title = "host (staging copy)",
-    .open = open_pool,
-    .close = close_pool,
+    .open = open_state,
+    .close = close_state,
     .free_state = free,
     .create = create,
     .destroy = destroy,

@@ -258,7 +258,7 @@ static bool outlive_object(struct transfer *transfer)
     if (!outlive(&one->base, transfer->memory, NULL, give_back))
         return false;
     t->outliving = NULL;
-    t->staged.rows = (struct aligned_memory){NULL, NULL};
+    t->staged.rows = (struct aligned_memory){NULL, NULL, NULL};
     if (t->direct) { /* it may stay mapped */
         transfer->surface.staging = NULL;
         t->staged.is_mapped = false;

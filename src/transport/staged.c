@@ -3,6 +3,7 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "formats/storage.h"
+#include "transport/pinned.h"
 #include "transport/pool.h"
 #include "transport/statistics.h"
 
@@ -111,8 +112,17 @@ bool staged_need_copy(struct staged *staged)
 /* Whole pages: a device that works in them may have more to do with parts. */
 enum { ROWS_ALIGNMENT = 4096 };
 
+/* What was abandoned in `dense` rows can't be unmapped. */
+static struct aligned_memory pinned_rows(const struct staged *staged)
+{
+    return staged->pinning && !staged->dense ? pinned_memory_make(staged->pinning, staged_bytes(staged))
+                                             : (struct aligned_memory){NULL, NULL, NULL};
+}
+
 bool staged_need_rows(struct staged *staged)
 {
+    if (!staged->rows.bytes)
+        staged->rows = pinned_rows(staged);
     if (!staged->rows.bytes)
         staged->rows = aligned_memory_make(staged_bytes(staged), ROWS_ALIGNMENT);
     if (!staged->rows.bytes && pool_empty(staged->pool))
@@ -138,7 +148,7 @@ static bool give_to_pool(struct staged *staged, struct aligned_memory *rows, boo
     surface->staging = NULL;
     surface->staging_padding = surface->staging_offset = 0;
     staged->place = (struct mapped_surface){NULL, 0, 0};
-    *rows = (struct aligned_memory){NULL, NULL};
+    *rows = (struct aligned_memory){NULL, NULL, NULL};
     return true;
 }
 
@@ -155,7 +165,7 @@ void staged_drop(struct staged *staged)
         staged_take_pooled(staged); /* rows are kept with a staging copy alone */
     end_loan(staged);
     if (lost_rows(staged))
-        staged->rows = (struct aligned_memory){NULL, NULL};
+        staged->rows = (struct aligned_memory){NULL, NULL, NULL};
     if (give_to_pool(staged, &staged->rows, false))
         return;
     if (surface->staging)
@@ -168,7 +178,7 @@ static void lend(const struct handover *handover)
 {
     for (cl_uint i = 0; i < handover->count; i++) {
         struct staged *staged = staged_of(handover->transfers[i]);
-        struct aligned_memory none = {NULL, NULL};
+        struct aligned_memory none = {NULL, NULL, NULL};
         if (staged->lends && !lost_rows(staged) &&
             give_to_pool(staged, staged->keeps_rows ? &none : &staged->rows, true))
             staged->lent = true;

@@ -8,12 +8,14 @@
 #include "transport/transport.h"
 
 struct converter;
+struct pinning;
 struct staging_pool;
 
 /* The first member of such a transport's record. */
 struct staged {
     struct transfer base;
     struct staging_pool *pool;    /* the context's */
+    struct pinning *pinning;      /* the context's, for `rows`. NULL: these are ordinary memory */
     bool lends;                   /* others may have the staging copy between a release and the next acquire */
     bool lent;                    /* it has been lent, and there is no other one yet */
     bool keeps_rows;              /* they are not lent: the memory object lies in them */

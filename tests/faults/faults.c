@@ -68,6 +68,11 @@ bool fault_own(bool on)
     return layer_own(on);
 }
 
+void fault_own_memory(bool on)
+{
+    layer_own_memory(on);
+}
+
 void fault_settle(void)
 {
     events_settle();

@@ -48,6 +48,8 @@ unsigned long fault_place(void);
 
 /* While on, what the calling thread calls is its own affair: nothing is counted or struck. Returns what it was. */
 bool fault_own(bool on);
+/* Whether devices say that they have memory of their own. */
+void fault_own_memory(bool on);
 
 /* Waits until the events that fail or come late are over. */
 void fault_settle(void);

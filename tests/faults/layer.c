@@ -188,9 +188,29 @@ void fault_enqueue_end(struct fault_enqueue *e, cl_int status, const cl_event *e
 
 /* ---- the layer ---- */
 
+static atomic_bool own_memory;
+static cl_api_clGetDeviceInfo faulty_device_info;
+
+void layer_own_memory(bool on)
+{
+    atomic_store(&own_memory, on);
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
+                                          size_t *size_ret)
+{
+    static const cl_bool no = CL_FALSE;
+    const cl_int status = faulty_device_info(device, name, room, to, size_ret);
+    if (status == CL_SUCCESS && name == CL_DEVICE_HOST_UNIFIED_MEMORY && to && atomic_load(&own_memory))
+        memcpy(to, &no, sizeof(no));
+    return status;
+}
+
 static void replace(void)
 {
     fault_below = below;
     fault_install(&table);
     events_install(&table);
+    faulty_device_info = table.clGetDeviceInfo;
+    table.clGetDeviceInfo = get_device_info;
 }

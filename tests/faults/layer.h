@@ -63,6 +63,7 @@ unsigned layer_count(enum fault_kind kind);
 const char *layer_struck(void);
 unsigned long layer_place(void);
 bool layer_own(bool on);
+void layer_own_memory(bool on);
 
 /* ---- for allocations.c ---- */
 

@@ -711,6 +711,8 @@ const struct scenario scenarios[] = {
     {"nothing written, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(LEVEL), nothing_written},
     {"surfaces, Direct3D 9", D3D9, 0, BIT(FLAT) | BIT(PACKED), two_frames},
     {"planes, Direct3D 9Ex", D3D9EX, 0, BIT(NV12) | BIT(EMULATED), two_frames},
+    {"rows in pinned memory, Direct3D 9Ex", D3D9EX, 0, SCENARIO_OWN_MEMORY | BIT(NV12) | BIT(EMULATED), two_frames},
+    {"rows in pinned memory, Direct3D 11", D3D11, 0, SCENARIO_OWN_MEMORY | BIT(NV12) | BIT(EMULATED), two_frames},
     {"another queue, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(BUFFER), released_elsewhere},
     {"out of order, Direct3D 11", D3D11, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, BIT(FLAT) | BIT(LEVEL), two_frames},
     {"profiling, Direct3D 10", D3D10, CL_QUEUE_PROFILING_ENABLE, BIT(FLAT), times},

@@ -4,13 +4,16 @@
 
 #include "world.h"
 
-enum { SCENARIO_FIRST = 1 << 16 }; /* each run is the first thing of a process */
+enum {
+    SCENARIO_FIRST = 1 << 16,     /* each run is the first thing of a process */
+    SCENARIO_OWN_MEMORY = 1 << 17 /* the devices have memory of their own */
+};
 
 struct scenario {
     const char *name;
     enum family family;
     cl_command_queue_properties properties;
-    unsigned shapes;              /* bits: an object of each, in one list; and SCENARIO_FIRST */
+    unsigned shapes;              /* bits: an object of each, in one list; and SCENARIO_... */
     void (*run)(struct world *w); /* the context, the queues and the objects are there; NULL: that is all */
 };
 

@@ -1,0 +1,35 @@
+/* Pinned host memory. A device with its own memory reads and writes it directly; other host memory is copied once more by
+ * the driver, at a fraction of the speed. OpenCL provides it as a mapped buffer (CL_MEM_ALLOC_HOST_PTR), whose memory the host
+ * uses for the source and destination of transfers and no command uses as a buffer.
+ *
+ * A driver may hold as much memory of the device for such a buffer (NVIDIA's does), so a context has a limit. */
+#ifndef CLD3D_TRANSPORT_PINNED_H
+#define CLD3D_TRANSPORT_PINNED_H
+
+#include "os/os.h"
+#include "transport/aligned.h"
+
+#include <CL/cl.h>
+#include <stddef.h>
+
+enum { PINNED_MOST = 256 << 20 }; /* bytes in a context */
+
+/* The pinned memory of a context. */
+struct pinning {
+    cl_context context;
+    os_mutex lock; /* guards what follows */
+    cl_device_id
+        device; /* maps the buffers. NULL: no device needs it, the driver has none, or the context is released */
+    cl_command_queue queue; /* owned; of that device. NULL: none yet */
+    size_t bytes;           /* of all memory that is not freed yet */
+};
+
+void pinning_open(struct pinning *pinning, cl_context context);
+/* Releases what would keep the context alive. Memory that is not freed yet remains valid; no more is created. */
+void pinning_close(struct pinning *pinning);
+
+/* Any thread may call. No lock may be held. `bytes` is NULL if there is no such memory: in a callback, too, where a map
+ * may not be waited for. aligned_memory_free frees it, in callbacks too; `pinning` must still exist then. */
+struct aligned_memory pinned_memory_make(struct pinning *pinning, size_t size);
+
+#endif
