@@ -1,4 +1,4 @@
-/* OpenCL paints a picture that lives in Direct3D.
+/* OpenCL paints a picture that is in a Direct3D texture.
  *
  *     d3d11-demo.exe INPUT OUTPUT.png
  *
@@ -6,7 +6,7 @@
  * cl_khr_d3d11_sharing; the program itself never moves a pixel between the two. Then Direct3D draws both side by side
  * and the result is saved.
  *
- * It is written for any OpenCL that has the extension. Where none has it, cld3d's OpenCL.dll adds it. */
+ * The program works with any OpenCL that has the extension. Where none has it, cld3d's OpenCL.dll adds it. */
 #define COBJMACROS
 #include "draw.h"
 #include "kuwahara.cl.h"
@@ -40,7 +40,7 @@ struct opencl {
     bool prefers_shared;
     char name[256];
 
-    /* The extension: its functions are not exported, each platform may have its own */
+    /* The extension's functions are not exported; each platform may have its own */
     clGetDeviceIDsFromD3D11KHR_fn get_devices;
     clCreateFromD3D11Texture2DKHR_fn create_image;
     clEnqueueAcquireD3D11ObjectsKHR_fn acquire;
@@ -79,7 +79,7 @@ static struct direct3d open_direct3d(void)
     return d3d;
 }
 
-/* A texture of the picture's size; with its pixels, or empty for `pixels` NULL. */
+/* A texture of the picture's size, with its pixels; empty if `pixels` is NULL. */
 static ID3D11Texture2D *create_texture(const struct direct3d *d3d, const struct picture *size, const void *pixels,
                                        bool shared)
 {
@@ -160,7 +160,7 @@ static bool find_device(struct opencl *cl, const cl_platform_id *platforms, cl_u
     return false;
 }
 
-/* Leaves the platform, its functions, the device and its name in `cl`. */
+/* Stores the platform, its functions, the device and its name in `cl`. */
 static void choose_device(struct opencl *cl, ID3D11Device *device)
 {
     enum { MOST = 32 };
@@ -257,7 +257,7 @@ static void set_argument(cl_kernel kernel, cl_uint index, size_t size, const voi
     check_cl(clSetKernelArg(kernel, index, size, value), "clSetKernelArg", "this OpenCL refuses a kernel's argument");
 }
 
-/* Runs a kernel once for each pixel and returns its time in milliseconds: the device's own, as far as it has one. */
+/* Runs a kernel once for each pixel and returns its time in milliseconds: the device's own time if it reports one. */
 static double run_kernel(const struct opencl *cl, cl_kernel kernel, const struct picture *size)
 {
     const size_t group[2] = {GROUP_SIZE, GROUP_SIZE};
@@ -278,7 +278,7 @@ static double run_kernel(const struct opencl *cl, cl_kernel kernel, const struct
     check_cl(clGetEventProfilingInfo(done, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL),
              "clGetEventProfilingInfo", "this OpenCL reports no times");
     clReleaseEvent(done);
-    /* Some drivers answer without having measured; no kernel is done with a picture within a microsecond */
+    /* Some drivers return a time without measuring it; no kernel processes a picture within a microsecond */
     return end > start + 1000 ? (double)(end - start) / 1e6 : waited;
 }
 
@@ -308,8 +308,8 @@ static double paint(const struct opencl *cl, cl_mem source, cl_mem painting, con
     return time;
 }
 
-/* Waits for an acquire or a release and returns the time since `start` in milliseconds. Only the measuring needs the
- * wait: the extension itself sees to the order between Direct3D and OpenCL. */
+/* Waits for an acquire or a release and returns the time since `start` in milliseconds. Only the measurement needs the
+ * wait: the extension itself orders Direct3D and OpenCL. */
 static double finish(cl_event event, double start)
 {
     check_cl(clWaitForEvents(1, &event), "clWaitForEvents", "the sharing failed");

@@ -1,18 +1,18 @@
-// Takes the noise out of one plane of a video: where the picture stands still, each pixel becomes the mean of what it
-// was in the last frames; where it moves, it stays as it is.
+// Removes the noise from one plane of a video. Where the picture does not move, each pixel becomes the mean of its
+// values in the last frames; where it moves, it is left unchanged.
 //
 // The history holds for each pixel its clean value (one component for luma, two for chroma) and, as its last
-// component, how many frames are in it. It is kept as two images, one to read and one to write.
+// component, how many frames it covers. It consists of two images, one to read and one to write.
 
 #define GROUP 16   // a work group's square of pixels
-#define REACH 2    // how far round a pixel is looked whether it moves
+#define REACH 2    // how far around a pixel motion is searched
 #define TILE (GROUP + 2 * REACH)
-#define LONGEST 24 // so many frames, at most, make a mean
+#define LONGEST 24 // the most frames in a mean
 
 constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
 
-// By how much a pixel differs from its history, in units of what noise alone would make: 1 on average if all stands
-// still.
+// By how much a pixel differs from its history, in units of the difference that noise alone causes: 1 on average if
+// nothing moves.
 float change_at(read_only image2d_t frame, read_only image2d_t before, int2 at, float variance)
 {
     const float4 old = read_imagef(before, nearest, at);
@@ -21,7 +21,7 @@ float change_at(read_only image2d_t frame, read_only image2d_t before, int2 at, 
     return dot(difference, difference) / (variance * (1 + 1 / frames));
 }
 
-// `variance` is the noise's, over all components of a pixel.
+// `variance` is that of the noise, over all components of a pixel.
 kernel __attribute__((reqd_work_group_size(GROUP, GROUP, 1)))
 void denoise(read_only image2d_t frame, read_only image2d_t before, float variance, write_only image2d_t after,
              write_only image2d_t result)

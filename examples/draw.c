@@ -20,7 +20,7 @@ static ID3DBlob *compile(const char *entry, const char *target)
     return code;
 }
 
-/* Binds what all drawing shares: shaders, sampler, and that three corners make a triangle. */
+/* Binds what all drawing shares: shaders, sampler, and the triangle topology. */
 static void bind_pipeline(ID3D11Device *device, ID3D11DeviceContext *context)
 {
     ID3DBlob *code = compile("vertex_main", "vs_4_0");
@@ -68,7 +68,7 @@ static void draw_at(ID3D11DeviceContext *context, ID3D11ShaderResourceView *view
     ID3D11DeviceContext_Draw(context, 3, 0);
 }
 
-/* Waits for the drawing: the staging texture can be mapped only when all before it is done. */
+/* Waits for the drawing: the staging texture can be mapped only when all earlier work is done. */
 static struct picture read_back(ID3D11DeviceContext *context, ID3D11Texture2D *target, ID3D11Texture2D *staging)
 {
     D3D11_TEXTURE2D_DESC desc;

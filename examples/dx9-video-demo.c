@@ -1,15 +1,15 @@
-/* OpenCL takes the noise out of a video that lives in Direct3D.
+/* OpenCL removes the noise from a video that is in Direct3D surfaces.
  *
  *     dx9-video-demo.exe WIDTHxHEIGHT FRAMES INPUT OUTPUT PICTURE.png
  *
- * INPUT has raw NV12 frames, OUTPUT gets raw frames with four bytes a pixel (blue, green, red and one unused); "-" is
- * the standard input or output. Of FRAMES frames the middle one is saved, before and after side by side.
+ * INPUT has raw NV12 frames. OUTPUT gets raw frames with four bytes a pixel (blue, green, red and one unused). "-" is
+ * the standard input or output. The middle one of FRAMES frames is saved, before and after side by side.
  *
  * Each frame goes into a Direct3D 9 surface. OpenCL reads its two planes and writes those of another surface, through
  * cl_khr_dx9_media_sharing; the program itself never moves a pixel between the two. Direct3D then turns the result into
  * RGB and shows it.
  *
- * It is written for any OpenCL that has the extension. Where none has it, cld3d's OpenCL.dll adds it. */
+ * The program works with any OpenCL that has the extension. Where none has it, cld3d's OpenCL.dll adds it. */
 #define COBJMACROS
 #include "denoise.cl.h"
 #include "frames.h"
@@ -22,13 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Work groups are squares of this size, as the kernel says too. */
+/* Work groups are squares of this size, as in the kernel. */
 #define GROUP_SIZE 16
 
 /* Pixels between the two halves of the picture. */
 #define PICTURE_GAP 8
 
-/* An NV12 surface has two planes: luma, and at half the size in both directions chroma with two components. */
+/* An NV12 surface has two planes: luma, and chroma with two components at half the size in both directions. */
 enum { LUMA, CHROMA, PLANE_COUNT };
 
 struct opencl {
@@ -39,20 +39,20 @@ struct opencl {
     cl_program program;
     char name[256];
 
-    /* The extension: its functions are not exported, each platform may have its own */
+    /* The extension's functions are not exported; each platform may have its own */
     clGetDeviceIDsFromDX9MediaAdapterKHR_fn get_devices;
     clCreateFromDX9MediaSurfaceKHR_fn create_image;
     clEnqueueAcquireDX9MediaSurfacesKHR_fn acquire;
     clEnqueueReleaseDX9MediaSurfacesKHR_fn release;
 };
 
-/* What the filter knows of one plane. */
+/* The filter's data of one plane. */
 struct plane {
     cl_kernel kernel;
-    cl_mem history[2]; /* one is read and the other written, in turns */
+    cl_mem history[2]; /* one is read and the other written, alternately */
     size_t whole[2];   /* the plane's size in full work groups */
     unsigned channels;
-    float noise; /* as estimated so far */
+    float noise; /* the estimate so far */
 };
 
 struct filter {
@@ -130,7 +130,7 @@ static bool find_device(struct opencl *cl, const cl_platform_id *platforms, cl_u
     return false;
 }
 
-/* Leaves the platform, its functions, the device and its name in `cl`. */
+/* Stores the platform, its functions, the device and its name in `cl`. */
 static void choose_device(struct opencl *cl, IDirect3DDevice9Ex *device)
 {
     enum { MOST = 32 };
@@ -266,7 +266,7 @@ static void free_filter(struct filter *filter)
     IDirect3DSurface9_Release(filter->source);
 }
 
-/* Looks how strong the noise is. One frame may mislead, so each changes the estimate but a little. */
+/* Estimates how strong the noise is. One frame may mislead, so each changes the estimate only a little. */
 static void measure_noise(struct filter *filter, const struct screen *screen, const unsigned char *frame)
 {
     const unsigned width = screen->width, height = screen->height;
@@ -287,7 +287,7 @@ static void set_argument(cl_kernel kernel, cl_uint index, size_t size, const voi
 
 static void enqueue_plane(const struct opencl *cl, const struct filter *filter, int number)
 {
-    /* Below half a step of 8 bits there is nothing to see */
+    /* Less than half a step of 8 bits is invisible */
     const struct plane *plane = &filter->planes[number];
     const float noise = plane->noise > 0.5f / 255 ? plane->noise : 0.5f / 255;
     const cl_float variance = noise * noise * (float)plane->channels;
@@ -302,8 +302,8 @@ static void enqueue_plane(const struct opencl *cl, const struct filter *filter, 
              "clEnqueueNDRangeKernel", "the OpenCL device refuses the kernel");
 }
 
-/* Waits until all that was enqueued is done and returns the time since `start` in milliseconds. Only the measuring
- * needs the wait: the extension itself sees to the order between Direct3D and OpenCL. */
+/* Waits until all enqueued commands are done and returns the time since `start` in milliseconds. Only the measurement
+ * needs the wait: the extension itself orders Direct3D and OpenCL. */
 static double finish(const struct opencl *cl, double start)
 {
     cl_event all;
@@ -314,7 +314,7 @@ static double finish(const struct opencl *cl, double start)
     return clock_ms() - start;
 }
 
-/* The source surface's frame, without noise, to the result surface. */
+/* Writes the source surface's frame without noise to the result surface. */
 static void filter_frame(const struct opencl *cl, struct filter *filter, struct times *times)
 {
     double start = clock_ms();
@@ -365,7 +365,7 @@ static void save_picture(const struct screen *screen, const struct filter *filte
     picture_free(&picture);
 }
 
-/* Filters and shows frames until there are no more or the window is closed. Returns the whole time in milliseconds. */
+/* Filters and shows frames until there are no more or the window is closed. Returns the total time in milliseconds. */
 static double play(const struct opencl *cl, const struct screen *screen, struct filter *filter, unsigned expected,
                    FILE *input, FILE *output, const char *picture, struct times *times)
 {
@@ -403,7 +403,7 @@ static double play(const struct opencl *cl, const struct screen *screen, struct 
     return whole;
 }
 
-/* Reads "640x360". Half of each must be whole, as the chroma plane has half the size. */
+/* Reads "640x360". Both must be even, because the chroma plane has half the size. */
 static void parse_size(const char *text, unsigned *width, unsigned *height)
 {
     int end = 0;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Without this the C library would change bytes that look like line ends. */
+/* Without this, the C library would change bytes that look like line ends. */
 static FILE *binary(FILE *stream)
 {
     _setmode(_fileno(stream), _O_BINARY);
@@ -53,7 +53,7 @@ void frames_close_output(FILE *output)
         fail("the last frames cannot be written (%s): is the disk full, or has the reader ended?", strerror(errno));
 }
 
-/* Noise is what is left of a block when all that is flat, sloping or curved is taken away: the mean absolute value of
+/* Noise is what remains of a block without its flat, sloping and curved parts: the mean absolute value of
  * Immerkaer's mask (1 -2 1, -2 4 -2, 1 -2 1). `step` is from one pixel to the next, `row` from one row. */
 static float block_residue(const unsigned char *block, ptrdiff_t row, ptrdiff_t step, unsigned side)
 {
@@ -89,7 +89,7 @@ float frames_estimate_noise(const unsigned char *plane, unsigned width, unsigned
         const unsigned char *block = plane + (i / columns * row + i % columns * step) * SIDE;
         residues[i] = block_residue(block, row, step, SIDE);
     }
-    /* Most blocks hold some texture of the picture itself, the calmest fifth tells of the noise */
+    /* Most blocks contain some texture of the picture itself; the calmest fifth shows the noise */
     qsort(residues, count, sizeof(*residues), compare_floats);
     const float residue = residues[count / 5];
     free(residues);

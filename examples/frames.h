@@ -1,4 +1,4 @@
-/* Raw video frames on their way in and out, and what can be told from their bytes. */
+/* Input and output of raw video frames, and the noise in them. */
 #ifndef FRAMES_H
 #define FRAMES_H
 
@@ -15,11 +15,11 @@ bool frames_read(FILE *input, unsigned char *frame, size_t size);
 
 void frames_write(FILE *output, const unsigned char *frame, size_t size);
 
-/* Ends the program if something that was written can't reach its file. */
+/* Ends the program if written frames can't be stored in the file. */
 void frames_close_output(FILE *output);
 
 /* How strong the noise in one plane is: its standard deviation, with 1 for the whole range of values. `width` and
- * `height` count the plane's pixels. Of each pixel the first of its `channels` bytes is looked at. */
+ * `height` count the plane's pixels. Only the first of each pixel's `channels` bytes is used. */
 float frames_estimate_noise(const unsigned char *plane, unsigned width, unsigned height, unsigned channels);
 
 #endif

@@ -1,10 +1,10 @@
 // An anisotropic Kuwahara filter: it makes a picture look painted.
 //
-// Round each pixel lies an ellipse, stretched along the edge that runs through it. The ellipse is cut into eight
-// sectors, and the calm ones (with little variance in colour) decide the new colour: flat areas become flatter, edges
+// Around each pixel lies an ellipse, stretched along the edge that runs through the pixel. The ellipse is divided into
+// eight sectors. The calm ones (with little variance in colour) decide the new colour: flat areas become flatter, edges
 // stay sharp.
 
-// Where the middle of each sector points. All eight sectors are computed together, one in each component of a float8.
+// The direction of each sector's middle. All eight sectors are computed together, one in each component of a float8.
 #define DIAGONAL M_SQRT1_2_F
 constant float8 middle_x = (float8)(1, DIAGONAL, 0, -DIAGONAL, -1, -DIAGONAL, 0, DIAGONAL);
 constant float8 middle_y = (float8)(0, DIAGONAL, 1, DIAGONAL, 0, -DIAGONAL, -1, -DIAGONAL);
@@ -38,7 +38,7 @@ kernel void find_edges(read_only image2d_t picture, global float4 *tensors)
     tensors[at.y * size.x + at.x] = (float4)(dot(across, across), dot(across, down), dot(down, down), 0);
 }
 
-// The tensors round a pixel together: one pixel's gradient alone is mostly noise.
+// The weighted sum of the tensors around a pixel: one pixel's gradient alone is mostly noise.
 float4 smooth_tensor(global const float4 *tensors, int2 size, int2 at)
 {
     float4 sum = 0;
@@ -66,7 +66,7 @@ kernel void paint(read_only image2d_t picture, global const float4 *tensors, flo
     if (at.x >= size.x || at.y >= size.y)
         return;
 
-    // The tensor's eigenvalues say how strong the edge is (0: none, 1: nothing but it), its eigenvectors where it runs.
+    // The tensor's eigenvalues give the strength of the edge (0: none, 1: only an edge), its eigenvectors its direction.
     const float4 tensor = smooth_tensor(tensors, size, at);
     const float total = tensor.x + tensor.z;
     const float spread = sqrt((tensor.x - tensor.z) * (tensor.x - tensor.z) + 4 * tensor.y * tensor.y);
@@ -81,7 +81,7 @@ kernel void paint(read_only image2d_t picture, global const float4 *tensors, flo
     const int reach_y = (int)sqrt(pown(long_axis * along.y, 2) + pown(short_axis * along.x, 2));
     for (int y = -reach_y; y <= reach_y; y++) {
         for (int x = -reach_x; x <= reach_x; x++) {
-            // Where in the ellipse, as if it were the unit circle?
+            // The position in the ellipse, mapped to the unit circle
             const float u = (x * along.x + y * along.y) / long_axis;
             const float v = (y * along.x - x * along.y) / short_axis;
             const float distance2 = u * u + v * v;

@@ -1,9 +1,9 @@
-/* Draws live with OpenCL in a window of Direct3D 11: one file to copy from.
+/* Draws live with OpenCL in a Direct3D 11 window: one file to copy from.
  *
- *     live-d3d11.exe [SECONDS]        10 if none are given; Escape and the window's close button end it sooner
+ *     live-d3d11.exe [SECONDS]        10 by default; Escape and the window's close button end it sooner
  *
- * An OpenCL kernel paints each frame into the swap chain's texture. If that cannot be shared, it paints into a texture beside it,
- * which Direct3D copies. The title tells frames per second and what an acquire and a release take (medians). */
+ * An OpenCL kernel paints each frame into the swap chain's texture. If that cannot be shared, it paints into another texture,
+ * which Direct3D copies. The title shows the frames per second and the time of an acquire and a release (medians). */
 #define COBJMACROS
 #define CL_TARGET_OPENCL_VERSION 120
 #include <windows.h>
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES = 31 }; /* between two titles */
+enum { FRAMES = 31 }; /* between two updates of the title */
 
 /* Waves that move with the phase. */
 static const char *source =
@@ -42,7 +42,7 @@ static ID3D11Device *device;
 static ID3D11DeviceContext *context;
 static bool resized = true, closed;
 
-/* The window stays until Direct3D has done with it, so closing is only noted. */
+/* The window exists until Direct3D is done with it, so closing is only noted. */
 static LRESULT CALLBACK handle_message(HWND window, UINT message, WPARAM word, LPARAM number)
 {
     resized = resized || (message == WM_SIZE && word != SIZE_MINIMIZED);
@@ -73,7 +73,7 @@ static cl_context with;
 static cl_command_queue queue;
 static cl_kernel kernel;
 
-/* A device of the first platform that shares. minimal-d3d11.c prefers that of the same adapter. */
+/* A device of the first platform that can share. minimal-d3d11.c prefers the device of the same adapter. */
 static cl_device_id find_device(void)
 {
     static char list[64 * 1024];
@@ -110,11 +110,11 @@ static void open_opencl(void)
     check(code, "clCreateKernel");
 }
 
-static ID3D11Texture2D *back, *beside; /* the swap chain's texture; one that is copied to it, or NULL */
+static ID3D11Texture2D *back, *beside; /* the swap chain's texture; the one that is copied to it, or NULL */
 static D3D11_TEXTURE2D_DESC desc;
 static cl_mem image;
 
-/* Nobody may hold the swap chain's texture while its size changes, and the image of OpenCL does. */
+/* Nothing may hold the swap chain's texture while its size changes, but the OpenCL image does. */
 static void resize(void)
 {
     cl_int code;
@@ -137,7 +137,7 @@ static void resize(void)
     resized = false;
 }
 
-/* Microseconds, when OpenCL has done all. Only the measurement needs clFinish: Direct3D waits for a release by itself. */
+/* Microseconds, when OpenCL is done. Only the measurement needs clFinish: a release makes Direct3D wait by itself. */
 static double finish(void)
 {
     LARGE_INTEGER count, rate;
@@ -195,5 +195,5 @@ int main(int argc, char **argv)
     }
     puts(title);
     fflush(stdout); /* Some drivers end the process before its files are written */
-    return 0;       /* The end of the process gives all back; minimal-d3d11.c does so itself */
+    return 0;       /* The end of the process frees everything; minimal-d3d11.c frees it itself */
 }

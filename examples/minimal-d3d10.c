@@ -1,7 +1,7 @@
-/* The least that a program needs to share Direct3D 10 textures with OpenCL: one file to copy from.
+/* The minimum for sharing Direct3D 10 textures with OpenCL: one file to copy from.
  *
- * Direct3D makes a texture with a picture in it and an empty one; an OpenCL kernel reads the first and writes its negative to
- * the second; Direct3D reads that back. Exit status 0: it is the negative. */
+ * Direct3D creates a texture with a picture and an empty one. An OpenCL kernel reads the first and writes its negative to the
+ * second, which Direct3D reads back. Exit status 0: it is the negative. */
 #define COBJMACROS
 #define CL_TARGET_OPENCL_VERSION 120
 #include <windows.h>
@@ -77,7 +77,7 @@ static clCreateFromD3D10Texture2DKHR_fn create_image;
 static clEnqueueAcquireD3D10ObjectsKHR_fn acquire;
 static clEnqueueReleaseD3D10ObjectsKHR_fn release;
 
-/* The functions belong to a platform. A pointer is no proof: the extension has to be listed. */
+/* The functions belong to a platform. A pointer proves nothing: the extension must be listed. */
 static bool has_extension(cl_platform_id platform)
 {
     static char list[64 * 1024];
@@ -93,7 +93,7 @@ static bool has_extension(cl_platform_id platform)
     return get_devices && create_image && acquire && release;
 }
 
-/* The device that belongs to the adapter of ours, or else one that can share at all. */
+/* The device that belongs to our adapter, or else any device that can share. */
 static cl_device_id find_device(cl_platform_id *platform)
 {
     static const cl_d3d10_device_set_khr sets[] = {CL_PREFERRED_DEVICES_FOR_D3D10_KHR, CL_ALL_DEVICES_FOR_D3D10_KHR};
@@ -126,7 +126,7 @@ static cl_kernel build(cl_context with, cl_device_id on)
     return kernel;
 }
 
-/* Between acquire and release the textures are OpenCL's, before and after that Direct3D's. */
+/* Between acquire and release the textures belong to OpenCL, otherwise to Direct3D. */
 static void run(cl_command_queue queue, cl_kernel kernel, const cl_mem images[2])
 {
     const size_t size[] = {EXTENT, EXTENT};

@@ -1,7 +1,7 @@
-/* The least that a program needs to share Direct3D 9 video surfaces with OpenCL: one file to copy from.
+/* The minimum for sharing Direct3D 9 video surfaces with OpenCL: one file to copy from.
  *
- * Direct3D makes two NV12 surfaces, of which one has a frame in it; an OpenCL kernel reads the luma of the first and writes its
- * negative to the second; Direct3D reads that back. Exit status 0: it is the negative, and the chroma is as it was. */
+ * Direct3D creates two NV12 surfaces; the first one has a frame in it. An OpenCL kernel reads the luma of the first and writes its
+ * negative to the second, which Direct3D reads back. Exit status 0: it is the negative, and the chroma is unchanged. */
 #define COBJMACROS
 #define CL_TARGET_OPENCL_VERSION 120
 #include <windows.h>
@@ -94,7 +94,7 @@ static clCreateFromDX9MediaSurfaceKHR_fn create_image;
 static clEnqueueAcquireDX9MediaSurfacesKHR_fn acquire;
 static clEnqueueReleaseDX9MediaSurfacesKHR_fn release;
 
-/* The functions belong to a platform. A pointer is no proof: the extension has to be listed. */
+/* The functions belong to a platform. A pointer proves nothing: the extension must be listed. */
 static bool has_extension(cl_platform_id platform)
 {
     static char list[64 * 1024];
@@ -110,7 +110,7 @@ static bool has_extension(cl_platform_id platform)
     return get_devices && create_image && acquire && release;
 }
 
-/* The device that belongs to the adapter of ours, or else one that can share at all. */
+/* The device that belongs to our adapter, or else any device that can share. */
 static cl_device_id find_device(cl_platform_id *platform)
 {
     static const cl_dx9_media_adapter_set_khr sets[] = {CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR,
@@ -145,7 +145,7 @@ static cl_kernel build(cl_context with, cl_device_id on)
     return kernel;
 }
 
-/* Between acquire and release the surfaces are OpenCL's, before and after that Direct3D's. */
+/* Between acquire and release the surfaces belong to OpenCL, otherwise to Direct3D. */
 static void run(cl_command_queue queue, cl_kernel kernel, const cl_mem images[2])
 {
     const size_t size[] = {EXTENT, EXTENT};

@@ -9,10 +9,10 @@ struct picture {
     unsigned char *pixels; /* from malloc */
 };
 
-/* Reads a PNG or JPEG file. A picture wider or higher than the limits ends the program before it is decoded. */
+/* Reads a PNG or JPEG file. Ends the program before decoding if the picture is wider or higher than the limits. */
 struct picture picture_load(const char *path, unsigned max_width, unsigned max_height);
 
-/* Memory for a picture of this size; the pixels have no value yet. */
+/* Memory for a picture of this size; the pixels are uninitialised. */
 struct picture picture_alloc(unsigned width, unsigned height);
 
 void picture_save_png(const struct picture *picture, const char *path);

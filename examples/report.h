@@ -1,4 +1,4 @@
-/* What the demo says while it runs, and how it ends when a call fails. */
+/* The messages of the demo while it runs, and how it ends when a call fails. */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <windows.h>
 
-/* Where progress is printed from now on; to stdout if nobody says. */
+/* Sets where progress is printed from now on; by default stdout. */
 void report_to(FILE *stream);
 
-/* Prints one line of progress, at once even into a pipe. */
+/* Prints one line of progress, without buffering even into a pipe. */
 void step(const char *format, ...);
 
-/* Draws a bar for `done` of `total` in place of the one before it; the last one, for all of them, ends the line. */
+/* Draws a progress bar for `done` of `total` in place of the previous one; when all are done, it ends the line. */
 void progress(unsigned done, unsigned total, double per_second);
 
 /* Prints one line to stderr and ends the program with status 1. */
@@ -23,7 +23,7 @@ _Noreturn void fail(const char *format, ...);
 void check_cl(cl_int code, const char *call, const char *advice);
 void check_d3d(HRESULT result, const char *call, const char *advice);
 
-/* A steady clock in milliseconds; only differences mean something. */
+/* A monotonic clock in milliseconds; only differences are meaningful. */
 double clock_ms(void);
 
 #endif

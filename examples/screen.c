@@ -12,7 +12,7 @@ static LRESULT CALLBACK handle_message(HWND window, UINT message, WPARAM word, L
 {
     if (message != WM_CLOSE)
         return DefWindowProcA(window, message, word, number);
-    PostQuitMessage(0); /* The window stays until Direct3D has done with it */
+    PostQuitMessage(0); /* The window exists until Direct3D is done with it */
     return 0;
 }
 
@@ -49,7 +49,7 @@ static void create_device(struct screen *screen, IDirect3D9Ex *direct3d)
         .Windowed = TRUE,
         .PresentationInterval = D3DPRESENT_INTERVAL_IMMEDIATE,
     };
-    /* OpenCL may come from threads of its own */
+    /* OpenCL may use the device from its own threads */
     const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_MULTITHREADED;
     check_d3d(IDirect3D9Ex_CreateDeviceEx(direct3d, D3DADAPTER_DEFAULT, D3DDEVTYPE_HAL, screen->window, flags,
                                           &parameters, NULL, &screen->device),

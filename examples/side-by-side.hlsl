@@ -5,7 +5,7 @@ struct corner {
     float2 at : TEXCOORD0; // (0, 0) is the upper left corner of the picture
 };
 
-// One triangle that covers the viewport: its corners come from their numbers, so no vertex buffer is needed.
+// One triangle that covers the viewport. Its corners are computed from the vertex numbers, so no vertex buffer is needed.
 corner vertex_main(uint number : SV_VertexID)
 {
     corner result;

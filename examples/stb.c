@@ -1,4 +1,4 @@
-/* The code of the two stb headers, apart from ours. */
+/* The code of the two stb headers, compiled separately from the project's. */
 #define STB_IMAGE_IMPLEMENTATION
 #define STBI_ONLY_JPEG
 #define STBI_ONLY_PNG
