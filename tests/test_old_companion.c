@@ -17,7 +17,7 @@ static const char *report(const char *topic)
 static void is_refused(void)
 {
     CHECK_STR(report("companion"),
-              "refused: it has version 99 of the channel, this OpenCL.dll has version " CHANNEL_VERSION_TEXT);
+              "refused: its channel version is 99, that of this OpenCL.dll is " CHANNEL_VERSION_TEXT);
 }
 
 static void as_without(void)

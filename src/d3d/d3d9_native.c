@@ -55,7 +55,7 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
     if (d.Usage & D3DUSAGE_DYNAMIC)
         return native_refuse(why, why_size, "a dynamic texture's contents may be elsewhere");
     if (d.Usage & D3DUSAGE_AUTOGENMIPMAP)
-        return native_refuse(why, why_size, "Direct3D generates the texture's other levels from what it sees written");
+        return native_refuse(why, why_size, "Direct3D generates the other levels only from writes that it sees");
     if (format->planes > 1 || cl_order_packed_yuv(format->cl.image_channel_order))
         return native_refuse(why, why_size, "Direct3D 9 stores video surfaces in other formats");
     if (d3d9_is_in(surface->resource, &IID_IDirect3DSwapChain9))

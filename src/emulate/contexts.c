@@ -20,7 +20,8 @@ static cl_int check_devices(const char *call, cl_uint count, const cl_device_id 
 {
     for (cl_uint i = 0; devices && i < count && os_is_wine(); i++)
         if (!listed_may_be_device(devices[i]))
-            return log_refuse(call, CL_INVALID_DEVICE, "device %u of the list, %p, is none", i, (void *)devices[i]);
+            return log_refuse(call, CL_INVALID_DEVICE, "device %u of the list, %p, is not a device", i,
+                              (void *)devices[i]);
     return CL_SUCCESS;
 }
 

@@ -194,7 +194,7 @@ bool watch_start(struct watch *watch)
     if (!watching)
         watching = os_thread_start(poll_watches, NULL);
     if (!watching && !told)
-        log_write(LOG_ERROR, "the thread that looks for what is over cannot be started");
+        log_write(LOG_ERROR, "the polling thread cannot be started");
     told = !watching;
     if (watching && !watch->listed) {
         watch->listed = true;

@@ -8,7 +8,7 @@ cl_int wine_code(const char *call, cl_int crash, cl_int status)
 {
     if ((cl_uint)status >> 28 != (cl_uint)WINE_CRASHED >> 28)
         return status;
-    return log_refuse(call, crash, "nothing came back: the driver has crashed in it (0x%08x), or has no such function",
+    return log_refuse(call, crash, "the call did not return: the driver crashed (0x%08x) or lacks the function",
                       (cl_uint)status);
 }
 

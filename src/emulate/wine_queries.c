@@ -141,7 +141,7 @@ static bool is_no_platform(cl_platform_id platform)
 
 static cl_int refuse_platform(const char *call, cl_platform_id platform)
 {
-    return log_refuse(call, CL_INVALID_PLATFORM, "%p is no platform", (void *)platform);
+    return log_refuse(call, CL_INVALID_PLATFORM, "%p is not a platform", (void *)platform);
 }
 
 static cl_int execution_capabilities(cl_device_id device, size_t capacity, void *to, size_t *size_ret)

@@ -102,11 +102,11 @@ void client_join(void)
         return;
     const uint64_t version = client_ask(CHANNEL_HELLO, 0, 1, &none);
     if (version && version != CHANNEL_VERSION) {
-        snprintf(report, sizeof(report), "refused: it has version %u of the channel, this OpenCL.dll has version %u",
+        snprintf(report, sizeof(report), "refused: its channel version is %u, that of this OpenCL.dll is %u",
                  (unsigned)version, (unsigned)CHANNEL_VERSION);
         log_write(LOG_ERROR,
-                  "the companion libcld3d.so was refused: it has version %u of the channel, this OpenCL.dll has "
-                  "version %u; use both from the same release",
+                  "the companion libcld3d.so was refused: its channel version is %u, that of this OpenCL.dll is %u; "
+                  "use both from the same release",
                   (unsigned)version, (unsigned)CHANNEL_VERSION);
     }
     if (version != CHANNEL_VERSION)

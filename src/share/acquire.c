@@ -363,7 +363,7 @@ static cl_int pass_on(const struct command *c, cl_command_queue queue, cl_uint c
     for (cl_uint i = 0; objects && i < count; i++)
         if (registry_has(RECORD_OBJECT, objects[i]))
             return log_refuse(c->call, CL_INVALID_CONTEXT,
-                              "object %u of the list, %p, belongs to another context than the queue", i,
+                              "object %u of the list, %p, does not belong to the queue's context", i,
                               (void *)objects[i]);
     return passthrough_enqueue(c->call, queue, count, objects, c->wait_count, c->wait, c->event);
 }

@@ -39,9 +39,8 @@ static cl_int check_object(const struct command *c, const struct object_record *
                           c->api->extension);
     if (&object->context->base != c->queue->context)
         return log_refuse(c->call, CL_INVALID_CONTEXT,
-                          "object %u of the list, %p, belongs to another context than the "
-                          "queue",
-                          c->count, (void *)handle);
+                          "object %u of the list, %p, does not belong to the queue's context", c->count,
+                          (void *)handle);
     return CL_SUCCESS;
 }
 

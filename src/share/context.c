@@ -445,7 +445,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
             if (context->interop_count)
                 log_write(LOG_INFO, "%s: context %p shares with %s device %p%s", c->call, (void *)handle,
                           context->interop[0].api->name, context->interop[0].device,
-                          context->user_sync ? ", the application synchronises" : "");
+                          context->user_sync ? "; the application synchronises (CL_CONTEXT_INTEROP_USER_SYNC)" : "");
             return handle;
         }
         below()->clReleaseContext(handle);

@@ -35,7 +35,7 @@ static cl_int check(const struct guard *guard, struct object_record *object, boo
     const struct d3d_api *api = root->transfer->surface.api;
     cl_int status = CL_SUCCESS;
     if (elsewhere)
-        status = log_refuse(call, CL_INVALID_CONTEXT, "object %p belongs to another context than the queue",
+        status = log_refuse(call, CL_INVALID_CONTEXT, "object %p does not belong to the queue's context",
                             object->head.handle);
     else if (!usable)
         status = log_refuse(call, api->not_acquired,

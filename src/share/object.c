@@ -285,7 +285,7 @@ static bool is_of_another_context(const char *call, cl_context context, const cl
         give_code(
             errcode_ret,
             log_refuse(call, CL_INVALID_MEM_OBJECT,
-                       "mem_object %p belongs to another context than the image; create the image in that context",
+                       "mem_object %p does not belong to the image's context; create the image in the object's context",
                        (void *)desc->mem_object));
     return other;
 }

@@ -73,7 +73,7 @@ static cl_int CL_API_CALL enqueue_native_kernel(cl_command_queue command_queue, 
         status = native_below(command_queue, run_native, native, sizeof(*native) + cb_args, num_mem_objects, mem_list,
                               num_mem_objects ? places : NULL, num_events_in_wait_list, event_wait_list, event);
     } else {
-        log_refuse("clEnqueueNativeKernel", status, "no memory to follow the function");
+        log_refuse("clEnqueueNativeKernel", status, "no memory to track the function");
     }
     free(places);
     free(native);
@@ -109,7 +109,7 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
                           num_events_in_wait_list, event_wait_list, event);
     struct notice *notice = malloc(sizeof(*notice));
     if (!notice)
-        return log_refuse("clEnqueueSVMFree", CL_OUT_OF_HOST_MEMORY, "no memory to follow the function");
+        return log_refuse("clEnqueueSVMFree", CL_OUT_OF_HOST_MEMORY, "no memory to track the function");
     *notice = (struct notice){pfn_free_func, user_data};
     const cl_int status = free_below(command_queue, num_svm_pointers, svm_pointers, on_free, notice,
                                      num_events_in_wait_list, event_wait_list, event);

@@ -27,7 +27,7 @@ static const struct {
     [QUIRK_POCL_ORDER] = {"pocl-order", POCL, {6, 0},
                           "an in-order queue loses its order when its last command fails: cld3d waits until such a queue is empty (queue.c)"},
     [QUIRK_POCL_ENDS] = {"pocl-ends", POCL, {0, 0},
-                         "a command that fails at the moment at which another one ends that it waits for ends the process: cld3d waits for that other one first (share/command.c)"},
+                         "the process ends if a command fails at the moment when a command that it waits for ends: cld3d waits for that other one first (share/command.c)"},
     [QUIRK_POCL_HALF] = {"pocl-half", POCL, {0, 0},
                          "half floats of images with one channel are read as integers: such images are emulated (formats/storage.c)"},
     [QUIRK_POCL_TELLS] = {"pocl-tells", POCL, {0, 0},

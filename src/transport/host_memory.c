@@ -320,7 +320,7 @@ static bool counts_commands(struct trial *t)
     if (verdict != COUNTED)
         return refuse(t, verdict == NOT_COUNTED
                              ? "the driver does not count commands in the reference count of an object"
-                             : "commands end before one can see whether the driver counts them");
+                             : "commands end too fast to test whether the driver counts them");
     return comes_to_rest(t) ||
            refuse(t, "the driver does not report when the last command that used an object has ended");
 }

@@ -315,7 +315,7 @@ static bool queue_all(const struct handover *handover)
  * has submitted all, since what it does may move resources, and again when OpenCL has written: the bytes are lost then. */
 static bool stayed(struct vulkan_object *o)
 {
-    char why[VULKAN_WHY] = "it is elsewhere now";
+    char why[VULKAN_WHY] = "it has moved";
     if (is_there(o, why))
         return true;
     log_write(LOG_ERROR,

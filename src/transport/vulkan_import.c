@@ -149,7 +149,7 @@ static bool is_importable(const struct vulkan_object *o, char *why)
     else if (desc->format->planes > 1 && !o->beside)
         reason = "a plane cannot be imported";
     else if (o->context->linear)
-        reason = "the OpenCL device takes imported images for linear ones";
+        reason = "the OpenCL device treats imported images as linear";
     else if (image->tiling != TILING_OPTIMAL)
         reason = "the image is linear";
     else if (!memory->dedicated || memory->offset)

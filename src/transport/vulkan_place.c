@@ -124,7 +124,7 @@ bool vulkan_fits(const struct surface_desc *desc, const struct vulkan_location *
         at_level(image->height, level, desc->format->shift_y) != desc->height ||
         (deep && at_level(image->depth, level, 0) != desc->depth)) {
         snprintf(why, VULKAN_WHY,
-                 "the image has another size than the resource: %ux%ux%u, %u levels, %u layers, %u samples",
+                 "the image's size differs from the resource's: %ux%ux%u, %u levels, %u layers, %u samples",
                  image->width, image->height, image->depth, image->levels, image->layers, image->samples);
         return false;
     }
