@@ -2,7 +2,7 @@
  *
  * After `describe` only the operations see a Direct3D type. The operations do not repeat the core's checks, and the
  * core never calls Direct3D itself. All of them may be called from any thread that the application lets use the device;
- * none of them is called while a lock of ours is held. */
+ * none of them is called while cld3d holds a lock. */
 #ifndef CLD3D_D3D_D3D_H
 #define CLD3D_D3D_D3D_H
 
@@ -27,7 +27,7 @@ struct surface_desc {
     bool dynamic; /* the CPU writes to it, the GPU only reads: it cannot be the destination of a copy */
     /* One plane of several, and `store` writes all of them: the other planes in the staging copy must be up to date. */
     bool whole_level;
-    bool by_target; /* Direct3D copies it to the CPU only by way of a render target */
+    bool by_target; /* Direct3D copies it to the CPU only through a render target */
 };
 
 /* A surface while it is shared. The pointers are COM interfaces of the API. The staging copy belongs to a transport
@@ -47,8 +47,8 @@ struct d3d_adapter {
     char description[256]; /* UTF-8 */
     uint32_t vendor, device;
     uint8_t luid[8];
-    /* of the Vulkan device below, from match_identify or DXVK's Direct3D 9; zeros if unknown. Another Direct3D 9 gives a
-     * GUID that is no device's UUID: only an equal one says something */
+    /* of the Vulkan device below, from match_identify or DXVK's Direct3D 9; zeros if unknown. Another Direct3D 9 gives
+     * a GUID that is not a device's UUID, so only equality means something */
     uint8_t uuid[16];
     bool software; /* llvmpipe, WARP, the reference rasteriser */
 };
@@ -62,11 +62,11 @@ enum describe_status {
 };
 
 struct d3d_ops {
-    /* The device interface of `object` with one reference of ours. Turns on protection against use from several
+    /* The device interface of `object` with one reference for the caller. Turns on protection against use from several
      * threads, unless the device was created for a single thread. NULL if `object` is not a device of this API. */
     void *(*open_device)(void *object);
 
-    /* The identity of a COM object, whatever the interface: an address for comparisons, without a reference. */
+    /* The identity of a COM object, from any of its interfaces: an address for comparisons, without a reference. */
     const void *(*identity)(void *object);
     /* Adds or drops a reference, for any interface; `release` accepts NULL. */
     void (*add_ref)(void *object);
@@ -84,8 +84,8 @@ struct d3d_ops {
     enum describe_status (*describe)(void *device, void *resource, enum surface_kind kind, uint32_t index,
                                      struct surface_desc *desc, char *why, size_t why_size);
 
-    /* Whether `handle` can be this resource's: false only if Direct3D shows that it is not. For APIs whose objects come with a
-     * shared handle. */
+    /* Whether `handle` can be the shared handle of this resource: false only if Direct3D proves that it is not. For
+     * APIs whose objects are created with a shared handle. */
     bool (*takes_handle)(void *resource, void *handle);
 };
 

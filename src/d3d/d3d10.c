@@ -19,7 +19,7 @@ _Static_assert((int)D3D10_USAGE_IMMUTABLE == (int)D3D11_USAGE_IMMUTABLE &&
                    (int)D3D10_MAP_WRITE_DISCARD == (int)D3D11_MAP_WRITE_DISCARD,
                "the values of Direct3D 10 and 11 are the same");
 
-/* Devices of 10.0 have no levels. */
+/* Direct3D 10.0 devices have no feature levels. */
 static bool is_below_level_10(void *device)
 {
     ID3D10Device1 *later = com_query(device, &IID_ID3D10Device1);

@@ -4,7 +4,8 @@
 
 #include <CL/cl_d3d11.h>
 
-/* The immediate context, with one reference. It is asked for each time: to keep it would keep the device alive. */
+/* The immediate context, with one reference. It is queried each time, because a reference to it would keep the device
+ * alive. */
 static ID3D11DeviceContext *context_of(void *device)
 {
     ID3D11DeviceContext *context;

@@ -10,7 +10,7 @@
 
 /* ---- devices ---- */
 
-/* FFmpeg names plain Direct3D 9 devices as 9Ex ones: a device is taken for what it is. */
+/* FFmpeg passes plain Direct3D 9 devices as 9Ex devices, so the device itself determines its kind. */
 static void *open_device(void *object)
 {
     void *device = com_query_same(object, &IID_IDirect3DDevice9);
@@ -26,8 +26,8 @@ static void *open_dxva_device(void *object)
     return NULL;
 }
 
-/* DXVK tells the UUID of its Vulkan device here, and shows some cards under another vendor and name. Others tell something else,
- * which is no OpenCL device's UUID: it counts only where it is equal to one. */
+/* DXVK reports the UUID of its Vulkan device here; it presents some cards under another vendor and name. Other
+ * implementations report a GUID that is not the UUID of any OpenCL device, so it counts only if it equals one. */
 static void take_uuid(struct d3d_adapter *adapter, const GUID *identifier)
 {
     _Static_assert(sizeof(adapter->uuid) == sizeof(*identifier), "a GUID has the size of a UUID");
@@ -87,7 +87,7 @@ static bool dxva_adapter(void *object, bool object_is_adapter, struct d3d_adapte
 static bool of_device(IDirect3DSurface9 *surface, void *device)
 {
     IDirect3DDevice9 *owner = NULL, *expected = com_query(device, &IID_IDirect3DDevice9);
-    bool same = true; /* where a DXVA-HD device does not tell */
+    bool same = true; /* if a DXVA-HD device does not report it */
     if (!expected)
         expected = dxvahd_d3d_device(device);
     if (expected) {
@@ -98,8 +98,8 @@ static bool of_device(IDirect3DSurface9 *surface, void *device)
     return same;
 }
 
-/* Chroma that belongs to pairs of texels: Wine makes such surfaces in odd sizes too, but without memory for the last
- * rows of chroma. */
+/* Whether the size cuts pairs of texels that share chroma. Wine also creates such surfaces in odd sizes, but without
+ * memory for the last rows of chroma. */
 static bool cuts_pairs(const struct format_row *format, const D3DSURFACE_DESC *d)
 {
     const struct format_row *last = format_last_plane(format);
@@ -156,7 +156,7 @@ static enum describe_status describe(void *device, void *resource, enum surface_
     } else {
         status = describe_surface(&d, plane, desc, why, why_size);
         if (status == DESCRIBED)
-            /* A texture's level can't always be locked, another surface of the same usage can. */
+            /* A level of a texture cannot always be locked; other surfaces of the same usage can. */
             desc->staging_kind = (uint32_t)d.Usage << 1 | d3d9_is_in(surface, &IID_IDirect3DBaseTexture9);
     }
     com_release(surface);
@@ -181,7 +181,7 @@ static void *owner(void *resource)
 
 /* ---- shared handles ---- */
 
-/* Makes a texture like that of which the surface is a level. */
+/* Creates a texture like the one of which the surface is a level. */
 static void *open_texture(IDirect3DDevice9 *device, IDirect3DTexture9 *like, HANDLE *handle)
 {
     D3DSURFACE_DESC d;
@@ -202,7 +202,7 @@ static IDirect3DSurface9 *open_target(IDirect3DDevice9 *device, const D3DSURFACE
     return surface;
 }
 
-/* Targets don't tell whether they can be locked. */
+/* Render targets do not report whether they can be locked. */
 static void *open_surface(IDirect3DDevice9 *device, IDirect3DSurface9 *like, HANDLE *handle)
 {
     D3DSURFACE_DESC d;
@@ -219,7 +219,7 @@ static void *open_surface(IDirect3DDevice9 *device, IDirect3DSurface9 *like, HAN
     return surface;
 }
 
-/* Makes a resource like `surface` on a handle; on NULL a new one, with a handle of its own. */
+/* Creates a resource like `surface` from a shared handle; if that is NULL, a new resource with a handle of its own. */
 static void *open_like(IDirect3DDevice9 *device, IDirect3DSurface9 *surface, HANDLE *handle)
 {
     IDirect3DTexture9 *texture = NULL;
@@ -237,8 +237,8 @@ static bool opens(IDirect3DDevice9 *device, IDirect3DSurface9 *surface, HANDLE h
     return opened != NULL;
 }
 
-/* A surface of a video processor or decoder, whose format is a FOURCC, or the face of a cube: what open_like makes is something
- * else, and tells nothing of its handle. */
+/* A surface of a video processor or decoder, whose format is a FOURCC, or a face of a cube map: open_like creates a
+ * resource of another kind, which says nothing about the surface's handle. */
 static bool has_no_like(IDirect3DSurface9 *surface)
 {
     static const uint32_t last_numbered = 0xFF;
@@ -247,7 +247,8 @@ static bool has_no_like(IDirect3DSurface9 *surface)
            (d3d9_is_in(surface, &IID_IDirect3DBaseTexture9) && !d3d9_is_in(surface, &IID_IDirect3DTexture9));
 }
 
-/* Whether the handle fails where that of a twin does not. Plain Direct3D 9 makes no twin, because it has no handles. */
+/* Whether the handle fails although that of a similar resource works. Plain Direct3D 9 cannot create such a resource,
+ * because it has no handles. */
 static bool handle_fails(IDirect3DDevice9 *device, bool extended, IDirect3DSurface9 *surface, HANDLE handle)
 {
     HANDLE own = NULL;
@@ -257,7 +258,8 @@ static bool handle_fails(IDirect3DDevice9 *device, bool extended, IDirect3DSurfa
     return fails;
 }
 
-/* False: it makes surfaces without. A Direct3D that can't share, like Wine's, takes any handle for good. */
+/* Whether the device creates surfaces with handles. If it does not, like Wine's, which cannot share, it accepts any
+ * handle. */
 static bool gives_handles(IDirect3DDevice9 *device)
 {
     const D3DSURFACE_DESC d = {.Format = D3DFMT_A8R8G8B8, .Width = 16, .Height = 16};
@@ -267,7 +269,7 @@ static bool gives_handles(IDirect3DDevice9 *device)
     return !made || own;
 }
 
-/* Handles of Direct3D 9Ex are numbers of its own that no function of Windows knows. */
+/* Shared handles of Direct3D 9Ex are its own numbers, which no Windows function accepts. */
 static bool takes_handle(void *resource, void *handle)
 {
     IDirect3DDevice9 *device = d3d9_device_of(resource);
@@ -314,7 +316,7 @@ const struct d3d_api d3d9ex_api = API("Direct3D 9Ex", CL_ADAPTER_D3D9EX_KHR, CL_
 const struct d3d_api dxva_api = API("DXVA-HD", CL_ADAPTER_DXVA_KHR, CL_CONTEXT_ADAPTER_DXVA_KHR, dxva_ops);
 #undef API
 
-/* The same by Intel's older names, with the rules that differ. Its objects are of one kind, whatever the device. */
+/* The same under Intel's older names, with the rules that differ. Its objects are of one kind, whatever the device. */
 #define API(title, source, property, operations)                                                                       \
     {                                                                                                                  \
         .name = title, .extension = "cl_intel_dx9_media_sharing", .ops = &operations, .staging = &d3d9_staging,        \

@@ -17,10 +17,10 @@ IDirect3DDevice9 *d3d9_device_of(void *resource);
 IDirect3DDevice9 *d3d9_enter(void *surface);
 bool d3d9_leave(void);
 
-/* An event query behind everything that the device has queued, with one reference. While it lives the device can't be reset. On
- * failure it is NULL. */
+/* An event query behind everything that the device has queued, with one reference. While it exists the device cannot be
+ * reset. NULL on failure. */
 HRESULT d3d9_issue_event(IDirect3DDevice9 *device, IDirect3DQuery9 **query);
-/* S_OK: the device has got there; S_FALSE: not yet. Submits what is queued. */
+/* S_OK: the device has reached the query; S_FALSE: not yet. Submits what is queued. */
 HRESULT d3d9_poll_event(IDirect3DQuery9 *query);
 
 extern const struct staging_ops d3d9_staging;

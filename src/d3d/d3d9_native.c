@@ -14,7 +14,7 @@ bool d3d9_is_in(IDirect3DSurface9 *surface, const GUID *kind)
     return true;
 }
 
-/* The level of its texture that a surface is. */
+/* Finds the level of `texture` that the surface is. */
 static bool find_level(IDirect3DSurface9 *surface, IDirect3DTexture9 *texture, uint32_t *level)
 {
     const DWORD count = IDirect3DTexture9_GetLevelCount(texture);
@@ -29,7 +29,7 @@ static bool find_level(IDirect3DSurface9 *surface, IDirect3DTexture9 *texture, u
     return found;
 }
 
-/* Surfaces of no texture are images of one level; faces of cubes are left out. */
+/* Surfaces that do not belong to a texture are images with one level; faces of cube maps are excluded. */
 static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level, DWORD *levels)
 {
     IDirect3DTexture9 *texture = NULL;
@@ -85,9 +85,10 @@ static bool find_again(const struct surface *surface, struct native_place *place
     return device && d3d9_leave() && place->image != 0;
 }
 
-/* DXVK (2.6) takes an off-screen plain surface that Direct3D has not written for empty: its first lock shows zeros, and the unlock writes
- * them over what OpenCL wrote. After a lock it reads the image back each time. Once for each surface, since that takes a copy there and
- * back; what is noted on the surface goes with it. */
+/* DXVK 2.6 treats an off-screen plain surface that Direct3D has not written as empty: its first lock returns zeros, and
+ * the unlock writes them over what OpenCL wrote. After a lock it reads the image back each time. Each surface is locked
+ * only once, because a lock copies there and back; a mark on the surface records it, and is destroyed with the
+ * surface. */
 static bool lock_once(IDirect3DSurface9 *surface)
 {
     static const GUID note = {0x6a4f5b1e, 0x3c0d, 0x4f57, {0x9d, 0x1b, 0x52, 0x8e, 0x70, 0xa4, 0xc3, 0x19}};
@@ -152,7 +153,7 @@ static bool alive(const struct surface *surface)
     return d3d9_enter(surface->resource) && d3d9_leave();
 }
 
-/* Of a Direct3D 9 device alone: a DXVA-HD device makes no textures. */
+/* Only for Direct3D 9 devices: a DXVA-HD device cannot create textures. */
 static void *make_probe(void *object, uint64_t *image)
 {
     IDirect3DDevice9 *device = com_query(object, &IID_IDirect3DDevice9);

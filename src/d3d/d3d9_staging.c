@@ -1,9 +1,9 @@
 /* The rows of Direct3D 9's surfaces.
  *
- * What is mapped is the surface itself. A lock lasts only as long as the rows are copied: several planes of one surface are
- * acquired side by side, and a surface can be locked once. Surfaces that can't be locked go through system memory
- * surfaces. Direct3D 9 has no protection that could be switched on, so the device is touched in the calls of the
- * application alone. */
+ * The surface itself is mapped. It is locked only while rows are copied, because several planes of one surface may be
+ * acquired at a time, and a surface can be locked only once. Surfaces that cannot be locked are copied through surfaces
+ * in system memory. Direct3D 9 has no multithread protection, so the device is used only in calls of the
+ * application. */
 #include "d3d/d3d9.h"
 #include "d3d/dxgi.h"
 #include "d3d/formats.h"
@@ -11,10 +11,10 @@
 
 #include <stdlib.h>
 
-/* What a thread does between begin and end. */
+/* The work of a thread between begin and end. */
 static _Thread_local struct {
-    IDirect3DDevice9 *device; /* the one at work, with a reference and a claim; NULL: none yet */
-    bool any_lost;            /* it or another one before it */
+    IDirect3DDevice9 *device; /* the current one, with a reference and a claim; NULL: none yet */
+    bool any_lost;            /* this device or an earlier one was lost */
     /* The surface of the device that is locked: its planes usually follow one another in a list, and each lock waits for
      * Direct3D. */
     IDirect3DSurface9 *surface; /* not owned: that of an object in the list; NULL: none */
@@ -23,8 +23,9 @@ static _Thread_local struct {
     uint32_t height;
 } at_work;
 
-/* A device of which a thread has the surfaces for itself: a lock on a surface keeps others out with an error, and ours must
- * not meet each other. A thread has one claim at most, and nothing else that one who has a claim could wait for. */
+/* A device whose surfaces one thread uses exclusively. While a surface is locked, other locks fail, so cld3d's own
+ * threads must take turns. A thread has at most one claim, and while it has one it holds nothing that another owner of
+ * a claim could wait for. */
 struct claim {
     const IDirect3DDevice9 *device;
     struct claim *after;
@@ -32,14 +33,14 @@ struct claim {
 static os_mutex claims_lock = OS_MUTEX_INIT; /* guards the list; never held in a call of Direct3D */
 static os_condition claim_over = OS_CONDITION_INIT;
 static struct claim *claims;
-static _Thread_local struct claim own_claim; /* in the list while a device is at work */
+static _Thread_local struct claim own_claim; /* in the list while the thread uses a device */
 
-/* How the CPU gets at a surface. */
+/* How the CPU accesses a surface. */
 enum way {
     NO_WAY,     /* not known yet */
     BY_LOCK,    /* LockRect on the surface itself */
     BY_TARGET,  /* GetRenderTargetData: it is a render target */
-    BY_STRETCH, /* StretchRect to a render target of ours first: it is a level of a plain texture */
+    BY_STRETCH, /* StretchRect to cld3d's own render target first: it is a level of a plain texture */
 };
 
 struct staging {
@@ -74,7 +75,7 @@ static bool is_loss(HRESULT state)
            state == D3DERR_DEVICEREMOVED || state == D3DERR_DRIVERINTERNALERROR;
 }
 
-/* A query fails on a lost device too, on any thread. */
+/* A query also fails on a lost device, and works on any thread. */
 static HRESULT ask_by_query(IDirect3DDevice9 *device)
 {
     IDirect3DQuery9 *query;
@@ -85,8 +86,8 @@ static HRESULT ask_by_query(IDirect3DDevice9 *device)
     return state;
 }
 
-/* A lost device locks and copies without an error, but without effect too. Asked when the work is over, so that a loss
- * meanwhile is seen. Windows answers TestCooperativeLevel only on the thread that made the device. */
+/* A lost device also locks and copies without an error, but without effect. It is checked after the work, to detect a
+ * loss in the meantime. Windows answers TestCooperativeLevel only on the thread that created the device. */
 static bool still_there(IDirect3DDevice9 *device)
 {
     IDirect3DDevice9Ex *extended = NULL;
@@ -110,7 +111,7 @@ static void unlock(void)
     at_work.surface = NULL;
 }
 
-/* Locks a surface, as the only one, until the next lock or unlock. */
+/* Locks one surface until the next lock or unlock; no other stays locked. */
 static bool lock(IDirect3DSurface9 *surface, DWORD flags)
 {
     D3DSURFACE_DESC d;
@@ -134,7 +135,7 @@ static bool claimed_locked(const IDirect3DDevice9 *device)
     return claim != NULL;
 }
 
-/* Waits while another thread has the device. */
+/* Claims the device; waits while another thread has it. */
 static void claim(const IDirect3DDevice9 *device)
 {
     os_lock(&claims_lock);
@@ -156,7 +157,7 @@ static void end_claim(void)
     os_unlock(&claims_lock);
 }
 
-/* The work on a device is over. */
+/* Ends the work on a device. */
 static void leave_device(void)
 {
     IDirect3DDevice9 *device = at_work.device;
@@ -170,7 +171,7 @@ static void leave_device(void)
     com_release(device);
 }
 
-/* The device of a surface, which is this thread's and looked after until the work is over, or NULL. */
+/* The device of a surface, claimed by this thread and checked for loss until the work ends, or NULL. */
 static IDirect3DDevice9 *enter_device(void *resource)
 {
     IDirect3DDevice9 *device = d3d9_device_of(resource);
@@ -207,14 +208,14 @@ static bool can_lock(IDirect3DSurface9 *surface)
     return done;
 }
 
-/* Planar formats and packed YUV: a render target of these is a video processor's. */
+/* Planar formats and packed YUV: a render target in these formats belongs to a video processor. */
 static bool is_video(const struct format_row *format)
 {
     return format->planes > 1 || cl_order_packed_yuv(format->cl.image_channel_order);
 }
 
-/* Render targets are read back as such even if they can be locked: locking one makes drivers slow for good. Not so those of
- * video processors, which drivers may refuse to read back. */
+/* Render targets are read back as render targets even if they can be locked, because a lock makes drivers permanently
+ * slow. This does not apply to those of video processors, which drivers may refuse to read back. */
 static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3DSurface9 *resource, bool video)
 {
     D3DSURFACE_DESC d;
@@ -243,7 +244,7 @@ static void forget_way(struct staging *staging)
     staging->way = NO_WAY;
 }
 
-/* With the first fetch: only then Direct3D is called. */
+/* Called at the first fetch, because Direct3D is not called before. */
 static bool find_way(struct surface *surface, IDirect3DDevice9 *device)
 {
     struct staging *staging = surface->staging;
@@ -268,14 +269,15 @@ static bool stage(struct surface *surface)
     return surface->staging != NULL;
 }
 
-/* One that is nothing but the way. What Direct3D has made for the others would hold the device, and keep it from a reset. */
+/* Whether the staging copy holds nothing created by Direct3D and can serve other surfaces. Resources created by
+ * Direct3D would keep the device alive and prevent a reset. */
 static bool staging_serves_alike(const struct surface *surface)
 {
     const struct staging *staging = surface->staging;
     return !staging->memory && !(surface->desc.staging_kind >> 1 & D3DUSAGE_RENDERTARGET);
 }
 
-/* The surface's present texels in the system memory copy. Another object of the surface may be one for which it is locked. */
+/* Copies the surface's current texels to the system memory copy. Another object may have locked the same surface. */
 static bool read_back(struct surface *surface, IDirect3DDevice9 *device)
 {
     struct staging *staging = surface->staging;
@@ -300,19 +302,19 @@ static struct mapped_surface locked_plane(const struct format_row *format)
     return (struct mapped_surface){plane, pitch >> format->pitch_shift, 0};
 }
 
-/* A surface that can be locked stays so for its other planes. */
+/* A surface that is accessed by locking stays locked for its other planes. */
 static bool map_rows(struct surface *surface, IDirect3DDevice9 *device, bool write)
 {
     const struct staging *staging = surface->staging;
-    /* All planes go back at once, and the others may have changed meanwhile. */
+    /* All planes are copied back at once, and the others may have changed meanwhile. */
     if (staging->memory && (!write || surface->desc.format->planes > 1) && !read_back(surface, device)) {
-        forget_way(surface->staging); /* a surface that the program had locked goes by a lock the next time */
+        forget_way(surface->staging); /* a surface that the program had locked is accessed by a lock next time */
         return false;
     }
     return lock(staging->memory ? staging->memory : surface->resource, write ? 0 : D3DLOCK_READONLY);
 }
 
-/* The way may be that of another surface, of the same shape, which could be locked. */
+/* The recorded way may belong to another surface of the same shape, which could be locked. */
 static bool map_by_own_way(struct surface *surface, IDirect3DDevice9 *device, bool write)
 {
     const bool was_locked = ((struct staging *)surface->staging)->way == BY_LOCK;

@@ -88,7 +88,8 @@ const void *com_identity(void *object)
     return identity;
 }
 
-/* With one reference, or NULL. `device` is known to be one, and each copy asks: the address is not checked as by com_query. */
+/* With one reference, or NULL. `device` is known to be a device, and this is called at each copy: the address is not
+ * checked as in com_query. */
 static ID3D10Multithread *multithread_of(void *device)
 {
     void *found = NULL;
@@ -121,7 +122,8 @@ void dxgi_unlock(void *section)
     com_release(section);
 }
 
-/* WCHAR is UTF-16 on Windows, where adapters have plain names and surrogates are not worth their code; natively UTF-32. */
+/* WCHAR is UTF-16 on Windows, where adapter names need no surrogates, so these are not handled; natively it is
+ * UTF-32. */
 static void utf8_from_wide(const WCHAR *wide, size_t count, char *text, size_t size)
 {
     size_t at = 0;
@@ -143,8 +145,8 @@ static void utf8_from_wide(const WCHAR *wide, size_t count, char *text, size_t s
 
 bool dxgi_software(const struct d3d_adapter *adapter)
 {
-    /* Microsoft's WARP and basic render driver are 1414:008c. Mesa's rasterisers are recognised by their names, since
-     * Wine may give them any vendor. */
+    /* Microsoft's WARP and basic render driver are 1414:008c. Mesa's rasterisers are recognised by their names, because
+     * Wine may report them with any vendor. */
     return (adapter->vendor == 0x1414 && adapter->device == 0x8c) || strstr(adapter->description, "llvmpipe") ||
            strstr(adapter->description, "softpipe") || strstr(adapter->description, "SwiftShader");
 }
@@ -156,7 +158,7 @@ static void *take_dxgi(void)
     return os_library_open("dxgi.dll", NULL, 0);
 }
 
-/* It stays loaded: what it began may go on. */
+/* It stays loaded, because something that it started may still run. */
 static void put_dxgi(void *library)
 {
     (void)library;
@@ -164,7 +166,8 @@ static void put_dxgi(void *library)
 
 #else
 
-/* DXVK's native build, where the program has loaded it: to load it would have a program without Direct3D use Vulkan. */
+/* DXVK's native build, if the program has loaded it. Loading it here would make a program without Direct3D use
+ * Vulkan. */
 static void *take_dxgi(void)
 {
     return os_library_loaded("libdxvk_dxgi.so.0");
@@ -177,7 +180,8 @@ static void put_dxgi(void *library)
 
 #endif
 
-/* Of DXGI 1.1 where there is one: a process must not mix the two, and programs of today use the later. NULL: there is none. */
+/* A factory of DXGI 1.1 if it exists: a process must not mix the two versions, and current programs use the later one.
+ * NULL: there is none. */
 static IDXGIFactory *make_factory(void *library)
 {
     typedef HRESULT(WINAPI * create_factory)(REFIID, void **);
@@ -245,7 +249,7 @@ enum describe_status dxgi_describe_child(const struct child_facts *child, void *
 {
     if (!com_identity(resource))
         return describe_refuse(DESCRIBE_UNFIT, why, why_size, "resource %p is not a COM object", resource);
-    /* The same address is asked for, not only the same object: what the caller will call is this interface. */
+    /* The address must be the same, not only the object, because the caller will call this interface. */
     void *typed = com_query_same(resource, child->kind);
     com_release(typed);
     if (!typed)
@@ -264,7 +268,7 @@ static uint32_t level_extent(uint32_t extent, uint32_t level)
     return extent >> level ? extent >> level : 1;
 }
 
-/* Direct3D demands even sizes. Wine makes others too, in which the planes do not fit together. */
+/* Direct3D requires even sizes. Wine also creates others, in which the planes do not match. */
 static bool cuts_chroma(const struct format_row *format, const struct resource_facts *facts)
 {
     const struct format_row *last = format_last_plane(format);
@@ -311,7 +315,7 @@ static enum describe_status describe_texture(const struct resource_facts *facts,
     return DESCRIBED;
 }
 
-/* A pool of tiles has no bytes that could be copied, and protected contents may not come into memory of the CPU. */
+/* A tile pool has no bytes that can be copied, and protected contents must not reach CPU memory. */
 static enum describe_status check_misc(const struct resource_facts *facts, char *why, size_t why_size)
 {
     if (facts->misc & D3D11_RESOURCE_MISC_TILE_POOL)
@@ -342,9 +346,9 @@ enum describe_status dxgi_describe(const struct resource_facts *facts, enum surf
     return DESCRIBED;
 }
 
-/* wined3d has staging copies that only the CPU uses in memory of its own, from their making to their end; DXVK in a buffer
- * that is mapped all the time. (DXVK gives one another buffer if a map for writing meets copies that only read it. Ours come
- * behind one that writes.) Each has an interface that no other Direct3D has. */
+/* wined3d keeps a staging copy that only the CPU uses in the same memory for its lifetime; DXVK keeps it in a buffer
+ * that stays mapped. (DXVK replaces the buffer if a map for writing meets copies that only read it. In cld3d a map
+ * follows a copy that writes.) Each has an interface that no other Direct3D has. */
 bool dxgi_staging_stays(void *device)
 {
     static const GUID wine_device = {0x3e1ff30b, 0xc951, 0x48c3, {0xb0, 0x10, 0x0f, 0xb4, 0x9f, 0x3d, 0xca, 0x71}};

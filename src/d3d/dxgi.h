@@ -61,7 +61,7 @@ struct resource_facts {
 enum describe_status dxgi_describe(const struct resource_facts *facts, enum surface_kind kind, uint32_t index,
                                    struct surface_desc *desc, char *why, size_t why_size);
 
-/* Whether the device belongs to a Direct3D whose staging copies are known to keep their memory. */
+/* Whether the device belongs to a Direct3D implementation whose staging copies are known to keep their memory. */
 bool dxgi_staging_stays(void *device);
 
 /* staging_ops.unstage for both: the staging copy is one COM object, fully determined by its description. */

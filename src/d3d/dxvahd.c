@@ -6,7 +6,7 @@ static const GUID iid_device = {0x95f12dfd, 0xd77e, 0x49be, {0x81, 0x5f, 0x57, 0
 
 enum surface_type { VIDEO_INPUT = 0, VIDEO_OUTPUT = 2 };
 
-/* The beginning of IDXVAHD_Device's table of functions. */
+/* The beginning of IDXVAHD_Device's function table. */
 struct device_table {
     HRESULT(STDMETHODCALLTYPE *QueryInterface)(void *, const GUID *, void **);
     ULONG(STDMETHODCALLTYPE *AddRef)(void *);
@@ -25,7 +25,7 @@ void *dxvahd_open(void *object)
     return com_query(object, &iid_device);
 }
 
-/* A small surface in the first format that the device has. */
+/* A small surface in the first format that the device supports. */
 static IDirect3DSurface9 *make_surface(struct device *device)
 {
     static const struct {
@@ -44,7 +44,7 @@ static IDirect3DSurface9 *make_surface(struct device *device)
     return surface;
 }
 
-/* IDXVAHD_Device has no function for it, but every surface knows its device. */
+/* IDXVAHD_Device has no function that returns it, but every surface does. */
 IDirect3DDevice9 *dxvahd_d3d_device(void *object)
 {
     struct device *device = dxvahd_open(object);

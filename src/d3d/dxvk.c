@@ -22,7 +22,7 @@ static const GUID interop9_interface = {0x2eaa4b89, 0x0107, 0x4bdb, {0x87, 0xf7,
 static const GUID device_interface = {0xcfcf64ef, 0x9586, 0x46d0, {0xbc, 0xa4, 0x97, 0xcf, 0x2c, 0xa6, 0x1b, 0x06}};
 
 enum {
-    NVX_IMAGE_VIEW_HANDLE = 5 /* of GetExtensionSupport: with it a buffer's address can be had */
+    NVX_IMAGE_VIEW_HANDLE = 5 /* of GetExtensionSupport: with it a buffer's address can be queried */
 };
 
 struct unknown_functions {
@@ -44,15 +44,15 @@ struct texture9_functions {
     HRESULT(STDMETHODCALLTYPE *get_vulkan_image_info)(void *self, uint64_t *image, int32_t *layout, void *info);
 };
 
-/* ID3D11VkExtDevice1, as far as it is used. The second function gives a bool of C++. */
+/* ID3D11VkExtDevice1, as far as it is used. The second function returns a C++ bool. */
 struct device_functions {
     struct unknown_functions unknown;
     BOOL(STDMETHODCALLTYPE *get_extension_support)(void *self, uint32_t extension);
     bool(STDMETHODCALLTYPE *get_address_and_size)(void *self, void *resource, uint64_t *address, uint64_t *size);
 };
 
-/* IDXGIVkInteropDevice, and ID3D9VkInteropDevice, which tells the index of the queue too and has the last two; as far as they are
- * used. */
+/* IDXGIVkInteropDevice, and ID3D9VkInteropDevice, which also returns the queue's index and has the last two functions;
+ * as far as they are used. */
 struct interop_functions {
     struct unknown_functions unknown;
     void(STDMETHODCALLTYPE *get_handles)(void *self, void **instance, void **physical, void **device);
@@ -75,10 +75,10 @@ static const void *functions_of(void *object)
 
 /* ---- resources ---- */
 
-/* `nine`: the object is of the second of those interfaces. With those of Direct3D 10 and 11 only with the device's lock (dxgi_lock). DXVK may
- * have to make a resource stay where it is before it tells where that is, and waits for its thread of commands. That thread wakes one
- * of several waiters (2.6: DxvkCsThread's m_condOnSync), and if that is the wrong one the others sleep for ever. All other waits are
- * made with the device's lock: with it there is one waiter. */
+/* `nine`: the object has the second of those interfaces. For those of Direct3D 10 and 11 the device's lock (dxgi_lock)
+ * must be held. DXVK may have to fix the place of a resource before it can report it, and then waits for its command
+ * thread. That thread wakes one of several waiters (2.6: DxvkCsThread's m_condOnSync); if that is the wrong one, the
+ * others sleep forever. All other waits hold the device's lock, so with it there is only one waiter. */
 static uint64_t image_of(void *object, bool nine, int32_t *layout)
 {
     const struct surface_functions *surface = functions_of(object);
@@ -109,7 +109,7 @@ uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size)
     const struct device_functions *functions = extended && buffer11 ? functions_of(extended) : NULL;
     void *section = dxgi_lock(device);
     *size = 0;
-    /* Without the extension the other function calls one that is not there. */
+    /* Without the extension the other function would call a function that does not exist. */
     if (functions && section && functions->get_extension_support(extended, NVX_IMAGE_VIEW_HANDLE) &&
         !functions->get_address_and_size(extended, buffer11, &address, size))
         address = 0;
@@ -121,7 +121,7 @@ uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size)
 
 /* ---- the device ---- */
 
-/* The interface of a device of Direct3D 10 or 11, or of one of Direct3D 9; NULL: it has none. */
+/* The interop interface of a Direct3D 10 or 11 device, or of a Direct3D 9 device (`nine`); NULL: it has none. */
 static void *interop_of(void *device, bool *nine)
 {
     void *interop = com_query(device, &interop_interface);
@@ -150,9 +150,9 @@ struct image_range {
     uint32_t aspect, level, levels, layer, layers;
 };
 
-/* A change to the layout that the image has already would do nothing. With the lock that the application's other threads draw with: the
- * list of commands into which this gets has none of its own with Direct3D 9. That interface keeps one lock for all its callers, who are
- * kept apart by d3d9_enter. */
+/* A change to the image's current layout would have no effect. The calls are made under the lock with which the
+ * application's other threads draw, because the command list that receives the change has no lock of its own in
+ * Direct3D 9. That interface has one lock for all its callers, whom d3d9_enter keeps apart. */
 bool dxvk_flush_deferred(void *device, void *resource, uint32_t level, uint32_t layer)
 {
     enum { GENERAL = 1, TRANSFER_SOURCE = 6, COLOR = 1 }; /* VkImageLayout, VkImageAspectFlagBits */
@@ -179,8 +179,8 @@ bool dxvk_flush_deferred(void *device, void *resource, uint32_t level, uint32_t 
     return known;
 }
 
-/* A flush waits until the thread that records has handed over its commands. Another thread submits them: the queue can be locked when
- * that has nothing left to submit. */
+/* A flush waits until the recording thread has handed over its commands. Another thread submits them: the queue can be
+ * locked once that thread has nothing left to submit. */
 bool dxvk_submit(void *device)
 {
     bool nine;
@@ -197,7 +197,7 @@ bool dxvk_submit(void *device)
 
 /* ---- waits ---- */
 
-/* The work is mostly done in some microseconds, which a sleep would make a millisecond. */
+/* The work usually ends within microseconds; a sleep would take a millisecond. */
 bool dxvk_wait(int (*reached)(void *query), void *query)
 {
     enum { SPIN_NANOSECONDS = 200000 };

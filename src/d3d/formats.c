@@ -134,7 +134,7 @@ const struct format_row *format_from_d3d9(uint32_t format, unsigned plane)
     return find(d3d9_formats, d3d9_format_count, (uint32_t)format, plane);
 }
 
-/* They stand side by side in the tables. */
+/* The planes of a format are adjacent in the tables. */
 const struct format_row *format_last_plane(const struct format_row *row)
 {
     return row + (row->planes - 1 - row->plane);

@@ -2,7 +2,7 @@
  * transports that share the memory itself. Nothing else uses them.
  *
  * The rules of d3d.h apply: the operations do not repeat the core's checks, any thread that the application lets use
- * the device may call, and no lock of ours is held. */
+ * the device may call, and cld3d holds no lock. */
 #ifndef CLD3D_D3D_NATIVE_H
 #define CLD3D_D3D_NATIVE_H
 
@@ -28,8 +28,8 @@ struct native_ops {
     /* Where a surface that `find` has found is now: `place` is the earlier result, of which the variable parts are
      * updated. */
     bool (*find_again)(const struct surface *surface, struct native_place *place);
-    /* Queues a layout change of an image surface and its reversal, so that its memory will have everything that
-     * Direct3D was told before: an implementation postpones clears and resolves until the next use, past a flush. Also
+    /* Queues a layout change of an image surface and its reversal, so that its memory will have the results of all
+     * earlier Direct3D calls: an implementation postpones clears and resolves until the next use, past a flush. Also
      * makes sure that Direct3D will see what OpenCL is about to write. `place` is the result of `find`. Call before
      * `finish`. */
     bool (*flush_deferred)(const struct surface *surface, const struct native_place *place);

@@ -2,7 +2,7 @@
  * The core and other transports do not need them.
  *
  * The rules of d3d.h apply: the operations do not repeat the core's checks, any thread that the application lets use
- * the device may call, and no lock of ours is held. */
+ * the device may call, and cld3d holds no lock. */
 #ifndef CLD3D_D3D_STAGING_H
 #define CLD3D_D3D_STAGING_H
 
@@ -39,8 +39,8 @@ struct staging_ops {
     /* Queues the copy from the resource to the staging copy. NULL: `map` does it. */
     bool (*fetch)(struct surface *surface);
     /* Called around calls for one surface that calls of other threads to its device must not interrupt: uses that
-     * device's own critical section, which an application thread that calls us may already hold. `leave` gets what `enter`
-     * returned, which may be NULL. Needed only if surfaces are `whole_level`. */
+     * device's own critical section, which an application thread that calls cld3d may already hold. `leave` gets what
+     * `enter` returned, which may be NULL. Needed only if surfaces are `whole_level`. */
     void *(*enter)(void *device);
     void (*leave)(void *section);
     /* Waits for queued copies and maps the staging copy for reading and writing; with `maps_briefly` for reading, or

@@ -2,7 +2,7 @@
 
 #include "next/after_failure.h"
 
-/* Waits for a command, and gives its outcome: NVIDIA's driver waits for a failed one without an error. */
+/* Waits for a command, and returns its outcome: NVIDIA's driver reports no error from a wait for a failed command. */
 static cl_int outcome(cl_event done)
 {
     cl_int ended = CL_COMPLETE;
@@ -12,7 +12,7 @@ static cl_int outcome(cl_event done)
     return status == CL_SUCCESS && ended < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : status;
 }
 
-/* The same for a command of whose event nobody else knows. */
+/* The same for a command whose event is known to the caller alone; releases the event. */
 static cl_int last_outcome(cl_event own)
 {
     const cl_int status = outcome(own);

@@ -15,9 +15,9 @@ static inline bool blocking_waits(cl_command_queue queue, cl_bool blocking)
     return blocking && atomic_load_explicit(&callback_queues, memory_order_relaxed) && event_callback_awaited(queue);
 }
 
-/* Ends such a call, which returned `status`: waits for its event `done`, and releases it if it is our `own` (otherwise
- * NULL). Returns the result of the whole call: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if the command has
- * failed. */
+/* Ends such a call, which returned `status`: waits for its event `done`, and releases it if it is cld3d's `own`
+ * (otherwise NULL). Returns the result of the whole call: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if the command
+ * has failed. */
 cl_int blocking_end(const cl_event *done, cl_event own, cl_int status);
 /* The same for a map of `memory`: returns the application's pointer. A map that has failed is unmapped. */
 void *blocking_mapped(cl_command_queue queue, cl_mem memory, const cl_event *done, cl_event own, void *mapped,

@@ -1,5 +1,6 @@
-/* Functions of OpenCL 2.0 to 3.0 that OpenCL 1.2 can do, for an OpenCL below that lacks them (Wine's opencl.dll ends
- * with 1.2), and queries that would promise the others: a device must not say that it has what can't be called. */
+/* Functions of OpenCL 2.0 to 3.0 that can be emulated on OpenCL 1.2, for an OpenCL below that lacks them (Wine's
+ * opencl.dll ends with 1.2); and queries about the other functions: a device must not report features whose functions
+ * cannot be called. */
 #include "emulate/emulate.h"
 #include "log.h"
 #include "next/handle.h"
@@ -9,7 +10,7 @@
 
 /* ---- queues, samplers, buffers, images with properties ---- */
 
-/* Only such a device may be asked: drivers crash when they are asked about something else. */
+/* Only such a device may be queried: drivers crash in queries about anything else. */
 static bool context_has_device(cl_context context, cl_device_id device)
 {
     cl_device_id devices[64];
@@ -23,7 +24,7 @@ static bool context_has_device(cl_context context, cl_device_id device)
     return found;
 }
 
-/* Whether a property is a hint of an extension that the device lists: what it hints at may be ignored. */
+/* Whether a property is a hint of an extension that the device lists: a hint may be ignored. */
 static bool is_hint(cl_context context, cl_device_id device, cl_queue_properties name)
 {
     const char *extension = name == CL_QUEUE_PRIORITY_KHR   ? "cl_khr_priority_hints"
@@ -64,7 +65,7 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
     return NULL;
 }
 
-/* PoCL 3.1 ends the process where a queue on a device is asked for. */
+/* PoCL 3.1 ends the process if an on-device queue is requested. */
 static bool wants_missing_device_queue(cl_context context, cl_device_id device, const cl_queue_properties *properties)
 {
     cl_command_queue_properties can = 0;
@@ -87,7 +88,7 @@ static cl_command_queue CL_API_CALL check_queue(cl_context context, cl_device_id
         status = log_refuse(call, CL_INVALID_QUEUE_PROPERTIES, "the device has no on-device queues");
     else
         queue = underlying.clCreateCommandQueueWithProperties(context, device, properties, &status);
-    if (status == CL_INVALID_PROPERTY) /* which the specification does not have for queues, but rusticl 22.3 */
+    if (status == CL_INVALID_PROPERTY) /* not allowed here by the specification, but rusticl 22.3 returns it */
         status = log_refuse(call, CL_INVALID_VALUE, "the driver does not know one of the properties");
     give_code(errcode_ret, status);
     return queue;
@@ -117,7 +118,7 @@ static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sample
                                       (cl_filter_mode)values[2], errcode_ret);
 }
 
-/* PoCL 3.1 and NVIDIA's driver refuse to make one without a list of properties. */
+/* PoCL 3.1 and NVIDIA's driver refuse to create a sampler without a list of properties. */
 static cl_sampler CL_API_CALL check_sampler(cl_context context, const cl_sampler_properties *properties,
                                             cl_int *errcode_ret)
 {
@@ -126,7 +127,7 @@ static cl_sampler CL_API_CALL check_sampler(cl_context context, const cl_sampler
     return underlying.clCreateSamplerWithProperties(context, properties, errcode_ret);
 }
 
-/* The specification has no property that OpenCL 1.2 could express. */
+/* Refuses all properties: the specification has none that OpenCL 1.2 can express. */
 static bool has_properties(const char *call, const cl_mem_properties *properties, cl_int *errcode_ret)
 {
     if (!properties || !properties[0])
@@ -156,7 +157,7 @@ static cl_mem CL_API_CALL create_image(cl_context context, const cl_mem_properti
 
 /* ---- queries ---- */
 
-/* What depends on functions that are missing, and its answer then: zeros. */
+/* Queries about features whose functions are missing: they are answered with zeros. */
 static bool promises_too_much(cl_device_info name)
 {
     switch (name) {

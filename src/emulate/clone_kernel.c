@@ -1,9 +1,9 @@
-/* clCloneKernel, where the OpenCL below has none: a kernel of the same function that is given the same arguments.
+/* clCloneKernel, where the OpenCL below lacks it: a kernel of the same function that is given the same arguments.
  *
- * OpenCL tells nobody what a kernel's arguments are, so they are noted as they are set. clSetKernelArg is among the
- * functions that programs call most, so a note takes no lock: a kernel's own is found in a table whose entries never move
- * (one that grows is left as it is, and its successor takes over), and nobody may set arguments of one kernel from two
- * threads at a time. */
+ * OpenCL cannot report a kernel's arguments, so they are recorded as they are set. clSetKernelArg is among the
+ * functions that programs call most, so recording takes no lock. The record of a kernel is found in a table whose
+ * entries never move: a table that is full is kept as it is, and a larger one replaces it. No program may set arguments
+ * of one kernel from two threads at a time. */
 #include "emulate/emulate.h"
 #include "log.h"
 #include "next/handle.h"
@@ -18,19 +18,19 @@
 enum { FIRST_CAPACITY = 64, SMALL = 16 };
 
 struct argument {
-    bool set, has_value; /* local memory has a size alone */
+    bool set, has_value; /* local memory has only a size */
     size_t size;
-    void *large; /* owned; of more than SMALL bytes, with room for `capacity`; NULL: memory was short */
+    void *large; /* owned; a value of more than SMALL bytes, with room for `capacity`; NULL: out of memory */
     size_t capacity;
     unsigned char small[SMALL];
 };
 
-/* Never freed: one whose kernel has gone is taken for the next. */
+/* Never freed: the note of a destroyed kernel is reused for the next one. */
 struct note {
     _Atomic(cl_kernel) kernel; /* NULL: free */
     cl_uint count;
     struct argument *arguments; /* owned */
-    bool lost;                  /* memory was short: the arguments are not known */
+    bool lost;                  /* out of memory: the arguments are not known */
     unsigned app_refs;          /* guarded by `lock` */
 };
 
@@ -66,7 +66,8 @@ static struct note *find(cl_kernel kernel)
     }
 }
 
-/* A free note in the place of the kernel, or NULL if memory is short. There is always an entry that is NULL. */
+/* A free note at the kernel's place in the table, or NULL if out of memory. The table always has an entry that is
+ * NULL. */
 static struct note *take_locked(struct table *table, cl_kernel kernel)
 {
     size_t i = place_of(kernel, table);
@@ -100,7 +101,7 @@ static void move_locked(struct table *from, struct table *to)
     }
 }
 
-/* The table, with room for one more. */
+/* The table, with room for one more note. */
 static struct table *roomy_locked(void)
 {
     struct table *table = atomic_load(&current);
@@ -111,7 +112,7 @@ static struct table *roomy_locked(void)
     if (!wider)
         return NULL;
     wider->capacity = capacity;
-    wider->before = table; /* others may be looking at it: it stays */
+    wider->before = table; /* other threads may be reading it, so it is kept */
     move_locked(table, wider);
     atomic_store_explicit(&current, wider, memory_order_release);
     return wider;
@@ -144,7 +145,7 @@ static void follow(cl_kernel kernel)
     if (!kernel || underlying.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof(count), &count, NULL) != CL_SUCCESS)
         return;
     os_lock(&lock);
-    struct note *note = find(kernel); /* the address of one that we did not see go */
+    struct note *note = find(kernel); /* not NULL: the address of an earlier kernel whose end was not seen */
     struct table *table = note ? NULL : roomy_locked();
     if (table)
         note = take_locked(table, kernel);
@@ -204,7 +205,7 @@ static cl_int CL_API_CALL retain_kernel(cl_kernel kernel)
     return status;
 }
 
-/* Before the driver's: another kernel may have the address right after it. */
+/* The note is removed before the driver's release: another kernel may get the address right after it. */
 static cl_int CL_API_CALL release_kernel(cl_kernel kernel)
 {
     struct note *note = find(kernel);
@@ -260,7 +261,8 @@ static cl_int give_argument(const struct argument *argument, cl_kernel clone, cl
     return set_kernel_arg(clone, index, argument->size, argument->has_value ? value : NULL);
 }
 
-/* The program may have released what an argument names: then it sets another on the clone, before that is launched. */
+/* The program may have released the object that an argument names: then it sets another one on the clone before it
+ * launches that. */
 static bool names_nothing(cl_int status)
 {
     return status == CL_INVALID_MEM_OBJECT || status == CL_INVALID_SAMPLER || status == CL_INVALID_ARG_VALUE;
@@ -278,7 +280,7 @@ static cl_int give_arguments(const struct note *note, cl_kernel clone)
     return status;
 }
 
-/* Without memory there is no note of it. */
+/* A kernel without a record: there was no memory for one. */
 static cl_int refuse_unknown(const char *call, cl_kernel kernel)
 {
     cl_uint count;

@@ -1,4 +1,4 @@
-/* Contexts that are to be refused, and that somebody below makes all the same. */
+/* Refuses invalid contexts that the OpenCL below would create. */
 #include "emulate/emulate.h"
 #include "emulate/listed.h"
 #include "log.h"
@@ -6,7 +6,7 @@
 
 typedef void(CL_CALLBACK *notify_function)(const char *, const void *, size_t, void *);
 
-/* Wine's opencl.dll keeps both to itself. */
+/* Checks a notify function and its data, which Wine's opencl.dll does not pass on. */
 static cl_int check(const char *call, notify_function notify, const void *user_data)
 {
     return notify || !user_data || !os_is_wine()
@@ -15,7 +15,7 @@ static cl_int check(const char *call, notify_function notify, const void *user_d
                             "user_data is %p, but pfn_notify is NULL; pass a function or NULL for both", user_data);
 }
 
-/* The host looks into the first, whatever it is. */
+/* Under Wine the host reads the first handle, even if it is not a device. */
 static cl_int check_devices(const char *call, cl_uint count, const cl_device_id *devices)
 {
     for (cl_uint i = 0; devices && i < count && os_is_wine(); i++)
@@ -38,8 +38,8 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
     return NULL;
 }
 
-/* PoCL gives a context and an error for a type without devices, so that programs which look at neither go on. It may end the process
- * where such a context is released. */
+/* For a type without devices PoCL returns a context and an error, and programs that check neither continue. PoCL may
+ * end the process when such a context is released. */
 static cl_context CL_API_CALL create_context_from_type(const cl_context_properties *properties,
                                                        cl_device_type device_type, notify_function pfn_notify,
                                                        void *user_data, cl_int *errcode_ret)

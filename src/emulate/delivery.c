@@ -11,9 +11,9 @@ static os_condition came = OS_CONDITION_INIT;
 /* ---- deliveries ---- */
 
 static bool delivering, busy;
-static unsigned draining; /* threads that want the threads here to go */
+static unsigned draining; /* threads that wait for the threads here to end */
 static struct delivery *first, **last = &first;
-/* Whether this is the thread that delivers. */
+/* Whether this is the delivering thread. */
 static _Thread_local bool here;
 
 enum { DRAIN_MS = 1000 };
@@ -90,7 +90,7 @@ void deliver(struct delivery *delivery)
     os_wake_all(&came);
     os_unlock(&lock);
     if (!ready)
-        watch_start(&stuck_watch); /* whose thread may be there */
+        watch_start(&stuck_watch); /* its thread may already exist */
 }
 
 bool delivery_here(void)
@@ -125,7 +125,7 @@ static os_condition wanted = OS_CONDITION_INIT;
 static struct watch *watches;
 static bool watching, watches_end;
 
-/* The next watch to poll, or NULL and the milliseconds until there is one. */
+/* The next watch to poll, or NULL and the number of milliseconds until one is due. */
 static struct watch *find_due(unsigned *pause)
 {
     const unsigned long long now = os_nanoseconds() / 1000000;
@@ -161,7 +161,7 @@ static void poll_watches(void *data)
             os_wait(&wanted, &watch_lock, pause);
             continue;
         }
-        watch->wanted = false; /* who wants more while we look says so again */
+        watch->wanted = false; /* whoever needs another poll meanwhile requests it again */
         os_unlock(&watch_lock);
         const unsigned again = watch->poll();
         os_lock(&watch_lock);

@@ -1,4 +1,4 @@
-/* Calls the application's callbacks, one after the other, on one thread of ours. */
+/* Calls the application's callbacks, one after the other, on one of cld3d's threads. */
 #ifndef CLD3D_EMULATE_DELIVERY_H
 #define CLD3D_EMULATE_DELIVERY_H
 
@@ -16,7 +16,7 @@ bool delivery_ready(void);
 /* Takes over `delivery`, and restarts the thread if it has ended for lack of work. May be called with any lock held. */
 void deliver(struct delivery *delivery);
 
-/* Whether something waits and no thread can be started for it. Tries again. May be called with any lock held. */
+/* Whether something waits although no thread can be started for it. Tries again. */
 bool delivery_stuck(void);
 
 /* Whether something has yet to be called, or is being called. */
@@ -30,11 +30,11 @@ bool delivery_here(void);
  * has a handler. */
 void delivery_drain(void);
 
-/* How long a thread waits for work before it ends, and for what it needs before it tries again. */
+/* How long a thread waits for work before it ends, and how long it waits after a failure before it tries again. */
 enum { THREAD_REST_MS = 500, RETRY_MS = 16 };
 
 /* Polling of things that cannot be waited for. `poll` returns the milliseconds until the next poll; 0: not until it is
- * requested again. It runs on a thread of ours that sleeps while nothing needs polling. */
+ * requested again. It runs on one of cld3d's threads, which sleeps while nothing needs polling. */
 struct watch {
     unsigned (*poll)(void);
     struct watch *after;

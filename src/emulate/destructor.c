@@ -1,10 +1,11 @@
 /* clSetMemObjectDestructorCallback, clSetContextDestructorCallback and clSetProgramReleaseCallback.
  *
- * An object with such functions gets a reference of ours. It is dead when only that one is left: kernels and children of the
- * object are counted by the drivers as well, and the functions must not be called before they are done, since that is how
- * an application learns that memory of its own is free. Nothing tells when a driver drops one, so after a release by the
- * application the count is polled regularly. Commands that are queued some drivers leave out of the count: there the
- * context's queues must have gone past the moment of the last release: what comes after it may wait for the function. */
+ * cld3d holds a reference to an object with such functions. The object is unused when only that reference is left:
+ * drivers also count its kernels and children, and the functions must not be called before these are gone, because an
+ * application frees its own memory when it is called. Drivers do not report when they drop a reference, so after a
+ * release by the application the count is polled regularly. Some drivers do not count queued commands. With these, all
+ * commands that the context's queues had at the last release must have ended; commands enqueued after it may wait for
+ * the function. */
 #include "emulate/emulate.h"
 #include "emulate/delivery.h"
 #include "emulate/fence.h"
@@ -29,9 +30,9 @@ struct watched {
     void *handle; /* one reference */
     struct destructor *last;
     bool released;       /* by the application, at least once */
-    unsigned releasing;  /* threads in a release of the application's: it stays as long */
-    struct fence *begun; /* by the release after which only we hold it, if the driver does not count commands */
-    struct fence *fence; /* the same, the watch's alone */
+    unsigned releasing;  /* threads in a release by the application: the record is kept meanwhile */
+    struct fence *begun; /* made in the release that left only cld3d's reference, if commands are not counted */
+    struct fence *fence; /* the same, for the watch's thread alone */
     struct watched *after;
 };
 
@@ -91,7 +92,8 @@ static struct watched **find_locked(enum kind kind, const void *handle)
     return place;
 }
 
-/* Whose commands may use the object; NULL for a program, which they have taken their code from. */
+/* The context whose commands may use the object; NULL for a program, because its commands have their own copy of the
+ * code. */
 static cl_context context_of(enum kind kind, void *handle)
 {
     cl_context context = NULL;
@@ -100,7 +102,8 @@ static cl_context context_of(enum kind kind, void *handle)
     return kind == KIND_CONTEXT ? handle : context;
 }
 
-/* Whether nobody but us holds it, but maybe commands in queues: then there is a fence behind these, unless memory is short. */
+/* Whether only cld3d holds the object, except perhaps commands in queues. Then there is a fence behind these, unless
+ * memory is short. */
 static bool is_ours(const struct watched *watched, bool *counted, struct fence **fence)
 {
     if (references(watched->kind, watched->handle) != 1)
@@ -111,7 +114,7 @@ static bool is_ours(const struct watched *watched, bool *counted, struct fence *
     return true;
 }
 
-/* Whether nobody but us holds it, no command in a queue either. */
+/* Whether only cld3d holds the object, and no command in a queue uses it. */
 static bool is_dead(struct watched *watched)
 {
     bool counted;
@@ -121,15 +124,15 @@ static bool is_dead(struct watched *watched)
         if (counted)
             return true;
     }
-    if (!watched->fence || !fence_passed(watched->fence)) /* without memory for one, later */
+    if (!watched->fence || !fence_passed(watched->fence)) /* if there was no memory for one, checked later */
         return false;
     fence_free(watched->fence);
     watched->fence = NULL;
     return true;
 }
 
-/* Takes one out that was released and is dead; the driver is asked without the lock, which an object with our reference
- * outlives, as long as this is the only function that takes any out. */
+/* Removes one object that was released and is dead. The driver is queried without the lock. The object survives that,
+ * because only this function drops cld3d's reference. */
 static bool deliver_one(unsigned *left)
 {
     os_lock(&lock);
@@ -240,20 +243,20 @@ static cl_int add(const char *call, enum kind kind, void *handle, cl_int invalid
     cl_context context = context_of(kind, handle);
     if (context)
         fence_counted_below(
-            context); /* now, not in a thread of ours, and so that ends of queues are seen from now on */
+            context); /* now, not in one of cld3d's threads, and so that ends of queues are seen from now on */
     os_lock(&lock);
     struct watched *watched = add_locked(kind, handle, fresh);
     *destructor = (struct destructor){notify, data, watched->last};
     watched->last = destructor;
     os_unlock(&lock);
-    if (watched != fresh) { /* it has our reference already */
+    if (watched != fresh) { /* cld3d already has a reference to it */
         let_go(kind, handle);
         free(fresh);
     }
     return CL_SUCCESS;
 }
 
-/* The functions differ in the type of the handle alone, which is a pointer to a structure in each. */
+/* The functions differ only in the type of the handle, which is always a pointer to a structure. */
 static cl_int CL_API_CALL set_mem_object_destructor_callback(cl_mem memobj,
                                                              void(CL_CALLBACK *pfn_notify)(cl_mem, void *),
                                                              void *user_data)
@@ -278,7 +281,7 @@ static cl_int CL_API_CALL set_program_release_callback(cl_program program,
                (function)(void (*)(void))pfn_notify, user_data);
 }
 
-/* ---- what an application would see of our reference ---- */
+/* ---- cld3d's reference, hidden from the application ---- */
 
 static cl_int without_ours(enum kind kind, void *handle, cl_int status, void *count)
 {

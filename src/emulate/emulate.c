@@ -10,13 +10,13 @@ cl_icd_dispatch underlying;
 
 bool emulate_calls_back(void)
 {
-    /* Wine 8's opencl.dll takes callbacks and never calls them, or refuses them. */
+    /* Wine 8's opencl.dll accepts callbacks and never calls them, or refuses them. */
     return os_is_wine() || setting_on(SETTING_CALLBACKS);
 }
 
 void emulate_install(void)
 {
-    /* First of all, so that what is wrong is seen nowhere. */
+    /* First, so that no other part gets the wrong answers. */
     if (os_is_wine()) {
         wine_calls_install(&next);
         wine_queries_install(&next);

@@ -2,7 +2,7 @@
  * and the functions of OpenCL 2.0 to 3.0 that OpenCL 1.2 can emulate. An entry point installs it in those slots of
  * `next`, so that everything above sees a complete OpenCL.
  *
- * Callbacks run on one thread of ours, one after the other, never on a thread of the driver; they may call OpenCL
+ * Callbacks run on one of cld3d's threads, one after the other, never on a thread of the driver; they may call OpenCL
  * again. Each registered callback is delivered once. */
 #ifndef CLD3D_EMULATE_EMULATE_H
 #define CLD3D_EMULATE_EMULATE_H
@@ -15,7 +15,7 @@
 /* Called once by an entry point, after `next` is filled and before anything else runs. */
 void emulate_install(void);
 
-/* Whether callbacks run on our thread. Otherwise drivers may call them on the threads that run their commands. */
+/* Whether callbacks run on cld3d's thread. Otherwise drivers may call them on the threads that run their commands. */
 bool emulate_calls_back(void);
 
 /* The functions of `next` before emulate_install. */
@@ -40,7 +40,8 @@ void clone_kernel_install(cl_icd_dispatch *table);
 
 /* How many queues have callbacks for their commands, possibly none pending (event_callback.c). */
 extern atomic_uint callback_queues;
-/* Whether callbacks for commands of a queue are pending, or a thread of ours waits in the driver for its commands. */
+/* Whether callbacks for commands of a queue are pending, or one of cld3d's threads waits in the driver for its
+ * commands. */
 bool event_callback_awaited(cl_command_queue queue);
 
 /* Resolution of the clock behind clGetHostTimer, in nanoseconds: Windows counts in steps of 100. */

@@ -1,10 +1,10 @@
 /* clSetEventCallback.
  *
- * Who waits: each command queue with callbacks has a list with a thread that waits for the event at its head, so
- * that commands of a queue in order are delivered in their order and nobody polls. A few threads are enough: queues
- * beyond them, events that end out of order and callbacks for CL_SUBMITTED and CL_RUNNING, none of which OpenCL can wait
- * for together, are polled regularly. User events need neither: they are CL_SUBMITTED from the beginning, and end in
- * clSetUserEventStatus. */
+ * Each command queue with callbacks has a list, and a thread that waits for the event at the head of the list. So the
+ * callbacks of an in-order queue are delivered in order, and nothing polls. The number of such threads is small. Three
+ * cases are polled regularly: further queues; events that end out of order; and callbacks for CL_SUBMITTED and
+ * CL_RUNNING, because OpenCL cannot wait for several of them together. User events need neither: they are CL_SUBMITTED
+ * from the beginning, and end in clSetUserEventStatus. */
 #include "emulate/emulate.h"
 #include "emulate/delivery.h"
 #include "log.h"
@@ -24,7 +24,7 @@ struct waiter {
     void *data;
     unsigned references;        /* by the list or the delivery, and by the thread that waits for the event */
     bool due;                   /* a user event: it has reached the state */
-    unsigned long long goes_at; /* nanoseconds of os.h, once it is among those that stay */
+    unsigned long long goes_at; /* nanoseconds of os.h, once it is in the list `staying` */
     struct waiter *after;
 };
 
@@ -33,15 +33,15 @@ struct callback_queue {
     cl_command_queue queue; /* NULL: user events; only compared */
     bool ordered;           /* the queue is */
     bool threaded;          /* a thread waits for the head */
-    bool waits;             /* it is in the driver's wait, perhaps for one that others have delivered meanwhile */
-    bool sweeping, again;   /* somebody goes through it; and shall do so once more */
+    bool waits;             /* the thread waits in the driver, perhaps for an event that is already delivered */
+    bool sweeping, again;   /* a thread goes through the list; it has to do so once more */
     struct waiter *first, **last;
     struct callback_queue *after;
 };
 
 enum {
-    MOST_THREADS = 4, /* which wait for heads of lists */
-    WINDOW = 64,      /* how many of a queue in order are looked at beyond its head */
+    MOST_THREADS = 4, /* threads that wait for heads of lists */
+    WINDOW = 64,      /* how many events of an in-order queue are checked beyond its head */
     LONGEST_POLL_MS = 16,
 };
 
@@ -55,7 +55,7 @@ static unsigned threads, draining;
 
 /* ---- waiters ---- */
 
-/* Those whose events have failed, which stay for AFTER_FAILURE_MS: the oldest first. */
+/* Callbacks whose events have failed; they are kept for AFTER_FAILURE_MS. The oldest is first. */
 static struct waiter *staying, **last_staying = &staying;
 
 static void destroy(struct waiter *waiter)
@@ -144,9 +144,9 @@ static void unlink_locked(struct callback_queue *list, struct waiter **place)
         list->last = place;
 }
 
-/* Delivers what is due, from the head on. What comes later in a queue in order ends later, so if it has ended, what was
- * before it is looked at again first, and behind many that have not ended nobody looks. Only one thread at a time goes through a list,
- * and it alone takes out of it. */
+/* Delivers the callbacks that are due, from the head on. In an in-order queue a later event ends later: if it has
+ * ended, the earlier ones are checked again first, and nothing is checked behind many that have not ended. Only one
+ * thread at a time goes through a list, and only this thread removes entries. */
 static void sweep_locked(struct callback_queue *list)
 {
     unsigned unfinished = 0;
@@ -197,8 +197,8 @@ static void remove_locked(struct callback_queue *list)
     free(list);
 }
 
-/* The first callback for the end of a command: OpenCL can't wait for other states, and the command of one that has been called may never
- * end. */
+/* The first callback for the end of a command: OpenCL cannot wait for other states. A callback that has already been
+ * called does not count, because its command may never end. */
 static struct waiter *first_for_end(const struct callback_queue *list)
 {
     struct waiter *waiter = list->first;
@@ -217,7 +217,7 @@ static void wait_for_end(struct callback_queue *list, struct waiter *waiter)
     os_lock(&lock);
     list->waits = false;
     sweep(list);
-    /* A driver that can't wait, or an event that another thread delivers: not at full speed. */
+    /* The driver cannot wait, or another thread delivers the event: avoid a busy loop. */
     if (first_for_end(list) == waiter && status != CL_SUCCESS)
         os_wait(&changed, &lock, 1);
 }
@@ -240,7 +240,7 @@ static void lane_thread(void *data)
     os_unlock(&lock);
 }
 
-/* ---- what nobody can wait for ---- */
+/* ---- polling ---- */
 
 static bool needs_polling(const struct callback_queue *list)
 {
@@ -249,7 +249,7 @@ static bool needs_polling(const struct callback_queue *list)
     return !list->threaded || list->first->after || list->first->type > CL_COMPLETE;
 }
 
-/* A list that is swept stays; those without a thread go here. */
+/* Removes empty lists that have no thread, unless another thread is going through them. */
 static unsigned poll_callbacks(void)
 {
     static unsigned pause = 1;
@@ -286,7 +286,7 @@ bool event_callback_awaited(cl_command_queue queue)
     return awaited;
 }
 
-/* A list that is empty may be that of an earlier queue at the same address. */
+/* An empty list may belong to an earlier queue at the same address. */
 static struct callback_queue *find_lane_locked(cl_command_queue queue, bool ordered)
 {
     struct callback_queue *list = callback_lists;
@@ -323,7 +323,7 @@ static bool add(struct waiter *waiter, cl_command_queue queue)
     os_lock(&lock);
     struct callback_queue *list = find_lane_locked(queue, ordered);
     const bool polls = list && queue && (!list->threaded || list->first || waiter->type > CL_COMPLETE);
-    const bool added = list && (!polls || watch_start(&watch)); /* which waits for the lock */
+    const bool added = list && (!polls || watch_start(&watch)); /* its thread waits for the lock */
     if (added) {
         *list->last = waiter;
         list->last = &waiter->after;
@@ -346,7 +346,7 @@ static void user_event_is(cl_event event, cl_int state)
     os_unlock(&lock);
 }
 
-/* Of OpenGL or EGL: it ends by nothing that is seen here. */
+/* Whether the event comes from OpenGL or EGL: nothing here sees what ends it. */
 static bool is_foreign(cl_event event)
 {
     cl_command_type type = CL_COMMAND_USER;
@@ -399,7 +399,7 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
 
 /* ---- the end ---- */
 
-/* Whether a thread finds out what is due, or is about to go. */
+/* Whether a thread is finding out what is due, or is about to end. */
 static bool any_at_work(void)
 {
     for (const struct callback_queue *list = callback_lists; list; list = list->after)
@@ -413,7 +413,7 @@ static bool any_staying(void)
     return staying != NULL;
 }
 
-/* Whether somebody is finding out what is due. */
+/* Whether a thread is finding out what is due. */
 static bool any_sweeping(void)
 {
     for (const struct callback_queue *list = callback_lists; list; list = list->after)
@@ -422,7 +422,7 @@ static bool any_sweeping(void)
     return false;
 }
 
-/* Until it is over, or that time has passed: nothing here may wait for a command. */
+/* Waits until the condition no longer holds, or that time has passed: nothing here may wait for a command. */
 static void wait_while_locked(bool (*lasts)(void), unsigned milliseconds)
 {
     const unsigned long long end = os_nanoseconds() + milliseconds * 1000000ull;
@@ -430,21 +430,21 @@ static void wait_while_locked(bool (*lasts)(void), unsigned milliseconds)
         os_wait(&changed, &lock, 1);
 }
 
-/* Programs that end in order release their queues and contexts before. What is due by then is delivered first, as far as
- * the application's functions don't wait for this very thread, and the last failed events go. In a callback nothing can be
- * delivered, and neither while the process ends, which has no other threads then. */
+/* Programs that end in order release their queues and contexts first. Callbacks that are due by then are delivered, as
+ * far as the application's functions do not wait for this thread, and the last failed events are released. Nothing can
+ * be delivered in a callback, or while the process ends, which then has no other threads. */
 static void drain(void)
 {
     enum { LONGEST_MS = 1000, MOMENT_MS = 2 * AFTER_FAILURE_MS };
     if (delivery_here() || os_process_ends())
         return;
     os_lock(&lock);
-    const bool any = callback_lists != NULL || delivery_pending(); /* whose lists may have gone */
+    const bool any = callback_lists != NULL || delivery_pending(); /* pending deliveries may have no list */
     for (struct callback_queue *list = callback_lists; list; list = list->after)
         sweep(list);
     draining++;
     os_wake_all(&changed);
-    /* What is due is called before a queue goes, unless that takes longer. */
+    /* Callbacks that are due are called before a queue is released, unless that takes too long. */
     wait_while_locked(any_sweeping, LONGEST_MS);
     wait_while_locked(any_at_work, MOMENT_MS);
     os_unlock(&lock);

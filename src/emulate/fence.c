@@ -10,13 +10,14 @@
 struct queue {
     cl_command_queue handle;    /* NULL after the last release */
     cl_context context;         /* only compared */
-    unsigned references;        /* the application's and ours */
-    unsigned long long put_off; /* nanoseconds of os.h: since when the last release waits for the end; 0: it does not */
+    unsigned references;        /* of the application and of cld3d */
+    unsigned long long put_off; /* nanoseconds of os.h: since when the last release has been put off; 0: it is not */
     cl_event end;               /* behind its last command, one reference; NULL while the application holds the queue */
     struct queue *after;
 };
 
-/* The end of what is in a queue now, with one reference; or the queue, with one reference, while it takes no marker. */
+/* The event at the end of a queue's current commands, with one reference; or the queue itself, with one reference, as
+ * long as it accepts no marker. */
 struct stop {
     cl_event event;
     cl_command_queue queue;
@@ -28,15 +29,17 @@ struct fence {
     struct stop stops[];
 };
 
-/* Guards the list. The driver is called under it to retain what is listed, which another thread may be about to release. */
+/* Guards the list. The driver is called under it to retain listed objects, which another thread may be about to
+ * release. */
 static os_mutex lock = OS_MUTEX_INIT;
 static struct queue *queues;
-/* How many of them are put off, and how many have lost their handles: there may be many queues, and mostly none of these. */
+/* How many queues have a release that was put off, and how many have lost their handles. There may be many queues,
+ * usually without any of these. */
 static unsigned put_off_count, gone_count;
 
-/* The next in line, set at installation. */
+/* The functions below, set at installation. */
 static cl_icd_dispatch beneath;
-/* Whether fences may be needed at all: whoever asks what the driver counts may make one. */
+/* Whether fences may be needed at all: set by fence_counted_below, whose callers may make one. */
 static atomic_bool any_wanted;
 
 /* ---- what is listed ---- */
@@ -72,7 +75,7 @@ static void lose_handle_locked(struct queue *queue, cl_event end)
     gone_count++;
 }
 
-/* Takes those out of the list that are over, for forget. */
+/* Removes the queues that have ended from the list, for `forget`. */
 static struct queue *take_ended_locked(void)
 {
     struct queue *taken = NULL;
@@ -89,7 +92,7 @@ static struct queue *take_ended_locked(void)
     return taken;
 }
 
-/* Without the lock: an event may be the last that keeps its context. */
+/* Called without the lock: releasing an event may release its context. */
 static void forget(struct queue *taken)
 {
     for (struct queue *queue = taken, *after; queue; queue = after) {
@@ -111,7 +114,7 @@ static unsigned look_for_ends(void)
     return any_left ? PAUSE_MS : 0;
 }
 
-/* While there are ends: each keeps its context, and no other queue may come or go. */
+/* Polls while there are ends: each keeps its context alive, and perhaps no other queue is ever created or released. */
 static struct watch ends_watch = {.poll = look_for_ends};
 
 static cl_command_queue add(cl_command_queue handle, cl_context context, cl_int *errcode_ret)
@@ -149,7 +152,8 @@ static cl_event marker_behind_all(cl_command_queue queue, cl_int *status)
     return event;
 }
 
-/* Tries again to find an end for a queue whose release was put off. The markers of a fence do so for a whole context. */
+/* Tries again to obtain an end for a queue whose release was put off. The markers of a fence do so for a whole
+ * context. */
 static void end_put_off(void)
 {
     os_lock(&lock);
@@ -181,7 +185,8 @@ static cl_command_queue CL_API_CALL create_queue_with(cl_context context, cl_dev
                errcode_ret);
 }
 
-/* Of a queue whose release was put off the driver's reference, which was still to go, is the application's again. */
+/* If the queue's release was put off, the driver's reference that was still to be dropped becomes the application's
+ * again. */
 static cl_int retain_listed_locked(struct queue *queue)
 {
     const cl_int status = queue->put_off ? CL_SUCCESS : beneath.clRetainCommandQueue(queue->handle);
@@ -190,7 +195,7 @@ static cl_int retain_listed_locked(struct queue *queue)
     return status;
 }
 
-/* A queue that is not listed has been released, and an event has kept it. */
+/* A queue that is not listed has been released, but an event has kept it alive. */
 static cl_int retain_unlisted(cl_command_queue handle)
 {
     cl_context context = NULL;
@@ -210,7 +215,7 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue handle)
     return queue ? status : retain_unlisted(handle);
 }
 
-/* The marker of a queue that is idle ends at once, and keeps nothing then. */
+/* In an idle queue the marker ends at once, and then it keeps nothing alive. */
 static cl_event end_of(cl_command_queue handle, cl_int *status)
 {
     enum { TIMES = 5 };
@@ -220,9 +225,9 @@ static cl_event end_of(cl_command_queue handle, cl_int *status)
     return end;
 }
 
-/* After the last release the address may be another queue's. Without memory for the end, what the queue's commands use would be taken
- * for free, so the release is put off. While the end is looked for, another thread may retain the queue again, or release it
- * again after that. */
+/* After the last release another queue may have the address. If there is no memory for the end, the release is put off;
+ * otherwise objects that the queue's commands use would be considered unused. Meanwhile another thread may retain the
+ * queue again, and release it once more. */
 static cl_int release_last(cl_command_queue handle, cl_context context)
 {
     cl_int status = CL_SUCCESS;
@@ -264,7 +269,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     return beneath.clReleaseCommandQueue(handle);
 }
 
-/* The release that was put off, if there is one. `end` is NULL if no command of the queue runs any more. */
+/* Performs the release that was put off, if there is one. `end` is NULL if no command of the queue is running. */
 static void release_at_last(cl_command_queue handle, cl_event end)
 {
     os_lock(&lock);
@@ -281,8 +286,8 @@ static void release_at_last(cl_command_queue handle, cl_event end)
 
 /* ---- what the driver counts ---- */
 
-/* The references of a buffer that a command of ours is going to write to; 0 if there is none for want of memory. Nothing waits, since
- * a callback may ask. */
+/* The reference count of a buffer to which one of cld3d's commands is going to write; 0 if out of memory. Nothing here
+ * waits, because callbacks may call it. */
 static cl_uint references_tried(cl_context context, cl_device_id device)
 {
     static const cl_uint zero = 0;
@@ -331,7 +336,7 @@ bool fence_counted_below(cl_context context)
         return counted;
     const cl_uint references = references_tried(context, devices[0]);
     if (references == 0)
-        return false; /* and another time it is tried again */
+        return false; /* the next call tries again */
     counted = references > 1;
     log_write(LOG_DEBUG, "the driver counts queued commands in the reference counts of objects: %s",
               counted ? "yes" : "no");
@@ -346,7 +351,7 @@ bool fence_counted_below(cl_context context)
 
 /* ---- fences ---- */
 
-/* A stop for each of the context's queues, which all must have one. */
+/* Creates a stop for each of the context's queues; each queue must have one. */
 static struct fence *collect_locked(cl_context context, bool *all)
 {
     size_t most = 0;
@@ -375,7 +380,7 @@ struct fence *fence_make(cl_context context)
     struct fence *fence = collect_locked(context, &all);
     os_unlock(&lock);
     if (fence && all) {
-        fence_passed(fence); /* which enqueues the markers */
+        fence_passed(fence); /* this enqueues the markers */
     } else if (fence) {
         fence_free(fence);
         fence = NULL;
@@ -383,9 +388,9 @@ struct fence *fence_make(cl_context context)
     return fence;
 }
 
-/* A queue that takes no marker for want of memory is asked again. The queue of a lost device may look the same, and never takes one.
- * Its commands use nothing any more, but a program may wait for what the fence holds up. So a queue that refuses for a minute is
- * left out, as one that refuses with another code is at once. */
+/* A queue that refuses a marker for lack of memory is tried again. The queue of a lost device may behave in the same
+ * way, and never accepts one. Its commands no longer use anything, but a program may wait for what the fence delays. So
+ * a queue that refuses for a minute is skipped, and so is, at once, a queue that refuses with another code. */
 static bool passed(struct stop *stop, bool is_late)
 {
     if (stop->queue) {
@@ -422,7 +427,7 @@ void fence_free(struct fence *fence)
 
 /* ---- what the list proves ---- */
 
-/* An entry loses its handle before the driver's queue may go. */
+/* An entry loses its handle before the driver may destroy the queue. */
 bool fence_keeps(const void *handle, bool as_context)
 {
     bool found = false;

@@ -7,14 +7,14 @@
 
 struct fence;
 
-/* Whether the driver below counts queued commands in an object's reference count. Tested once per platform, with a
- * command of ours in a queue of ours. */
+/* Whether the driver below counts queued commands in an object's reference count. Tested once per platform, with
+ * cld3d's own command in its own queue. */
 bool fence_counted_below(cl_context context);
 
 /* Creates a fence behind all commands that are in the context's queues now. NULL if out of memory: try again later. The
  * caller owns it. No lock may be held that is taken in callbacks, here and in fence_passed. */
 struct fence *fence_make(cl_context context);
-/* Whether everything before it has ended. One thread at a time may ask. */
+/* Whether everything before it has ended. One thread at a time may call. */
 bool fence_passed(struct fence *fence);
 void fence_free(struct fence *fence);
 

@@ -3,7 +3,8 @@
 #include "emulate/emulate.h"
 #include "os/os.h"
 
-/* Handles that are only compared. Nothing leaves: platforms and their devices stay, and sub-devices are not followed to their end. */
+/* A set of handles, which are only compared. Nothing is removed: platforms and their devices live as long as the
+ * process, and the ends of sub-devices are not tracked. */
 struct set {
     const void *handles[256];
     atomic_uint count; /* grows after the handle is there */
@@ -11,7 +12,7 @@ struct set {
 };
 
 static struct set platforms, devices, parts;
-/* Guards what is added. */
+/* Guards additions. */
 static os_mutex lock = OS_MUTEX_INIT;
 
 static bool has(struct set *set, const void *handle)
@@ -36,7 +37,7 @@ static void add_locked(struct set *set, const void *handle)
     atomic_store_explicit(&set->count, count + 1, memory_order_release);
 }
 
-/* Where the count of a list is to be put: it is needed though the program may not want it. */
+/* Where the driver stores the count of a list: cld3d needs it even if the program does not request it. */
 static cl_uint *count_place(const void *list, cl_uint *wanted, cl_uint *own)
 {
     return wanted || !list ? wanted : own;
@@ -100,11 +101,11 @@ bool listed_device(const void *handle)
     return has(&devices, handle);
 }
 
-/* A program may have a device from its context alone. */
+/* Lists everything, because a program may have obtained a device from its context. */
 static void list_all(void)
 {
     enum { MOST = 64 };
-    const cl_device_type types[] = {CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CUSTOM}; /* the first leaves out the second */
+    const cl_device_type types[] = {CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CUSTOM}; /* the first excludes the second */
     cl_platform_id all[MOST];
     cl_device_id some[MOST];
     cl_uint count = 0;
@@ -123,7 +124,7 @@ bool listed_may_be_device(cl_device_id device)
     return has(&devices, device) || atomic_load(&devices.full) || atomic_load(&parts.full);
 }
 
-/* Where a layer below wraps the platforms that it lists, a device may tell another. */
+/* If a layer below wraps the platforms that it lists, a device may report a platform that is not listed. */
 static bool told_by_device(cl_platform_id platform)
 {
     const unsigned count = atomic_load_explicit(&devices.count, memory_order_acquire);

@@ -1,5 +1,5 @@
 /* The platforms and devices of this process, so that handles passed by a program can be checked without a query about
- * them: drivers crash when such a query gets something else. */
+ * them: drivers crash if such a query gets anything else. */
 #ifndef CLD3D_EMULATE_LISTED_H
 #define CLD3D_EMULATE_LISTED_H
 
@@ -10,7 +10,7 @@
 /* Remembers what `table` lists from now on, and the sub-devices that it creates. */
 void listed_install(cl_icd_dispatch *table);
 
-/* Whether a program has got a platform, or a device of one, in a list; such a handle stays valid as long as the
+/* Whether a program has obtained a platform, or a device of one, from a list; such a handle stays valid as long as the
  * process. Lists nothing, calls nothing and takes no lock. False for sub-devices and for handles from elsewhere. */
 bool listed_platform(const void *handle);
 bool listed_device(const void *handle);

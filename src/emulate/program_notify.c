@@ -1,6 +1,6 @@
-/* The notify functions of clBuildProgram, clCompileProgram and clLinkProgram. The OpenCL below is asked to work without
- * one, so it is done when it returns; the function is called then. As after any call with a notify function, what came
- * of it is told by clGetProgramBuildInfo: a failed build is a CL_SUCCESS of the call. */
+/* The notify functions of clBuildProgram, clCompileProgram and clLinkProgram. The OpenCL below is called without one,
+ * so the work is done when it returns; then the function is called. As after any call with a notify function,
+ * clGetProgramBuildInfo reports the result; the call returns CL_SUCCESS even if the build failed. */
 #include "emulate/emulate.h"
 #include "emulate/delivery.h"
 #include "log.h"
@@ -10,7 +10,7 @@
 
 typedef void(CL_CALLBACK *notify_function)(cl_program, void *);
 
-/* Wine 8's opencl.dll exports both functions, and fails. */
+/* Wine 8's opencl.dll exports both functions, but they always fail. */
 static void explain(const char *call, cl_int status)
 {
     if (status == CL_INVALID_OPERATION && os_is_wine())
@@ -43,12 +43,12 @@ static struct notice *prepare(notify_function notify, void *data)
     return notice;
 }
 
-/* `failure` is the code of a build that was done and failed. */
+/* `failure` is the error code of a build that ran and failed. */
 static cl_int finish(struct notice *notice, cl_program program, cl_int status, cl_int failure)
 {
     if (status != CL_SUCCESS && status != failure) {
         free(notice);
-        return status; /* nothing was begun */
+        return status; /* no build was started */
     }
     notice->program = program;
     underlying.clRetainProgram(program);
@@ -59,7 +59,7 @@ static cl_int finish(struct notice *notice, cl_program program, cl_int status, c
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
                                         const char *options, notify_function pfn_notify, void *user_data)
 {
-    if (!pfn_notify && user_data && os_is_wine()) /* Wine's opencl.dll keeps both to itself */
+    if (!pfn_notify && user_data && os_is_wine()) /* Wine's opencl.dll does not pass on either of them */
         return log_refuse("clBuildProgram", CL_INVALID_VALUE, "user_data is %p, but there is no function for it",
                           user_data);
     if (!pfn_notify)
@@ -92,7 +92,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
     return finish(notice, program, status, CL_COMPILE_PROGRAM_FAILURE);
 }
 
-/* Wine 8, which can't link, gives some address together with its error. */
+/* Wine 8, which cannot link, returns an arbitrary address together with its error. */
 static cl_program link(cl_context context, cl_uint num_devices, const cl_device_id *device_list, const char *options,
                        cl_uint num_input_programs, const cl_program *input_programs, void *user_data, cl_int *status)
 {
@@ -116,7 +116,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devic
     if (program && notice)
         status = finish(notice, program, status, CL_LINK_PROGRAM_FAILURE);
     else
-        free(notice); /* there is nothing to tell of */
+        free(notice); /* there is nothing to report */
     give_code(errcode_ret, status);
     return program;
 }

@@ -1,8 +1,8 @@
-/* clGetHostTimer and clGetDeviceAndHostTimer, where the OpenCL below has none: the host's time is our clock's, the
- * device's time is that of a command's profile.
+/* clGetHostTimer and clGetDeviceAndHostTimer, where the OpenCL below lacks them: cld3d's clock gives the host's time,
+ * and the profile of a command gives the device's.
  *
- * That the functions are there does not tell that there are timers: those of PoCL 3.1 and NVIDIA's driver answer with
- * CL_INVALID_OPERATION, both. */
+ * The existence of the functions does not mean that timers work: with PoCL 3.1 and NVIDIA's driver both return
+ * CL_INVALID_OPERATION. */
 #include "emulate/emulate.h"
 #include "emulate/listed.h"
 #include "log.h"
@@ -46,10 +46,10 @@ static cl_int profile(cl_command_queue queue, cl_ulong *device_time)
     return status;
 }
 
-/* Queues of ours, one for each device that was asked, kept to the end of the process: programs ask again and again, and
- * contexts take long to make. Guarded by clocks_lock. */
+/* cld3d's own queues, one for each device that was queried, kept until the process ends: programs query repeatedly, and
+ * creating a context takes long. Guarded by clocks_lock. */
 static struct {
-    cl_device_id device; /* retained: a part of a device goes from under its context with PoCL 3.1 */
+    cl_device_id device; /* retained: with PoCL 3.1 a context does not keep a sub-device alive */
     cl_command_queue queue;
 } clocks[32];
 static unsigned clock_count;
@@ -61,11 +61,11 @@ static cl_command_queue make_queue(cl_device_id device, cl_int *status)
     if (!context)
         return NULL;
     cl_command_queue queue = underlying.clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, status);
-    underlying.clReleaseContext(context); /* the queue holds it */
+    underlying.clReleaseContext(context); /* the queue keeps it alive */
     return queue;
 }
 
-/* With a reference for the caller. */
+/* The queue for a device, with a reference for the caller. */
 static cl_command_queue clock_queue(cl_device_id device, cl_int *status)
 {
     cl_command_queue queue = NULL;
@@ -79,7 +79,7 @@ static cl_command_queue clock_queue(cl_device_id device, cl_int *status)
     return queue ? queue : make_queue(device, status);
 }
 
-/* Keeps a queue unless there is one by now, or no room; takes the caller's reference. */
+/* Stores a queue, unless one was stored meanwhile or there is no room; takes over the caller's reference. */
 static void keep_queue(cl_device_id device, cl_command_queue queue)
 {
     bool keep = true;
@@ -117,7 +117,7 @@ static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulon
         keep_queue(device, queue);
     if (driver_short(status))
         return log_next("clGetDeviceAndHostTimer", "a command that reads the device's time", status);
-    /* rusticl 22.3 profiles nothing: its four times are 0, 1, 2 and 3. */
+    /* rusticl 22.3 does not profile: its four times are 0, 1, 2 and 3. */
     if (status != CL_SUCCESS || device_time <= 3)
         return log_refuse("clGetDeviceAndHostTimer", CL_INVALID_OPERATION, "the device does not report its time");
     *device_timestamp = device_time;
@@ -125,7 +125,7 @@ static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulon
     return CL_SUCCESS;
 }
 
-/* Of a platform whose devices have no timers of their own it is the resolution of ours. */
+/* For a platform whose devices have no timers it is the resolution of cld3d's clock. */
 static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name,
                                             size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {

@@ -6,13 +6,13 @@
 
 #include "emulate/emulate.h"
 
-/* STATUS_ACCESS_VIOLATION: what most crashes are. What stands for a code that nobody has set is this, too. */
+/* STATUS_ACCESS_VIOLATION: the cause of most crashes. This value also represents a code that was never set. */
 #define WINE_CRASHED ((cl_int)0xC0000005)
 
-/* The functions as Wine has them. */
+/* Wine's own functions. */
 extern cl_icd_dispatch wine_below;
 
-/* The code for the program: `crash` in place of an exception's. OpenCL's own are small. */
+/* The error code for the program: `crash` replaces the code of an exception. OpenCL's own codes are small. */
 cl_int wine_code(const char *call, cl_int crash, cl_int status);
 
 void wine_calls_install_generated(cl_icd_dispatch *table);

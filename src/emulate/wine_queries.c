@@ -1,9 +1,9 @@
 /* Queries that Wine 8's opencl.dll answers wrongly.
  *
- * It takes names out of the extension strings whose functions it does not know, but not out of the lists with versions,
- * and it leaves in what came later than it: extensions whose functions nobody can get. It counts the sizes of those strings
- * before it shortens them. And it changes the execution capabilities where they ought to lie, without a look at whether
- * there is a place for them. What is no platform or device makes the host crash, or give anything. */
+ * It removes extensions from the extension strings whose functions it does not know, but not from the lists with
+ * versions. It keeps extensions newer than itself, whose functions no program can obtain. It computes the sizes of the
+ * strings before it shortens them. It changes the execution capabilities in the result buffer without checking that
+ * there is one. An invalid platform or device crashes the host or returns garbage. */
 #include "emulate/emulate.h"
 #include "emulate/listed.h"
 #include "log.h"
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Wine 8 tells too large a size, and then wants a buffer of that size. */
+/* Wine 8 reports too large a size, and then requires a buffer of that size. */
 enum { STRING_CAPACITY = 64 * 1024 };
 
-/* As they were. */
+/* Wine's own functions. */
 static cl_icd_dispatch wine;
 
 /* A platform or a device, whose queries have the same shape. */
@@ -31,9 +31,9 @@ static cl_int ask(const struct subject *s, cl_uint name, size_t capacity, void *
                      : wine.clGetPlatformInfo(s->platform, name, capacity, to, size_ret);
 }
 
-/* ---- what can be reached ---- */
+/* ---- usable extensions ---- */
 
-/* Extensions that are nothing without their functions, and one of those. */
+/* Extensions that are useless without their functions, and one of these functions. */
 static const struct {
     const char *extension, *function;
 } with_functions[] = {
@@ -115,7 +115,7 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t c
     size_t size = 0;
     cl_int status = ask(s, name, 0, NULL, &size);
     if (status != CL_SUCCESS)
-        return status; /* an OpenCL before 3.0 has no such query */
+        return status; /* OpenCL before 3.0 has no such query */
     char *text = extension_words(s, &status);
     cl_name_version *list = text ? calloc(1, size + 1) : NULL;
     if (text && !list)
@@ -133,7 +133,7 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t c
 
 /* ---- the hooks ---- */
 
-/* What NULL means is the implementation's choice. */
+/* NULL is accepted, because its meaning is up to the implementation. */
 static bool is_no_platform(cl_platform_id platform)
 {
     return platform && !listed_may_be_platform(platform);
