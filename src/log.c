@@ -15,9 +15,9 @@ static const struct {
 #undef X
 };
 
-/* Guards the texts while they are read from the environment the first time. */
+/* Guards the texts while they are first read from the environment. */
 static os_mutex setting_lock = OS_MUTEX_INIT;
-static char setting_values[SETTING_COUNT][3 * 1024]; /* 1023 characters of Windows in UTF-8 */
+static char setting_values[SETTING_COUNT][3 * 1024]; /* 1023 Windows characters in UTF-8 */
 static atomic_bool setting_known[SETTING_COUNT];
 
 const char *setting_text(enum setting setting)
@@ -25,7 +25,7 @@ const char *setting_text(enum setting setting)
     char *value = setting_values[setting];
     if (atomic_load_explicit(&setting_known[setting], memory_order_acquire))
         return value;
-    /* Asked without the lock, since the system may take others for it. */
+    /* Read without the lock, because the system may take its own locks. */
     char found[sizeof(setting_values[setting])];
     if (!os_setting(settings[setting].variable, found, sizeof(found)))
         snprintf(found, sizeof(found), "%s", settings[setting].value);
@@ -183,14 +183,14 @@ const char *cl_error_name(cl_int code)
         N(CL_INVALID_ARG_SIZE), N(CL_INVALID_KERNEL_ARGS), N(CL_INVALID_EVENT_WAIT_LIST), N(CL_INVALID_EVENT),
         N(CL_INVALID_OPERATION), N(CL_INVALID_BUFFER_SIZE), N(CL_INVALID_PROPERTY), N(CL_INVALID_IMAGE_DESCRIPTOR),
 #undef N
-        /* The codes of the three extensions; their headers need a Direct3D header first. */
+        /* The codes of the three extensions; their headers require a Direct3D header before them. */
         {-1002, "CL_INVALID_D3D10_DEVICE_KHR"}, {-1003, "CL_INVALID_D3D10_RESOURCE_KHR"},
         {-1004, "CL_D3D10_RESOURCE_ALREADY_ACQUIRED_KHR"}, {-1005, "CL_D3D10_RESOURCE_NOT_ACQUIRED_KHR"},
         {-1006, "CL_INVALID_D3D11_DEVICE_KHR"}, {-1007, "CL_INVALID_D3D11_RESOURCE_KHR"},
         {-1008, "CL_D3D11_RESOURCE_ALREADY_ACQUIRED_KHR"}, {-1009, "CL_D3D11_RESOURCE_NOT_ACQUIRED_KHR"},
         {-1010, "CL_INVALID_DX9_MEDIA_ADAPTER_KHR"}, {-1011, "CL_INVALID_DX9_MEDIA_SURFACE_KHR"},
         {-1012, "CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR"}, {-1013, "CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR"},
-        /* Of an extension that is not in all headers. */
+        /* A code of an extension that not all headers define. */
         {-1138, "CL_INVALID_COMMAND_BUFFER_KHR"},
         /* clang-format on */
     };

@@ -20,7 +20,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(
     cl_uint *num_devices)
 {
     entry_open();
-    /* The adapters are an array of pointers, one for each type: not the one pointer that the name suggests. */
+    /* `media_adapters` is an array of pointers, one for each type: not the one pointer that the name suggests. */
     return share_get_media_device_ids(platform, num_media_adapters, media_adapter_type, media_adapters,
                                       media_adapter_set, num_entries, devices, num_devices);
 }
@@ -43,7 +43,7 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context contex
     const struct d3d_api *api = media_api(adapter_type);
     if (!api)
         return refuse(errcode_ret, log_refuse(call, CL_INVALID_VALUE, "adapter_type 0x%x is unknown", adapter_type));
-    /* A bad structure has no resource; that is refused in its turn, after a bad context. */
+    /* A bad structure has no resource. It is refused in the specified order, after a bad context. */
     if (os_readable(surface_info, sizeof(info)))
         memcpy(&info, surface_info, sizeof(info));
     const struct object_request request = {

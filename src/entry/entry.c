@@ -15,10 +15,10 @@
 
 _Atomic(const cl_icd_dispatch *) entry_current;
 
-/* Guards the opening. */
+/* Guards the initialisation. */
 static os_mutex opening = OS_MUTEX_INIT;
 
-/* For people: the other cld3d, if one is below. */
+/* For display: the other cld3d, if one is below. */
 static char passes[64];
 
 static void set_next_once(bool *there)
@@ -34,7 +34,8 @@ static void set_next_once(bool *there)
     os_unlock(&opening);
 }
 
-/* The mark of another cld3d below, or NULL. Without the lock: a loader starts its drivers now, and they may call us. */
+/* The function that identifies another cld3d below, or NULL. Called without the lock: a loader starts its drivers now,
+ * and they may call cld3d. */
 static next_function find_other(void)
 {
     void *address = next.clGetExtensionFunctionAddress("cld3d_report");
@@ -43,7 +44,8 @@ static next_function find_other(void)
     return function;
 }
 
-/* Leaves `next` as it is. The tiers serve the extensions' functions that a program links to: they pass everything on. */
+/* Leaves `next` unchanged. The tiers serve the extensions' functions to which a program is linked; these pass
+ * everything on. */
 static const cl_icd_dispatch *pass_on(next_function other)
 {
     const char *version = ((const char *(CL_API_CALL *)(const char *))other)("version");
@@ -54,7 +56,7 @@ static const cl_icd_dispatch *pass_on(next_function other)
     return &next;
 }
 
-/* A companion fills what is missing, and what then is missing is completed. */
+/* A companion fills empty slots; then cld3d emulates what is still missing. */
 static void emulate_next(void)
 {
 #ifdef _WIN32
@@ -86,7 +88,8 @@ const cl_icd_dispatch *entry_open_now(void)
     return table;
 }
 
-/* What scripts/cld3d-doctor looks for in files, since it loads none: which OpenCL.dll and which companion fit together. */
+/* scripts/cld3d-doctor searches library files for this text, because it does not load them: it shows which OpenCL.dll
+ * and which companion fit together. */
 static const char build[] = "cld3d build: version " CLD3D_VERSION ", channel " CHANNEL_VERSION_TEXT;
 
 const char *CL_API_CALL cld3d_report(const char *topic)

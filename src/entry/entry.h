@@ -39,7 +39,7 @@ static inline void entry_open(void)
 void tiers_install(void);
 
 /* Implemented by each entry point. Whether what is below has no OpenCL to offer, so that another must replace it.
- * Called without a lock, maybe by several threads: a loader starts its drivers now, and they may call us. */
+ * Called without a lock, maybe by several threads: a loader starts its drivers now, and they may call cld3d. */
 bool entry_needs_another(void);
 /* Sets `next`, with that result; false if there is no OpenCL below. Called once, under a lock. */
 bool entry_set_next(bool another);

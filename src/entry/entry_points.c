@@ -42,7 +42,7 @@ cl_int CL_API_CALL clEnqueueReleaseDX9MediaSurfacesKHR(cl_command_queue, cl_uint
     {                                                                           \
 #function, (next_function)function, offsetof(cl_icd_dispatch, function) \
     }
-/* A function of the Khronos extension and its twin of the NVIDIA one, which differ in the name alone, such as
+/* A function of the Khronos extension and its twin of the NVIDIA one, which differ only in name, such as
  * clEnqueueAcquireD3D11ObjectsKHR and clEnqueueAcquireD3D11ObjectsNV. */
 #define TWINS(stem)                             \
     SLOT(stem##KHR),                            \
@@ -73,7 +73,7 @@ const struct entry_point entry_points[] = {
     ENTRY(clGetSupportedD3D11TextureFormatsINTEL),
     ENTRY(clGetSupportedD3D10TextureFormatsINTEL),
     ENTRY(clGetSupportedDX9MediaSurfaceFormatsINTEL),
-    /* By this one a cld3d above knows that we are here. */
+    /* With this function another cld3d above detects this one. */
     ENTRY(cld3d_report),
 };
 #undef ENTRY

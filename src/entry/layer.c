@@ -1,8 +1,9 @@
-/* The Khronos layer entry point: the loader gives us the table of what is below and gets ours.
+/* The Khronos layer entry point: the loader passes the table of the functions below, and gets this layer's table.
  *
- * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, then once clInitLayer, or, if
- * it is of 2025 or later, clInitLayerWithProperties and at the end clDeinitLayer. While a loader is in there, nothing
- * below may be called: it would wait for itself. So the entry point opens with the program's first call. */
+ * cl_loader_layers 1.0: a loader calls clGetLayerInfo for the version of the interface, and then clInitLayer once.
+ * Loaders of 2025 or later call clInitLayerWithProperties instead, and clDeinitLayer at the end. During these calls
+ * nothing below may be called: the loader would wait for itself. So the entry point opens with the program's first
+ * call. */
 #include "entry/entry.h"
 #include "entry/entry_points.h"
 #ifndef _WIN32
@@ -17,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Younger than Debian 12's header. */
+/* Newer than Debian 12's header. */
 CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint, const cl_icd_dispatch *, cl_uint *,
                                                           const cl_icd_dispatch **, const cl_properties *);
 CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void);
@@ -36,13 +37,13 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t 
     }
 }
 
-/* The loader fills what is NULL in it from the table below. */
+/* The loader fills its NULL slots from the table below. */
 static cl_icd_dispatch layer_table;
 
 static cl_api_clGetExtensionFunctionAddressForPlatform address_of_loader;
 
-/* By name a loader for Windows answers with the functions that it exports, and these call its first layer, which may be this one. Those
- * in the table that it gave go to the driver. */
+/* Asked by name, a loader for Windows returns the functions that it exports. These call its first layer, which may be
+ * this one. The functions in the table that it passed go to the driver. */
 static void *CL_API_CALL address_below(cl_platform_id platform, const char *name)
 {
     void *function = NULL;
@@ -67,7 +68,7 @@ static void fill_table(void)
             memcpy((char *)&layer_table + entry_points[i].slot, &entry_points[i].function, sizeof(next_function));
 }
 
-/* In a Wine process the host's library is no layer, only the companion of the drop-in above. */
+/* In a Wine process the host's library is not a layer, only the companion of the drop-in above. */
 static const cl_icd_dispatch *make_table(void)
 {
 #ifndef _WIN32
@@ -85,10 +86,10 @@ static const cl_icd_dispatch *make_table(void)
 /* ---- the OpenCL below ---- */
 
 #ifdef _WIN32
-/* The loader's: in `next` there may be another when a second thread asks. */
+/* The loader's function: when a second thread asks, `next` may already have another one. */
 static cl_api_clGetPlatformIDs loaders_platforms;
 
-/* Wine's opencl.dll, if it is below instead of what the loader has; else empty. */
+/* The path of Wine's opencl.dll, if it is used below instead of the loader's drivers; otherwise empty. */
 static char wines_path[MAX_PATH + 32];
 
 static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)
@@ -97,7 +98,7 @@ static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)
     loaders_platforms = next.clGetPlatformIDs;
 }
 
-/* A Khronos loader in its place would load this layer again. */
+/* Whether a library is Wine's own: a Khronos loader in its place would load this layer again. */
 static bool is_wines(void *library)
 {
     static const char mark[] = "Wine builtin DLL"; /* behind the DOS header */
@@ -122,8 +123,8 @@ static void *open_wines(void)
     return NULL;
 }
 
-/* Some programs for Windows have a Khronos loader inside and never load an OpenCL.dll. Under Wine such a loader finds
- * no driver: Wine's opencl.dll is none that a loader could load. But it hands every call to its layers. */
+/* Some programs for Windows contain a Khronos loader and never load an OpenCL.dll. Under Wine such a loader finds no
+ * driver, because it cannot load Wine's opencl.dll as one. But it passes every call to its layers. */
 bool entry_needs_another(void)
 {
     cl_uint count = 0;
@@ -144,7 +145,7 @@ bool entry_set_next(bool another)
             LOG_WARN,
             "the loader has found no driver, and Wine has no opencl.dll to use instead; install Wine with OpenCL");
     }
-    return true; /* clInitLayer has set `next` else */
+    return true; /* otherwise clInitLayer has set `next` */
 }
 
 const char *entry_next_report(void)
@@ -176,7 +177,7 @@ const char *entry_next_report(void)
 
 /* ---- the layer ---- */
 
-/* A library of the program that has a loader inside may be unloaded before others are. */
+/* A library of the program that contains a loader may be unloaded before the others. */
 static void keep_all(const cl_icd_dispatch *target, cl_uint entries)
 {
     for (cl_uint i = 0; i < entries && i < sizeof(*target) / sizeof(next_function); i++) {
@@ -187,9 +188,9 @@ static void keep_all(const cl_icd_dispatch *target, cl_uint entries)
     }
 }
 
-/* Several libraries of a program may have a loader inside, and each initialises this layer, which is loaded once. The
- * first one's OpenCL stays the one below: the program may be in calls that go there, and handles are the drivers' own,
- * whichever loader they came through. So all is set before the first loader has its table, and never again. */
+/* Several libraries of a program may contain a loader, and each initialises this layer, which is loaded once. The
+ * OpenCL of the first one remains the one below: the program may be in calls to it, and handles are the drivers' own,
+ * whichever loader returned them. So everything is set once, before the first loader gets its table. */
 static const cl_icd_dispatch *set_once(const cl_icd_dispatch *target, cl_uint entries)
 {
     static os_mutex lock = OS_MUTEX_INIT; /* guards `ours` */
@@ -198,7 +199,7 @@ static const cl_icd_dispatch *set_once(const cl_icd_dispatch *target, cl_uint en
     const bool is_set = ours != NULL;
     os_unlock(&lock);
     if (!is_set)
-        keep_all(target, entries); /* which takes the lock of the system's loader */
+        keep_all(target, entries); /* this takes the lock of the system's loader */
     os_lock(&lock);
     if (!ours) {
         set_loaders(target, entries);
@@ -219,7 +220,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
     return CL_SUCCESS;
 }
 
-/* No property has a meaning for us, so there can be none that we would have to heed. */
+/* This layer supports no properties, so it ignores them. */
 CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
                                                           cl_uint *num_entries_ret,
                                                           const cl_icd_dispatch **layer_dispatch_ret,

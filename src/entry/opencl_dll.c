@@ -8,7 +8,7 @@
 #include <string.h>
 #include <wchar.h>
 
-/* For people: the library below, or why there is none. */
+/* For display: the library below, or why there is none. */
 enum { LONGEST_PATH = 3 * 1024 }; /* as long as a setting can be */
 static char next_report[LONGEST_PATH + 320];
 
@@ -23,7 +23,8 @@ static HMODULE ourselves(void)
 
 enum { LONGEST_WIDE = MAX_PATH + 32 }; /* a folder and one of the names below */
 
-/* The path of `name` in the folder whose path is the first `length` characters of `wide`. Tells whether the file is there. */
+/* The path of `name` in the folder whose path is the first `length` characters of `wide`. Returns whether the file
+ * exists. */
 static bool path_in(wchar_t *wide, size_t length, const wchar_t *name, char *path, size_t size)
 {
     if (length == 0 || length >= MAX_PATH)
@@ -32,7 +33,7 @@ static bool path_in(wchar_t *wide, size_t length, const wchar_t *name, char *pat
     return os_narrow(wide, path, size) && GetFileAttributesW(wide) != INVALID_FILE_ATTRIBUTES;
 }
 
-/* Where cld3d-setup keeps the OpenCL.dll in whose place we lie. */
+/* Where cld3d-setup keeps the OpenCL.dll that this one has replaced. */
 static const wchar_t kept[] = L"\\cld3d\\opencl.dll";
 
 static bool path_beside(char *path, size_t size)
@@ -43,8 +44,8 @@ static bool path_beside(char *path, size_t size)
     return name && path_in(wide, (size_t)(name - wide), kept, path, size);
 }
 
-/* The system's own OpenCL.dll by its full path: by its name alone the loader would find us again. Where cld3d-setup has put
- * another copy of us in its place, it is in the folder beside that. */
+/* The system's own OpenCL.dll, by its full path: by its name alone the system's loader would find this library again.
+ * If cld3d-setup has replaced it by another copy of cld3d, the original is in the folder beside that. */
 static void next_path(char *path, size_t size)
 {
     wchar_t wide[LONGEST_WIDE];
@@ -60,7 +61,7 @@ static void next_path(char *path, size_t size)
         path_in(wide, length, L"\\opencl.dll", path, size);
 }
 
-/* Why a loaded library can't be the OpenCL below, or NULL. */
+/* Why a loaded library cannot be the OpenCL below, or NULL. */
 static const char *unfit(void *library)
 {
     if (library == (void *)ourselves() || os_library_symbol(library, "cld3d_report"))
@@ -86,7 +87,7 @@ static void *open_next(void)
     return NULL;
 }
 
-/* As loaders answer where no OpenCL is installed. */
+/* Returns what loaders return if no OpenCL is installed. */
 static cl_int CL_API_CALL no_platforms(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)
 {
     (void)num_entries;

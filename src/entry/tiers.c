@@ -28,5 +28,5 @@ void tiers_install(void)
     guard_install(&tier_share_table); /* above everything: it calls the tier below */
     guard_barrier_install(&tier_share_table);
     host_function_install(&tier_share_table);
-    deprecated_install(&tier_share_table); /* calls what now is there */
+    deprecated_install(&tier_share_table); /* calls the functions installed so far */
 }

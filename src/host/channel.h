@@ -35,7 +35,7 @@ enum channel_action {
     CHANNEL_NOTHING, /* result: address of a host function that does nothing: a placeholder for a required callback */
     CHANNEL_CALL,    /* calls the function at `address`; result: its return value */
     CHANNEL_VULKAN, /* arguments: name. result: address of that function of struct vulkan_side, or for "version" VULKAN_SIDE_VERSION
-                      * (host/vulkan.h); 0 where no Vulkan layer is active. Older companions refuse it */
+                      * (host/vulkan.h); 0 if no Vulkan layer is active. Older companions refuse it */
 };
 
 /* The client owns the request and everything that it points to, for the duration of the call. Integers in arguments are

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Before anything takes its place: every request goes through it, as a query of some device. A loader may look at the
+/* The function before it is replaced: every request is sent through it, as a query of some device. A loader may use the
  * device before any layer does. */
 static cl_api_clGetDeviceInfo ask;
 static cl_device_id asked;
@@ -23,7 +23,7 @@ const char *client_report(void)
     return report;
 }
 
-/* Wine ends a call in which the host crashes, with a code of its own: the result is `otherwise` then. */
+/* If the host crashes, Wine ends the call with a code of its own; the result is then `otherwise`. */
 static uint64_t ask_or(uint64_t otherwise, enum channel_action action, uint64_t address, unsigned count,
                        const uint64_t *arguments)
 {

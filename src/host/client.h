@@ -33,7 +33,7 @@ uint64_t client_find(const char *name);
 struct client_function {
     const char *name;
     size_t offset;          /* in the dispatch table */
-    next_function function; /* our function, which calls the host's */
+    next_function function; /* cld3d's function, which calls the host's */
     bool always;            /* Wine's own does not work */
 };
 

@@ -1,8 +1,8 @@
-/* Functions of the driver's extensions, which Wine's opencl.dll gives nobody.
+/* Functions of the driver's extensions, which Wine's opencl.dll does not provide.
  *
- * An address on the host's side is no function for Windows code, whose calls pass their arguments otherwise. So each gets
- * a bridge: a function of ours that takes as many 64-bit arguments as any function of OpenCL has and hands them on. What
- * the caller did not pass it reads from the caller's stack, and the host's function does not look at it. */
+ * Windows code cannot call a host address, because it passes arguments differently. So each function gets a bridge: a
+ * function that takes as many 64-bit arguments as any OpenCL function has, and passes them on. Where the caller passed
+ * fewer, the bridge reads the rest from the caller's stack; the host's function ignores them. */
 #include "host/client.h"
 
 #include "log.h"
@@ -12,20 +12,20 @@
 
 enum { BRIDGES = 256 };
 
-/* What the bridges lead to, each in the place of its bridge; an entry is written once. */
+/* The host functions behind the bridges, at the same index; an entry is written once. */
 static os_mutex lock = OS_MUTEX_INIT;
 static struct {
     uint64_t address; /* the host's */
     bool gives_code;
 } bridged[BRIDGES];
 
-/* Only the name tells what a function gives where the host crashes: a code, or else NULL. */
+/* Only the name shows what a function must return if the host crashes: an error code, or otherwise NULL. */
 static bool gives_code(const char *name)
 {
     static const char *const verbs[] = {"clCancel", "clCommand",   "clEnqueue", "clFinalize", "clGet",
                                         "clMem",    "clRelease",   "clRetain",  "clSVMFree",  "clSet",
                                         "clSubmit", "clTerminate", "clUpdate"};
-    if (strstr(name, "Map") || strstr(name, "FromImage")) /* pointers, and planes of AMD's */
+    if (strstr(name, "Map") || strstr(name, "FromImage")) /* these return pointers, or AMD's planes */
         return false;
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (strncmp(name, verbs[i], strlen(verbs[i])) == 0)
@@ -47,7 +47,7 @@ static uint64_t call_host(unsigned i, const uint64_t *arguments)
         const uint64_t arguments[CHANNEL_ARGUMENTS] = {a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q};            \
         return call_host(0##n, arguments);                                                                         \
     }
-/* The numbers are octal: two digits make 64. */
+/* The numbers are octal, so two digits count to 64. */
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
 #define SIXTY_FOUR(f, n) \
     EIGHT(f, n##0)       \
@@ -59,7 +59,7 @@ ALL(BRIDGE)
 
 static const next_function bridges[BRIDGES] = {ALL(ADDRESS)};
 
-/* A function of ours that calls the host's function at `address`, the same for the same address. */
+/* The bridge that calls the host's function at `address`; the same address always has the same bridge. */
 static next_function bridge(uint64_t address, const char *name)
 {
     unsigned i = 0;
@@ -74,7 +74,8 @@ static next_function bridge(uint64_t address, const char *name)
     return i < BRIDGES ? bridges[i] : NULL;
 }
 
-/* What would call back into Windows code, or shares what the host's side of Wine knows nothing of. */
+/* Whether a function cannot work across the two sides: it would call Windows code, or it shares with graphics or memory
+ * unknown to the host's side of Wine. */
 static bool ends_at_the_wall(const char *name)
 {
     static const char *const parts[] = {"Callback", "EnqueueSVMFree", "Tracing", "GL", "VA_API", "D3D",

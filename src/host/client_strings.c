@@ -1,5 +1,5 @@
-/* The extensions of platforms and devices: Wine's opencl.dll hides those that it does not know. With a companion they can
- * be called, but for those that share what the host's side of Wine knows nothing of. */
+/* The extensions of platforms and devices: Wine's opencl.dll hides those that it does not know. With a companion their
+ * functions can be called, except those that share with graphics or memory unknown to the host's side of Wine. */
 #include "host/client.h"
 
 #include "log.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Wine's own, for all other queries. */
+/* Wine's own functions, for all other queries. */
 static cl_icd_dispatch wine;
 static uint64_t host_device_info, host_platform_info;
 

@@ -1,6 +1,7 @@
-/* clEnqueueSVMFree: its callback frees the memory itself, and is Windows code, which the host can't call. The host gets two
- * commands, each with a callback that does nothing. A thread waits for the first and calls the application's callback. The second is
- * the application's command. It ends after that call, so that nobody who waits for it or for the queue goes on before. */
+/* clEnqueueSVMFree: its callback frees the memory itself, and is Windows code, which the host cannot call. The host
+ * gets two commands, each with a callback that does nothing. A thread waits for the first command and calls the
+ * application's callback. The second is the application's command. It ends after the callback returns, so that no wait
+ * for it or for the queue returns earlier. */
 #include "host/client.h"
 
 #include "log.h"
@@ -18,7 +19,7 @@ struct notice {
     cl_command_queue queue; /* one reference */
     cl_event begun;         /* one reference; of the first command */
     cl_event called;        /* one reference; a user event, for which the second command waits */
-    cl_event done;          /* one reference; of the second command. PoCL looks at it when `called` is set */
+    cl_event done;          /* one reference; of the second command. PoCL accesses it when `called` is set */
     cl_uint count;
     void *pointers[];
 };
@@ -37,7 +38,8 @@ static void drop(struct notice *notice)
     free(notice);
 }
 
-/* On a thread of its own: that of the callbacks may be in one that waits for this queue, or for a lock of who does. */
+/* Runs on its own thread. The thread for callbacks may be in one that waits for this queue, or for a lock whose owner
+ * waits for the queue. */
 static void over(void *data)
 {
     struct notice *notice = data;
@@ -55,7 +57,7 @@ static void over(void *data)
     drop(notice);
 }
 
-/* The list may lie in the host's memory, as SVM and what is mapped does: Windows does not know of it. */
+/* The list may be in host memory, like SVM and mapped memory: Windows does not know such addresses. */
 static bool read_list(void *from[], cl_uint count, void *to[])
 {
     if (!os_readable_array(from, count, sizeof(*from)))
@@ -64,7 +66,8 @@ static bool read_list(void *from[], cl_uint count, void *to[])
     return true;
 }
 
-/* Whether there is such a list at all, before there is memory for a copy. It is smaller than all memory. */
+/* Whether the whole list can exist, checked before memory for a copy is allocated: it must fit in the address space,
+ * and its last element must be readable. */
 static bool has_end(void *list[], cl_uint count)
 {
     void *last;
@@ -109,7 +112,7 @@ static cl_int enqueue(cl_command_queue queue, cl_uint count, void *pointers[], u
     return client_status(host_function, 8, arguments, 0);
 }
 
-/* The notice is the thread's from then on. */
+/* Starts the thread, which then owns the notice. */
 static cl_int follow(struct notice *notice, cl_event begun, cl_event done)
 {
     cl_int status = next.clRetainEvent(done);
@@ -147,7 +150,7 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
         status = enqueue(command_queue, num_svm_pointers, svm_pointers, host_callback, 1, &notice->called, &done);
     if (status == CL_SUCCESS)
         status = follow(notice, begun, done);
-    if (status != CL_SUCCESS) { /* what was enqueued does nothing */
+    if (status != CL_SUCCESS) { /* the enqueued commands have no effect */
         next.clSetUserEventStatus(notice->called, CL_COMPLETE);
         drop(notice);
     }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ---- who we are with ---- */
+/* ---- detection of Wine ---- */
 
 static int is_ntdll(struct dl_phdr_info *library, size_t size, void *data)
 {
@@ -27,7 +27,7 @@ bool companion_wanted(void)
 
 /* ---- the answers ---- */
 
-/* What the loader got of us. The client gets the same functions through the channel. */
+/* The functions that the loader received. The client gets the same ones through the channel. */
 static const cl_icd_dispatch *companion;
 
 static uint64_t as_number(next_function function)
@@ -53,8 +53,8 @@ static uint64_t extend(cl_platform_id platform, const char *name)
 #define SIXTEEN_OF(words, i) \
     FOUR_OF(words, i), FOUR_OF(words, (i) + 4), FOUR_OF(words, (i) + 8), FOUR_OF(words, (i) + 12)
 
-/* On 64-bit machines every argument is passed as one of 64 bits, in 32 bits all lie on the stack, which the caller clears. A
- * function looks at no more than it has. */
+/* On 64-bit machines every argument is passed as 64 bits; in 32 bits all are on the stack, and the caller removes them.
+ * A function reads no more arguments than it has. */
 static uint64_t call(uint64_t address, const uint64_t *a)
 {
 #if UINTPTR_MAX == UINT64_MAX
@@ -68,7 +68,7 @@ static uint64_t call(uint64_t address, const uint64_t *a)
 #endif
 }
 
-/* What the client calls the functions of the Vulkan layer. */
+/* The functions of the Vulkan layer, under the names that the client uses. */
 static const struct {
     const char *name;
     size_t offset;

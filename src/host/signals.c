@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* SIG_DFL where Wine has none, or where it is not ours to set again. */
+/* Wine's handlers; SIG_DFL where Wine has none, or where cld3d must not restore it. */
 static struct sigaction wines[NSIG];
 
 static void note(void)
@@ -17,23 +17,24 @@ static void note(void)
     for (int number = 1; number < NSIG; number++)
         if (sigaction(number, NULL, &wines[number]) != 0 || wines[number].sa_handler == SIG_IGN)
             wines[number].sa_handler = SIG_DFL;
-    /* PoCL's own handler goes on behind a division by zero in a kernel. In the threads in which kernels run Wine's
-     * would end the process: they are not Wine's. */
+    /* PoCL's own handler continues after a division by zero in a kernel. Wine's would end the process, because the
+     * threads that run kernels are not Wine's. */
     wines[SIGFPE].sa_handler = SIG_DFL;
 }
 
-/* ---- threads that Wine ends in a wait of the driver's ---- */
+/* ---- threads that Wine ends during a wait in the driver ---- */
 
-/* Of those that are to be ended; 0: nobody. */
+/* The IDs of the threads to end; 0: a free entry. */
 static atomic_int ending[256];
 enum { MOST_ENDING = sizeof(ending) / sizeof(ending[0]) };
 static sem_t any_ending;
 
-/* glibc's, as they lie behind pthread_cleanup_push in C. */
+/* glibc's functions that implement pthread_cleanup_push in C. */
 extern void cleanup_push(struct _pthread_cleanup_buffer *, void (*)(void *), void *) __asm__("_pthread_cleanup_push");
 extern void cleanup_pop(struct _pthread_cleanup_buffer *, int) __asm__("_pthread_cleanup_pop");
 
-/* While a thread waits for a condition, it has a function on a list of glibc's, that takes the mutex again if the thread exits. */
+/* While a thread waits for a condition, glibc's cleanup list has a function that locks the mutex again if the thread
+ * exits. */
 static bool in_wait(void)
 {
     struct _pthread_cleanup_buffer top;
@@ -53,8 +54,9 @@ static bool put(int before, int after)
     return false;
 }
 
-/* Wine's handler exits the thread. From within a wait glibc would run the function on frames of a stack that it does not know, and the
- * process would end; or the mutex would be nobody's. Such a thread is asked again until it does not wait any more. */
+/* Wine's handler exits the thread. If that happened within a wait, glibc would run the cleanup function on stack frames
+ * that it does not know, which would end the process or leave the mutex without an owner. Such a thread is asked again
+ * until it no longer waits. */
 static void on_quit(int number, siginfo_t *info, void *context)
 {
     const int kept = errno, thread = gettid();
@@ -67,7 +69,7 @@ static void on_quit(int number, siginfo_t *info, void *context)
     wines[SIGQUIT].sa_sigaction(number, info, context);
 }
 
-/* A thread that was to be ended in a wait of the driver's does not go on in the program. */
+/* A thread that was to be ended during a wait in the driver must not continue in the program. */
 static void end_if_asked(void)
 {
     const int thread = gettid();
@@ -82,7 +84,7 @@ static bool ask_again(void)
     for (int i = 0; i < MOST_ENDING; i++) {
         const int thread = atomic_load(&ending[i]);
         if (thread && tgkill(getpid(), thread, SIGQUIT) != 0)
-            put(thread, 0); /* it has gone by itself */
+            put(thread, 0); /* the thread has already ended */
         any = any || thread;
     }
     return any;
@@ -100,7 +102,7 @@ static void *ask_again_and_again(void *none)
     return none;
 }
 
-/* Without signals of Wine's. */
+/* Starts the thread that asks again, with all signals blocked, so that it gets none of Wine's. */
 static bool start_asking(void)
 {
     pthread_t thread;
@@ -129,7 +131,7 @@ static void set_all(void)
     }
 }
 
-/* The calling thread's stack for handlers: LLVM sets another, in the thread in which it takes the signals. */
+/* The signal stack of the calling thread. LLVM sets another one, in the thread in which it installs its handlers. */
 static stack_t before_call(void)
 {
     stack_t stack = {.ss_flags = SS_DISABLE};
@@ -137,14 +139,14 @@ static stack_t before_call(void)
     return stack;
 }
 
-/* Other threads may be in such calls too: each sets the same handlers again. */
+/* Other threads may be in such calls too; each restores the same handlers. */
 static void after_call(const stack_t *stack)
 {
     set_all();
     sigaltstack(stack, NULL);
 }
 
-/* All of a function: the call, with its result. */
+/* The whole body of a function: the call, and its result. */
 #define AROUND(type, call)               \
     const stack_t stack = before_call(); \
     const type result = call;            \
@@ -198,7 +200,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devic
                                           input_programs, pfn_notify, user_data, errcode_ret));
 }
 
-/* A thread that is ended here uses the events until the wait is over, and the program may give them back before. */
+/* A thread that is to be ended here uses the events until the wait returns; the program may release them earlier. */
 static cl_int wait_holding(cl_uint num_events, const cl_event *event_list)
 {
     enum { MOST = 64 };

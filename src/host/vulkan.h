@@ -76,24 +76,25 @@ struct vulkan_side {
     uint64_t (*hold)(uint64_t memory, char *why);
     uint64_t (*give_back)(uint64_t memory);
 
-    /* For a plane, level or layer of an image that OpenCL cannot import: creates an image of ours, of that size, with
+    /* For a plane, level or layer of an image that OpenCL cannot import: creates cld3d's own image of that size, with
      * one level and one layer, in dedicated exportable memory. `*copy` is its identifier, `made` what find_image
      * returns for it. Only if images are exported: mapped ones need none. The image may be destroyed before its copy,
      * which is then useless: `move` refuses it. */
     uint64_t (*make_copy)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
                           struct vulkan_image *made, char *why);
-    /* Copies the images to their copies, or, with `back`, the copies to the images: on the GPU, behind all that Direct3D has
-     * submitted to its queue before. Waits until it is done, but with `back` only queues it: what Direct3D submits later comes after
-     * it. All are of one device. Direct3D uses the queue meanwhile as it likes, but not the images. On failure the bytes of the
-     * destinations are undefined. */
+    /* Copies the images to their copies, or, with `back`, the copies to the images: on the GPU, behind everything that
+     * Direct3D has submitted to its queue before. Waits until it is done; with `back` it only queues the work, and
+     * whatever Direct3D submits later comes after it. All are of one device. Meanwhile Direct3D may use the queue, but
+     * not the images. On failure the bytes of the destinations are undefined. */
     uint64_t (*move)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
     /* Destroys a copy; only exported memory of it remains. 0 if it is not a copy. */
     uint64_t (*drop_copy)(uint64_t copy);
 
-    /* Passes images to another API that has imported their memory or, with `back`, to Direct3D again: what the GPU keeps beside
-     * the bytes, such as compression or a clear that is not written out, is in the bytes then. Behind all that Direct3D has
-     * submitted to its queue before; waits until it is done, but with `back` only queues it. All are of one device. Several may have
-     * an image passed to them: it is Direct3D's when it was passed back as often. */
+    /* Passes images to another API that has imported their memory or, with `back`, to Direct3D again. Whatever the GPU
+     * keeps outside the bytes, such as compression or a clear that is not written yet, is written to the bytes. The
+     * transfer comes behind everything that Direct3D has submitted to its queue before; it waits until it is done, but
+     * with `back` only queues it. All are of one device. An image may be passed to several users: Direct3D owns it when
+     * it has been passed back as often. */
     uint64_t (*pass)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 };
 

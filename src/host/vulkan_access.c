@@ -1,4 +1,4 @@
-/* The Vulkan side where there is no channel to it: that of the same library. A Windows library of 32 bits has none. */
+/* Access to the Vulkan side without a channel: in the same library. A 32-bit Windows library has no Vulkan side. */
 #include "host/vulkan_access.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Buffers: those whose addresses may be asked for, since an address is all that Direct3D tells of a buffer. */
+/* Buffers: those whose addresses may be queried, because Direct3D reports only a buffer's address. */
 #include "host/vulkan_layer.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static bool is_followed(const struct vulkan_device *device, const VkBufferCreate
            (info->flags & ~known) == 0;
 }
 
-/* How a buffer is made that may lie in exportable memory, which has to be said of it. `info` points into it. */
+/* How to create a buffer that may be bound to exportable memory, which must be declared. `info` points into it. */
 struct plan {
     VkBufferCreateInfo info;
     VkExternalMemoryBufferCreateInfo external;
@@ -79,7 +79,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_future_buffer_needs(VkDevice handle, const VkD
     device->calls.future_buffer_needs(handle, &changed, needs);
 }
 
-/* ---- where it lies ---- */
+/* ---- its memory ---- */
 
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer(VkDevice handle, VkBuffer buffer, VkDeviceMemory memory,
                                                   VkDeviceSize offset)
@@ -119,7 +119,7 @@ VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address(VkDevice handle, con
     return note_address(device, info->buffer, device->calls.buffer_address(handle, info));
 }
 
-/* Of VK_EXT_buffer_device_address, which is another extension with a function of the same shape. */
+/* The function of VK_EXT_buffer_device_address, a different extension whose function has the same parameters. */
 VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address_ext(VkDevice handle, const VkBufferDeviceAddressInfo *info)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);

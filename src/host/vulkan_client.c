@@ -1,4 +1,4 @@
-/* The Vulkan side from a Windows process: functions of ours that call the host's through the channel. */
+/* The Vulkan side from a Windows process: functions that call the host's through the channel. */
 #include "host/vulkan_access.h"
 
 #include "host/client.h"
@@ -19,10 +19,11 @@ static const char *const names[] = {
 #undef X
 };
 
-/* The host's; written once, before anybody has the table below. */
+/* The host's functions; written once, before any caller gets the table below. */
 static uint64_t addresses[FUNCTIONS];
 
-/* Each takes as many 64-bit arguments as any of them has, and hands them on, like the bridges of client_extensions.c. */
+/* Each takes as many 64-bit arguments as any of them has, and passes them on, like the bridges of
+ * client_extensions.c. */
 #define X(name)                                                                                                     \
     static uint64_t call_##name(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g) \
     {                                                                                                               \

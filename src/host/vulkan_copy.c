@@ -1,5 +1,5 @@
-/* Copies beside images that OpenCL can't import: planes, levels and layers; and the passing of those that it can. Both are done on
- * the GPU, in the program's queue. */
+/* Copies of images that OpenCL cannot import (planes, levels and layers), and ownership transfers of those that it can.
+ * Both run on the GPU, in the program's queue. */
 #include "host/vulkan.h"
 #include "host/vulkan_layer.h"
 #include "log.h"
@@ -59,7 +59,7 @@ static bool can_be_copied(const struct vulkan_image_record *image, uint64_t aspe
     return true;
 }
 
-/* ---- made and dropped ---- */
+/* ---- creation and destruction ---- */
 
 static uint32_t local_type(const struct vulkan_device *device, uint32_t types)
 {
@@ -74,7 +74,7 @@ static uint32_t local_type(const struct vulkan_device *device, uint32_t types)
     return best;
 }
 
-/* By our own functions, which note what they do. */
+/* Through the layer's own functions, which record it. */
 static bool give_memory(const struct vulkan_device *device, struct vulkan_copy_record *copy)
 {
     VkMemoryRequirements needs;
@@ -156,7 +156,7 @@ uint64_t vulkan_copy_drop(uint64_t name)
 
 /* ---- commands ---- */
 
-/* What is passed is mostly done in some microseconds, in which a thread would hardly be asleep. */
+/* An ownership transfer usually takes microseconds, too short for a thread to sleep. */
 static VkResult wait_for_fence(const struct vulkan_device *device, VkFence fence)
 {
     enum { SPIN_NANOSECONDS = 200000 };
@@ -167,8 +167,9 @@ static VkResult wait_for_fence(const struct vulkan_device *device, VkFence fence
     return result == VK_NOT_READY ? device->calls.wait_fences(device->handle, 1, &fence, VK_TRUE, UINT64_MAX) : result;
 }
 
-/* A wait that fails for want of memory tells nothing of the commands. What they use has to stay until they are over, so the driver
- * is asked again without a limit. After any other error the driver can't be asked: as for a device that is lost, no command is left. */
+/* A wait that fails for lack of memory says nothing about the commands. Whatever they use must be kept until they have
+ * ended, so the driver is asked again without a limit. After any other error the driver cannot be asked; the commands
+ * count as ended, as for a lost device. */
 static VkResult wait_until_over(const struct vulkan_device *device, VkFence fence)
 {
     VkResult result = wait_for_fence(device, fence);
@@ -181,7 +182,8 @@ static VkResult wait_until_over(const struct vulkan_device *device, VkFence fenc
     return result == VK_SUCCESS ? VK_SUCCESS : VK_ERROR_DEVICE_LOST;
 }
 
-/* What copies are made with is one thread's at a time. No lock is held meanwhile: it may wait for what the program does next. */
+/* Only one thread at a time uses the copier. It holds no lock meanwhile, because it may wait for the program's next
+ * action. */
 static os_condition changed = OS_CONDITION_INIT;
 
 static void take_copier(struct vulkan_device *device)
@@ -201,7 +203,7 @@ static void give_copier(struct vulkan_device *device)
     os_unlock(&vulkan_lock);
 }
 
-/* Waits until the commands are over: VK_SUCCESS, or VK_ERROR_DEVICE_LOST. By who has the copier. */
+/* Waits until the commands have ended: VK_SUCCESS, or VK_ERROR_DEVICE_LOST. The caller has the copier. */
 static VkResult wait_for_commands(struct vulkan_device *device)
 {
     struct vulkan_copier *copier = &device->copier;
@@ -225,7 +227,7 @@ static void close_copier(struct vulkan_device *device)
     *copier = (struct vulkan_copier){0};
 }
 
-/* The loader has to know command buffers that it has not seen made. */
+/* Command buffers that the loader has not seen created must be announced to it. */
 static VkResult make_commands(struct vulkan_device *device)
 {
     struct vulkan_copier *copier = &device->copier;
@@ -253,7 +255,7 @@ static VkResult make_copier(struct vulkan_device *device, uint32_t family)
     return result;
 }
 
-/* By who has the copier. */
+/* The caller has the copier. */
 static VkResult open_copier(struct vulkan_device *device, uint32_t family)
 {
     const struct vulkan_copier *copier = &device->copier;
@@ -271,7 +273,8 @@ static VkResult open_copier(struct vulkan_device *device, uint32_t family)
 
 enum { ANY_SERIAL = 0 };
 
-/* The image and its memory stay until the commands that are recorded now are over. False: the image is gone already. */
+/* Keeps the image and its memory until the commands that are being recorded have ended. False: the image has already
+ * been destroyed. */
 static bool note_use(const struct vulkan_device *device, VkImage used, uint64_t serial, char *why)
 {
     os_lock(&vulkan_lock);
@@ -323,8 +326,8 @@ static const struct vulkan_copy_record *find(uint64_t name)
     return copy;
 }
 
-/* The program's image comes from the layout that it has, and goes back to it. Ours is OpenCL's between the copies there and back;
- * what is in it before a copy there does not matter. */
+/* The program's image is changed from its layout and back to it. Between the copies to and from it, the copy belongs to
+ * OpenCL; its contents before a copy to it do not matter. */
 static void record(const struct vulkan_device *device, const struct vulkan_copy_record *copy,
                    const struct vulkan_move *move, bool back)
 {
@@ -356,7 +359,7 @@ static void record(const struct vulkan_device *device, const struct vulkan_copy_
         change(device, &after[1]);
 }
 
-/* False: there is nothing to copy any more. */
+/* False: the image or its copy no longer exists. */
 static bool record_move(const struct vulkan_device *device, const struct vulkan_move *move, bool back, char *why)
 {
     const struct vulkan_copy_record *copy = find(move->copy);
@@ -368,7 +371,7 @@ static bool record_move(const struct vulkan_device *device, const struct vulkan_
     return true;
 }
 
-/* By who has the copier. */
+/* The caller has the copier. */
 static VkResult run(struct vulkan_device *device, struct vulkan_queue *queue)
 {
     struct vulkan_copier *copier = &device->copier;
@@ -388,7 +391,7 @@ static VkResult run(struct vulkan_device *device, struct vulkan_queue *queue)
 
 /* ---- a list ---- */
 
-/* NULL if there is none, and `why` says so. */
+/* NULL, with the reason in `why`, if there is none. */
 static struct vulkan_queue *find_queue(struct vulkan_device *device, uint32_t family, char *why)
 {
     struct vulkan_queue *found = NULL;
@@ -418,7 +421,7 @@ static bool fits_first(const struct vulkan_move *move, const struct vulkan_move 
     return has_contents(move, why);
 }
 
-/* Begins the commands in the device's queue. By who has the copier. */
+/* Begins the commands for the device's queue. The caller has the copier. */
 static VkResult begin(struct vulkan_device *device, uint32_t family)
 {
     const VkCommandBufferBeginInfo once = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
@@ -432,7 +435,7 @@ static VkResult begin(struct vulkan_device *device, uint32_t family)
     return device->calls.begin(device->copier.commands, &once);
 }
 
-/* Gives the copier back, when the commands are over if they are to be waited for. */
+/* Gives up the copier; first waits for the commands if requested. */
 static uint64_t end(struct vulkan_device *device, VkResult result, bool wait, const char *what, char *why)
 {
     if (result == VK_SUCCESS && wait)
@@ -441,7 +444,7 @@ static uint64_t end(struct vulkan_device *device, VkResult result, bool wait, co
     return result == VK_SUCCESS ? 1 : vulkan_refuse(why, "%s on the GPU failed: VkResult %d", what, (int)result);
 }
 
-/* Gives the copier back. What was recorded is reset before the next commands. */
+/* Gives up the copier. The recorded commands are reset before the next ones. */
 static uint64_t abandon(struct vulkan_device *device)
 {
     give_copier(device);
@@ -474,7 +477,7 @@ uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint6
 
 /* ---- passing ---- */
 
-/* How often images have been passed. By who has the copier, when the commands are submitted. */
+/* Counts how often images have been passed. The caller has the copier, and has submitted the commands. */
 static void count_passes(const struct vulkan_device *device, const struct vulkan_move *moves, uint64_t count, bool back)
 {
     os_lock(&vulkan_lock);
@@ -486,7 +489,8 @@ static void count_passes(const struct vulkan_device *device, const struct vulkan
     os_unlock(&vulkan_lock);
 }
 
-/* How often the image of move `i` is outside when its turn comes: a list may name it several times, with several objects of it. */
+/* How often the image of move `i` has been passed out when its turn comes: a list may name an image several times, for
+ * several objects. */
 static unsigned outside_before(const struct vulkan_move *moves, uint64_t i, unsigned outside, bool back)
 {
     for (uint64_t k = 0; k < i; k++)
@@ -495,8 +499,8 @@ static unsigned outside_before(const struct vulkan_move *moves, uint64_t i, unsi
     return outside;
 }
 
-/* An image that queues of several families may use at once belongs to none of them. One that somebody else has outside stays as it is.
- * False: it is gone. */
+/* An image that several queue families may use concurrently belongs to none of them. An image that someone else still
+ * has stays unchanged. False: it has been destroyed. */
 static bool record_pass(const struct vulkan_device *device, const struct vulkan_image_record *image,
                         VkImageLayout layout, bool back, char *why)
 {
@@ -513,7 +517,7 @@ static bool record_pass(const struct vulkan_device *device, const struct vulkan_
         .after = back ? all : 0,
         .family_before = back ? outside : ours,
         .family_after = back ? ours : outside,
-        .range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}}; /* what OpenCL imports: the rest stays Direct3D's */
+        .range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}}; /* the part that OpenCL imports: the rest stays Direct3D's */
     if (!note_use(device, pass.image, image->serial, why))
         return false;
     if (image->outside <= (back ? 1 : 0))
@@ -533,7 +537,7 @@ static bool can_be_passed(const struct vulkan_move *move, const struct vulkan_mo
     return has_contents(move, why);
 }
 
-/* What was recorded before is not counted yet. */
+/* The moves recorded before are not yet counted in the image's record. */
 static bool record_pass_of(const struct vulkan_device *device, const struct vulkan_move *moves, uint64_t i, bool back,
                            char *why)
 {
@@ -572,7 +576,7 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
 
 /* ---- the end ---- */
 
-/* Who has the copier may be waiting for commands behind these: then it has seen that these are over. */
+/* The thread that has the copier may be waiting for later commands: then it has already seen that these have ended. */
 void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used)
 {
     os_lock(&vulkan_lock);
@@ -588,7 +592,7 @@ void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used)
     give_copier(device);
 }
 
-/* One of the device's copies, by its name: what the name belongs to may be gone when the lock is. */
+/* One of the device's copies, by its name: the copy may be destroyed as soon as the lock is released. */
 struct picked_copy {
     const struct vulkan_device *device;
     uint64_t name; /* 0: there is none */
@@ -614,7 +618,7 @@ void vulkan_copy_close(struct vulkan_device *device)
 {
     uint64_t name;
     while ((name = pick_copy(device)) != 0)
-        vulkan_copy_drop(name); /* unless another thread has done so */
+        vulkan_copy_drop(name); /* unless another thread has dropped it */
     take_copier(device);
     close_copier(device);
     give_copier(device);

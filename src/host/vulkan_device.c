@@ -1,4 +1,4 @@
-/* Devices: what they can, and what they need so that their memory can be shared. */
+/* Devices: their capabilities, and what they need so that their memory can be shared. */
 #include "host/vulkan_layer.h"
 #include "log.h"
 
@@ -7,10 +7,10 @@
 #include <string.h>
 
 static const char fd_extension[] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
-/* With it a Direct3D tells the addresses of its buffers, by which alone they are found (d3d/dxvk.h). */
+/* With this extension Direct3D reports the addresses of its buffers, the only way to find them (d3d/dxvk.h). */
 static const char address_extension[] = VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME;
 
-/* Where each image that is made exportable has memory of its own, there must be enough of such. */
+/* Each exportable image has its own memory, so a device must allow this many allocations. */
 enum { FEW_ALLOCATIONS = 65536 };
 
 const void *vulkan_chained(const void *chain, VkStructureType type)
@@ -29,7 +29,7 @@ static bool is_asked_for(const VkDeviceCreateInfo *info, const char *extension)
     return false;
 }
 
-/* ---- what it can ---- */
+/* ---- capabilities ---- */
 
 static uint64_t smallest_image(void)
 {
@@ -67,8 +67,9 @@ bool vulkan_exports_buffers(const struct vulkan_device *device, VkBufferCreateFl
            !(features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
 }
 
-/* Whether memory that buffers share can be exported, and, for the types of memory, whether it is. Memory of the device that the
- * host sees too (a window in the GPU's memory) is for what the host writes, unless there is no other. */
+/* Whether memory that buffers share can be exported; and for each memory type, whether it is exported. Device memory
+ * that is visible to the host (a window into the GPU's memory) is used for data that the host writes, so it is exported
+ * only if there is no other. */
 static bool exports_buffers(struct vulkan_device *device)
 {
     const VkMemoryPropertyFlags both = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
@@ -84,13 +85,14 @@ static bool exports_buffers(struct vulkan_device *device)
                                       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
 }
 
-/* Memory that no Direct3D will tell the addresses of is left alone, unless the user wants export. */
+/* Whether Direct3D may report addresses of buffers, or the user requests export. Otherwise buffer memory stays
+ * unchanged. */
 static bool may_tell_addresses(const VkDeviceCreateInfo *info)
 {
     return is_asked_for(info, address_extension) || strcmp(setting_text(SETTING_VULKAN), "export") == 0;
 }
 
-/* The way that CLD3D_VULKAN names, else the best for the kind of device. */
+/* The method that CLD3D_VULKAN names, otherwise the best for the kind of device. */
 static enum vulkan_way wanted_way(const VkPhysicalDeviceProperties *properties)
 {
     const char *named = setting_text(SETTING_VULKAN);
@@ -119,7 +121,7 @@ static const char *why_not(const struct vulkan_device *device, const VkPhysicalD
     return NULL;
 }
 
-/* Before the device is made: what there is to know about it, and in which way it can share. */
+/* Before the device is created: determines its capabilities and how it can share memory. */
 static void look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
 {
     static const char *const ways[] = {"not shared", "shared through mapped memory", "shared through exported memory"};
@@ -144,7 +146,7 @@ static void look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
               ways[device->way], reason ? ": " : "", reason ? reason : "");
 }
 
-/* ---- made and destroyed ---- */
+/* ---- creation and destruction ---- */
 
 static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info, VkLayerFunction function)
 {
@@ -176,7 +178,8 @@ static VkResult create_with_extension(PFN_vkCreateDevice create, VkPhysicalDevic
     return result;
 }
 
-/* The layers below take their links out of the chain, and put none back: for a second try it has to be as it was. */
+/* The layers below remove their links from the chain and do not restore them, so the chain must be restored before a
+ * second try. */
 static VkResult create(struct vulkan_device *device, PFN_vkCreateDevice create_next, VkLayerDeviceCreateInfo *link,
                        const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator, VkDevice *made)
 {
@@ -216,8 +219,8 @@ static uint32_t types_of_buffer(const struct vulkan_device *device, const VkBuff
     return needs.memoryTypeBits;
 }
 
-/* It should be said of buffers that they may lie in exportable memory. NVIDIA's driver wants no word of it, and would then not
- * take the memory for them that the host can see. */
+/* Whether buffers that may be bound to exportable memory are declared as such, as Vulkan requires. NVIDIA's driver does
+ * not need the declaration, and with it does not allow host-visible memory for them. */
 static bool marks_buffers(const struct vulkan_device *device)
 {
     const VkExternalMemoryBufferCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,

@@ -1,4 +1,4 @@
-/* Images: made as planned, noted, and followed to their memory. */
+/* Images: created as planned and recorded, with the memory to which they are bound. */
 #include "host/vulkan_layer.h"
 
 #include <stdlib.h>
@@ -65,14 +65,16 @@ static enum vulkan_way way_of(const struct vulkan_device *device, VkImage handle
     return way;
 }
 
-/* Whether what the driver tells of an image's needs may have to be changed: mostly not, and then nobody has to look which image it is. */
+/* Whether the memory requirements that the driver reports may have to be changed. Usually they are not, and then the
+ * image need not be looked up. */
 static bool may_change(const struct vulkan_device *device, const VkMemoryRequirements *needs)
 {
     return device->way == VULKAN_MAPPED &&
            (needs->alignment < device->granularity || needs->size % device->granularity);
 }
 
-/* The program keeps linear images away from others where that matters; of this one it does not know that it is linear. */
+/* Where it matters, the program keeps linear images apart from others; but it does not know that this image is
+ * linear. */
 static void keep_apart(const struct vulkan_device *device, enum vulkan_way way, VkMemoryRequirements *needs)
 {
     if (way != VULKAN_MAPPED)
@@ -82,8 +84,9 @@ static void keep_apart(const struct vulkan_device *device, enum vulkan_way way, 
     needs->size = (needs->size + device->granularity - 1) / device->granularity * device->granularity;
 }
 
-/* Memory of its own is what such an image is to have, and what the transport imports. A driver may even require that of an image that is
- * exportable (RADV): the program did not ask for that, and may have placed all of its images in memory of theirs. */
+/* An exported image should have dedicated memory, because the transport imports it. A driver may even require dedicated
+ * memory for an exportable image (RADV). That requirement is hidden, because the program did not request export and may
+ * have placed all its images in larger allocations. */
 static void want_alone(enum vulkan_way way, VkMemoryRequirements2 *needs)
 {
     if (way != VULKAN_EXPORT)
@@ -131,7 +134,8 @@ VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice handle, const VkDe
     want_alone(plan.way, needs);
 }
 
-/* The layout of a linear image is the program's business if it asked for one; ours is for those who ask us. */
+/* Only a program that requested a linear image uses its layout. The query is changed like the image, so that both
+ * agree. */
 VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice handle, const VkDeviceImageSubresourceInfoKHR *info,
                                                 VkSubresourceLayout2KHR *layout)
 {
@@ -144,7 +148,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice handle, const VkDeviceI
     device->calls.future_layout(handle, &changed, layout);
 }
 
-/* ---- where it lies ---- */
+/* ---- its memory ---- */
 
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image(VkDevice handle, VkImage image, VkDeviceMemory memory,
                                                  VkDeviceSize offset)

@@ -1,4 +1,5 @@
-/* The Vulkan layer's entry: what the Vulkan loader calls, instances, and which functions are ours. */
+/* The entry of the Vulkan layer: the functions that the Vulkan loader calls, instances, and the table of the layer's
+ * functions. */
 #include "host/vulkan_layer.h"
 
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo
         return VK_ERROR_INITIALIZATION_FAILED;
     instance->get = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-    /* What `made` points to goes down unchanged: the loader has put something there for itself. */
+    /* The contents of `made` are passed down unchanged: the loader has stored its own data there. */
     const PFN_vkCreateInstance create = (PFN_vkCreateInstance)instance->get(NULL, "vkCreateInstance");
     const VkResult result = create ? create(info, allocator, made) : VK_ERROR_INITIALIZATION_FAILED;
     if (result != VK_SUCCESS) {
@@ -70,7 +71,7 @@ static VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle, const VkAl
     destroy(handle, allocator);
 }
 
-/* ---- which functions are ours ---- */
+/* ---- the functions of the layer ---- */
 
 struct entry {
     const char *name;
@@ -89,13 +90,13 @@ static const struct entry instance_entries[] = {
     ENTRY("vkCreateDevice", vulkan_create_device),
 };
 
-/* Of every device. */
+/* Functions for every device. */
 static const struct entry device_entries[] = {
     ENTRY("vkGetDeviceProcAddr", get_device_function),
     ENTRY("vkDestroyDevice", vulkan_destroy_device),
 };
 
-/* Of devices that share. The fourth is the second name that a function has, or NULL. */
+/* Functions for devices that share. The fourth parameter is the function's second name, or NULL. */
 static const struct entry shared_entries[] = {
 #define X(member, type, name, alias) ENTRY(name, vulkan_##member), ENTRY(alias, vulkan_##member),
     VULKAN_OURS(X)
@@ -112,14 +113,14 @@ static PFN_vkVoidFunction look_up(const struct entry *entries, size_t count, con
     return NULL;
 }
 
-/* A function of the extension that the program knows nothing of. */
+/* Whether the function belongs to an extension that cld3d enabled and the program did not request. */
 static bool is_hidden(const struct vulkan_device *device, const char *name)
 {
     return device->adds_export &&
            (strcmp(name, "vkGetMemoryFdKHR") == 0 || strcmp(name, "vkGetMemoryFdPropertiesKHR") == 0);
 }
 
-/* A function that the device does not have is none of ours, either. */
+/* If the device lacks a function, cld3d does not provide it either. */
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice handle, const char *name)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
@@ -132,7 +133,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice han
     return ours ? ours : below;
 }
 
-/* Of functions of devices ours serve them all: those of devices that share nothing, too. */
+/* cld3d's functions for devices serve all devices, including those that share nothing. */
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_function(VkInstance handle, const char *name)
 {
     PFN_vkVoidFunction ours = look_up(instance_entries, COUNT(instance_entries), name);

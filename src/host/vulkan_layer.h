@@ -1,9 +1,9 @@
 /* The Vulkan layer inside libcld3d.so, and what its files share.
  *
- * The Vulkan loader calls vkNegotiateLoaderLayerInterfaceVersion, gets our vkGetInstanceProcAddr and
- * vkGetDeviceProcAddr, and from then on our functions come before those of the next layer or of the driver. They change
+ * The Vulkan loader calls vkNegotiateLoaderLayerInterfaceVersion, gets the layer's vkGetInstanceProcAddr and
+ * vkGetDeviceProcAddr, and from then on its functions come before those of the next layer or of the driver. They change
  * as little as possible: images, buffers and memory that a transport may share are created shareable, and recorded.
- * Anything that fails with our changes is repeated as the program requested it.
+ * Anything that fails with these changes is repeated as the program requested it.
  *
  * There are two methods. On a GPU what is shared is made exportable (VULKAN_EXPORT). On a device that is the CPU images
  * are linear, in host-visible memory (VULKAN_MAPPED). A device that supports neither is left alone.
@@ -29,7 +29,7 @@ struct vulkan_instance {
     struct vulkan_instance *chain;
     void *key; /* the loader's table, with which an instance and its physical devices begin */
     VkInstance handle;
-    bool usable; /* created for Vulkan 1.1 or later, which includes what we need */
+    bool usable; /* created for Vulkan 1.1 or later, which includes what the layer needs */
     PFN_vkGetInstanceProcAddr get;
     PFN_vkDestroyInstance destroy;
     PFN_vkEnumerateDeviceExtensionProperties extensions;
@@ -43,8 +43,8 @@ struct vulkan_instance {
 
 enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
 
-/* The functions of the next layer that ours call: member name, type, and the function's names. First those in whose
- * places devices that share have ours, which are called vulkan_ and the member's name. */
+/* The functions of the next layer that this layer calls: member name, type, and the function's names. The first group
+ * is replaced for devices that share; the replacements are named vulkan_ and the member's name. */
 #define VULKAN_OURS(X)                                                                                         \
     X(allocate, PFN_vkAllocateMemory, "vkAllocateMemory", NULL)                                                \
     X(free, PFN_vkFreeMemory, "vkFreeMemory", NULL)                                                            \
@@ -121,8 +121,9 @@ struct vulkan_answer {
 
 enum { VULKAN_ANSWERS = 64 };
 
-/* A queue that the program has obtained. It keeps its address as long as its device lives. Whoever uses the queue holds
- * the lock: the program does not know that we use it too. Several locks are taken in the order of the list. */
+/* A queue that the program has obtained. It keeps its address as long as its device lives. The lock is held while the
+ * queue is used, because the program does not know that this layer uses it too. Several locks are taken in the order of
+ * the list. */
 struct vulkan_queue {
     VkQueue handle;
     uint32_t family;
@@ -138,7 +139,7 @@ struct vulkan_copier {
     VkCommandPool pool; /* VK_NULL_HANDLE: none of them exists */
     VkCommandBuffer commands;
     VkFence fence;
-    bool runs; /* the commands may still run: nobody has waited for the fence */
+    bool runs; /* the commands may still run: the fence was not awaited */
 };
 
 /* Lives from vkCreateDevice to vkDestroyDevice. Its variable parts are guarded by the lock. */
@@ -161,18 +162,18 @@ struct vulkan_device {
     uint64_t smallest;        /* bytes of the smallest image that is made exportable */
     unsigned busy;            /* threads in give_back that free memory of the device */
     struct vulkan_answer answers[VULKAN_ANSWERS];
-    PFN_vkSetDeviceLoaderData set_loader_data; /* for our own command buffers */
+    PFN_vkSetDeviceLoaderData set_loader_data; /* for the layer's own command buffers */
     struct vulkan_queue queues[VULKAN_QUEUES];
     unsigned queue_count;
     struct vulkan_copier copier;
     bool copying;            /* a thread uses the copier, until its copy is done */
-    uint64_t commands_begun; /* how often commands of ours were started: the number of the last ones ... */
+    uint64_t commands_begun; /* how often this layer's commands were started: the number of the last ones ... */
     uint64_t commands_over;  /* ... and of the last ones that have ended */
 };
 
 extern os_mutex vulkan_lock;
 
-/* NULL if we have not seen the handle created. */
+/* NULL if the layer has not seen the handle created. */
 struct vulkan_instance *vulkan_instance_of(const void *dispatchable);
 struct vulkan_device *vulkan_device_of(const void *dispatchable);
 /* For the functions that create and destroy them. */
@@ -225,9 +226,9 @@ struct vulkan_image_record {
     enum vulkan_way way;
     unsigned planes;
     VkImageCreateInfo info; /* as passed to vkCreateImage; its pointers are not valid any more */
-    VkDeviceSize size;      /* of what it needs; 0 as long as nobody has asked */
-    uint64_t used;          /* the last number of commands of ours that name it, or 0 */
-    uint64_t serial;        /* not 0, and of no other image: handles come again */
+    VkDeviceSize size;      /* the bytes that it needs; 0 until queried */
+    uint64_t used;          /* the number of the layer's last commands that name it, or 0 */
+    uint64_t serial;        /* not 0, and unique: handles are reused */
     unsigned outside;       /* number of times that it was passed to another API and not back */
 };
 
@@ -246,10 +247,10 @@ struct vulkan_memory_record {
     bool exportable, dedicated;
     bool owned; /* the program has not freed it */
     unsigned holds;
-    uint64_t used;    /* the number of our last commands that use an image in it, or 0 */
+    uint64_t used;    /* the number of the layer's last commands that use an image in it, or 0 */
     void *base;       /* where the whole memory is mapped, or NULL; guarded by the lock of vulkan_memory.c */
     bool shown;       /* a transport uses `base`; likewise */
-    bool foreign_map; /* mapped at the program's request, not by us; likewise */
+    bool foreign_map; /* mapped at the program's request, not by the layer; likewise */
 };
 
 /* Our copy of a subresource of an image of the program. Its handle is an identifier. */
@@ -271,7 +272,7 @@ void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_devic
 void vulkan_record_each_locked(enum vulkan_kind kind, void (*visit)(struct vulkan_record *, void *), void *data);
 /* The address of a buffer that has a record. */
 void vulkan_address_locked(struct vulkan_buffer_record *buffer, VkDeviceAddress address);
-/* Those with addresses alone: each acquire of a buffer searches them, and a game has many thousand other records. */
+/* Only buffers with addresses: each acquire of a buffer searches them, and a game has many thousand other records. */
 void vulkan_address_each_locked(void (*visit)(const struct vulkan_buffer_record *, void *), void *data);
 
 /* The memory with an identifier, or NULL. */
@@ -287,7 +288,7 @@ void *vulkan_memory_base(struct vulkan_memory_record *memory);
 /* Adds and drops a hold; the second frees memory that its owner has already freed. */
 struct vulkan_memory_record *vulkan_memory_hold(uint64_t name);
 void vulkan_memory_put(struct vulkan_memory_record *memory);
-/* The memory's device is destroyed: memory that nobody holds loses its identifier and its record, and true is returned.
+/* The memory's device is destroyed: memory without holds loses its identifier and its record, and true is returned.
  * With the lock held. */
 bool vulkan_memory_abandon_locked(struct vulkan_memory_record *memory);
 
@@ -304,7 +305,7 @@ struct vulkan_plan {
 
 /* VULKAN_NONE: as the program requested. The same parameters give the same plan. */
 void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
-/* The same for our own image, of any size. */
+/* The same for the layer's own image, of any size. */
 void vulkan_plan_own(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
 /* Creates an image as planned, and records it. */
 VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan,
@@ -325,10 +326,10 @@ uint64_t vulkan_copy_make(uint64_t image, uint64_t aspect, uint64_t level, uint6
 uint64_t vulkan_copy_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 uint64_t vulkan_copy_drop(uint64_t copy);
-/* Called before an image or memory is destroyed that commands of ours have `used`, of which the program does not know:
- * waits until these have ended. Others may still run. */
+/* Called before an image or memory is destroyed that the layer's commands have `used`, unknown to the program: waits
+ * until these have ended. Later ones may still run. */
 void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used);
-/* Called before a device is destroyed: destroys our objects in it. */
+/* Called before a device is destroyed: destroys the layer's objects in it. */
 void vulkan_copy_close(struct vulkan_device *device);
 /* The description of an image that find_image of host/vulkan.h returns. */
 uint64_t vulkan_describe_image(uint64_t image, struct vulkan_image *found, char *why);

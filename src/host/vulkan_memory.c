@@ -1,7 +1,7 @@
-/* Memory: what may be exported or looked at by the host is noted when it is allocated.
+/* Memory: memory that may be exported or read by the host is recorded when it is allocated.
  *
- * Where the device is the CPU, memory is mapped once and whole, when the program or a transport wants to see it first, and
- * stays so until it is freed: a driver maps memory once, and both have to see it. */
+ * If the device is the CPU, memory is mapped once as a whole, when the program or a transport first maps it, and stays
+ * mapped until it is freed: a driver maps memory only once, and both need the mapping. */
 #include "host/vulkan_layer.h"
 #include "log.h"
 
@@ -28,7 +28,7 @@ void vulkan_note_place(enum vulkan_kind kind, const struct vulkan_device *device
     os_unlock(&vulkan_lock);
 }
 
-/* ---- who holds it ---- */
+/* ---- references ---- */
 
 struct vulkan_memory_record *vulkan_memory_hold(uint64_t name)
 {
@@ -70,7 +70,8 @@ void vulkan_memory_put(struct vulkan_memory_record *memory)
     free(memory);
 }
 
-/* Freeing it would take the bytes from who looks at them, and later there is no device to free it with. */
+/* Held memory is leaked: freeing it now would take the bytes from their users, and later there is no device to free it
+ * with. */
 bool vulkan_memory_abandon_locked(struct vulkan_memory_record *memory)
 {
     memory->owned = false;
@@ -89,7 +90,7 @@ bool vulkan_memory_abandon_locked(struct vulkan_memory_record *memory)
 
 /* ---- allocation ---- */
 
-/* Anything else in the chain says that the memory comes from elsewhere or goes there already. */
+/* Whether the chain has nothing else: any other structure means that the memory is imported or already exported. */
 static bool is_plain(const VkMemoryAllocateInfo *info)
 {
     for (const VkBaseInStructure *each = info->pNext; each; each = each->pNext)
@@ -105,7 +106,8 @@ static VkMemoryPropertyFlags properties_of(const struct vulkan_device *device, u
     return type < device->types.memoryTypeCount ? device->types.memoryTypes[type].propertyFlags : 0;
 }
 
-/* Exportable is the memory of an image that is, and the chunks in which buffers lie whose addresses are asked for. */
+/* Whether memory is made exportable: the memory of an exportable image, and the blocks for buffers whose addresses are
+ * queried. */
 static bool exports(const struct vulkan_device *device, const VkMemoryAllocateInfo *info)
 {
     const VkMemoryDedicatedAllocateInfo *dedicated =
@@ -147,7 +149,8 @@ static void note(struct vulkan_memory_record *memory, struct vulkan_device *devi
     os_unlock(&vulkan_lock);
 }
 
-/* With a program's own allocator nothing is noted: it would have to be called later than the program expects. */
+/* Memory with the program's own allocator is not recorded: the allocator would have to be called later than the program
+ * expects. */
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_allocate(VkDevice handle, const VkMemoryAllocateInfo *info,
                                                const VkAllocationCallbacks *allocator, VkDeviceMemory *made)
 {
@@ -197,7 +200,8 @@ VKAPI_ATTR void VKAPI_CALL vulkan_free(VkDevice handle, VkDeviceMemory freed, co
 
 /* ---- mapping ---- */
 
-/* With map_lock held. */
+/* The mapping of the whole memory, created if necessary. NULL if that fails, or if the program has a mapping of its
+ * own. Called with map_lock held. */
 static void *base_of(struct vulkan_memory_record *memory)
 {
     const struct vulkan_device *device = memory->record.device;
@@ -219,7 +223,7 @@ void *vulkan_memory_base(struct vulkan_memory_record *memory)
     return base;
 }
 
-/* The record of memory that the program maps or unmaps: NULL if we have nothing to do with its mapping. */
+/* The record of memory that the program maps or unmaps; NULL if cld3d does not manage its mapping. */
 static struct vulkan_memory_record *mapped(const struct vulkan_device *device, VkDeviceMemory memory)
 {
     if (device->way != VULKAN_MAPPED)
@@ -244,7 +248,7 @@ static VkResult map(struct vulkan_device *device, const VkMemoryMapInfoKHR *info
     if (base)
         *data = base + info->offset;
     else if (memory && memory->base)
-        result = VK_ERROR_MEMORY_MAP_FAILED; /* the program names a place for it, but somebody has seen where it is */
+        result = VK_ERROR_MEMORY_MAP_FAILED; /* the program wants an address, but another one is in use */
     else if (newer)
         result = device->calls.map2(device->handle, info, data);
     else
@@ -267,7 +271,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_map2(VkDevice handle, const VkMemoryMapInf
     return map(vulkan_device_of(handle), info, true, data);
 }
 
-/* Whether the mapping was the program's own, which is ended then. */
+/* Whether the driver must unmap the memory: cld3d does not manage its mapping, or the mapping was made at the program's
+ * request. */
 static bool ends(const struct vulkan_device *device, VkDeviceMemory handle)
 {
     struct vulkan_memory_record *memory = mapped(device, handle);

@@ -1,11 +1,11 @@
-/* Which images may be shared, and how they are made then. */
+/* Which images may be shared, and how they are created. */
 #include "host/vulkan_layer.h"
 
 #include <string.h>
 
 /* ---- formats ---- */
 
-/* What the formats of Direct3D that can be shared are in Vulkan: 1, 2 or 4 channels of 8, 16 or 32 bits, and video. */
+/* The Vulkan formats of the Direct3D formats that can be shared: 1, 2 or 4 channels of 8, 16 or 32 bits, and video. */
 static const struct {
     VkFormat first, last;
     unsigned bytes; /* of a texel of the first plane */
@@ -35,7 +35,7 @@ static size_t find_format(VkFormat format)
     return i;
 }
 
-/* The planes of a format that OpenCL has (1 if it has no planes), or 0. */
+/* The number of planes of a format that OpenCL supports (1 if it is not planar), or 0. */
 static unsigned planes_of(VkFormat format)
 {
     const size_t i = find_format(format);
@@ -44,7 +44,7 @@ static unsigned planes_of(VkFormat format)
 
 /* ---- what the device can do ---- */
 
-/* A linear image is as good as the one that was wanted if the format can do all the same then. */
+/* Whether a linear image can replace the requested one: its format must support the same features. */
 static bool as_good_linear(const struct vulkan_device *device, VkFormat format)
 {
     VkFormatProperties can;
@@ -52,7 +52,7 @@ static bool as_good_linear(const struct vulkan_device *device, VkFormat format)
     return (can.optimalTilingFeatures & ~can.linearTilingFeatures) == 0;
 }
 
-/* Asks the driver about images with the parameters of `answer`, and fills in the rest. */
+/* Queries the driver about images with the parameters of `answer`, and fills in the rest. */
 static void ask(const struct vulkan_device *device, struct vulkan_answer *answer)
 {
     const bool export = device->way == VULKAN_EXPORT;
@@ -86,7 +86,7 @@ static bool same_question(const struct vulkan_answer *a, const struct vulkan_ans
            a->flags == b->flags;
 }
 
-/* The driver's answer, kept: two threads may ask at the same time, and get the same. */
+/* The driver's answer, from the cache if possible: two threads may query at the same time, and get the same answer. */
 static struct vulkan_answer answer_of(struct vulkan_device *device, const VkImageCreateInfo *info)
 {
     struct vulkan_answer question = {
@@ -110,7 +110,7 @@ static struct vulkan_answer answer_of(struct vulkan_device *device, const VkImag
 
 /* ---- the rule ---- */
 
-/* What is none of these may mean that the image has a purpose which ours would spoil. */
+/* Any other flag may mean that the image has a purpose that sharing would break. */
 static const VkImageCreateFlags known_flags =
     VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT | VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
     VK_IMAGE_CREATE_EXTENDED_USAGE_BIT | VK_IMAGE_CREATE_2D_VIEW_COMPATIBLE_BIT_EXT;
@@ -139,9 +139,9 @@ static uint64_t bytes_of(const VkImageCreateInfo *info)
            formats[find_format(info->format)].bytes;
 }
 
-/* Exportable memory is the image's alone, and making it takes a hundred microseconds and more: the image has to be large enough
- * to pay. What is linear there is for the host, and what has levels and is only sampled is a texture of a model or a sprite:
- * there may be thousands, and nobody shares them. */
+/* Whether an image is worth exporting. Exportable memory is dedicated to the image, and allocating it takes a hundred
+ * microseconds or more, so the image must be large enough. Linear images are for the host. Images with several levels
+ * that are only sampled are textures of models or sprites: there may be thousands, and they are not shared. */
 static bool worth_export(const struct vulkan_device *device, const VkImageCreateInfo *info)
 {
     const VkImageUsageFlags drawn = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT;

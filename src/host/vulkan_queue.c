@@ -1,9 +1,9 @@
-/* Queues. Vulkan leaves it to the program that one thread at a time uses a queue; since copies of ours go into the program's
- * queues, its own calls and ours take turns here: in each queue by itself, since a call may wait in the driver for what another
- * thread puts into another queue. */
+/* Queues. The program must ensure that only one thread uses a queue at a time. Because cld3d submits copies to the
+ * program's queues, its calls and the program's take turns here. They do so separately for each queue, because a call
+ * may wait in the driver for what another thread submits to another queue. */
 #include "host/vulkan_layer.h"
 
-/* NULL for a queue into which nothing of ours goes. */
+/* NULL for a queue to which cld3d submits nothing. */
 static struct vulkan_queue *find_queue(struct vulkan_device *device, VkQueue handle)
 {
     struct vulkan_queue *found = NULL;
@@ -57,7 +57,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_get_queue(VkDevice handle, uint32_t family, ui
     note(device, *queue, family);
 }
 
-/* A queue with flags is protected, and none for copies. */
+/* A queue with flags is protected, and is not used for copies. */
 VKAPI_ATTR void VKAPI_CALL vulkan_get_queue2(VkDevice handle, const VkDeviceQueueInfo2 *info, VkQueue *queue)
 {
     struct vulkan_device *device = vulkan_device_of(handle);
@@ -84,12 +84,13 @@ TAKES_TURNS(present, (VkQueue queue, const VkPresentInfoKHR *info), queue, info)
 TAKES_TURNS(queue_idle, (VkQueue queue), queue)
 #undef TAKES_TURNS
 
-/* The program gives it all queues of the device, by turns with ours. Nobody else takes more than one of the locks. */
+/* The call uses all queues of the device, so it takes the turns of all. No other function takes more than one of the
+ * locks. */
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_device_idle(VkDevice handle)
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     os_lock(&vulkan_lock);
-    const unsigned count = device->queue_count; /* they stay where they are; a later one has nothing to wait for yet */
+    const unsigned count = device->queue_count; /* entries never move; a queue added later has no work yet */
     os_unlock(&vulkan_lock);
     for (unsigned i = 0; i < count; i++)
         os_lock(&device->queues[i].lock);

@@ -11,13 +11,13 @@ static os_condition quiet = OS_CONDITION_INIT; /* a device's `busy` went down */
 static struct vulkan_instance *instances;
 static struct vulkan_device *devices;
 
-/* The first devices, for those who look without the lock: whoever looks for a device knows that it is there. What belongs to
- * another key is not looked at. */
+/* The first devices, for lookups without the lock: a caller that looks up a device knows that it exists. Entries with
+ * another key are not accessed. */
 enum { QUICK_DEVICES = 8 };
 static _Atomic(void *) quick_keys[QUICK_DEVICES];
 static _Atomic(struct vulkan_device *) quick_devices[QUICK_DEVICES];
 
-/* Chained hash table, doubled when there is more than one record a bucket. */
+/* A chained hash table; its size doubles when there is more than one record per bucket. */
 enum { FIRST_BUCKETS = 64 };
 static struct vulkan_record *first_buckets[FIRST_BUCKETS];
 static struct vulkan_record **buckets = first_buckets;
@@ -82,7 +82,7 @@ void vulkan_instance_remove(struct vulkan_instance *instance)
     os_unlock(&vulkan_lock);
 }
 
-/* `to` is NULL, or takes a free place. */
+/* Replaces the entry with the key `from`, or with NULL uses a free entry, for `to`; NULL frees the entry. */
 static void replace_quick_locked(void *from, struct vulkan_device *to)
 {
     int i = 0;
@@ -114,7 +114,7 @@ static void lose_address_locked(struct vulkan_buffer_record *buffer)
     buffer->place = NULL;
 }
 
-/* `place` is the record's in its bucket. */
+/* `place` is the link to the record in its bucket. */
 static void take_out_locked(struct vulkan_record **place)
 {
     struct vulkan_record *record = *place;
@@ -138,7 +138,7 @@ static void drop_records_locked(const struct vulkan_device *device)
             if (record->kind != VULKAN_MEMORY)
                 free(record);
             else if (vulkan_memory_abandon_locked((struct vulkan_memory_record *)record))
-                place = &buckets[i]; /* its name may have stood before it here */
+                place = &buckets[i]; /* its name's record may have preceded it in this bucket */
         }
     }
 }
@@ -178,7 +178,7 @@ static struct vulkan_record **head_of(enum vulkan_kind kind, uint64_t handle)
     return &buckets[bucket_of(kind, handle, bucket_count)];
 }
 
-/* If memory is short the table stays as it is: slow, not wrong. */
+/* If out of memory, the table keeps its size: lookups become slower, but stay correct. */
 static void grow_locked(void)
 {
     const size_t count = bucket_count * 2;

@@ -1,4 +1,4 @@
-/* What the Vulkan layer tells transports (host/vulkan.h). */
+/* The functions through which the Vulkan layer informs transports (host/vulkan.h). */
 #include "host/vulkan.h"
 
 #include "host/vulkan_layer.h"
@@ -24,7 +24,7 @@ uint64_t vulkan_refuse(char *why, const char *format, ...)
 
 /* ---- memory ---- */
 
-/* Of memory that is held. What lies at `offset` is `size` bytes long. */
+/* Describes memory that is held. The resource at `offset` has `size` bytes. */
 static uint64_t describe(struct vulkan_memory_record *memory, uint64_t offset, uint64_t size,
                          struct vulkan_memory *found, char *why)
 {
@@ -71,7 +71,7 @@ bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, ch
     return found && !several;
 }
 
-/* What the image needs of its memory does not change. */
+/* The memory requirements of an image do not change. */
 static VkDeviceSize size_of(const struct vulkan_image_record *image)
 {
     const struct vulkan_device *device = image->record.device;
@@ -156,7 +156,7 @@ static uint64_t offset_in(const struct vulkan_buffer_record *buffer, uint64_t ad
     return buffer->where.offset + (address - buffer->address);
 }
 
-/* Buffers may lie in the same memory, one over the other. */
+/* Buffers may overlap in the same memory. */
 static void visit(const struct vulkan_buffer_record *buffer, void *data)
 {
     struct search *search = data;
@@ -212,7 +212,7 @@ static uint64_t export(uint64_t name, int32_t *file, char *why)
         return vulkan_refuse(why, "the memory cannot be exported");
     if (result != VK_SUCCESS)
         return vulkan_refuse(why, "vkGetMemoryFdKHR failed: VkResult %d", (int)result);
-    if (got < 0) /* lavapipe says nothing of it */
+    if (got < 0) /* lavapipe does not report it */
         return vulkan_refuse(why, "vkGetMemoryFdKHR returned no file descriptor: there may be none left");
     *file = got;
     return 1;

@@ -4,20 +4,21 @@
 
 #include <stdint.h>
 
-/* The table of an object of cl_khr_icd 2.0 needs no functions: its first entry is a mark, and loaders call through another
- * table. */
+/* The table of a cl_khr_icd 2.0 object may have no functions: its first entry is a mark, and loaders call through
+ * another table. */
 #define MARK ((uintptr_t)0x4F50454E434C3331) /* OPENCL31 */
 #define MARK_PLACE offsetof(cl_icd_dispatch, clGetPlatformIDs)
 
 #if defined(_WIN32) && !defined(_WIN64)
-/* The host's code is memory that is there and that Windows does not know, or knows to be code. */
+/* Memory can be the host's code if it is readable and Windows either does not know it or knows it as executable. */
 static bool may_be_code(const void *address)
 {
     char byte;
     return address && os_read(address, &byte, sizeof(byte)) && (!os_readable(address, 1) || os_executable(address));
 }
 
-/* Whether the host's memory has a pointer at `handle`, and behind that one at `slot` to what may be a function. */
+/* Whether host memory has a pointer to a table at `handle`, and that table has at `slot` a pointer to what may be a
+ * function. */
 static bool host_has_function(const void *handle, size_t slot)
 {
     const char *table = NULL;
@@ -30,7 +31,7 @@ static bool host_has_function(const void *handle, size_t slot)
            (os_read(table + MARK_PLACE, &mark, sizeof(mark)) && mark == MARK);
 }
 
-/* A system may forbid Wine's server to look. Then nothing is known of any handle. */
+/* Whether host memory can be inspected: a system may deny this to Wine's server, and then no handle can be checked. */
 static bool host_is_seen(void)
 {
     cl_platform_id platform = NULL;

@@ -37,7 +37,7 @@ static void slot_set(cl_icd_dispatch *table, const struct next_slot *slot, next_
 
 void next_set(const cl_icd_dispatch *table, size_t entries)
 {
-    /* The slots of the extensions' own functions have no answer of ours: they stay NULL if they are. */
+    /* The slots of the extensions' own functions have no replacement: empty ones stay NULL. */
     const size_t known =
         entries * sizeof(next_function) < sizeof(next) ? entries * sizeof(next_function) : sizeof(next);
     memset(&next, 0, sizeof(next));

@@ -35,7 +35,7 @@ void next_load(void *library);
 
 /* The function in a slot of a table. */
 next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot *slot);
-/* The slot of a name, or NULL; and whether a table has only our replacement there. */
+/* The slot of a name, or NULL; and whether a table has only cld3d's replacement there. */
 const struct next_slot *next_slot_find(const char *name);
 bool next_is_missing(const cl_icd_dispatch *table, const char *name);
 

@@ -16,7 +16,7 @@ cl_int answer(const char *call, const void *value, size_t size, size_t capacity,
     return CL_SUCCESS;
 }
 
-/* The beginning of the next word behind a place, or the end of the text. */
+/* The beginning of the next word after `place`, or the end of the text. */
 static const char *word_from(const char *place)
 {
     return place + strspn(place, " ");

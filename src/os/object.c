@@ -1,9 +1,9 @@
-/* Objects that a program hands over, looked at before anything of them is called; and this library, which stays. */
+/* Checks objects passed by a program before calling them; keeps this library loaded. */
 #include "os/os.h"
 
 #include <stdatomic.h>
 
-/* What lies at `address`; NULL if that can't be an aligned pointer. */
+/* The pointer stored at `address`; NULL if there cannot be an aligned pointer. */
 static const void *pointer_at(const void *address)
 {
     if ((uintptr_t)address % sizeof(void *) || !os_readable(address, sizeof(void *)))

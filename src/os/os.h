@@ -36,7 +36,7 @@ void os_wake_all(os_condition *condition);
 /* Sleeps for a millisecond. */
 void os_sleep_shortly(void);
 
-/* Keeps the library in which `function` lies loaded until the process ends. Takes the loader's lock: for calls with no
+/* Keeps the library that contains `function` loaded until the process ends. Takes the loader's lock: for calls with no
  * lock held. */
 void os_library_keep(void (*function)(void));
 
@@ -44,11 +44,13 @@ void os_library_keep(void (*function)(void));
  * call. Later calls cost nothing and take no lock. */
 void os_stay_loaded(void);
 
-/* Starts a detached thread, after os_stay_loaded. Does not take the loader's lock itself: a thread that holds that one may be in a
- * call of the program's, as the destructors of its libraries are, and wait there for a lock of the caller's. */
+/* Starts a detached thread, after os_stay_loaded. Does not take the loader's lock itself: a thread that holds that one
+ * may be in a function of the program, such as a destructor of one of its libraries, and wait there for a lock of the
+ * caller. */
 bool os_thread_start(void (*run)(void *data), void *data);
 
-/* Whether Windows has ended all other threads of the process and unloads its libraries: nobody is left to wait for. */
+/* Whether Windows has ended all other threads of the process and unloads its libraries: there is no thread left to wait
+ * for. */
 bool os_process_ends(void);
 
 /* Nanoseconds of a monotonic clock. */
@@ -109,7 +111,7 @@ bool os_executable(const void *address);
  * handles do, and whose function at `offset` of that table can be called. The rest of the table may have gaps. Nothing
  * is called. */
 bool os_has_function(const void *object, size_t offset);
-/* Whether there is `value` instead, which is not 0. */
+/* Whether that place holds `value` instead, which is not 0. */
 bool os_has_value(const void *object, size_t offset, uintptr_t value);
 
 /* Whether this process runs under Wine. */

@@ -31,7 +31,7 @@ void os_sleep_shortly(void)
     nanosleep(&millisecond, NULL);
 }
 
-/* By a clock that nobody sets, where the C library can. */
+/* Uses a clock that cannot be set, if the C library supports it. */
 void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds)
 {
 #ifdef __GLIBC__
@@ -95,7 +95,7 @@ bool os_thread_start(void (*run)(void *data), void *data)
 
 bool os_process_ends(void)
 {
-    return false; /* threads run on while a process exits */
+    return false; /* threads continue while a process exits */
 }
 
 unsigned long long os_nanoseconds(void)
@@ -180,7 +180,7 @@ bool os_readable(const void *address, size_t size)
         const struct iovec here = {&byte, 1}, there = {(void *)at, 1};
         if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1)
             continue;
-        /* A container may forbid the call; then at least know whether anything is mapped there. */
+        /* A container may deny the call; then at least check whether the address is mapped. */
         unsigned char resident;
         if (errno == EFAULT || mincore((void *)(at / page * page), 1, &resident) != 0)
             return false;
@@ -188,7 +188,7 @@ bool os_readable(const void *address, size_t size)
     return true;
 }
 
-/* /proc/self/maps knows what may be executed. */
+/* Whether /proc/self/maps lists the address as executable. */
 static bool maps_executable(const void *address)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -207,12 +207,12 @@ static bool maps_executable(const void *address)
     return found;
 }
 
-/* Few functions are asked for, and again for each object: what was code once is taken for code. That is each address by itself and
- * not all around it, since other things may lie where a library was. */
+/* A cache of addresses known to be code: few functions are checked, and these again for each object. It stores single
+ * addresses and no ranges, because other memory may later take a library's place. */
 enum { CODE_SETS = 64, CODE_WAYS = 4 };
 static _Atomic(const void *) known_code[CODE_SETS][CODE_WAYS];
 
-/* Libraries begin at pages, so the lower bits alone would be much the same. */
+/* Libraries begin at page boundaries, so the lower bits alone would be too similar. */
 static _Atomic(const void *) *code_set(const void *address)
 {
     const uint32_t mixed = (uint32_t)((uintptr_t)address / 16) * 2654435761u;
@@ -228,7 +228,7 @@ static bool is_known_code(const void *address)
     return found;
 }
 
-/* In a free place, or else in that of another one by turns. */
+/* Uses a free place, or otherwise replaces another address in turn. */
 static void remember_code(const void *address)
 {
     static atomic_uint turn;

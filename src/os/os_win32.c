@@ -173,7 +173,8 @@ static void (*from_ntdll(const char *name))(void)
     return os_library_symbol((void *)GetModuleHandleA("ntdll.dll"), name);
 }
 
-/* Asked once, or once by each of the threads that ask first: each question takes the loader's lock. */
+/* Determined once (or by each of several threads that are first at the same time), because each query takes the
+ * loader's lock. */
 bool os_is_wine(void)
 {
     static _Atomic enum { NOT_ASKED, WINE, WINDOWS } known;

@@ -38,7 +38,7 @@ struct rights rights_of_process(void)
 
 bool rights_are_elevated(const struct rights *rights, bool wine)
 {
-    /* Under Wine all processes of a user have the same rights, and Wine calls them all elevated. */
+    /* Under Wine all processes of a user have the same rights, and Wine reports them all as elevated. */
     if (wine)
         return false;
     return !rights->known || rights->elevated || rights->integrity > SECURITY_MANDATORY_MEDIUM_RID;
