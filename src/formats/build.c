@@ -1,6 +1,6 @@
-/* Programs of contexts with interop are built so that their kernels tell which image arguments they read and which they
- * write. PoCL forgets that unless it is asked not to, and then each kernel with an emulated image would have to be taken for
- * one that does both (launch.c). The application sees the options that it gave. */
+/* Programs of contexts with interop are built so that their kernels report which image arguments they read and which
+ * they write. PoCL discards this unless the option is given; each kernel with an emulated image would then count as
+ * doing both (launch.c). The application sees only the options that it gave. */
 #include "formats/image.h"
 
 #include "track/kinds.h"
@@ -10,10 +10,10 @@
 #include <string.h>
 
 #define ASKED "-cl-kernel-arg-info"
-/* The macro stands before what is ours, and so tells it from the application's own. */
+/* The macro precedes cld3d's options, and so separates them from the application's. */
 #define MARK "-D__CLD3D__"
 
-/* The program's context, retained; NULL if it is one without interop. */
+/* The program's context, retained; NULL if it has no interop. */
 static struct context_record *with_interop(cl_program program)
 {
     cl_context handle = NULL;
@@ -27,7 +27,8 @@ static struct context_record *with_interop(cl_program program)
     return NULL;
 }
 
-/* The options with ours behind them, owned by the caller; NULL if memory is short. `asks`: ASKED too, not the macro alone. */
+/* The options followed by cld3d's, owned by the caller; NULL if out of memory. `asks`: add ASKED, not only the
+ * macro. */
 static char *more_options(const char *options, bool asks)
 {
     const char *given = options ? options : "", *asked = asks && !strstr(given, ASKED) ? " " ASKED : "";
@@ -38,14 +39,15 @@ static char *more_options(const char *options, bool asks)
     return more;
 }
 
-/* Drivers may refuse options for what is no source. */
+/* Whether the program was created from source: drivers may refuse options for others. */
 static bool has_source(cl_program program)
 {
     size_t size = 0;
     return next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size) == CL_SUCCESS && size > 1;
 }
 
-/* Builds it once more as the driver may take it; nobody was told of the first time. */
+/* Builds the program again with options that the driver may accept; the application was not notified of the first
+ * build. */
 static cl_int build_again(cl_int status, cl_program program, cl_uint num_devices, const cl_device_id *device_list,
                           const char *options)
 {
@@ -60,7 +62,7 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices,
                                         const char *options, void(CL_CALLBACK *pfn_notify)(cl_program, void *),
                                         void *user_data)
 {
-    /* Else the application was told: PoCL 3.1 calls back even where it refuses the options at once. */
+    /* Otherwise the application was notified: PoCL 3.1 calls back even if it refuses the options at once. */
     const bool again = !pfn_notify;
     struct context_record *context = with_interop(program);
     const bool asks = context && (again || !context_has(context, QUIRK_NVIDIA_ARGUMENTS));
@@ -80,7 +82,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
                                           void(CL_CALLBACK *pfn_notify)(cl_program, void *), void *user_data)
 {
     struct context_record *context = with_interop(program);
-    /* A failure may come when it is linked. */
+    /* A failure may be reported only when the program is linked. */
     char *more = context ? more_options(options, !context_has(context, QUIRK_NVIDIA_ARGUMENTS)) : NULL;
     record_release(context);
     const cl_int status =
@@ -90,7 +92,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
     return status;
 }
 
-/* The driver's answer without what was added; NULL if nothing was, or it does not answer. Owned by the caller. */
+/* The driver's answer without the added options; NULL if none were added, or if the driver does not answer. */
 static char *given_options(cl_program program, cl_device_id device)
 {
     size_t size = 0;

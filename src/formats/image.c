@@ -1,4 +1,5 @@
-/* Emulated images: creation, lifetimes and queries; and the two ways between an emulated image and declared texels. */
+/* Emulated images: creation, lifetimes and queries; and the conversions between an emulated image and declared
+ * texels. */
 #include "formats/image.h"
 
 #include "d3d/formats.h"
@@ -20,7 +21,7 @@ const struct converter *image_host_converter(cl_mem handle)
     return converter;
 }
 
-/* Gives the event that it keeps no longer, for the caller to put. */
+/* Returns the event that the record no longer keeps, for the caller to put. */
 static cl_event set_unquantized_locked(struct image_record *image, bool unquantized)
 {
     cl_event requantized = image->requantized;
@@ -131,7 +132,7 @@ size_t image_region_bytes(const struct image_record *image, const size_t *region
     return cl_region_bytes(region, image->converter->narrow_texel);
 }
 
-/* Packed YUV: two texels have their chroma in common, and only both together can be moved. */
+/* Packed YUV: two texels share their chroma, and can be moved only together. */
 static bool in_pairs(const struct image_record *image)
 {
     return cl_order_packed_yuv(image->converter->declared.image_channel_order);
@@ -170,7 +171,7 @@ cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t
 {
     cl_mem buffer = next.clCreateBuffer(image->context->head.handle, flags, bytes, NULL, status);
     log_next("a command on an image in an emulated format", "clCreateBuffer", *status);
-    if (*status == CL_INVALID_BUFFER_SIZE) /* which no command on an image has */
+    if (*status == CL_INVALID_BUFFER_SIZE) /* commands on images do not return this */
         *status = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     return buffer;
 }
@@ -190,11 +191,11 @@ static size_t texels_of(const size_t *region)
     return region[0] * region[1] * region[2];
 }
 
-/* Ends a step of two commands: the events go to the caller, or there are none. */
+/* Ends a step of two commands: passes the events to the caller, or none after a failure. */
 static cl_int end_steps(const struct image_part *p, cl_int status, cl_mem wide, cl_event begun, cl_event *first,
                         cl_event *done)
 {
-    next.clReleaseMemObject(wide); /* the driver keeps it until its commands are over */
+    next.clReleaseMemObject(wide); /* the driver keeps it until its commands have ended */
     if (status != CL_SUCCESS) {
         *done = NULL;
         image_give_up(p, begun);
@@ -269,7 +270,7 @@ static void set_extent(struct image_record *image)
                                                                     : 1;
 }
 
-/* The pitches of the application's memory. A 1D array has its layers where a 2D image has its rows. */
+/* The pitches of the application's memory. The layers of a 1D array take the place of a 2D image's rows. */
 static void set_host_pitches(struct image_record *image)
 {
     const bool layers_are_rows = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
@@ -279,8 +280,8 @@ static void set_host_pitches(struct image_record *image)
     image->host_slice = slice && !layers_are_rows ? slice : image->host_row * image->extent[1];
 }
 
-/* The driver's image is always read-write, since conversions need both ways. It sees nothing of the pitches. `texels`: as it stores
- * them, for one of `flags`, or NULL. */
+/* The driver's image is always read-write, because conversions need both directions. The driver never gets the pitches.
+ * `texels`: in the driver's format, for one of `flags`, or NULL. */
 static cl_mem create_below(const struct image_record *image, cl_mem_flags flags, void *texels, cl_int *status)
 {
     cl_image_desc desc = image->desc;
@@ -289,8 +290,8 @@ static cl_mem create_below(const struct image_record *image, cl_mem_flags flags,
                               texels, status);
 }
 
-/* Replaces the driver's image, which has shown that it takes the sizes, by one of the application's bytes. This waits for no command,
- * and so works in a callback, too. */
+/* Replaces the driver's image, whose creation has shown that the sizes are valid, by one that contains the
+ * application's bytes. This waits for no command, so it also works in a callback. */
 static cl_int make_filled(struct image_record *image, const char *bytes)
 {
     const struct converter *c = image->converter;
@@ -310,7 +311,7 @@ static cl_int make_filled(struct image_record *image, const char *bytes)
     return log_next("clCreateImage", "clCreateImage with converted texels", status);
 }
 
-/* Brings the application's bytes into a new image, through a queue of our own. */
+/* Uploads the application's bytes to a new image, through cld3d's own queue. */
 static cl_int upload(struct image_record *image, const void *bytes)
 {
     cl_int status;
@@ -377,7 +378,8 @@ static cl_int check_host(cl_mem_flags flags, const void *host)
     return CL_SUCCESS;
 }
 
-/* The driver sees nothing of the pitches, but it refuses an image without a width. Without slices theirs is not looked at. */
+/* Checks the pitches, which the driver never gets; the driver itself refuses an image without a width. The slice pitch
+ * is ignored for images without slices. */
 static cl_int check_pitches(const cl_image_format *format, const cl_image_desc *desc, const void *host)
 {
     const bool lines = desc->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
@@ -416,7 +418,7 @@ static struct image_record *new_image(struct context_record *context, struct con
     return image;
 }
 
-/* `bytes`: of the application, or NULL. `memory`: for the driver's texels, or NULL. */
+/* Creates the driver's image. `bytes`: the application's, or NULL. `memory`: for the driver's texels, or NULL. */
 static cl_int make_below(struct image_record *image, const void *bytes, void *memory)
 {
     cl_int status;
@@ -432,8 +434,8 @@ static cl_int make_below(struct image_record *image, const void *bytes, void *me
     return status;
 }
 
-/* Makes an emulated image if the format needs it: false if the driver shall make it. `memory`: for the driver's texels, or
- * NULL. */
+/* Creates an emulated image if the format needs it; false if the driver is to create the image. `memory`: for the
+ * driver's texels, or NULL. */
 static bool make_emulated(cl_context handle, cl_mem_flags flags, const cl_image_format *format,
                           const cl_image_desc *desc, void *host, void *memory, cl_int *status, cl_mem *made)
 {
@@ -494,7 +496,7 @@ cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_
     return next.clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, format, desc, memory, status);
 }
 
-/* The same for the application. */
+/* The same for an image that the application creates. */
 static bool emulated(cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,
                      void *host, cl_int *errcode_ret, cl_mem *made)
 {
@@ -584,7 +586,7 @@ static cl_int CL_API_CALL get_supported_image_formats(cl_context context, cl_mem
 {
     cl_uint native = 0;
     cl_int status = next.clGetSupportedImageFormats(context, flags, image_type, num_entries, image_formats, &native);
-    /* A kernel that writes an image and reads it again finds there what the declared format can't hold. */
+    /* A kernel that writes an image and reads it back would find values that the declared format cannot hold. */
     const bool listed = status == CL_SUCCESS && !(flags & CL_MEM_KERNEL_READ_AND_WRITE);
     struct context_record *record = listed ? registry_get(RECORD_CONTEXT, context) : NULL;
     if (record) {
@@ -600,7 +602,7 @@ static cl_int CL_API_CALL get_supported_image_formats(cl_context context, cl_mem
     return status;
 }
 
-/* The declared sizes of an image. False: the driver's answer is right. */
+/* The declared sizes of an image. False: the driver's answer is correct. */
 static bool number(const struct image_record *image, cl_image_info name, size_t *value)
 {
     const size_t texel = image->converter->narrow_texel, row = image->host ? image->host_row : image->extent[0] * texel;

@@ -113,8 +113,9 @@ bool image_part_valid(const struct image_part *part);
  * refuse. */
 cl_int image_check_access(const char *call, const struct image_part *part, cl_mem_flags forbidden);
 
-/* The code of a command for which the driver returned `status` and gave the event `done`: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
- * if it was blocking and has failed. Drivers do not tell that, or like rusticl 25.0 by the status of the event, which they give even so. */
+/* The code of a command for which the driver returned `status` and gave the event `done`:
+ * CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if it was blocking and has failed. Drivers do not report this failure,
+ * or they report it by the status of the event, which rusticl 25.0 returns even then. */
 static inline cl_int image_outcome(cl_bool blocking, cl_int status, cl_event done)
 {
     return blocking && done && event_status(done) < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : status;

@@ -1,8 +1,9 @@
 /* Kernels and emulated images.
  *
- * A kernel that writes to an emulated image may leave in it what the declared format can't hold: a third and fourth
- * channel, or more precision. Nobody on the host can see that, but the next kernel could. So such an image is requantized
- * (converted to declared texels and back) before a kernel reads it; images that kernels only write or only read cost nothing. */
+ * A kernel that writes to an emulated image may store values that the declared format cannot hold: a third and fourth
+ * channel, or more precision. The host cannot see this, but the next kernel could. So such an image is requantized
+ * (converted to declared texels and back) before a kernel reads it; images that kernels only write or only read cost
+ * nothing. */
 #include "formats/image.h"
 
 #include "log.h"
@@ -14,7 +15,7 @@ void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *wri
     cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_READ_WRITE;
     if (next.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access, NULL) !=
         CL_SUCCESS)
-        access = CL_KERNEL_ARG_ACCESS_READ_WRITE; /* the program was built without this knowledge */
+        access = CL_KERNEL_ARG_ACCESS_READ_WRITE; /* the program was built without the option of build.c */
     *reads = access != CL_KERNEL_ARG_ACCESS_WRITE_ONLY;
     *writes = access != CL_KERNEL_ARG_ACCESS_READ_ONLY;
 }
@@ -51,8 +52,8 @@ struct arguments {
     struct event_list requantized; /* what the kernel waits for in addition */
 };
 
-/* Takes the event of the last requantization, to be given back by image_keep_requantized or event_put. `written`: what is to be
- * the same then. */
+/* Takes the event of the last requantization, to be given back by image_keep_requantized or event_put. `written`: the
+ * value that must be unchanged then. */
 static bool take_requantized(struct image_record *image, cl_event *requantized, cl_command_queue *in, unsigned *written)
 {
     os_lock(&registry_lock);
@@ -65,8 +66,8 @@ static bool take_requantized(struct image_record *image, cl_event *requantized, 
     return unquantized;
 }
 
-/* Whether a command of that queue may rely on the requantization: it is over, or comes before in the queue. That of
- * another queue may not be waited for, since nobody would flush it. */
+/* Whether a command of `queue` may rely on the requantization: it has ended, or it comes earlier in this queue. One in
+ * another queue must not be waited for, because nothing would flush that queue. */
 static bool relies_on(cl_event requantized, cl_command_queue in, cl_command_queue queue)
 {
     return requantized &&
@@ -106,7 +107,7 @@ static cl_int requantize_for(struct event_list *events, struct image_record *ima
     return CL_SUCCESS;
 }
 
-/* Tidies what the kernel reads and notes what it writes. */
+/* Requantizes the images that the kernel reads, and marks those that it writes. */
 static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_uint wait_count, const cl_event *wait)
 {
     cl_int status = CL_SUCCESS;
@@ -119,15 +120,16 @@ static cl_int prepare(struct arguments *a, cl_command_queue queue, cl_uint wait_
     return status;
 }
 
-/* What is enqueued later comes after the requantization. A user event that blocks that blocks the queue: the barrier is followed
- * in place of the kernels, so that nothing waits for it. It comes after its list alone: the kernel may have entered the queue. */
+/* Makes commands that are enqueued later run after the requantization. A user event that blocks the requantization also
+ * blocks the queue: the barrier is tracked in place of the kernels, so that nothing waits for it. It waits only for its
+ * list, because the thread of the kernel may have entered the queue. */
 static void pass_requantized(const char *call, cl_command_queue queue, const struct event_list *requantized,
                              cl_uint wait_count, const cl_event *wait)
 {
     struct blocker *blocker = NULL;
     cl_event passed = NULL;
     blocker_begin(call, queue, ORDER_BEFORE_ALL | ORDER_ENTERED, wait_count, wait, false, &blocker);
-    /* PoCL ends nothing behind what has failed, maybe just now. */
+    /* With PoCL, a command enqueued behind a failed one never ends; the failure may be recent. */
     const cl_int status =
         event_list_failed(requantized->count, requantized->events)
             ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
@@ -155,7 +157,7 @@ void image_end_kernels(const char *call, cl_command_queue queue, struct event_li
     event_list_close(requantized);
 }
 
-/* The driver has the kernels, or has refused them. Gives the images back. */
+/* Called when the driver has accepted or refused the kernels. Releases the images. */
 static void end_launch(struct arguments *a, const char *call, cl_command_queue queue, cl_uint wait_count,
                        const cl_event *wait, cl_int status)
 {
@@ -199,7 +201,7 @@ void image_after_kernels(cl_mem handle, bool writes)
     record_release(image);
 }
 
-/* PoCL 3.1 crashes on a kernel that is NULL. end_launch is due in any case. */
+/* PoCL 3.1 crashes if the kernel is NULL. end_launch must follow in any case. */
 static cl_int before_launch(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
                             cl_uint *wait_count, const cl_event **wait)
 {

@@ -1,5 +1,5 @@
-/* Mapping of emulated images: the application gets memory with the declared texels, either a mapped buffer of ours or the
- * memory that it gave with CL_MEM_USE_HOST_PTR. */
+/* Mapping of emulated images: the application gets memory with the declared texels, either cld3d's own mapped buffer or
+ * the memory that it gave with CL_MEM_USE_HOST_PTR. */
 #include "formats/image.h"
 
 #include "log.h"
@@ -33,7 +33,7 @@ static cl_int enqueue_nothing(const struct image_part *p, cl_event *done)
     return status;
 }
 
-/* The map of bytes that the application will overwrite all. */
+/* The map of bytes that the application will overwrite completely. */
 static cl_int map_nothing(const struct map_call *m, cl_event *done)
 {
     const cl_int status = enqueue_nothing(&m->part, done);
@@ -44,8 +44,8 @@ static cl_int map_nothing(const struct map_call *m, cl_event *done)
     return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
 
-/* The bytes of the region before the map, in `narrow`: nothing to do if the application will overwrite them all, and then
- * there are no events. */
+/* Copies the current bytes of the region to `narrow`. If the application will overwrite them completely, there is
+ * nothing to do, and no event is returned. */
 static cl_int fill_narrow(const struct map_call *m, cl_mem narrow, cl_event *first, cl_event *filled)
 {
     if (m->flags & CL_MAP_WRITE_INVALIDATE_REGION)
@@ -61,7 +61,7 @@ static void *map_buffer(const struct map_call *m, cl_mem narrow, cl_event *done,
                                    p->wait_count, p->wait, done, status);
 }
 
-/* The application's own memory: the texels go where the image has them there. */
+/* Maps the application's own memory: the texels are stored at their place in the image. */
 static void *map_host(const struct map_call *m, cl_mem narrow, cl_event *done, cl_int *status)
 {
     static const size_t zero[3] = {0, 0, 0};
@@ -81,7 +81,7 @@ static void *map_host(const struct map_call *m, cl_mem narrow, cl_event *done, c
     return *status == CL_SUCCESS ? pointer : NULL;
 }
 
-/* The map of `narrow`, or the read from it. A blocking one that has failed is given back. */
+/* The map of `narrow`, or the read from it. A blocking map that has failed is undone. */
 static void *map_filled(const struct map_call *m, cl_mem narrow, cl_event *done, cl_int *status)
 {
     const bool own = m->part.image->host != NULL;
@@ -150,7 +150,7 @@ static void *map_emulated(const struct map_call *m, cl_event *event, cl_int *sta
     return NULL;
 }
 
-/* What an image must not have been made with. */
+/* The flags with which the image must not have been created. */
 static cl_mem_flags forbidden(cl_map_flags flags)
 {
     return (flags ? CL_MEM_HOST_NO_ACCESS : 0) | (flags & CL_MAP_READ ? CL_MEM_HOST_WRITE_ONLY : 0) |
@@ -220,7 +220,8 @@ static struct image_mapping *take_mapping(struct image_record *image, const void
     return mapping;
 }
 
-/* The texels that the application may have written, in a buffer: ours unmapped, or a new one from its own memory. */
+/* Collects the texels that the application may have written in a buffer: cld3d's buffer, unmapped, or a new one filled
+ * from the application's memory. */
 static cl_int collect(const struct image_part *p, struct image_mapping *mapping, cl_event *first)
 {
     static const size_t zero[3] = {0, 0, 0};
@@ -234,13 +235,13 @@ static cl_int collect(const struct image_part *p, struct image_mapping *mapping,
     mapping->narrow = image_narrow_buffer(image, p->region, &status);
     if (!mapping->narrow)
         return status;
-    /* Not blocking: until it is mapped again the memory is not the application's. */
+    /* Not blocking: the application must not use the memory until it maps it again. */
     return next.clEnqueueWriteBufferRect(p->queue, mapping->narrow, CL_FALSE, zero, zero, rows, 0, 0, image->host_row,
                                          p->region[2] > 1 ? image->host_slice : 0, mapping->pointer, p->wait_count,
                                          p->wait, first);
 }
 
-/* An unmap that is refused leaves the memory mapped, and the application may try again. */
+/* If the unmap is refused, the memory stays mapped, and the application may try again. */
 static cl_int collect_or_keep(const struct image_part *p, struct image_mapping *mapping)
 {
     cl_mem before = mapping->narrow;
@@ -254,7 +255,7 @@ static cl_int collect_or_keep(const struct image_part *p, struct image_mapping *
     return status;
 }
 
-/* The first part is over or on its way since a call before, so that no driver has looked at this one's wait list. */
+/* The first part was enqueued by an earlier call, so the driver has not checked the wait list of this call. */
 static cl_int check_or_keep(const struct image_part *p, struct image_mapping *mapping)
 {
     const cl_int status =
@@ -264,8 +265,8 @@ static cl_int check_or_keep(const struct image_part *p, struct image_mapping *ma
     return status;
 }
 
-/* The second part, behind the first one: that of this call, or of one whose second part was refused, and then behind the wait
- * list too. */
+/* The second part, behind the first one. If an earlier call enqueued the first part (`again`), the second part also
+ * waits for this call's wait list. */
 static cl_int write_back(const struct image_part *p, const struct image_mapping *mapping, bool again, cl_event *done)
 {
     const cl_uint wait_count = again ? p->wait_count : 0;
@@ -281,7 +282,7 @@ static cl_int write_back(const struct image_part *p, const struct image_mapping 
     return status;
 }
 
-/* The application may try again. Its own memory is collected again then. */
+/* Keeps the mapping, so that the application may try again. Its own memory is then collected again. */
 static void keep(struct image_record *image, struct image_mapping *mapping)
 {
     if (image->host) {

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the device has ---- */
+/* ---- the device's formats ---- */
 
-/* Formats that a driver lists, but whose kernels read and write wrong values. PoCL 3.1 takes the half floats of images
- * with one channel for whole numbers. */
+/* Formats that a driver lists, but whose kernels read and write wrong values. PoCL 3.1 reads the half floats of images
+ * with one channel as integers. */
 static bool broken(const struct context_record *context, cl_image_format format)
 {
     return context_has(context, QUIRK_POCL_HALF) && format.image_channel_data_type == CL_HALF_FLOAT &&
@@ -25,7 +25,8 @@ struct format_list {
     cl_uint count;
 };
 
-/* A type that the driver does not know has no formats; where the driver is short of something that is not known. */
+/* The driver's own formats. An image type that it does not know has none; if the driver runs out of resources, they are
+ * unknown. */
 static cl_int ask_native(const struct context_record *context, cl_mem_flags flags, cl_mem_object_type type,
                          struct format_list *list)
 {
@@ -49,7 +50,7 @@ static bool has(const struct format_list *list, cl_image_format format)
 
 /* ---- the choice ---- */
 
-/* Of all formats that can be shared, those of Direct3D 9 after those of DXGI. */
+/* The i-th format that can be shared: those of DXGI come first, then those of Direct3D 9. */
 static cl_image_format shared_format(unsigned i)
 {
     return i < dxgi_format_count ? dxgi_formats[i].cl : d3d9_formats[i - dxgi_format_count].cl;
@@ -149,7 +150,7 @@ static const char *conversion(cl_channel_type type)
     }
 }
 
-/* What kernels read as alpha of a format without one, in the storage format. */
+/* The alpha value that kernels read from a format without alpha, in the storage format. */
 uint64_t storage_alpha(cl_channel_type type)
 {
     switch (type) {
@@ -168,7 +169,7 @@ static unsigned order_code(cl_channel_order order)
     return order == CL_A ? 1 : order == CL_BGRA ? 2 : cl_order_packed_yuv(order) ? 3 : 0;
 }
 
-/* Where Y, U and V lie in a pair. */
+/* The places of Y, U and V in a pair of texels. */
 static const char *yuv_places(cl_channel_order order)
 {
     switch (order) {
@@ -194,7 +195,7 @@ static void build_options(const struct converter *c, char *options, size_t size)
         snprintf(alpha, sizeof(alpha), "1.0f");
     }
     if (c->declared.image_channel_order == CL_A)
-        snprintf(alpha, sizeof(alpha), "0"); /* it has one of its own */
+        snprintf(alpha, sizeof(alpha), "0"); /* the format has its own alpha */
     const cl_channel_order order = c->declared.image_channel_order;
     snprintf(options, size, "%s -DNARROW=%s -DCHANNELS=%u -DALPHA=%s -DORDER=%u -DYUV=%s", functions, storage(from),
              cl_order_channels(order), alpha, order_code(order), yuv_places(order));
@@ -250,8 +251,9 @@ static bool in_host_memory(const struct context_record *context)
     return unified;
 }
 
-/* A kernel for the caller alone: its arguments belong to the object, not to the launch, and a lock from the first argument
- * to the launch would be held while the driver does whatever it does in an enqueue. NULL with *status set on failure. */
+/* A kernel for the caller alone. Arguments belong to the kernel object, not to the launch, so a shared kernel would
+ * need a lock from the first argument to the launch, held during the driver's enqueue. NULL with *status set on
+ * failure. */
 static cl_kernel take_kernel(struct converter *c, struct idle_kernels *idle, cl_int *status)
 {
     *status = CL_SUCCESS;
@@ -260,7 +262,7 @@ static cl_kernel take_kernel(struct converter *c, struct idle_kernels *idle, cl_
     os_unlock(&c->lock);
     if (!kernel)
         kernel = next.clCreateKernel(c->program, idle == &c->widen ? "widen" : "narrow", status);
-    /* Where a driver crashes below Wine, the call gives nothing back, not even an error. */
+    /* If a driver crashes below Wine, the call returns nothing, not even an error. */
     if (!kernel && *status == CL_SUCCESS)
         *status = CL_OUT_OF_RESOURCES;
     return kernel;
@@ -277,7 +279,7 @@ static void give_kernel(struct converter *c, struct idle_kernels *idle, cl_kerne
         next.clReleaseKernel(kernel);
 }
 
-/* Makes the first kernel of a kind, to know that there are such. */
+/* Creates the first kernel of a kind, to check that it can be created. */
 static cl_int try_kernel(struct converter *c, struct idle_kernels *idle)
 {
     cl_int status;
@@ -302,7 +304,7 @@ static cl_int prepare(struct converter *c, const struct context_record *context,
     status = next.clBuildProgram(c->program, 0, NULL, options, NULL, NULL);
     if (status != CL_SUCCESS) {
         log_build(context, c->program);
-        /* What makes an image has no code of a build. */
+        /* Functions that create images do not return build errors. */
         return status == CL_OUT_OF_HOST_MEMORY ? status : CL_OUT_OF_RESOURCES;
     }
     *call = "clCreateKernel";
@@ -387,7 +389,7 @@ cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue
 
 /* ---- fill colours ---- */
 
-/* What a half holds of it. */
+/* The value rounded to a half float. */
 static float halved(float x)
 {
     if (!isfinite(x) || x == 0)
@@ -397,7 +399,7 @@ static float halved(float x)
     return fabsf(held) > 65504 ? copysignf(INFINITY, x) : held;
 }
 
-/* Of the normalized types. NaN becomes 0, as kernels write it. */
+/* The value rounded to a normalized type. NaN becomes 0, as when kernels write it. */
 static float quantized(cl_channel_type type, float x)
 {
     const float scale = type == CL_SNORM_INT8    ? 127.0f

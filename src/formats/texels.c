@@ -1,6 +1,6 @@
-/* What the host does with the texels of a frame: it copies them, and it converts them where the device works in the host's memory
- * anyway. What the kernels of convert.cl do costs no command there, and no memory of the device. Only where bits are put beside
- * others: R and RG in RGBA of the same channel type. Little-endian, as all systems with Direct3D are. */
+/* The host's work on the texels of a frame: it copies them, and it converts them if the device works in host memory
+ * anyway. There, the conversions of convert.cl need no commands and no device memory. Only R and RG in RGBA of the same
+ * channel type. Little-endian, like all systems with Direct3D. */
 #include "formats/storage.h"
 
 #include "d3d/formats.h"
@@ -27,14 +27,14 @@ bool texels_convertible(const struct converter *c)
            c->declared.image_channel_data_type == c->stored.image_channel_data_type;
 }
 
-/* Alpha's bits above those of a texel's other channels. */
+/* The alpha bits, at their place above a texel's other channels. */
 static uint64_t alpha_bits(const struct converter *c)
 {
     const unsigned channel = (unsigned)c->wide_texel * 2; /* bits of one of four channels */
     return storage_alpha(c->declared.image_channel_data_type) << (channel < 32 ? 3 * channel : channel);
 }
 
-/* Texels wherever they lie: what Direct3D maps is aligned as it likes. */
+/* Texels at any address: the alignment of memory that Direct3D maps is arbitrary. */
 typedef uint8_t unaligned_8 __attribute__((aligned(1), may_alias));
 typedef uint16_t unaligned_16 __attribute__((aligned(1), may_alias));
 typedef uint32_t unaligned_32 __attribute__((aligned(1), may_alias));
@@ -43,8 +43,8 @@ typedef uint64_t unaligned_64 __attribute__((aligned(1), may_alias));
 /* Compiled once for every processor, and once for those with AVX2, whose vectors are twice as long. */
 #define IN_BOTH static inline __attribute__((always_inline))
 
-/* Loops over memory that does not overlap, with types that the compiler knows: it makes vectors of them (meson.build has
- * it try harder than elsewhere). */
+/* Loops over memory that does not overlap, with types known to the compiler, so that it vectorizes them (meson.build
+ * raises the optimisation level for this file). */
 #define WIDEN(narrow, wide)                                                                                 \
     IN_BOTH void widen_##narrow##_to_##wide(void *restrict wide_texels, const void *restrict narrow_texels, \
                                             size_t texels, uint64_t alpha)                                  \
@@ -147,7 +147,7 @@ void texels_narrow(const struct converter *c, void *to, const void *from, size_t
 
 /* ---- copies ---- */
 
-/* A sanitizer looks after memcpy, and is blind to what an instruction of our own reads and writes. */
+/* Sanitizers check memcpy, but not the reads and writes of inline assembly. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* gcc */
 #define IS_SANITIZED 1
 #elif defined(__has_feature) /* clang */
@@ -166,9 +166,9 @@ static bool is_intel(void)
            c == signature_INTEL_ecx;
 }
 
-/* Processors with "fast short rep movsb" move a long string without a read of the lines that they overwrite. AMD's before Zen 5
- * (family 26) have it too, and are slow where a string and its copy begin at nearly the same place of a page (glibc's bug
- * 30994). */
+/* Processors with "fast short rep movsb" move a long string without reading the cache lines that they overwrite. AMD's
+ * processors before Zen 5 (family 26) also have it, but they are slow if the string and its copy begin at nearly the
+ * same offset in a page (glibc bug 30994). */
 static bool find_out(void)
 {
     unsigned a, b, c, d;
@@ -178,7 +178,8 @@ static bool find_out(void)
     return (family >= 26 || is_intel()) && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 4 & 1);
 }
 
-/* Asked once, or once by each of the threads that ask first: a virtual machine's answer takes microseconds. */
+/* Determined once (or by each of several threads that are first at the same time), because in a virtual machine the
+ * query takes microseconds. */
 static bool moves_strings(void)
 {
     static _Atomic enum { NOT_ASKED, MOVES, LOOPS } known;
@@ -209,7 +210,7 @@ static void move_string(void *to, const void *from, size_t bytes)
 
 #endif
 
-/* A string is moved at its best to where a cache line begins. */
+/* A string is moved fastest if the destination begins at a cache line. */
 void texels_copy(void *to, const void *from, size_t bytes)
 {
     enum { LINE = 64, LONG = 64 << 10 };

@@ -14,7 +14,7 @@ struct host_rows {
     size_t row_pitch, slice_pitch;
 };
 
-/* In a 1D array the slice pitch goes from layer to layer, which are the rows of the rectangle. */
+/* In a 1D array the slice pitch is the distance of the layers, which are the rows of the rectangle. */
 static cl_int host_rows(const char *call, const struct image_record *image, const size_t *region, size_t row_pitch,
                         size_t slice_pitch, struct host_rows *host)
 {
@@ -59,8 +59,8 @@ static cl_int check_host(const char *call, const struct image_part *p, cl_mem_fl
 
 /* ---- read and write ---- */
 
-/* The commands of one move between a buffer and the host's memory, which the caller owns: each but the first waits for the one
- * before. One command is both. */
+/* The first and last command of one transfer between a buffer and host memory, owned by the caller: each command waits
+ * for the previous one. A single command is both. */
 struct span {
     cl_event first, last;
 };
@@ -74,7 +74,7 @@ static void span_add(struct span *span, cl_event event)
     span->last = event;
 }
 
-/* Puts the last one, so that the first one is left; or the other way round. */
+/* Keeps the last event if `last`, otherwise the first one, and puts the other. */
 static cl_event span_keep(struct span *span, bool last)
 {
     if (span->last != span->first)
@@ -82,7 +82,8 @@ static cl_event span_keep(struct span *span, bool last)
     return last ? span->last : span->first;
 }
 
-/* A slice pitch of images need be no whole number of rows, as that of buffers must: then slice by slice. */
+/* The slice pitch of an image need not be a multiple of the row pitch, but that of a buffer must; then each slice is
+ * moved separately. */
 static cl_int move_rows(const struct image_part *p, bool write, cl_bool blocking, cl_mem narrow,
                         const struct host_rows *host, void *ptr, struct span *span)
 {
@@ -109,8 +110,8 @@ static cl_int move_rows(const struct image_part *p, bool write, cl_bool blocking
     return status;
 }
 
-/* The application believes that a command which failed leaves its memory alone. A user event could make that wait last for ever, and in a
- * callback the driver may need this thread. */
+/* Waits for a failed command's step, because the application assumes that a failed command no longer uses its memory.
+ * There is no wait if a user event could make it endless, or in a callback, where the driver may need this thread. */
 static void end_failed(cl_event event)
 {
     if (event && !blockers_possible() && !callback_runs_here()) {
@@ -120,7 +121,7 @@ static void end_failed(cl_event event)
     event_put(event);
 }
 
-/* The steps of a read, whose events the caller owns. On failure there are none, and nothing writes to `ptr`. */
+/* The steps of a read, whose events the caller owns. On failure there are no events, and nothing writes to `ptr`. */
 static cl_int read_steps(const struct image_part *p, cl_bool blocking, const struct host_rows *host, void *ptr,
                          cl_event *first, cl_event *done)
 {
@@ -178,15 +179,15 @@ static cl_int CL_API_CALL read_image(cl_command_queue command_queue, cl_mem hand
     return status;
 }
 
-/* The steps of a write, whose events the caller owns. On failure `first` is that of a command which still reads `ptr`, or
- * NULL. */
+/* The steps of a write, whose events the caller owns. On failure `first` is the event of a command that still reads
+ * `ptr`, or NULL. */
 static cl_int write_steps(const struct image_part *p, cl_bool blocking, const struct host_rows *host, const void *ptr,
                           cl_event *first, cl_event *done)
 {
     struct span span = {NULL, NULL};
     cl_int status;
     *first = *done = NULL;
-    /* All memory before the first command that reads `ptr`. */
+    /* All memory is allocated before the first command that reads `ptr`. */
     cl_mem narrow = image_narrow_buffer(p->image, p->region, &status);
     if (!narrow)
         return status;
@@ -220,7 +221,7 @@ static cl_int write_emulated(const struct image_part *p, cl_bool blocking, size_
         end_failed(first);
         return status;
     }
-    /* Programs rely on a blocking write to be over, for other queues too, as it is with every driver. */
+    /* Programs rely on a blocking write having ended, for other queues too; every driver behaves so. */
     if (blocking && !event_await(done))
         status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     else if (memcmp(p->region, p->image->extent, sizeof(p->image->extent)) == 0)
@@ -319,7 +320,7 @@ static cl_int format_of(cl_mem handle, const struct image_record *image, cl_imag
         *format = image->converter->declared;
         return CL_SUCCESS;
     }
-    /* PoCL 3.1 tells a format of buffers, too. */
+    /* PoCL 3.1 also reports a format for buffers. */
     cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
     if (handle_is_other(HANDLE_MEMORY, handle))
         return CL_INVALID_MEM_OBJECT;
@@ -332,7 +333,7 @@ static cl_int format_of(cl_mem handle, const struct image_record *image, cl_imag
 /* An image copy with its arguments; source or destination is emulated. */
 struct image_copy {
     cl_mem from, to;
-    struct image_part out, in; /* without an image: it is the driver's */
+    struct image_part out, in; /* `image` NULL: the driver's image */
 };
 
 static cl_int image_out(const struct image_copy *c, cl_mem buffer, cl_event *done)
@@ -350,7 +351,7 @@ static cl_int image_in(const struct image_copy *c, cl_mem buffer, const cl_event
                    : next.clEnqueueCopyBufferToImage(p.queue, buffer, c->to, 0, p.origin, p.region, 1, wait, done);
 }
 
-/* The size of an image of the driver's, as regions count. */
+/* The size of a driver's image, in the units of regions. */
 static cl_int extent_of(cl_mem handle, size_t *extent)
 {
     static const cl_image_info names[] = {CL_IMAGE_WIDTH, CL_IMAGE_HEIGHT, CL_IMAGE_DEPTH, CL_IMAGE_ARRAY_SIZE};
@@ -365,7 +366,7 @@ static cl_int extent_of(cl_mem handle, size_t *extent)
     return status;
 }
 
-/* PoCL 3.1 does not look where a copy of an image to a buffer, or back, ends. */
+/* PoCL 3.1 does not check the bounds of copies between images and buffers. */
 static cl_int check_side(cl_mem handle, const struct image_part *p)
 {
     static const char call[] = "clEnqueueCopyImage";
@@ -378,7 +379,7 @@ static cl_int check_side(cl_mem handle, const struct image_part *p)
     return image_region_inside(extent, p->origin, p->region) ? CL_SUCCESS : refuse_region(call, extent);
 }
 
-/* Only one side is emulated, or the two by different formats: through the declared texels. */
+/* If only one side is emulated, or both are emulated by different formats, the copy goes through declared texels. */
 static cl_int copy_by_buffer(const struct image_copy *c, cl_event *event)
 {
     const struct image_record *emulated = c->out.image ? c->out.image : c->in.image;

@@ -1,9 +1,9 @@
 /* Acquire and release: clEnqueueAcquire...KHR and clEnqueueRelease...KHR of all APIs.
  *
- * Ownership changes in the call, for the whole list or for nothing of it. Direct3D's part of an acquire runs in the call;
+ * Ownership changes in the call, for the whole list or not at all. Direct3D's part of an acquire runs in the call;
  * OpenCL's part is an ordinary command behind the wait list. A release waits in the call until OpenCL is done, so that
- * Direct3D calls right after it see the result; only where that could wait for the caller itself, or in a thread that runs
- * OpenCL's commands, it is deferred (deferred.c). */
+ * Direct3D calls right after it see the result. It is deferred (deferred.c) only if it could wait for the caller
+ * itself, or if it is called on a thread that runs OpenCL's commands. */
 #include "share/deferred.h"
 
 #include "log.h"
@@ -11,8 +11,8 @@
 
 /* ---- events of the commands ---- */
 
-/* In a queue with profiling the command's time begins with a marker, so that Direct3D's part is inside. In an out-of-order queue
- * a marker would wait for more than an acquire does. */
+/* In a queue with profiling the command's time begins with a marker, so that it includes Direct3D's part. Not called
+ * for an acquire in an out-of-order queue, where a marker would wait for more than the acquire does. */
 static void begin_profile(struct command *c)
 {
     if (!c->event || !queue_profiles(c->queue))
@@ -21,7 +21,7 @@ static void begin_profile(struct command *c)
         c->first = NULL;
 }
 
-/* Follows the command if a user event blocks it, as long as it does. */
+/* Tracks the command while a user event blocks it. */
 static cl_int begin_blocker(struct command *c, unsigned order)
 {
     queue_keep_order(c->queue->head.handle);
@@ -29,18 +29,18 @@ static cl_int begin_blocker(struct command *c, unsigned order)
     return blocker_begin(c->call, c->queue->head.handle, order, c->wait_count, c->wait, true, &c->blocker);
 }
 
-/* Hands the command's event to the application, or gives it back. */
+/* Passes the command's event to the application, or releases it. */
 static void publish(struct command *c, cl_event event)
 {
     struct blocker_failure *failure = blocker_failure(c->blocker);
     command_blocker_end(c, CL_SUCCESS, event);
     command_publish(c, event);
-    if (c->event && blocker_failed(failure)) /* an event of its wait list failed before there was a record of it */
+    if (c->event && blocker_failed(failure)) /* an event of its wait list failed before the event had a record */
         event_fail(event);
     blocker_failure_put(failure);
 }
 
-/* Direct3D or a wait list made the command fail: its event says so. Without an event the call does. */
+/* Direct3D or a wait list made the command fail. Its event reports the failure, or without an event, the call. */
 static cl_int fail(struct command *c, cl_int failure)
 {
     if (!c->event)
@@ -48,13 +48,13 @@ static cl_int fail(struct command *c, cl_int failure)
     return event_make_failed(c->call, c->type, c->queue, failure, c->event);
 }
 
-/* A command without objects does nothing, but what asks for its event gets one. */
+/* A command without objects does nothing, but provides an event if requested. */
 static cl_int nothing_to_do(struct command *c)
 {
     cl_event event;
     if (!c->event)
         return CL_SUCCESS;
-    /* PoCL 3.1 never ends a command that is enqueued behind an event which has failed already. */
+    /* PoCL 3.1 never ends a command that is enqueued behind an event that has already failed. */
     if (event_list_failed(c->wait_count, c->wait))
         return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     const unsigned order = c->wait_count ? ORDER_ALONE : ORDER_AFTER_ALL;
@@ -72,12 +72,12 @@ static cl_int nothing_to_do(struct command *c)
 
 /* ---- acquire ---- */
 
-/* The event that ends an acquire: later commands of the queue come after the writes, in any order of execution. */
+/* The event that ends an acquire: later commands of the queue run after the writes, even in an out-of-order queue. */
 static cl_int end_acquire(const struct command *c, struct event_list *writes, cl_event *end)
 {
     cl_command_queue queue = c->queue->head.handle;
     *end = NULL;
-    if (!event_list_reserve(writes, 1)) /* for the end, if it can't be followed */
+    if (!event_list_reserve(writes, 1)) /* for the end event, if it cannot be retained */
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of events");
     if (queue_out_of_order(c->queue))
         return log_next(c->call, "clEnqueueBarrierWithWaitList",
@@ -90,7 +90,7 @@ static cl_int end_acquire(const struct command *c, struct event_list *writes, cl
     return CL_SUCCESS;
 }
 
-/* OpenCL's part. `writes` gets the events of what was enqueued and is not handed on. */
+/* OpenCL's part. `writes` gets the events of the enqueued commands that are not passed to the application. */
 static cl_int enqueue_writes(struct command *c, struct event_list *writes)
 {
     cl_event end;
@@ -118,7 +118,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     return status;
 }
 
-/* Those of the objects' commands that the driver has taken use the transports' memory, and may wait for a user event that the
+/* The commands that the driver has already accepted use the transports' memory, and may wait for a user event that the
  * caller sets later. `undo` then waits for them. */
 static void undo_acquire(struct command *c, struct event_list *writes, struct deferred *undo)
 {
@@ -127,7 +127,7 @@ static void undo_acquire(struct command *c, struct event_list *writes, struct de
         deferred_undo_begin(undo);
         return;
     }
-    command_blocker_end(c, CL_INVALID_OPERATION, NULL); /* its turn is over before anything is waited for */
+    command_blocker_end(c, CL_INVALID_OPERATION, NULL); /* gives up its turn before waiting for anything */
     queue_flush(c->queue);
     event_list_await(writes);
     command_undo(c, 0);
@@ -135,7 +135,7 @@ static void undo_acquire(struct command *c, struct event_list *writes, struct de
     deferred_put(undo);
 }
 
-/* Where nobody may wait for the commands if some of them are refused. */
+/* Prepares the undo for the case that some commands are refused and this thread must not wait for the others. */
 static cl_int prepare_undo(const struct command *c, struct deferred **undo)
 {
     if (!blockers_possible() && !callback_runs_here())
@@ -144,7 +144,7 @@ static cl_int prepare_undo(const struct command *c, struct deferred **undo)
     return *undo ? CL_SUCCESS : log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for the command");
 }
 
-/* After Direct3D's part has failed: whose failure it was. */
+/* Whether Direct3D's part failed because host memory ran out. */
 static bool memory_was_short(const struct command *c)
 {
     bool is_short = false;
@@ -193,7 +193,7 @@ static cl_int acquire_objects(struct command *c)
         return fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     }
     cl_int status = begin_blocker(c, ORDER_BEFORE_ALL);
-    /* What Direct3D did before the call is what counts, and what releases do that the command comes after. */
+    /* The acquire must see what Direct3D did before the call, and the results of the releases that precede it. */
     if (status == CL_SUCCESS && !behind && !(c->blocker && deferred_writes_to(c)))
         return acquire_now(c);
     if (status == CL_SUCCESS)
@@ -205,7 +205,8 @@ static cl_int acquire_objects(struct command *c)
 
 /* ---- release ---- */
 
-/* OpenCL's part: the reads of what has to move, or else one marker for the wait list and the acquire's own bytes. */
+/* OpenCL's part: the reads of the objects that must be copied, or otherwise one marker for the wait list and the
+ * acquire's own bytes. */
 static cl_int enqueue_reads(const struct command *c, cl_uint moving, struct event_list *reads)
 {
     cl_event all;
@@ -219,7 +220,7 @@ static cl_int enqueue_reads(const struct command *c, cl_uint moving, struct even
     return status;
 }
 
-/* Whether the acquire of one of the objects has failed meanwhile: what was read is worth nothing then. */
+/* Whether the acquire of one of the objects has failed meanwhile: then the bytes that were read are invalid. */
 static bool acquire_failed(const struct command *c)
 {
     bool failed = false;
@@ -228,7 +229,7 @@ static bool acquire_failed(const struct command *c)
     return failed;
 }
 
-/* The queue has been entered, and is left here. */
+/* The caller has entered the queue; this function leaves it. */
 static cl_int enqueue_release(struct command *c, cl_uint *moving, struct event_list *reads)
 {
     begin_profile(c);
@@ -245,7 +246,7 @@ static cl_int enqueue_release(struct command *c, cl_uint *moving, struct event_l
 static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list *reads)
 {
     const cl_int status = enqueue_release(c, moving, reads);
-    /* What was enqueued uses the transports' memory, also after a failure. */
+    /* The enqueued commands use the transports' memory, even after a failure. */
     queue_flush(c->queue);
     const bool done = event_list_await(reads);
     if (status != CL_SUCCESS || (done && !acquire_failed(c)))
@@ -256,8 +257,8 @@ static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list
     return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
 
-/* The bytes are with Direct3D; what is left is the event, whose time ends now. Where the driver can't give another one it is
- * that of a read. */
+/* Direct3D has the bytes. The event remains to be created; its time ends now. If the driver cannot create one, the
+ * event of a read is used. */
 static void end_release(struct command *c, struct event_list *reads)
 {
     cl_event end;
@@ -317,8 +318,8 @@ static cl_int follow(const struct command *c, cl_event upload)
     return status;
 }
 
-/* A release in another queue than the acquire's comes after its bytes, which else would be read from memory that the
- * release gives back. */
+/* A release in a different queue than the acquire must run after the acquire's transfer. Otherwise the transfer would
+ * read memory that the release gives up. */
 static cl_int follow_acquires(const struct command *c)
 {
     cl_int status = CL_SUCCESS;
@@ -357,7 +358,8 @@ static cl_int release_objects(struct command *c)
 
 /* ---- the two calls ---- */
 
-/* For a driver with sharing of its own: objects that cld3d has made in contexts of other drivers are none of its. */
+/* For a driver that shares by itself: it does not know the objects that cld3d has created in other drivers'
+ * contexts. */
 static cl_int pass_on(const struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects)
 {
     for (cl_uint i = 0; objects && i < count; i++)
@@ -376,12 +378,12 @@ static cl_int run(struct command *c, const struct d3d_api *api, cl_command_queue
     c->wait = wait;
     if (!registry_has(RECORD_QUEUE, queue) && passthrough_queue(queue))
         return pass_on(c, queue, count, objects);
-    reap(REAP_AT_RELEASE, NULL); /* a program may release nothing but in callbacks */
+    reap(REAP_AT_RELEASE, NULL); /* a program may release things only in callbacks */
     cl_int status = command_begin(c, queue, count, objects);
     if (status == CL_SUCCESS)
         status = c->count ? act(c) : nothing_to_do(c);
     command_end(c);
-    /* The extensions have no such code; a driver gives it whose device is another machine's. */
+    /* The extensions do not allow this code; a driver whose device is on another machine returns it. */
     return status == CL_DEVICE_NOT_AVAILABLE ? CL_OUT_OF_RESOURCES : status;
 }
 

@@ -1,4 +1,4 @@
-/* The arguments of an acquire or release, the ownership of its objects, and the way to their transports. */
+/* The arguments of an acquire or release, the ownership of its objects, and the calls of their transports. */
 #include "share/command.h"
 
 #include "log.h"
@@ -44,7 +44,7 @@ static cl_int check_object(const struct command *c, const struct object_record *
     return CL_SUCCESS;
 }
 
-/* Behind the last object of the same transport; the order of a list has no meaning. */
+/* Inserts an object after the last one with the same transport; the order of a list has no meaning. */
 static void insert(struct command *c, struct object_record *object)
 {
     cl_uint at = c->count;
@@ -228,7 +228,7 @@ void command_finish(const struct command *c, bool restore, enum object_state sta
 
 /* ---- the steps of the transports ---- */
 
-/* The objects from `first` on that share a transport, as far as `end`. Returns the first one behind them. */
+/* The objects from `first` up to `end` that share a transport. Returns the index of the first object after them. */
 static cl_uint next_run(const struct command *c, cl_uint first, cl_uint end, struct handover *run)
 {
     cl_uint after = first + 1;
@@ -316,7 +316,7 @@ bool command_d3d_take(const struct command *c, cl_uint end)
     return done;
 }
 
-/* Swaps keep the objects of a transport side by side on both sides of the border, since they stand so before. */
+/* The moves keep the objects of each transport adjacent in both parts, because they were adjacent before. */
 cl_uint command_sort_written(struct command *c)
 {
     const bool known = writes_known();
@@ -336,7 +336,7 @@ cl_uint command_sort_written(struct command *c)
     return moving;
 }
 
-/* A command is through when no reference to its event but ours is left. */
+/* The driver has finished with a command when only cld3d's references to its event are left. */
 void command_let_end(cl_event event, cl_uint ours)
 {
     enum { MILLISECONDS = 3 };
@@ -360,7 +360,7 @@ cl_int command_barrier(const struct command *c)
     if (status != CL_SUCCESS)
         return status;
     if (context_has(c->queue->context, QUIRK_POCL_ENDS) && blockers_possible())
-        command_let_end(passed, 1); /* nothing blocks it */
+        command_let_end(passed, 1); /* nothing blocks the barrier */
     event_put(passed);
     return CL_SUCCESS;
 }

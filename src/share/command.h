@@ -19,7 +19,7 @@ struct command {
     struct transfer *inline_transfers[COMMAND_INLINE];
     cl_uint wait_count;
     const cl_event *wait;    /* the application's */
-    cl_event *event;         /* where the application wants the event, or NULL */
+    cl_event *event;         /* where the application wants the event stored, or NULL */
     cl_event first;          /* owned; the marker with which the command begins, or NULL */
     struct blocker *blocker; /* blocker_end is due; NULL: nothing blocks the command, or it has been called */
     bool entered;            /* command_leave must follow */
@@ -82,8 +82,9 @@ void command_publish(struct command *command, cl_event event);
 /* Makes later commands of an out-of-order queue run after everything in it. */
 cl_int command_barrier(const struct command *command);
 
-/* PoCL ends the process if a command fails at the moment at which another one ends that it waits for (QUIRK_POCL_ENDS).
- * Gives that other one a few milliseconds to finish; `ours` is the number of cld3d's references to its event. */
+/* The process ends with PoCL if a command fails at the moment when a command that it waits for ends (QUIRK_POCL_ENDS).
+ * Gives the command of `event`, which the other one waits for, a few milliseconds to finish; `ours` is the number of
+ * cld3d's references to `event`. */
 void command_let_end(cl_event event, cl_uint ours);
 
 #endif

@@ -55,7 +55,7 @@ struct command_buffer *command_buffer_get(const char *call, command_buffer_handl
     return buffer;
 }
 
-/* False: memory is short, and the list is as it was. */
+/* False: out of memory, and the list is unchanged. */
 static bool grow_locked(struct command_buffer *buffer, cl_uint capacity)
 {
     struct object_use *grown = realloc(buffer->uses, capacity * sizeof(*grown));
@@ -119,7 +119,7 @@ static bool copy_uses(struct command_buffer *to, struct command_buffer *from)
     return to->count == count;
 }
 
-/* `from`: its commands are in the new one too, or NULL. */
+/* `from`: a command buffer whose commands the new one also contains, or NULL. */
 static bool follow(const struct command_buffer_driver *driver, cl_command_queue queue, command_buffer_handle handle,
                    bool is_mutable, struct command_buffer *from)
 {
@@ -163,7 +163,7 @@ static bool version_of_device(cl_device_id device, cl_version *version)
     return found;
 }
 
-/* All devices of a platform share its functions: the first one that tells is right for all. */
+/* All devices of a platform share its functions, so the first device that reports the version decides for all. */
 static bool version_of(cl_platform_id platform, cl_version *version)
 {
     cl_device_id devices[64];
@@ -186,7 +186,7 @@ static const struct command_buffer_driver *find_driver(cl_platform_id platform)
     return found;
 }
 
-/* What is found at first holds: a program must not have some functions of ours and some of the driver's. */
+/* The first result is kept: a program must not get some functions from cld3d and others from the driver. */
 static const struct command_buffer_driver *add_driver(cl_platform_id platform)
 {
     struct command_buffer_driver driver = {.platform = platform};
@@ -208,7 +208,7 @@ static const struct command_buffer_driver *add_driver(cl_platform_id platform)
     return i < DRIVERS ? &drivers[i] : NULL;
 }
 
-/* The platform that has the function at `address`; NULL: none. */
+/* The platform whose function is at `address`, or NULL. */
 static cl_platform_id platform_with(const char *name, const void *address)
 {
     cl_uint count = 0;
@@ -221,7 +221,8 @@ static cl_platform_id platform_with(const char *name, const void *address)
     return found;
 }
 
-/* The driver of the queue; where there is only one it is that one, whatever the queue is. A function of ours asks: one is there. */
+/* The driver of the queue. If there is only one driver, it is that one for any queue. Only cld3d's own functions call
+ * this, so there is at least one. */
 static const struct command_buffer_driver *driver_of(cl_command_queue queue)
 {
     cl_device_id device = NULL;
@@ -238,7 +239,7 @@ static const struct command_buffer_driver *driver_of(cl_command_queue queue)
 
 /* ---- lifetimes ---- */
 
-/* The first queue tells whose function it is. */
+/* Checks the list of queues, whose first one identifies the driver. */
 static cl_int check_queues(const char *call, cl_uint count, const cl_command_queue *queues)
 {
     if (!count || !queues)
@@ -261,7 +262,7 @@ static cl_int count_reference(enum command_buffer_function function, const struc
                  : log_refuse(command_buffer_names[function], CL_INVALID_OPERATION, "the driver lacks this function");
 }
 
-/* What the driver has made, if it has. */
+/* Tracks the command buffer that the driver has created, if it has created one. */
 static command_buffer_handle followed(enum command_buffer_function function, const struct command_buffer_driver *driver,
                                       cl_command_queue queue, command_buffer_handle handle, bool is_mutable,
                                       struct command_buffer *from, cl_int *status)
@@ -274,7 +275,8 @@ static command_buffer_handle followed(enum command_buffer_function function, con
     return NULL;
 }
 
-/* Nobody sees what such a command buffer writes once its kernels have other arguments: all is brought back. */
+/* Whether a mutable command buffer is requested. Its kernels' arguments may change unseen, so from then on every object
+ * counts as written. */
 static bool asks_for_mutable(const cl_ulong *properties)
 {
     enum { FLAGS = 0x1293, MUTABLE = 2 }; /* CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR */
@@ -365,7 +367,7 @@ static cl_int CL_API_CALL release_buffer(command_buffer_handle handle)
 
 /* ---- enqueue ---- */
 
-/* What the commands use, for one enqueue. */
+/* The objects that the commands use, for one enqueue. */
 struct snapshot {
     struct object_use *uses;
     cl_mem *objects;
@@ -402,8 +404,8 @@ static void drop_snapshot(struct snapshot *snapshot)
     free(snapshot->objects);
 }
 
-/* Each emulated image is made ready for the kernels, as for one that is enqueued alone. They also wait for `requantized`, which is closed
- * after them. */
+/* Prepares each emulated image for the kernels, as for a kernel that is enqueued alone. The kernels also wait for
+ * `requantized`, which is closed after them. */
 static cl_int prepare_images(struct guard *guard, const struct snapshot *snapshot, struct event_list *requantized)
 {
     cl_int status = CL_SUCCESS;

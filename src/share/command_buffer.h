@@ -1,7 +1,7 @@
-/* Command buffers (cl_khr_command_buffer): cld3d knows what their commands use, so that enqueuing one is checked and
- * tracked like any other command.
+/* Command buffers (cl_khr_command_buffer): cld3d knows what their commands use, so enqueuing a command buffer is
+ * checked and tracked like any other command.
  *
- * Programs obtain the extension's functions by name. Ours replace those that create, retain, release and enqueue a
+ * Programs obtain the extension's functions by name. cld3d replaces those that create, retain, release and enqueue a
  * command buffer, and those that record commands on memory objects (command_record.c). All others are the driver's. */
 #ifndef CLD3D_SHARE_COMMAND_BUFFER_H
 #define CLD3D_SHARE_COMMAND_BUFFER_H
@@ -35,7 +35,7 @@ extern const char *const command_buffer_names[COMMAND_BUFFER_FUNCTIONS];
 /* The functions of one platform. Constant once a program has obtained one of them. */
 struct command_buffer_driver {
     cl_platform_id platform;
-    bool followed;   /* ours replace them; otherwise the program gets the driver's, all of them */
+    bool followed;   /* cld3d's functions replace them; otherwise the program gets all of the driver's */
     bool properties; /* each command has a properties parameter after the queue: version 0.9.5 and later */
     void *functions[COMMAND_BUFFER_FUNCTIONS]; /* NULL: the platform lacks it */
 };

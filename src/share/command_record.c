@@ -1,8 +1,9 @@
 /* The functions that record a command into a command buffer.
  *
- * A copy or fill of an image in an emulated format would have to convert it, which takes commands of our own and memory for each
- * time that the command buffer runs: it is refused. Kernels use such an image as it is stored. What they leave in it that the
- * declared format can't hold is requantized before the command buffer runs; in the middle of it nobody could. */
+ * A copy or fill of an image in an emulated format is refused: it would have to convert the image, which takes commands
+ * of cld3d's own and memory for each run of the command buffer. Kernels use such an image as it is stored. The values
+ * that they leave in it and that the declared format cannot hold are requantized before the command buffer runs; this
+ * cannot be done between its commands. */
 #include "share/command_buffer.h"
 
 #include "formats/image.h"
@@ -12,14 +13,14 @@
 
 #include <string.h>
 
-/* A command on its way into a command buffer. */
+/* A command that is being recorded. */
 struct recording {
     const char *call;
     struct command_buffer *buffer; /* retained */
     void *function;                /* the driver's */
 };
 
-/* Finds the driver's function. `properties`: the caller was made for one that takes them. */
+/* Finds the driver's function. `properties`: the caller expects one that has a properties parameter. */
 static cl_int begin(struct recording *r, enum command_buffer_function function, bool properties,
                     command_buffer_handle handle)
 {
@@ -76,12 +77,12 @@ static cl_int end_objects(struct recording *r, cl_int status, cl_uint count, con
     return status;
 }
 
-/* What each of these functions ends with. */
+/* The last parameters of each of these functions. */
 #define SYNC_PARAMETERS cl_uint sync_count, const cl_uint *syncs, cl_uint *sync, void *mutable_handle
 #define SYNC_ARGUMENTS sync_count, syncs, sync, mutable_handle
 
-/* A function of ours: the parameters and arguments behind the queue (and the properties), how many objects, which, and which
- * of them it changes. */
+/* A recording function: the parameters and arguments after the queue (and the properties), the number of objects, the
+ * objects that it changes, and the objects. */
 #define RECORD(function_name, number, parameters, arguments, count, writes, ...)                                       \
     static cl_int CL_API_CALL NAME(function_name)(                                                                     \
         command_buffer_handle handle, cl_command_queue queue PROPERTIES_PARAMETER, UNPACK parameters, SYNC_PARAMETERS) \

@@ -1,4 +1,4 @@
-/* Contexts with interop: clCreateContext, clCreateContextFromType, clGetContextInfo and the counts of references. */
+/* Contexts with interop: clCreateContext, clCreateContextFromType, clGetContextInfo and reference counts. */
 #include "share/share.h"
 
 #include "formats/storage.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The Direct3D devices go when the application's count reaches zero, though queues and objects may keep the context
- * and this record for longer: that is the moment which the specification names. */
+/* The Direct3D devices are released when the application's count reaches zero, as the specification requires, even if
+ * queues and objects keep the context and this record for longer. */
 static void drop_devices(struct sharing_context *context)
 {
     os_lock(&registry_lock);
@@ -47,8 +47,9 @@ static void free_all(struct sharing_context *context)
     free(context);
 }
 
-/* Without its last hold: frees all that holds something else. Programs of the application may still lead it to the context, so
- * the rest stays until the driver destroys the context, or gives its address to another one where it does not tell. */
+/* Called when the last reference is dropped: frees everything that keeps other objects alive. The application may still
+ * get the context from its programs, so the rest is kept until the driver destroys the context or, if the driver does
+ * not report that, reuses its address. */
 static void destroy(struct record *record)
 {
     struct sharing_context *context = (struct sharing_context *)record;
@@ -75,7 +76,8 @@ static bool unused_locked(const struct sharing_context *context)
            context->base.head.leaving == 0;
 }
 
-/* The driver's context has gone. True: so can the record; else it goes with its last hold. */
+/* The driver's context no longer exists. True: the record can be freed; otherwise it is freed with its last
+ * reference. */
 static bool take_locked(struct sharing_context *context)
 {
     struct record *head = registry_remove_locked(RECORD_CONTEXT, context->base.head.handle);
@@ -85,7 +87,7 @@ static bool take_locked(struct sharing_context *context)
     return unused_locked(context);
 }
 
-/* A weak record, if nobody needs it or the driver's context has `gone`. */
+/* Frees a weak record if it is unused or the driver's context has `gone`. */
 static void forget_weak(cl_context handle, bool gone)
 {
     os_lock(&registry_lock);
@@ -102,8 +104,8 @@ static void CL_CALLBACK on_destroyed(cl_context handle, void *data)
     forget_weak(handle, true);
 }
 
-/* False: the driver is short of memory. Drivers before OpenCL 3.0 do not tell of a context's end, and where the callbacks are ours
- * one would cost a thread and a reference. */
+/* Asks the driver to report the context's end. False: the driver is out of memory. Drivers before OpenCL 3.0 cannot
+ * report it, and if callbacks are cld3d's, one would cost a thread and a reference. */
 static bool follow_end(const char *call, const struct sharing_context *context)
 {
     cl_context handle = context->base.head.handle;
@@ -116,12 +118,14 @@ static bool follow_end(const char *call, const struct sharing_context *context)
     return log_next(call, "clSetContextDestructorCallback", status) == CL_SUCCESS;
 }
 
-/* Contexts whose last reference has gone, as far as the driver counts. NVIDIA's does not count programs, which keep their
- * context: the application may get it again from one. So the last few stay known. Guarded by `registry_lock`. */
+/* Contexts whose last reference is gone, as far as the driver counts. NVIDIA's driver does not count programs, which
+ * keep their context alive, so the application may get the context from a program again. Therefore the most recent ones
+ * are remembered. Guarded by `registry_lock`. */
 enum { ENDED = 16 };
 static cl_context ended[ENDED];
 
-/* The driver has made a context: what had its address is gone, and nobody else can have a hold of its record. */
+/* The driver has created a context: an earlier one at the same address no longer exists, and nothing can hold its
+ * record. */
 static void forget_former(cl_context handle)
 {
     os_lock(&registry_lock);
@@ -167,7 +171,8 @@ static const struct d3d_api *api_of_property(cl_context_properties name)
     return NULL;
 }
 
-/* A display or device context alone asks for no interop with OpenGL. */
+/* Whether the property requests interop with another graphics API. A display or device context alone does not request
+ * OpenGL. */
 static bool other_graphics(cl_context_properties name)
 {
     enum {
@@ -176,7 +181,7 @@ static bool other_graphics(cl_context_properties name)
     return name == CL_GL_CONTEXT_KHR || name == CL_CGL_SHAREGROUP_KHR || name == CL_CONTEXT_VA_API_DISPLAY_INTEL;
 }
 
-/* Whether the list has anything that concerns us. Everything else is the driver's business, errors included. */
+/* Whether the list has properties that cld3d handles. All others are left to the driver, including their errors. */
 static bool concerns_us(const cl_context_properties *properties)
 {
     for (const cl_context_properties *p = properties; p && *p; p += 2)
@@ -185,7 +190,7 @@ static bool concerns_us(const cl_context_properties *properties)
     return false;
 }
 
-/* Whether the context shares with an API that wants to be alone. */
+/* Whether the context shares with an API that excludes other graphics APIs. */
 static bool exclusive(const struct sharing_context *context)
 {
     for (unsigned i = 0; i < context->interop_count; i++)
@@ -201,7 +206,7 @@ static cl_int add_interop(const char *call, struct sharing_context *context, con
         return CL_SUCCESS;
     if (!device)
         return log_refuse(call, api->invalid_device, "%p is not a %s device", object, api->name);
-    /* Media adapters may stand side by side, Direct3D 10 or 11 only alone. */
+    /* Media adapters may be combined; Direct3D 10 or 11 must be alone. */
     const struct d3d_api *before = context->interop_count ? context->interop[0].api : api;
     if (before->family != api->family) {
         api->ops->release(device);
@@ -241,7 +246,7 @@ static bool has_other_graphics(const cl_context_properties *properties)
     return false;
 }
 
-/* Fills the record from the list and `driver`, of the same room at least, with what the driver shall see. */
+/* Fills the record from the list, and `driver`, which is at least as large, with the properties for the driver. */
 static cl_int read_properties(const char *call, struct sharing_context *context, cl_context_properties *driver)
 {
     const bool graphics = has_other_graphics(context->properties);
@@ -250,7 +255,7 @@ static cl_int read_properties(const char *call, struct sharing_context *context,
         const cl_int status = read_property(call, context, p);
         if (status != CL_SUCCESS)
             return status;
-        /* Who synchronises OpenGL's objects is the driver's business. */
+        /* The driver handles the synchronisation of OpenGL's objects. */
         if ((*p == CL_CONTEXT_INTEROP_USER_SYNC && !graphics) || api_of_property(*p))
             continue;
         driver[kept++] = p[0];
@@ -286,7 +291,7 @@ static struct sharing_context *record_from(const cl_context_properties *properti
 
 /* ---- creation ---- */
 
-/* What the two functions differ in. */
+/* The parameters in which the two functions differ. */
 struct creation {
     const char *call;
     bool by_type;
@@ -307,7 +312,7 @@ static cl_context create_below(const struct creation *c, const cl_context_proper
     return context;
 }
 
-/* Names the first platform in a list that names none. There is room for it. */
+/* Adds the first platform to a list that names none. There is room for it. */
 static bool name_platform(cl_context_properties *driver)
 {
     cl_platform_id platform;
@@ -323,7 +328,7 @@ static bool name_platform(cl_context_properties *driver)
     return true;
 }
 
-/* NVIDIA's code for a property that the driver does not know is CL_INVALID_VALUE, which has other causes as well. */
+/* NVIDIA's driver returns CL_INVALID_VALUE for an unknown property, but this code has other causes as well. */
 static bool refused_property(const struct creation *c, const cl_context_properties *driver, cl_int status)
 {
     const bool arguments_fit = (c->by_type || (c->devices && c->device_count)) && (c->notify || !c->user_data);
@@ -344,12 +349,13 @@ static cl_int platform_of(const char *call, cl_device_id device, cl_platform_id 
                                 : log_refuse(call, CL_INVALID_DEVICE, "%p is not an OpenCL device", (void *)device);
 }
 
-/* Whether all devices are of one platform, that which is named if one is: PoCL takes those of other drivers for its own. */
+/* Whether all devices belong to one platform, the named one if one is named: PoCL treats other drivers' devices as its
+ * own. */
 static cl_int check_platforms(const struct creation *c, const cl_context_properties *properties)
 {
     cl_platform_id named = NULL, platform = NULL;
     if (c->by_type || !os_readable_array(c->devices, c->device_count, sizeof(*c->devices)))
-        return CL_SUCCESS; /* the driver's business */
+        return CL_SUCCESS; /* left to the driver */
     for (const cl_context_properties *p = properties; *p; p += 2)
         if (*p == CL_CONTEXT_PLATFORM && platform_valid((cl_platform_id)p[1]))
             named = (cl_platform_id)p[1];
@@ -358,7 +364,7 @@ static cl_int check_platforms(const struct creation *c, const cl_context_propert
         if (status != CL_SUCCESS)
             return status;
         if (!platform_valid(platform))
-            continue; /* a driver may tell one that it does not list */
+            continue; /* a driver may report a platform that it does not list */
         if (named && platform != named)
             return log_refuse(c->call, CL_INVALID_DEVICE, "device %u of the list, %p, belongs to another platform", i,
                               (void *)c->devices[i]);
@@ -373,7 +379,7 @@ static cl_int check_devices(const char *call, const struct d3d_api *api, cl_cont
     cl_device_id devices[64];
     size_t size = 0;
     if (below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS)
-        return CL_SUCCESS; /* the driver's own limit, not ours */
+        return CL_SUCCESS; /* a limit of the driver */
     for (size_t i = 0; i < size / sizeof(devices[0]); i++) {
         bool shares;
         const cl_int status = log_next(call, "clGetDeviceInfo", device_sharing(devices[i], &shares));
@@ -388,13 +394,13 @@ static cl_int check_devices(const char *call, const struct d3d_api *api, cl_cont
     return CL_SUCCESS;
 }
 
-/* Asked of the finished context: only the driver knows which devices a type stands for. */
+/* The devices are checked in the finished context, because only the driver knows which devices a type selects. */
 static cl_context create_sharing(const struct creation *c, const struct sharing_context *context,
                                  const cl_context_properties *properties, cl_int *status)
 {
     cl_context handle = create_below(c, properties, status);
     if (*status != CL_SUCCESS)
-        return NULL; /* PoCL 3.1 gives a context and an error for a type without devices */
+        return NULL; /* PoCL 3.1 returns a context and an error for a type without devices */
     if (context->interop_count)
         *status = check_devices(c->call, context->interop[0].api, handle);
     if (*status == CL_SUCCESS)
@@ -403,8 +409,8 @@ static cl_context create_sharing(const struct creation *c, const struct sharing_
     return NULL;
 }
 
-/* With what is left of the list, which may be nothing. Without a platform OpenCL takes one that it likes, but NVIDIA's
- * driver none for a type of device. */
+/* Creates the context with the remaining properties, of which there may be none. Without a platform most drivers choose
+ * one, but NVIDIA's driver does not if the devices are selected by type. */
 static cl_context create_on(const struct creation *c, const struct sharing_context *context,
                             cl_context_properties *driver, cl_int *status)
 {
@@ -420,7 +426,7 @@ static cl_context create_on(const struct creation *c, const struct sharing_conte
 
 static cl_context create_recorded(const struct creation *c, const cl_context_properties *properties, cl_int *status)
 {
-    os_stay_loaded(); /* the driver will call functions of ours */
+    os_stay_loaded(); /* the driver will call functions of this library */
     struct sharing_context *context = record_from(properties);
     cl_context_properties *driver = context ? malloc((context->property_count + 2) * sizeof(*driver)) : NULL;
     cl_context handle = NULL;
@@ -540,7 +546,7 @@ static cl_int query(const struct sharing_context *context, cl_context_info name,
         if (name == (cl_context_info)api->context_device)
             return answer("clGetContextInfo", &context->interop[i].device, sizeof(void *), capacity, value, size_ret);
     }
-    return CL_INVALID_OPERATION; /* not ours */
+    return CL_INVALID_OPERATION; /* cld3d does not answer this query */
 }
 
 static bool asks_prefer_shared(cl_context_info name)
@@ -551,7 +557,8 @@ static bool asks_prefer_shared(cl_context_info name)
     return false;
 }
 
-/* The extension has this answer for any context: one without that Direct3D gains nothing by shared resources. */
+/* The extension defines this answer for any context: a context without this Direct3D gains nothing from shared
+ * resources. */
 static cl_int query_of_others(cl_context context, cl_context_info name, size_t capacity, void *value, size_t *size_ret)
 {
     const cl_bool prefer = CL_FALSE;

@@ -1,15 +1,18 @@
 /* Acquires and releases in a queue that a user event blocks.
  *
- * The program's call may not wait for a user event: perhaps the program sets it right after. So the call enqueues a marker,
- * which is complete when the commands before it are, and puts a gate behind it, a user event of ours that blocks the rest of
- * the queue back: later commands of the queue keep their order. All else happens in between, one deferred command of an
- * object after the other: Direct3D's part, and OpenCL's in a queue of our own. It begins when the last user event that blocked
- * the queue before the command is set, inside that call: only such a call can set the queue free, and when it returns
- * Direct3D sees the result. In a callback nobody may wait: there it is begun, and whoever ends OpenCL's part goes on with
- * Direct3D's: a thread of the driver, or one of ours where the driver does not tell of a failure.
+ * The program's call must not wait for a user event, because the program may set it right afterwards. So the call
+ * enqueues a marker, which completes when the commands before it have completed, and behind it a gate. The gate is a
+ * user event of cld3d's that blocks the rest of the queue, so that later commands keep their order. Everything else
+ * happens between the marker and the gate, for each object one deferred command after the other: Direct3D's part, and
+ * OpenCL's part in a queue of cld3d's.
  *
- * A deferred command that fails changes nothing: its objects stay with the side that has them. What a later command of the
- * chain then finds with the other side fails in the same way. */
+ * A deferred command begins when the last user event that blocked the queue before it is set, inside that call: only
+ * such a call can unblock the queue, and when it returns, Direct3D sees the result. In a callback no thread may wait.
+ * There the command is only begun, and the thread that ends OpenCL's part continues with Direct3D's: a thread of the
+ * driver, or one of cld3d's if the driver does not report that a command has failed.
+ *
+ * A deferred command that fails changes nothing: its objects stay with their owner. A later command of the chain that
+ * then finds an object with the other side fails in the same way. */
 #include "share/deferred.h"
 
 #include "log.h"
@@ -18,7 +21,7 @@
 #include <stdlib.h>
 
 struct deferred *deferred_list;
-static unsigned numbers; /* guarded likewise */
+static unsigned numbers; /* guarded by registry_lock */
 
 void deferred_put(void *what)
 {
@@ -55,8 +58,8 @@ static struct deferred *make(const struct command *c, enum deferred_kind kind)
     return NULL;
 }
 
-/* The command stands in the list from now on, and its objects show `state`. What held the queue may be over by now, and
- * nobody else would run the command then. */
+/* Adds the command to the list; its objects show `state` from now on. Whatever blocked the queue may have ended by now;
+ * then no other call would run the command, so this one does. */
 static void append(struct deferred *d, enum object_state state)
 {
     os_lock(&registry_lock);
@@ -74,8 +77,9 @@ static void append(struct deferred *d, enum object_state state)
     deferred_run(0);
 }
 
-/* Puts the gate into the queue and gives the application its event. What the command waits for is flushed before: rusticl 22.3
- * tells of the end of a flushed batch's commands when all of them are over, and the gate may be opened by who is told. */
+/* Puts the gate into the queue and passes its event to the application. The commands before it are flushed first:
+ * rusticl 22.3 reports the end of a flushed batch's commands only when all of them have ended, and the gate may be
+ * opened by a thread that waits for such a report. */
 static cl_int close_gate(struct command *c, struct deferred *d)
 {
     cl_event end = NULL;
@@ -95,8 +99,8 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     return CL_SUCCESS;
 }
 
-/* The queue's earlier barriers, which PoCL forgets for the gate's: those that a user event blocks, and in PoCL the last one, behind which
- * a command that does nothing comes. */
+/* Adds the queue's earlier barriers, which PoCL ignores for the gate's barrier: those that a user event blocks, and in
+ * PoCL also the last one, by a command behind it that does nothing. */
 static cl_int add_barriers(struct command *c, struct deferred *d)
 {
     const struct enqueueing behind = {.queue = c->queue->head.handle, .done = &d->before};
@@ -109,8 +113,8 @@ static cl_int add_barriers(struct command *c, struct deferred *d)
     return status;
 }
 
-/* An acquire in an out-of-order queue comes after its wait list and the barriers of its queue, and after nothing else, which a
- * marker does not. */
+/* An acquire in an out-of-order queue runs after its wait list and the barriers of its queue, and after nothing else. A
+ * marker would wait for more. */
 static cl_int wait_for_list(struct command *c, struct deferred *d)
 {
     cl_int status = command_enter(c, ORDER_BEFORE_ALL);
@@ -127,7 +131,8 @@ static cl_int wait_for_list(struct command *c, struct deferred *d)
     return status;
 }
 
-/* The marker after which nothing of the queue, or of the wait list, comes before the command. */
+/* Enqueues the marker that completes when everything has completed that the command must follow, in its queue and its
+ * wait list. */
 static cl_int enqueue_marker(struct command *c, struct deferred *d)
 {
     cl_event marker;
@@ -150,7 +155,7 @@ static cl_int enqueue_marker(struct command *c, struct deferred *d)
     return status;
 }
 
-/* Behind all that is in the queue. */
+/* Makes the command run after everything in the queue. */
 static cl_int wait_for_queue(struct command *c, struct deferred *d)
 {
     cl_int status = command_enter(c, ORDER_AFTER_ALL | ORDER_BEFORE_ALL);
@@ -161,7 +166,7 @@ static cl_int wait_for_queue(struct command *c, struct deferred *d)
     return status;
 }
 
-/* The bytes of an acquire may come from another queue. */
+/* Makes the command wait for transfers of earlier acquires, which may be in other queues. */
 static cl_int wait_for_uploads(struct deferred *d)
 {
     bool added = true;
@@ -173,7 +178,7 @@ static cl_int wait_for_uploads(struct deferred *d)
     return added ? CL_SUCCESS : log_refuse(d->command.call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
 }
 
-/* What the command waits for, and its gate. */
+/* Determines what the command waits for, and enqueues its gate. */
 static cl_int enqueue(struct command *c, struct deferred *d)
 {
     cl_int status;
@@ -199,7 +204,7 @@ cl_int defer(struct command *c, enum deferred_kind kind)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     const cl_int status = enqueue(c, d);
     if (status != CL_SUCCESS) {
-        blockers_set(blocker_keep(d->gate_blocker), true, 0); /* it is in no queue */
+        blockers_set(blocker_keep(d->gate_blocker), true, 0); /* the gate is in no queue */
         event_set_unset(d->gate);
         deferred_put(d);
         return status;
@@ -217,7 +222,7 @@ static bool same_surface(const struct object_record *a, const struct object_reco
            of->desc.subresource == other->desc.subresource && of->desc.format == other->desc.format;
 }
 
-/* Whether a deferred release will write to what one of the objects of `c` shares. */
+/* Whether a deferred release will write to the surface of one of the objects of `c`. */
 static bool writes_locked(const struct deferred *d, const struct command *c)
 {
     for (cl_uint i = 0; i < d->command.count && d->kind == DEFERRED_RELEASE && !d->over; i++)

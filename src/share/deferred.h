@@ -27,15 +27,15 @@ struct deferred {
     cl_uint
         barriers; /* how many of `before`, from the first, are barriers: the command comes behind them and does not fail with them */
     atomic_uint references;
-    /* kept; what blocked the command when it was enqueued, or NULL. Anything that blocks its queue since then comes
-     * after it */
+    /* kept; what blocked the command when it was enqueued, or NULL. Anything that has blocked its queue since then
+     * comes after it */
     struct blocker *behind;
     struct blocker *gate_blocker; /* kept; the gate's */
     struct event_record *event;   /* retained; of the application's event. NULL: it wants none */
 
     /* Guarded by registry_lock. */
-    /* for a command that was started in a callback: the event at whose end somebody must continue; whoever sets it to
-     * NULL does */
+    /* for a command that was started in a callback: the event at whose end some thread must continue; the thread that
+     * sets it to NULL does */
     cl_event told_by;
     bool told;       /* the driver has been asked for a callback at that end */
     unsigned number; /* in the order of their calls */

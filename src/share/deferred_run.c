@@ -1,4 +1,4 @@
-/* Who runs deferred commands, and when. */
+/* Which thread runs deferred commands, and when. */
 #include "share/deferred.h"
 
 #include "emulate/delivery.h"
@@ -20,7 +20,7 @@ static bool ready_locked(const struct deferred *d, unsigned owner)
 {
     if (d->begun || (d->owner && d->owner != owner) || blocker_active_locked(d->behind))
         return false;
-    /* Behind an earlier command on one of its objects it has to wait, even in a free queue. */
+    /* It must wait for earlier commands on its objects, even in a queue that nothing blocks. */
     for (const struct deferred *before = deferred_list; before != d; before = before->after)
         if (share_objects(before, d))
             return false;
@@ -41,16 +41,16 @@ static struct deferred *next_ready(unsigned owner)
     return d;
 }
 
-/* It stands first for its objects now. An acquire of one that OpenCL has still, since a release before it has failed, fails, and
- * the bytes of the acquire before that may be held for longer. */
+/* The command is now the first for its objects. If an earlier release has failed, OpenCL still has an object. An
+ * acquire of that object fails at once, because the transfer of the previous acquire may be blocked for longer. */
 static void look_ahead(struct deferred *d)
 {
     if (d->kind == DEFERRED_ACQUIRE && !d->moving && !command_owner_is(&d->command, false))
         atomic_store(&d->failed, true);
 }
 
-/* Whether nothing has to be waited for any more before the next step. A command that has failed waits for no other one, which
- * may be held for ever, unless commands of its own use the transports' memory. */
+/* Whether the next step can begin. A command that has failed waits for no other one, which may be blocked forever,
+ * unless its own commands use the transports' memory. */
 static bool waited(struct deferred *d)
 {
     const bool in_use = d->moving || d->kind == DEFERRED_UNDO;
@@ -61,7 +61,7 @@ static bool waited(struct deferred *d)
     return true;
 }
 
-/* The event before `at` has failed. What a command only comes behind does not make it fail. */
+/* The event before `at` has failed. The command does not fail with barriers, which it only follows. */
 static void note_failure(struct deferred *d)
 {
     if (d->moving || d->at > d->barriers)
@@ -86,7 +86,7 @@ static void run_here(struct deferred *d)
 static void run_ready_later(void);
 static void run_later(struct deferred *d);
 
-/* The first command behind number `after` that waits for a driver's callback at the end of `event`, with a hold. */
+/* The first command after number `after` that waits for a driver's callback at the end of `event`, retained. */
 static struct deferred *find_told(unsigned after, cl_event *event)
 {
     os_lock(&registry_lock);
@@ -101,7 +101,7 @@ static struct deferred *find_told(unsigned after, cl_event *event)
     return d;
 }
 
-/* Whether the caller has to go on with a command at the end of `event`, instead of a callback. */
+/* Whether the caller must continue a command at the end of `event`, instead of a callback. */
 static bool take_told(struct deferred *d, cl_event event)
 {
     os_lock(&registry_lock);
@@ -112,8 +112,9 @@ static bool take_told(struct deferred *d, cl_event event)
     return mine;
 }
 
-/* PoCL 3.1 and rusticl 22.3 call no callback for a command that fails after they were asked to, so somebody looks. What OpenCL
- * has failed to do needs Direct3D for an undo at most; what comes behind it goes on as in a callback. */
+/* PoCL 3.1 and rusticl 22.3 do not call a callback if the command fails after the callback was set, so this thread
+ * polls. After a failure of OpenCL's part, Direct3D is needed at most for an undo; the commands behind it continue as
+ * in a callback. */
 static unsigned poll_failed(void)
 {
     enum { PAUSE_MS = 4 };
@@ -141,7 +142,7 @@ static struct deferred *find_told_locked(unsigned number, cl_event event)
     return d;
 }
 
-/* The command is known by its number: another may have gone on with it, and it be gone. */
+/* The command is identified by its number: another thread may have continued it, and it may no longer exist. */
 static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
 {
     struct callback_entry entry;
@@ -167,7 +168,8 @@ static void set_told(struct deferred *d, cl_event event)
     os_unlock(&registry_lock);
 }
 
-/* False: nobody will tell, or the event is over already, as the callback that runs here has told. */
+/* Requests a callback at the end of `event`. False: there will be none, or the event has already ended, as the callback
+ * that runs here has reported. */
 static bool ask_to_tell(struct deferred *d, cl_event event)
 {
     const unsigned number = d->number;
@@ -181,23 +183,23 @@ static bool ask_to_tell(struct deferred *d, cl_event event)
         return false;
     }
     os_lock(&registry_lock);
-    d = find_told_locked(number, event); /* unless part_over is through already */
+    d = find_told_locked(number, event); /* unless part_over has already run */
     if (d)
         d->told = true;
     os_unlock(&registry_lock);
-    if (!emulate_calls_back()) /* which tells of those that fail, too */
+    if (!emulate_calls_back()) /* cld3d's callbacks also report failed commands */
         watch_start(&watch);
     return true;
 }
 
-/* Whoever ends what is awaited goes on with the command, one event after the other. */
+/* The thread that ends an awaited event continues the command, one event after the other. */
 static void run_later(struct deferred *d)
 {
     do {
         while (!waited(d)) {
             cl_event event = deferred_awaited(d)->events[d->at++];
             if (ask_to_tell(d, event))
-                return; /* to part_over, which may be through already */
+                return; /* part_over continues, or already has */
             await_here(d, event);
         }
     } while (!deferred_step(d));
@@ -211,7 +213,7 @@ static void run_ready_later(void)
         run_later(d);
 }
 
-/* Whether a command comes to its end by itself: others run it, or all that it waits for. */
+/* Whether a command ends without the program's help: other threads run it, or run everything that it waits for. */
 static bool coming_locked(const struct deferred *d)
 {
     for (const struct deferred *before = deferred_list; before != d; before = before->after)
@@ -228,7 +230,7 @@ static void look_locked(void)
     }
 }
 
-/* Whether the end of the marked user event is needed for that of the command. */
+/* Whether the command can end only after the marked user event. */
 static bool depends_locked(const struct deferred *d)
 {
     for (const struct deferred *before = deferred_list; before != d; before = before->after)
@@ -257,7 +259,7 @@ unsigned deferred_claim_locked(unsigned owner)
     return owner;
 }
 
-/* What other user events block still is not the owner's any longer. */
+/* Takes from the owner the commands that other user events still block. */
 static void disown(unsigned owner)
 {
     os_lock(&registry_lock);
@@ -284,8 +286,9 @@ static void run_ready_here(unsigned owner)
         run_here(d);
 }
 
-/* What the owner's commands wait for may be begun, in a callback or by another thread. rusticl 22.3 tells of an event's end, and
- * calls back, only when somebody waits for the event or its queue goes on, which the gate keeps it from. */
+/* A command for which the owner's commands wait may have been begun in a callback or by another thread. rusticl 22.3
+ * reports the end of an event, and calls back, only if a thread waits for the event or its queue continues, which the
+ * gate prevents. */
 static void help(void)
 {
     cl_event event;
@@ -299,15 +302,16 @@ static void help(void)
     deferred_put(d);
 }
 
-/* Waits for what the caller's user event has set free, and for what comes before that. Commands of others are not waited for:
- * their threads may wait for what the caller has, as a device's critical section. */
+/* Waits for the commands that the caller's user event has unblocked, and for those before them. Other threads' commands
+ * are not waited for: those threads may wait for something that the caller holds, such as a device's critical
+ * section. */
 static void run_owned(unsigned owner)
 {
     disown(owner);
     run_ready_here(owner);
     while (owns_any(owner)) {
         help();
-        blockers_finish(); /* another thread's command may have got its turn behind what they wait for */
+        blockers_finish(); /* another thread's command may have been queued behind those that they wait for */
         run_ready_here(owner);
     }
 }

@@ -8,7 +8,7 @@ struct event_list *deferred_awaited(struct deferred *d)
     return d->moving ? &d->moves : &d->before;
 }
 
-/* OpenCL's part. Its events are waited for even where it fails in the middle. */
+/* OpenCL's part. Its events are awaited even if it fails in the middle. */
 static void enqueue_moves(struct deferred *d)
 {
     const struct command *c = &d->command;
@@ -28,7 +28,7 @@ static void enqueue_moves(struct deferred *d)
         atomic_store(&d->failed, true);
 }
 
-/* Direct3D has failed: the event tells that, and not that something before it has. */
+/* Direct3D has failed: the event reports this, and not a failure of an earlier command. */
 static bool direct3d_fails(const struct deferred *d)
 {
     if (d->event)
@@ -36,7 +36,7 @@ static bool direct3d_fails(const struct deferred *d)
     return false;
 }
 
-/* What the command waited for is over. False: it is at its end already. */
+/* Everything that the command waited for has ended. False: the command ends here. */
 static bool begin_moves(struct deferred *d)
 {
     const struct command *c = &d->command;
@@ -53,7 +53,7 @@ static bool begin_moves(struct deferred *d)
     return true;
 }
 
-/* The moves are over. */
+/* The transfers have ended. */
 static void end_moves(struct deferred *d)
 {
     const struct command *c = &d->command;
@@ -87,8 +87,8 @@ bool deferred_step(struct deferred *d)
     return true;
 }
 
-/* Bytes that OpenCL has written and that did not get to Direct3D have to get there with the next release, which may be deferred
- * already. */
+/* Bytes that OpenCL has written and that did not reach Direct3D must be copied by the next release, which may already
+ * be deferred. */
 static void keep_written(const struct deferred *d)
 {
     os_lock(&registry_lock);
@@ -101,9 +101,9 @@ static void keep_written(const struct deferred *d)
     os_unlock(&registry_lock);
 }
 
-/* What comes behind a command that failed fails too in an in-order queue, before its gate tells the driver. The events of the
- * later ones are behind that gate and get an error from drivers that hand errors on, though NVIDIA's may show the markers
- * between them as complete. */
+/* In an in-order queue the commands behind a failed one fail too, before its gate reports the failure to the driver.
+ * Their events are behind that gate, and get an error from drivers that propagate errors, although NVIDIA's may show
+ * the markers between them as complete. */
 static void fail_later(const struct deferred *d)
 {
     if (d->done || d->kind == DEFERRED_UNDO || queue_out_of_order(d->command.queue))
@@ -115,8 +115,8 @@ static void fail_later(const struct deferred *d)
     os_unlock(&registry_lock);
 }
 
-/* Behind a gate that fails comes a command that waits for the marker, too, in an in-order queue. What still holds the marker does not
- * end it at this moment. */
+/* In an in-order queue, the command behind a failed gate also waits for the marker, so the marker must not end at the
+ * moment of the failure. If it is still blocked, it does not end now. */
 static void let_marker_end(const struct deferred *d)
 {
     const struct queue_record *queue = d->command.queue;
@@ -131,10 +131,10 @@ static void let_marker_end(const struct deferred *d)
         command_let_end(marker, 1 + (d->behind != NULL) + (queue_profiles(queue) && d->event));
 }
 
-/* rusticl 22.3 calls back with the event locked, which can't be given back there. */
+/* rusticl 22.3 calls back with the event locked, so the event cannot be released there. */
 static const struct reap_class ended_in_callback = {REAP_COMMAND, NULL, deferred_put};
 
-/* How many end in callbacks and are about to be the reaper's, though their gates may be open. */
+/* How many are ending in callbacks and will be passed to the reaper, although their gates may already be open. */
 static atomic_uint ending;
 
 void deferred_finish(struct deferred *d)
@@ -147,7 +147,7 @@ void deferred_finish(struct deferred *d)
     os_lock(&registry_lock);
     d->over = true;
     blocker_setting_locked(d->gate_blocker);
-    atomic_fetch_sub(&queue_deferred, 1); /* who waits for the gate may enqueue before this thread goes on */
+    atomic_fetch_sub(&queue_deferred, 1); /* a thread that waits for the gate may already enqueue */
     os_unlock(&registry_lock);
     if (d->event && !d->done)
         atomic_store(&d->event->failed, true);
@@ -171,7 +171,7 @@ void deferred_finish(struct deferred *d)
 
 void deferred_await_ends(void)
 {
-    enum { MOST = 1000 }; /* milliseconds at least: a callback of the application's may be what takes so long */
+    enum { MOST = 1000 }; /* milliseconds at least: a callback of the application may take that long */
     for (int i = 0;
          i < MOST && atomic_load_explicit(&ending, memory_order_acquire) && !os_process_ends() && !callback_runs_here();
          i++)

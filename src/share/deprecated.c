@@ -1,12 +1,12 @@
-/* The functions of OpenCL 1.0 that order commands, as those of OpenCL 1.2 that came in their place: in queues of contexts with interop, so
- * that what is known of these holds for them too, and under Wine. PoCL 3.1 ends the process in clEnqueueWaitForEvents, and if a command
- * fails whose event nobody has. */
+/* The functions of OpenCL 1.0 that order commands, implemented by their OpenCL 1.2 replacements: in queues of contexts
+ * with interop, so that commands are tracked in the same way, and under Wine. PoCL 3.1 ends the process in
+ * clEnqueueWaitForEvents, and if a command fails whose event has no holder. */
 #include "share/share.h"
 
 #include "log.h"
 #include "os/os.h"
 
-/* Other queues may be of a driver that has no OpenCL 1.2. */
+/* Other queues may belong to a driver without OpenCL 1.2. */
 static bool is_replaced(cl_command_queue queue)
 {
     return os_is_wine() || (registry_hot() && registry_has(RECORD_QUEUE, queue));

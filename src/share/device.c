@@ -34,7 +34,7 @@ cl_int platform_check(cl_platform_id platform)
     for (cl_uint i = 0; i < count; i++)
         found = found || platforms[i] == platform;
     free(platforms);
-    /* Loaders have a code of their own for a system without platforms. */
+    /* Loaders return a special code on a system without platforms. */
     if (found || driver_short(status))
         return status;
     return CL_INVALID_PLATFORM;
@@ -47,11 +47,11 @@ bool platform_valid(cl_platform_id platform)
 
 cl_int device_sharing(cl_device_id device, bool *shares)
 {
-    /* Buffers could be shared without images, but then the extension would be there only in part. */
+    /* Buffers could be shared without images, but then only a part of the extension would be supported. */
     cl_bool images = CL_FALSE;
     const cl_int status = below()->clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL);
     *shares = status == CL_SUCCESS && images;
-    return driver_short(status) ? status : CL_SUCCESS; /* a device that is lost takes nothing from the others */
+    return driver_short(status) ? status : CL_SUCCESS; /* a lost device does not affect the others */
 }
 
 cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *status)
@@ -79,7 +79,7 @@ cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *s
 
 /* ---- from the OpenCL device to the adapter ---- */
 
-/* The first adapter whose preferred device it is. */
+/* The first adapter for which the device is preferred. */
 static bool find_adapter_of(cl_device_id device, struct d3d_adapter *adapter)
 {
     enum { MOST = 16 };
@@ -116,7 +116,7 @@ cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t capacity,
 
 /* ---- the calls ---- */
 
-/* What all of them check after the platform. */
+/* The checks that follow the platform in all of these functions. */
 static cl_int check_lists(const struct d3d_api *api, cl_uint set, cl_uint capacity, const cl_device_id *devices,
                           const cl_uint *found)
 {
@@ -163,7 +163,7 @@ static cl_int give_devices(const struct d3d_api *api, cl_platform_id platform, c
     return count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
 }
 
-/* The specification leaves the code for a bad object open; a bad argument value is what it is. */
+/* The specification does not define an error for a bad object; CL_INVALID_VALUE fits best. */
 static cl_int find_adapter(const struct d3d_api *api, bool object_is_adapter, void *object, struct d3d_adapter *adapter)
 {
     const char *call = api->call.get_device_ids;

@@ -1,5 +1,5 @@
-/* CLD3D_CPU_AS_GPU: CPU devices show themselves as GPUs, for programs that look for GPUs alone (FFmpeg does). Only what
- * the application sees changes: the type in queries, and which devices a type finds. */
+/* CLD3D_CPU_AS_GPU: presents CPU devices as GPUs to programs that accept only GPUs (FFmpeg does). Only the
+ * application's view changes: the type in queries, and which devices a type selects. */
 #include "share/share.h"
 
 #include "log.h"
@@ -18,7 +18,7 @@ cl_device_type device_type_meant(cl_device_type type)
     const cl_device_type others = type & ~(cl_device_type)(CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU);
     if (type & CL_DEVICE_TYPE_GPU)
         return others | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU;
-    /* CPUs alone, and there are none: a type that no device has. */
+    /* Only CPUs were requested, and none is shown: use a type that no device has. */
     return others || !type ? others : CL_DEVICE_TYPE_CUSTOM;
 }
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* The image formats that a context makes, native and emulated. The caller frees the list. */
+/* The image formats that a context supports, native and emulated. The caller frees the list. */
 static cl_int list_images(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_image_format **list,
                           cl_uint *count)
 {
@@ -29,8 +29,9 @@ static bool listed(const cl_image_format *list, cl_uint count, cl_image_format f
     return false;
 }
 
-/* Only 2D and 3D textures can be shared, video formats only as 2D ones; of Direct3D 9 surfaces alone. The query of Direct3D 10 has
- * no plane, since it does not list planar formats (cl_intel_sharing_format_query, issues). */
+/* Only 2D and 3D textures can be shared, and video formats only as 2D textures; Direct3D 9 shares only surfaces. The
+ * query of Direct3D 10 has no plane, because it does not list planar formats (cl_intel_sharing_format_query,
+ * issues). */
 static bool shares(const struct d3d_api *api, const struct format_row *row, cl_mem_object_type type)
 {
     if (type == CL_MEM_OBJECT_IMAGE2D)
@@ -38,7 +39,7 @@ static bool shares(const struct d3d_api *api, const struct format_row *row, cl_m
     return type == CL_MEM_OBJECT_IMAGE3D && row->planes == 1 && api->family != FAMILY_DX9;
 }
 
-/* Drivers check them differently, PoCL 3.1 not at all. */
+/* Checks the arguments here, because drivers check them differently, and PoCL 3.1 not at all. */
 static cl_int check_question(const char *call, cl_mem_flags flags, cl_mem_object_type type)
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY | CL_MEM_KERNEL_READ_AND_WRITE;

@@ -1,4 +1,4 @@
-/* Functions by their names: the extensions' own from us, everything else from the OpenCL below. */
+/* Functions by name: cld3d returns those of its extensions, the OpenCL below everything else. */
 #include "share/share.h"
 
 #include "log.h"
@@ -9,7 +9,8 @@
 
 static next_function (*own_function)(const char *name);
 
-/* OpenCL gives functions as `void *`, which ISO C does not convert; every system that OpenCL runs on does. */
+/* OpenCL returns functions as `void *`. ISO C does not define this conversion, but every system with OpenCL supports
+ * it. */
 static void *as_object(next_function function)
 {
     void *address;
@@ -17,8 +18,8 @@ static void *as_object(next_function function)
     return address;
 }
 
-/* Commands of extensions that are not ours pass us by, and so do writes to the objects that AMD's functions make of an image's
- * memory. */
+/* Whether a function may cause writes that cld3d does not see: commands of other extensions, and writes to the objects
+ * that AMD's functions create over an image's memory. */
 static bool may_write_unseen(const char *name)
 {
     static const char *const beginnings[] = {"clEnqueue", "clCommand", "clUpdate", "clConvertImage",
@@ -29,12 +30,13 @@ static bool may_write_unseen(const char *name)
     return false;
 }
 
-/* What the OpenCL below gives by a name, as the program shall have it. */
+/* The function for the program instead of the one that the OpenCL below returns by this name. */
 static void *from_below(cl_platform_id platform, const char *name, void *address)
 {
     if (!address || !name)
         return address;
-    /* Some drivers give functions of the core by name, and loaders those that they do not export, which stay theirs. */
+    /* Some drivers return core functions by name, and loaders those that they do not export; the latter stay
+     * unchanged. */
     const struct next_slot *slot = next_slot_find(name);
     next_function ours = slot ? next_slot_get(tier_share(), slot) : named_function(platform, name, address);
     if (slot && ours == slot->missing)

@@ -9,7 +9,8 @@ static bool strict(void)
     return atomic_load_explicit(&object_count, memory_order_relaxed) != 0 && setting_on(SETTING_STRICT);
 }
 
-/* Whether a queue is of another context than an object, though not one of ours. What is no queue is left to the OpenCL below. */
+/* Whether a queue without a record does not belong to the object's context. Handles that are not queues are left to the
+ * OpenCL below. */
 static bool is_elsewhere(cl_command_queue queue, const struct object_record *object)
 {
     cl_context context = NULL;
@@ -18,7 +19,8 @@ static bool is_elsewhere(cl_command_queue queue, const struct object_record *obj
            context != object->context->base.head.handle;
 }
 
-/* Takes the hold of `object` over. Not every driver looks where an object comes from: PoCL 3.1 runs kernels on another driver's. */
+/* Takes over the reference to `object`. Not every driver checks the origin of an object: PoCL 3.1 runs kernels on
+ * another driver's. */
 static cl_int check(const struct guard *guard, struct object_record *object, bool writes)
 {
     const char *call = guard->call;
@@ -45,7 +47,8 @@ static cl_int check(const struct guard *guard, struct object_record *object, boo
     return status;
 }
 
-/* Not every driver has the specified code for it; other garbage is left to the OpenCL below. */
+/* Checked here because not every driver returns the specified code; other invalid events are left to the OpenCL
+ * below. */
 static cl_int check_wait(const struct guard *guard)
 {
     for (cl_uint i = 0; guard->queue && guard->wait && i < guard->wait_count; i++)
@@ -60,7 +63,7 @@ void guard_leave(struct queue_record *entered)
     record_release(entered);
 }
 
-/* False: something that is blocked comes before the command, by now. */
+/* False: by now the command must follow a blocked one. */
 static bool enter(struct guard *guard)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, guard->queue);
@@ -73,8 +76,9 @@ static bool enter(struct guard *guard)
     return !needed;
 }
 
-/* The command is followed if a user event blocks it. Else nothing that is blocked gets before it, if that has to be known: other threads may
- * be enqueueing, behind a user event that does not even exist yet. A call that waits for its command would keep them from the queue. */
+/* Tracks the command if a user event blocks it. Otherwise, if the order matters, the queue is entered, so that no
+ * blocked command is enqueued before it: other threads may be enqueueing behind a user event that is created only now.
+ * A call that waits for its command does not enter, because it would keep the other threads out of the queue. */
 static cl_int follow(struct guard *guard)
 {
     cl_int status;
@@ -112,8 +116,8 @@ cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, 
     return begin(guard);
 }
 
-/* Only what a kernel can't write is not written: memory of the kind that is read-only, images that its argument names as
- * such, constant memory. A pointer to const proves nothing. */
+/* An object counts as not written only if the kernel cannot write it: a read-only memory object, an image argument
+ * declared read-only, constant memory. A pointer to const proves nothing. */
 bool guard_may_write(cl_kernel kernel, cl_uint index, const struct object_record *object)
 {
     cl_kernel_arg_access_qualifier access;
@@ -151,8 +155,8 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
 
 static cl_int(CL_API_CALL *guarded_barrier)(cl_command_queue, cl_uint, const cl_event *, cl_event *);
 
-/* PoCL forgets what a barrier of an out-of-order queue holds back for a later one with a wait list: so that one waits for the
- * earlier ones itself, as far as user events block them. With another driver it would fail with them. */
+/* In an out-of-order queue of PoCL, a barrier with a wait list does not wait for earlier barriers. So it gets those
+ * that user events block in its wait list. With another driver it would then fail if they fail. */
 static cl_int CL_API_CALL barrier(cl_command_queue handle, cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
     struct queue_record *queue = wait_count && blockers_possible() ? registry_get(RECORD_QUEUE, handle) : NULL;

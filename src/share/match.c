@@ -1,11 +1,11 @@
 /* Which OpenCL devices are the hardware of a Direct3D adapter.
  *
- * The UUID of the Vulkan device below Direct3D tells for certain, where the Vulkan layer (or DXVK's Direct3D 9) and the OpenCL device
- * tell one; so does a LUID, where both sides have one. An OpenCL of another maker may have another UUID for the same hardware,
- * so only an equal one counts. Where none comes through (under Wine, for Direct3D 10 and 11)
- * what both sides know does: the name, and else the vendor, with the PCI device ID where OpenCL tells one. DXVK shows some cards under another vendor's number, so an
- * equal name is enough. A program that takes the preferred devices may stop at a second one (FFmpeg), so only the best
- * match over all platforms counts. */
+ * An equal UUID identifies the device if both sides report one: the Vulkan layer (or DXVK's Direct3D 9) for the Vulkan
+ * device below Direct3D, and the OpenCL device. A LUID decides if both sides report one. UUIDs that differ prove
+ * nothing, because another vendor's OpenCL may report another UUID for the same hardware. Otherwise (under Wine, for
+ * Direct3D 10 and 11) the name decides, then the vendor, with the PCI device ID if OpenCL reports it. DXVK presents
+ * some cards with another vendor ID, so an equal name is enough. A program that takes the preferred devices may stop at
+ * a second one (FFmpeg), so only the best match over all platforms counts. */
 #include "share/share.h"
 
 #include "d3d/native.h"
@@ -20,7 +20,7 @@
 
 enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_PCI, MATCH_NAME, MATCH_LUID, MATCH_UUID };
 
-/* As MATCH_... Of the last call; for people. */
+/* The reasons, in the order of MATCH_..., for display. */
 static const char *const reasons[] = {
     "no OpenCL device is the adapter's hardware: the CPU is as close to Direct3D's resources as any other device",
     "the vendor is the same, and no device has the adapter's name",
@@ -45,14 +45,14 @@ static bool get_luid(cl_device_id device, uint8_t *luid)
            below()->clGetDeviceInfo(device, DEVICE_LUID, 8, luid, NULL) == CL_SUCCESS;
 }
 
-/* Plain Direct3D 9 tells none: then it is nothing but zeros. */
+/* Plain Direct3D 9 reports no LUID: then all bytes are zero. */
 static bool has_luid(const struct d3d_adapter *adapter)
 {
     static const uint8_t none[sizeof(adapter->luid)];
     return memcmp(adapter->luid, none, sizeof(none)) != 0;
 }
 
-/* A small image of the device is one of the Vulkan device's. */
+/* Creates a small image in the Direct3D device, because the Vulkan side can report the device of an image. */
 void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter *adapter)
 {
     char why[VULKAN_WHY];
@@ -81,7 +81,7 @@ static bool is_cpu(cl_device_id device)
     return (type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
-/* The length of a trade mark in brackets at the beginning of a text, 0: there is none. Mesa writes "(tm)". */
+/* The length of a trademark sign in brackets at the beginning of a text; 0: there is none. Mesa writes "(tm)". */
 static size_t mark_length(const char *text)
 {
     static const char *const marks[] = {"(r)", "(c)", "(tm)"};
@@ -95,15 +95,16 @@ static size_t mark_length(const char *text)
     return 0;
 }
 
-/* Mesa's OpenCL over Vulkan has it in brackets: "zink Vulkan 1.3(NVIDIA GeForce RTX 3060 (NVK GA106) (MESA_NVK))". */
+/* Mesa's OpenCL over Vulkan has the hardware's name in brackets: "zink Vulkan 1.3(NVIDIA GeForce RTX 3060 (NVK GA106)
+ * (MESA_NVK))". */
 static const char *name_of_hardware(const char *name)
 {
     const char *bracket = strncmp(name, "zink ", 5) == 0 ? strchr(name, '(') : NULL;
     return bracket ? bracket + 1 : name;
 }
 
-/* Letters and digits in lower case, up to what stands in brackets, but for marks: "AMD Radeon RX 6800 (radeonsi, ...)" and
- * "AMD Radeon(TM) RX 6800" become the same. */
+/* Letters and digits in lower case, up to the first bracket that is not a trademark sign: "AMD Radeon RX 6800
+ * (radeonsi, ...)" and "AMD Radeon(TM) RX 6800" become equal. */
 static void plain_name(const char *name, char *plain, size_t size)
 {
     size_t length = 0;
@@ -118,7 +119,7 @@ static void plain_name(const char *name, char *plain, size_t size)
     plain[length] = '\0';
 }
 
-/* Of the same vendor. ROCm's names are those of instruction sets ("gfx1030"), but it tells the ID. */
+/* For devices of the same vendor. ROCm uses the names of instruction sets ("gfx1030"), but it reports the ID. */
 static bool same_pci(cl_device_id device, const struct d3d_adapter *adapter)
 {
     cl_uint id = 0;
@@ -126,8 +127,8 @@ static bool same_pci(cl_device_id device, const struct d3d_adapter *adapter)
            id == adapter->device;
 }
 
-/* The same vendor's names may differ in what one side adds: "RTX 3060" is also in the name of an "RTX 3060 Ti", so an equal name is
- * better. */
+/* Names of one vendor may differ because one side adds to them. But "RTX 3060" is also a part of "RTX 3060 Ti", so an
+ * equal name is better. */
 static enum match match_name(cl_device_id device, const struct d3d_adapter *adapter, bool same_vendor)
 {
     char name[256] = "", ours[256], theirs[256];
@@ -157,7 +158,7 @@ static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
     return match_name(device, adapter, vendor == adapter->vendor);
 }
 
-/* Over all platforms; and whether one has a CPU. */
+/* The best match over all platforms; *any_cpu: whether one of them has a CPU. */
 static enum match best_match(const struct d3d_adapter *adapter, bool *any_cpu)
 {
     cl_uint platform_count, device_count;
@@ -185,8 +186,9 @@ static bool is_kept(cl_device_id device, const struct d3d_adapter *adapter, enum
     return !any_cpu || is_cpu(device);
 }
 
-/* Where no OpenCL has the hardware, under Wine a software rasteriser may have shown itself as some graphics card: a CPU is
- * nearest. Where there is none, programs that take preferred devices alone would be left without any. */
+/* If no OpenCL device is the hardware, the adapter may be a software rasteriser that appears as a graphics card under
+ * Wine, so a CPU is closest. Without a CPU all devices are kept, because programs that use only preferred devices would
+ * otherwise find none. */
 cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter)
 {
     bool any_cpu;

@@ -1,5 +1,5 @@
-/* Shared objects: their records, the bytes of their acquires, references, and the children that other functions make of
- * them. */
+/* Shared objects: their records, the transfers of their acquires, references, and the children that other functions
+ * create from them. */
 #include "share/object.h"
 
 #include "log.h"
@@ -12,8 +12,8 @@ atomic_uint object_count;
 
 /* ---- records ---- */
 
-/* Whether the end of an acquire is still to come whose bytes are on their way. It is waited for, unless what blocks its queue
- * may be the caller's to set, or the caller is in a callback. */
+/* Whether the transfer of an acquire has yet to end. This function waits for the end, unless the caller may have to
+ * unblock the queue, or is in a callback. */
 static bool awaits_upload(const struct object_record *object)
 {
     const struct upload *upload = object->pending;
@@ -53,13 +53,15 @@ static bool upload_over(void *what, struct reap *reap)
     return reap->moment >= REAP_AND_WAIT ? !awaits_upload(object) : event_status(object->pending->event) <= CL_COMPLETE;
 }
 
-/* Whether its transport waits for commands of its own when the object goes, which a driver's callback may not. */
+/* Whether the object's transport would wait for its own commands when the object is destroyed, which is not allowed in
+ * a driver's callback. */
 static bool waits_in_callback(const struct object_record *object)
 {
     return object->transfer && object->transfer->transport->outlive_waits && callback_runs_commands();
 }
 
-/* Nobody needs it any more, but the bytes of its acquire are still on their way, or it was given back in a callback. */
+/* Objects that are no longer needed, but whose acquire has yet to end its transfer, or which were released in a
+ * callback. */
 static const struct reap_class leaving = {REAP_OBJECT, upload_over, destroy_now};
 
 void object_destroy(struct record *record)
@@ -164,8 +166,8 @@ bool object_end_upload(struct object_record *object)
     return mine && failed;
 }
 
-/* Whether the caller may end an upload that is over: nobody else is at work on the object. An object whose acquire is to be
- * undone is nobody's meanwhile. */
+/* Whether the caller may process the end of a transfer: no other thread is working on the object. An object whose
+ * acquire is to be undone counts as acquiring meanwhile. */
 static bool claim_upload(struct object_record *object, const struct upload *upload, bool failed)
 {
     os_lock(&registry_lock);
@@ -200,10 +202,10 @@ void object_check_acquire(struct object_record *object)
 static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)
 {
     if (registry_revive(RECORD_OBJECT, memobj))
-        return CL_SUCCESS; /* the driver's reference that was ours to release is the application's again */
+        return CL_SUCCESS; /* the driver's reference that cld3d held is the application's again */
     const cl_int status = below()->clRetainMemObject(memobj);
     if (status == CL_SUCCESS && registry_app_retain(RECORD_OBJECT, memobj))
-        below()->clReleaseMemObject(memobj); /* one more than the application has */
+        below()->clReleaseMemObject(memobj); /* one reference more than the application has */
     return status;
 }
 
@@ -220,13 +222,13 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
         record_release(object);
         return below()->clReleaseMemObject(memobj);
     }
-    /* The subresource is free for a new object now, whatever still holds this one. */
+    /* A new object can use the subresource now, even if something still holds this one. */
     os_lock(&registry_lock);
     struct claim *claim = object->claim;
     object->claim = NULL;
     os_unlock(&registry_lock);
     object_give_up_claim(object->context, claim);
-    /* The driver's goes with the record: a deferred command may still need it. */
+    /* The driver's object is released with the record: a deferred command may still need it. */
     record_release(object);
     reap(REAP_AT_RELEASE, NULL);
     return CL_SUCCESS;
@@ -274,8 +276,8 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, c
     return child;
 }
 
-/* Whether an image would be made of a shared object of another context, which is refused. rusticl makes it, and PoCL ends the
- * process, or takes another driver's object for one of its own. */
+/* Whether an image would be created from a shared object of another context, which is refused. rusticl creates it; PoCL
+ * ends the process, or treats another driver's object as its own. */
 static bool is_of_another_context(const char *call, cl_context context, const cl_image_desc *desc, cl_int *errcode_ret)
 {
     struct object_record *of = desc && desc->mem_object ? registry_get(RECORD_OBJECT, desc->mem_object) : NULL;

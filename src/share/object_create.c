@@ -49,11 +49,12 @@ void object_give_up_claim(struct sharing_context *context, struct claim *claim)
 struct creation {
     const struct object_request *asked;
     struct sharing_context *context; /* retained; NULL if the context has no record */
-    void *device;                    /* the context's that the resource belongs to */
+    void *device;                    /* the device of the context to which the resource belongs */
 };
 
-/* Whether an object may be of a device that the context got by the name of `adapter`. Direct3D 9 and 9Ex are one thing:
- * programs name plain devices as Ex ones. A DXVA adapter is another. Intel's functions don't ask for the kind. */
+/* Whether an object may belong to a device with which the context was created as `adapter`. Direct3D 9 and 9Ex are
+ * equivalent, because programs pass plain devices as Ex devices. A DXVA adapter is different. Intel's functions do not
+ * ask for the kind. */
 static bool fits_adapter(const struct d3d_api *asked, const struct d3d_api *adapter)
 {
     return asked->family == adapter->family && (asked->ops == adapter->ops || !asked->adapter_type);

@@ -1,4 +1,4 @@
-/* What can be asked of shared objects and their children. */
+/* Queries of shared objects and their children. */
 #include "share/object.h"
 
 #include "d3d/formats.h"
@@ -6,7 +6,7 @@
 #include "share/passthrough.h"
 #include "track/kinds.h"
 
-/* The API of the family that a query belongs to, or NULL: the first one speaks for its family. */
+/* The API to whose family a query belongs, or NULL. The first API represents its family. */
 static const struct d3d_api *asked_api(const struct object_record *object, cl_uint name, bool image)
 {
     const struct d3d_api *found = NULL;
@@ -28,7 +28,7 @@ static const struct d3d_api *asked_of_us(const struct object_record *object, cl_
     return api && !object && passthrough_memory(handle) ? NULL : api;
 }
 
-/* The driver is not asked what a handle is that the application has made up. */
+/* Whether a handle cannot be a memory object: the driver is not asked about such a handle. */
 static bool is_none(const struct object_record *object, cl_mem handle)
 {
     return !object && (!handle_may_be(handle, clGetMemObjectInfo) || handle_is_other(HANDLE_MEMORY, handle));
@@ -44,7 +44,7 @@ static bool made_by(const struct object_record *object, const struct d3d_api *ap
     return object && !object->parent && object->transfer->surface.api == api;
 }
 
-/* The flags of a part of an object: the driver's, but for what it has from the transport's way to make the object. */
+/* The flags of a part of an object: the driver's, without those that come from how the transport created the object. */
 static cl_int query_part_flags(const struct object_record *object, size_t capacity, void *to, size_t *size_ret)
 {
     cl_mem_flags flags;
@@ -62,7 +62,7 @@ static size_t driver_offset(const struct object_record *object)
     return offset;
 }
 
-/* What the driver has a part made of may be another object than the application has. */
+/* The driver may have created a part from a different object than the application's. */
 static cl_int query_part(struct object_record *object, cl_mem_info name, size_t capacity, void *to, size_t *size_ret)
 {
     const size_t own = name == CL_MEM_OFFSET ? driver_offset(object) : 0;
@@ -76,8 +76,8 @@ static cl_int query_part(struct object_record *object, cl_mem_info name, size_t 
     }
 }
 
-/* Answers that are ours for a shared object; CL_INVALID_OPERATION: the driver's is right. A transport may have made the object
- * over memory of its own, which is no business of the application. */
+/* Queries of a shared object that cld3d answers itself; CL_INVALID_OPERATION: the driver's answer is correct. A
+ * transport may have created the object over its own memory, which is hidden from the application. */
 static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t capacity, void *to, size_t *size_ret)
 {
     static const void *const no_pointer = NULL;
@@ -96,7 +96,7 @@ static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t c
     case CL_MEM_ASSOCIATED_MEMOBJECT:
         return answer("clGetMemObjectInfo", &no_pointer, sizeof(no_pointer), capacity, to, size_ret);
     case CL_MEM_OFFSET: return answer("clGetMemObjectInfo", &no_offset, sizeof(no_offset), capacity, to, size_ret);
-    case CL_MEM_PROPERTIES: /* it was made without any, as far as the application knows */
+    case CL_MEM_PROPERTIES: /* the application created it without properties */
         return answer("clGetMemObjectInfo", &no_pointer, 0, capacity, to, size_ret);
     case CL_MEM_REFERENCE_COUNT: return answer("clGetMemObjectInfo", &refs, sizeof(refs), capacity, to, size_ret);
     case CL_MEM_FLAGS:
@@ -118,7 +118,7 @@ static cl_int query_extension(const struct object_record *object, const struct d
     return answer("clGetMemObjectInfo", object->given, api->mem_resource_size, capacity, to, size_ret);
 }
 
-/* A query of the core, while nothing is shared: the most frequent by far. */
+/* Whether this is a core query while nothing is shared, by far the most frequent case. */
 static bool concerns_nothing(cl_uint name)
 {
     return (name & ~0xFFu) == (CL_MEM_TYPE & ~0xFFu) && !atomic_load_explicit(&object_count, memory_order_relaxed);
@@ -171,7 +171,7 @@ static cl_int query_image(const struct object_record *object, cl_image_info name
         return answer("clGetImageInfo", &desc->format->cl, sizeof(desc->format->cl), capacity, to, size_ret);
     if (image_number(object, name, &number))
         return answer("clGetImageInfo", &number, sizeof(number), capacity, to, size_ret);
-    return CL_INVALID_OPERATION; /* the driver's answer is right */
+    return CL_INVALID_OPERATION; /* the driver's answer is correct */
 }
 
 static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info param_name, size_t param_value_size,

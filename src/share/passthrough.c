@@ -15,7 +15,7 @@ void passthrough_from_all(void)
     from_all = true;
 }
 
-/* Intel's query of formats alone says nothing of Direct3D: Intel's driver for Linux has it for VA-API. */
+/* Intel's format query alone does not imply Direct3D: Intel's driver for Linux has it for VA-API. */
 static bool lists_sharing(const char *text)
 {
     static const char ending[] = "_sharing";
@@ -64,8 +64,8 @@ bool passthrough_device(cl_device_id device)
            passthrough_platform(platform);
 }
 
-/* Whether a driver may share by itself. Only then is one asked what a handle is that the application has made up, since some answer
- * for handles of any kind, and with what is no device (NVIDIA's, natively). */
+/* Whether any driver may share by itself. Only then is a driver asked about an invalid handle: some drivers answer for
+ * handles of any kind, with a value that is not a device (NVIDIA's, natively). */
 static bool passthrough_possible(void)
 {
     cl_platform_id platforms[64];
@@ -114,7 +114,7 @@ bool passthrough_new_context(const cl_context_properties *properties, cl_uint de
     for (const cl_context_properties *p = properties; p && *p; p += 2)
         if (*p == CL_CONTEXT_PLATFORM)
             platform = (cl_platform_id)p[1];
-    /* Without a platform the loader takes its first. */
+    /* Without a platform the loader uses its first one. */
     if (!platform && below()->clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS)
         return false;
     return platform_valid(platform) && passthrough_platform(platform);
@@ -130,8 +130,8 @@ static next_function by_name(cl_platform_id platform, const char *name)
     return function;
 }
 
-/* The caller casts it to the function's type. NVIDIA has the functions under names of its own, which are asked for first: loaders for
- * Windows have a function for each of Khronos's names, whether the driver has it or not. */
+/* The caller casts the result to the function's type. NVIDIA's driver has the functions under its own names, which are
+ * tried first: loaders for Windows return a function for each of Khronos's names, whether the driver has it or not. */
 static next_function driver_function(cl_platform_id platform, const char *name)
 {
     char nvidias[64];

@@ -1,6 +1,6 @@
 /* Pass-through: a driver with Direct3D sharing of its own is left alone, unless CLD3D_FORCE is set.
  *
- * Never partially: its strings, its contexts and its functions are all the driver's, or all ours. NVIDIA's and the
+ * Never partially: its strings, its contexts and its functions are all the driver's, or all cld3d's. NVIDIA's and the
  * Khronos tokens have the same values, so a context of one cannot serve the objects of the other. */
 #ifndef CLD3D_SHARE_PASSTHROUGH_H
 #define CLD3D_SHARE_PASSTHROUGH_H
@@ -23,14 +23,14 @@ bool passthrough_memory(cl_mem memory);
 bool passthrough_new_context(const cl_context_properties *properties, cl_uint device_count,
                              const cl_device_id *devices);
 
-/* The driver's functions, called instead of ours. CL_INVALID_OPERATION if the driver lacks the function. */
+/* The driver's functions, called instead of cld3d's. CL_INVALID_OPERATION if the driver lacks the function. */
 cl_int passthrough_get_device_ids(const char *call, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
                                   cl_uint capacity, cl_device_id *devices, cl_uint *found);
 cl_int passthrough_get_media_device_ids(const char *call, cl_platform_id platform, cl_uint count, const cl_uint *types,
                                         void *const *adapters, cl_uint set, cl_uint capacity, cl_device_id *devices,
                                         cl_uint *found);
 cl_mem passthrough_create(const struct object_request *request, cl_context context, cl_int *errcode_ret);
-/* As clCreateFromDX9MediaSurfaceKHR: the driver may know kinds of adapters, and structures, that we do not. */
+/* As clCreateFromDX9MediaSurfaceKHR: the driver may know kinds of adapters, and structures, that cld3d does not. */
 cl_mem passthrough_create_media(const char *call, cl_context context, cl_mem_flags flags, cl_uint adapter_type,
                                 void *surface_info, cl_uint plane, cl_int *errcode_ret);
 cl_int passthrough_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,

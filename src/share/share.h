@@ -64,14 +64,14 @@ struct upload {
 };
 
 enum object_state {
-    OBJECT_IDLE,      /* Direct3D's */
+    OBJECT_IDLE,      /* Direct3D owns it */
     OBJECT_ACQUIRING, /* an acquire call is running */
-    OBJECT_ACQUIRED,  /* OpenCL's */
+    OBJECT_ACQUIRED,  /* OpenCL owns it */
     OBJECT_RELEASING  /* a release call is running */
 };
 
 struct object_record {
-    struct record head;              /* while it is weak we release the driver's object, together with the record */
+    struct record head;              /* while it is weak, the driver's object is released together with the record */
     struct sharing_context *context; /* retained */
     /* retained; set for sub-buffers and images of a shared buffer, which are shared objects only in that their use
      * requires the parent to be acquired */
@@ -164,7 +164,7 @@ cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *s
 
 /* ---- which devices are an adapter's hardware (match.c) ---- */
 
-/* Finds out on which Vulkan device a Direct3D device runs, if it does and the Vulkan layer is active. */
+/* Finds out on which Vulkan device, if any, a Direct3D device runs, if the Vulkan layer is active. */
 void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter *adapter);
 /* Reduces a list of devices to those preferred for an adapter, and returns their number. */
 cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter);

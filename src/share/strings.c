@@ -1,7 +1,7 @@
 /* The extension strings of platforms and devices, plain and with versions.
  *
- * The sizes are counted again: Wine's own for these strings are wrong, and FFmpeg ends itself if the size is not
- * strlen + 1. */
+ * The sizes are computed here: Wine's own for these strings are wrong, and FFmpeg aborts if the size is not strlen +
+ * 1. */
 #include "share/share.h"
 
 #include "log.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRING_CAPACITY = 64 * 1024 }; /* Wine may tell a size of 0 for a string that is there */
+enum { STRING_CAPACITY = 64 * 1024 }; /* Wine may report a size of 0 for a string that exists */
 
 /* A platform or a device, whose queries have the same shape. */
 struct subject {
@@ -27,13 +27,13 @@ static cl_int ask(const struct subject *s, cl_uint name, size_t capacity, void *
                      : below()->clGetPlatformInfo(s->platform, name, capacity, to, size_ret);
 }
 
-/* Whether our extensions belong into the string. The specification: a platform lists the extension if and only if all its
- * devices do. */
+/* Whether cld3d's extensions belong in the string. The specification: a platform lists the extension if and only if all
+ * its devices do. */
 static cl_int subject_shares(const struct subject *s, bool *shares)
 {
     *shares = false;
     if (s->device ? passthrough_device(s->device) : passthrough_platform(s->platform))
-        return CL_SUCCESS; /* the driver's own string is right */
+        return CL_SUCCESS; /* the driver's own string is correct */
     if (s->device)
         return device_sharing(s->device, shares);
     cl_uint count = 0;
@@ -94,7 +94,7 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t c
     size_t size = 0;
     cl_int status = ask(s, name, 0, NULL, &size);
     if (status != CL_SUCCESS)
-        return status; /* an OpenCL before 3.0 has no such query */
+        return status; /* OpenCL before 3.0 has no such query */
     size_t count = size / sizeof(cl_name_version);
     cl_name_version *list = calloc(count + extension_count, sizeof(*list));
     if (!list)
