@@ -1,4 +1,5 @@
-/* Commands that a user event blocks: followed from before the driver gets them, and what those that defer commands ask of them. */
+/* Commands that a user event blocks: tracked from before the driver gets them; and the queries of the code that defers
+ * commands. */
 #include "track/blocker_list.h"
 
 #include "log.h"
@@ -10,7 +11,7 @@
 
 /* ---- commands ---- */
 
-/* Those of an in-order queue come after all before them. */
+/* Commands of an in-order queue run after all earlier ones. */
 static unsigned queue_order(const struct queue_record *queue, unsigned order)
 {
     return queue_out_of_order(queue) ? order : ORDER_AFTER_ALL | ORDER_BEFORE_ALL;
@@ -53,7 +54,8 @@ static struct blocker *follow_locked(struct queue_record *queue, unsigned order,
     return blocker;
 }
 
-/* The held command before it in its in-order queue, and its event: another user event may set that free. For the caller to put. */
+/* The blocked command before it in its in-order queue, retained, and that command's event: another user event may
+ * unblock it. */
 static struct blocker *find_previous(const struct blocker *blocker, cl_event *event)
 {
     struct blocker *previous = NULL;
@@ -79,16 +81,17 @@ static void note_prerequisites(struct blocker *blocker, cl_uint count, const cl_
     os_unlock(&registry_lock);
 }
 
-/* How many milliseconds this thread waits, at least, until others have left a queue. The driver may need the thread of a callback, and
- * one that has entered the queue itself would wait for ever. These go on after a while, although their command may then come before
- * those that have entered. */
+/* How many milliseconds this thread waits, at least, until others have left a queue. The driver may need the thread of
+ * a callback, and a thread that has entered the queue itself would wait forever. Both continue after a while, although
+ * their command may then precede those of the threads that have entered. */
 static unsigned patience(unsigned order)
 {
     return (order & ORDER_ENTERED) || callback_runs_here() ? 5 : UINT_MAX;
 }
 
-/* Whoever waits until the others have left a queue goes before those that enter, or threads that enter again and again would keep it
- * waiting: for 10 ms in 100, since one that stays inside for long is not to slow the others down. */
+/* A thread that waits until the others have left a queue takes precedence over those that enter, because threads that
+ * keep entering would keep it waiting. It does so for at most 10 ms in 100, so that a thread that stays inside for long
+ * does not slow the others down. */
 static void ask_for_way_locked(struct queue_record *queue)
 {
     enum { FOR = 10 * 1000 * 1000, EACH = 100 * 1000 * 1000 }; /* nanoseconds */
@@ -97,7 +100,8 @@ static void ask_for_way_locked(struct queue_record *queue)
         atomic_store(&queue->way_until, now + FOR);
 }
 
-/* One try; `waited`: it is not the first. False: somebody is about to wait for commands of the queue. */
+/* One try; `waited`: it is not the first. False: a thread that has entered the queue may be about to wait for its
+ * commands. */
 static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named,
                       bool waited, bool may_wait, struct blocker **blocker, bool *followed)
 {
@@ -132,14 +136,14 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
     const unsigned most = patience(order);
     for (unsigned i = 0; !try_begin(handle, order, count, wait, named, i > 0, i < most, blocker, &followed); i++)
         os_sleep_shortly();
-    if (*blocker && (order & ORDER_ENTERED)) /* it waits for no turn */
+    if (*blocker && (order & ORDER_ENTERED)) /* it does not wait for its turn */
         note_prerequisites(*blocker, count, wait);
     return followed ? CL_SUCCESS
                     : log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to track a command that a user event blocks");
 }
 
-/* What nothing blocked any longer may come behind a blocked command by now. Then it waits for those that have entered the queue as if it
- * began now. */
+/* A command that nothing blocked any longer may be behind a blocked one again by now. Then it waits for the threads
+ * that have entered the queue, as if it began now. */
 static bool try_turn(struct blocker *blocker, bool keep, bool waited, bool overdue)
 {
     struct queue_record *queue = blocker->queue;
@@ -161,13 +165,14 @@ static bool try_turn(struct blocker *blocker, bool keep, bool waited, bool overd
     return free;
 }
 
-/* If the list had another order than the driver's queue, a command could seem free that the driver has put behind a blocked one. The
- * thread that sets a user event would wait for it, and might be the one that unblocks the other: with a deferred command or with another
- * user event.
+/* If the order of the list differed from the driver's queue, a command could seem unblocked that the driver has put
+ * behind a blocked one. The thread that sets a user event would wait for it, and might be the one that has to unblock
+ * the other, with a deferred command or another user event.
  *
- * No thread waits for ever for a turn. The thread that has it is on its way to the driver: it waits for no other turn, no command that
- * is blocked, and not for Direct3D. A blocking command leaves the turn at once; it stands in the list before all that might come
- * after it. A turn is taken away where the driver's call takes too long, by a callback sooner (patience); who has lost it is last. */
+ * No thread waits forever for its turn. The thread whose turn it is, is on its way to the driver: it does not wait for
+ * another turn, a blocked command or Direct3D. A blocking command gives up the turn at once; it precedes in the list
+ * whatever might come after it. If the driver's call takes too long, the turn is taken away, sooner by a callback
+ * (patience); the command that has lost it is last. */
 void blocker_turn(struct blocker *blocker, bool keep, cl_uint count, const cl_event *wait)
 {
     enum { MOST = 1000 }; /* milliseconds at least */
@@ -191,18 +196,19 @@ void blocker_stands(struct blocker *blocker)
     os_unlock(&registry_lock);
 }
 
-/* From now on the command is found by its event, unless it is over already. */
+/* From now on the command is found by its event, unless it has already ended. */
 static bool name_locked(struct blocker *blocker, cl_event event, struct record **stale)
 {
     if (!blocker->active || blocker->unblocked || !event)
         return false;
     blocker->event = event;
     blocker->head.handle = event;
-    registry_add_locked(&blocker->head, stale); /* there is room: it has a queue already */
+    registry_add_locked(&blocker->head, stale); /* cannot fail: the queue already has a record, so there is a table */
     return true;
 }
 
-/* What a command has lost its turn to came to the driver first, most likely: the driver's call was what took long. */
+/* The command to which this one has lost its turn probably reached the driver first, because this one's call into the
+ * driver took long. */
 static void end_turn_locked(struct blocker *blocker)
 {
     struct queue_record *queue = blocker->queue;
@@ -219,8 +225,8 @@ void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
 {
     if (!blocker)
         return;
-    /* The conversion of images follows the events that it gives until the application releases them, and it never has this one.
-     * A later event at the same address must not be taken for it. */
+    /* Records of events are kept until the application releases them, but the application never gets this event. So a
+     * record of an earlier event at the same address is removed. */
     if (blocker->slot)
         registry_forget(RECORD_EVENT, blocker->slot);
     cl_event ours = event ? event : blocker->slot;
@@ -241,7 +247,7 @@ void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
     if (finish)
         blockers_finish();
     if (status != CL_SUCCESS)
-        deferral.run(0); /* what another thread put behind it meanwhile */
+        deferral.run(0); /* commands that other threads have enqueued behind it meanwhile */
 }
 
 struct wanted {
@@ -287,8 +293,8 @@ static bool enter(struct queue_record *queue, unsigned order)
     return free;
 }
 
-/* Whether user events that other threads are setting are all that a command would wait for. Who has waited for such an event knows
- * that it is set, while the thread that sets it is still in its call. */
+/* Whether a command would wait only for user events that other threads are setting. A thread that has waited for such
+ * an event knows that it is set, although the thread that sets it is still in its call. */
 static bool comes_free(struct queue_record *queue, unsigned order)
 {
     os_lock(&registry_lock);
@@ -307,7 +313,7 @@ bool queue_enter(struct queue_record *queue, unsigned order)
     if (enter(queue, order))
         return true;
     const bool may_wait = !callback_runs_here();
-    if (may_wait) /* rusticl 22.3 calls back with the event locked, which can't be asked there */
+    if (may_wait) /* rusticl 22.3 calls back with the event locked, so the event cannot be queried there */
         blockers_each_with_event(blocker_ask_driver);
     blockers_finish();
     for (int i = 0; i < MOST && may_wait && comes_free(queue, order); i++)

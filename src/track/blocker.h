@@ -1,8 +1,8 @@
-/* What blocks commands until the program does something: its user events, and our own gates (deferred.c).
+/* What blocks commands until the program does something: its user events, and cld3d's gates (deferred.c).
  *
- * While a user event of a context with interop is pending, each command that waits for one is followed, directly or behind
- * other commands: in its wait list, or before it in its queue. So it is known at any time whether a command can end by
- * itself, as of the moment when it was enqueued: what its queue was given later does not matter. While no user event is
+ * While a user event of a context with interop is pending, each command that waits for one, directly or behind other
+ * commands, is tracked: in its wait list, or before it in its queue. So it is known at any time whether a command can
+ * end by itself, as of the moment when it was enqueued: commands enqueued later do not matter. While no user event is
  * pending nothing is tracked, except that a command which others may name is on its way to the driver (queue_enter). */
 #ifndef CLD3D_TRACK_BLOCKER_H
 #define CLD3D_TRACK_BLOCKER_H
@@ -23,8 +23,8 @@ enum blocking_order {
     ORDER_ALONE = 0,      /* it waits for its wait list, and nothing waits for it */
     ORDER_AFTER_ALL = 1,  /* it runs after everything enqueued before it */
     ORDER_BEFORE_ALL = 2, /* everything enqueued later runs after it */
-    /* with the others: the calling thread may have entered the queue (queue_enter), so blocker_begin must not wait until
-     * nobody has */
+    /* with the others: the calling thread may have entered the queue (queue_enter), so blocker_begin must not wait
+     * until no thread has */
     ORDER_ENTERED = 4
 };
 
@@ -104,14 +104,15 @@ bool blockers_release(cl_event event);
 /* Keeps a blocker beyond blocker_end, until blocker_put. NULL is allowed in both. */
 struct blocker *blocker_keep(struct blocker *blocker);
 void blocker_put(struct blocker *blocker);
-/* Whether an event of the wait list has failed, and so the command, whatever the driver reports. Retained for the caller, who can
- * ask long after the blocker has gone. NULL: the blocker is NULL. */
+/* Whether an event of the wait list has failed, and so the command, whatever the driver reports. Retained for the
+ * caller, who can query it long after the blocker is gone. NULL: the blocker is NULL. */
 struct blocker_failure *blocker_failure(struct blocker *blocker);
 bool blocker_failed(const struct blocker_failure *failure);
 void blocker_failure_put(struct blocker_failure *failure);
 /* Whether the command is still blocked. NULL never is. */
 bool blocker_active_locked(const struct blocker *blocker);
-/* The gate is about to be set: whoever finds its queue blocked by it waits for that (queue_enter). NULL is allowed. */
+/* The gate is about to be set: a thread that finds its queue blocked by the gate waits for that (queue_enter). NULL is
+ * allowed. */
 void blocker_setting_locked(struct blocker *gate);
 /* Marks a gate that will be set without any action of the application. */
 void blocker_comes_locked(struct blocker *gate, bool comes);

@@ -1,4 +1,4 @@
-/* The list of the commands that are blocked: their lives, and which of them still wait for a user event. */
+/* The list of blocked commands: their lifetimes, and which of them still wait for a user event. */
 #include "track/blocker_list.h"
 
 #include "track/prerequisites.h"
@@ -25,7 +25,7 @@ static void destroy(struct record *record)
     if (blocker->queue)
         event_put_with_prerequisites(blocker->event, blocker->prerequisites);
     else
-        blocker_stop_pending_locked(blocker); /* nobody else knows it any more */
+        blocker_stop_pending_locked(blocker); /* nothing else refers to it */
     record_release(blocker->queue);
     blocker_failure_put(blocker->failure);
     free(blocker);
@@ -104,7 +104,7 @@ void blocker_move_last_locked(struct blocker *blocker)
 {
     struct blocker **place = &list;
     if (!blocker->after)
-        return; /* it is the last one */
+        return; /* it is already the last one */
     while (*place != blocker)
         place = &(*place)->after;
     *place = blocker->after;
@@ -121,7 +121,7 @@ static bool stays_locked(struct blocker *blocker)
     return blocker->entering || blocker->stuck;
 }
 
-/* Takes the blockers out that are not stuck, and gives them as a list of their own. */
+/* Removes the blockers that are not stuck, and returns them as a separate list. */
 static struct blocker *remove_locked(void)
 {
     struct blocker *removed = NULL, **place = &list;
@@ -134,8 +134,7 @@ static struct blocker *remove_locked(void)
         *place = blocker->after;
         blocker->active = false;
         if (blocker->head.handle)
-            record_release(
-                registry_remove_locked(RECORD_BLOCKER, blocker->head.handle)); /* never the last: the list has one */
+            record_release(registry_remove_locked(RECORD_BLOCKER, blocker->head.handle)); /* not the last reference */
         blocker->after = removed;
         removed = blocker;
     }
@@ -143,7 +142,7 @@ static struct blocker *remove_locked(void)
     return removed;
 }
 
-/* What it waited for goes first: so no chain of them is destroyed in one another. */
+/* The blockers that it waited for are released first, so that a chain of blockers is not destroyed recursively. */
 static void put_removed(void *what)
 {
     struct blocker *removed = what;
@@ -152,7 +151,7 @@ static void put_removed(void *what)
     record_release(removed);
 }
 
-/* Removed in a callback. rusticl 22.3 calls back with the event locked, which can't be given back there. */
+/* Removed in a callback: rusticl 22.3 calls back with the event locked, so the event cannot be released there. */
 static const struct reap_class removed_in_callback = {REAP_BLOCKER, NULL, put_removed};
 
 bool blocker_pending(const struct blocker *user)
@@ -185,7 +184,7 @@ static bool waits_locked(const struct blocker *blocker, bool (*blocks)(const str
     return false;
 }
 
-/* Which commands are stuck, if user events block what waits for them as `blocks` says. */
+/* Marks the commands that are stuck, if `blocks` says which user events block. */
 void blocker_mark_blocked_locked(bool (*blocks)(const struct blocker *))
 {
     for (struct blocker *blocker = list; blocker; blocker = blocker->after)
@@ -217,7 +216,7 @@ void blockers_finish(void)
 
 struct blocker *blocker_find_active_locked(cl_event event)
 {
-    return registry_find_locked(RECORD_BLOCKER, event); /* what is over is not in the registry */
+    return registry_find_locked(RECORD_BLOCKER, event); /* commands that have ended are not in the registry */
 }
 
 struct blocker *blocker_list_locked(void)

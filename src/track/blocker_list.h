@@ -36,7 +36,7 @@ struct blocker {
     struct blocker *waits[];
 };
 
-/* That a command fails since an event of its wait list does; `by`: that user event, which is only compared. */
+/* Whether a command fails because an event of its wait list has failed; `by`: that user event, only compared. */
 struct blocker_failure {
     atomic_uint references;
     atomic_bool failed;

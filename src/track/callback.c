@@ -1,6 +1,6 @@
-/* Callbacks of events and of the ends of memory objects, and functions of the program that are a part of a command (host_function.c): which
- * threads are in one now. Drivers call back in the threads that run their commands (PoCL), so whoever waits for a command there may wait
- * for himself. */
+/* Callbacks of events and of the ends of memory objects, and functions of the program that are a part of a command
+ * (host_function.c): which threads are in one now. Drivers call back on the threads that run their commands (PoCL), so
+ * a thread that waits for a command there may wait for itself. */
 #include "track/track.h"
 
 #include "emulate/emulate.h"
@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-/* One entry for each callback that runs, on the stack of its thread. Guarded by registry_lock. How many there are may be read
- * without it: a thread knows of its own. */
+/* One entry for each callback that runs, on the stack of its thread. Guarded by registry_lock. Their number may be read
+ * without the lock, because each thread sees its own entries. */
 static struct callback_entry *entries;
 static atomic_uint entry_count;
 
@@ -55,7 +55,7 @@ static bool is_one(const struct callback_entry *entry, enum which which, cl_even
            (which == OF_COMMAND ? entry->of_command : entry->event == event && entry->status <= CL_COMPLETE);
 }
 
-/* Whether the thread is in a callback: in any, in a part of a command, or in one that tells of the end of `event`. */
+/* Whether the thread is in a callback: in any, in a part of a command, or in one that reports the end of `event`. */
 static bool runs_here(enum which which, cl_event event, cl_int *status)
 {
     bool found = false;
@@ -93,9 +93,8 @@ bool callback_runs_commands(void)
 struct notice {
     void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
     void *data;
-    cl_int failure; /* what it is told if the command fails and its event is not known then; 0: what the driver tells */
-    cl_int
-        before; /* its error, if it had failed before the driver was asked: PoCL 3.1 tells then that it ended well. Else 0 */
+    cl_int failure; /* the status to pass if the command fails and its event is not known then; 0: the driver's */
+    cl_int before;  /* its error, if it had failed before this was set: PoCL 3.1 then reports success. Else 0 */
 };
 
 static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
@@ -127,7 +126,8 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
     return status;
 }
 
-/* The same for the end of a memory object, of which a driver tells in the thread that has ended the last command on it. */
+/* The same for the end of a memory object, which a driver reports on the thread that has ended the last command on
+ * it. */
 struct memory_notice {
     void(CL_CALLBACK *notify)(cl_mem, void *);
     void *data;

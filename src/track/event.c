@@ -72,7 +72,7 @@ cl_int event_failure(cl_event event)
     return failure;
 }
 
-/* NVIDIA's driver may end a barrier well whose wait list has failed. */
+/* NVIDIA's driver may report success for a barrier whose wait list has failed. */
 static cl_int reported(const struct event_record *event, cl_int status)
 {
     return status < 0 || (status == CL_COMPLETE && atomic_load(&event->failed)) ? event->failure : status;
@@ -94,7 +94,8 @@ cl_int event_reported(cl_event event, cl_int status)
     return told;
 }
 
-/* False: the driver is short of something and does not say. An error about the event itself is an end of it, too. */
+/* False: the driver is out of resources and does not report the status. An error about the event itself also counts as
+ * its end. */
 static bool ask_status(cl_event event, cl_int *status)
 {
     if (callback_tells(event, status))
@@ -114,7 +115,7 @@ cl_int event_status(cl_event event)
     return ask_status(event, &status) ? status : CL_QUEUED;
 }
 
-/* ---- devices that go ---- */
+/* ---- devices that are lost ---- */
 
 static atomic_bool devices_go;
 
@@ -149,7 +150,7 @@ static cl_command_queue queue_of(cl_event event)
     return queue;
 }
 
-/* PoCL's remote driver answers no question about a device that is gone. */
+/* PoCL's remote driver does not answer queries about a lost device. */
 static bool device_is_gone(cl_command_queue queue)
 {
     cl_device_id device;
@@ -161,8 +162,8 @@ static bool device_is_gone(cl_command_queue queue)
     return asked == CL_DEVICE_NOT_AVAILABLE || (asked == CL_SUCCESS && !available);
 }
 
-/* A command that has begun before its device went is lost, also where the device comes back with another server; where it comes
- * back with the same one the command ends. */
+/* A command that began before its device was lost is lost, even if the device comes back with another server; if it
+ * comes back with the same server, the command ends. */
 static bool await_remote(cl_event event, struct context_record *context)
 {
     enum { MOST_GONE = 5000 }; /* milliseconds at least */
@@ -184,7 +185,7 @@ static bool await_remote(cl_event event, struct context_record *context)
 
 bool event_await(cl_event event)
 {
-    enum { MOST_SILENT = 1000 }; /* milliseconds at least: then the driver is taken for dead */
+    enum { MOST_SILENT = 1000 }; /* milliseconds at least: then the driver counts as dead */
     unsigned silent = 0;
     cl_int status;
     if (callback_tells(event, &status))
@@ -285,7 +286,8 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info param_nam
     return status;
 }
 
-/* The end of a marker behind events is an old time with NVIDIA's driver, or 0. No command ends before it begins. */
+/* With NVIDIA's driver the end time of a marker behind events may be too old, or 0. It is corrected, because no command
+ * ends before it begins. */
 static void end_after_beginning(const struct event_record *record, void *end)
 {
     cl_ulong own, first;
@@ -296,7 +298,7 @@ static void end_after_beginning(const struct event_record *record, void *end)
         memcpy(end, &first, sizeof(first));
 }
 
-/* The command was queued, submitted and begun with its first event and ended with its own. */
+/* The command's queued, submit and start times are those of its first event; its end time is that of its own event. */
 static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info param_name, size_t param_value_size,
                                              void *param_value, size_t *param_value_size_ret)
 {
@@ -305,7 +307,7 @@ static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info p
         return below()->clGetEventProfilingInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
     const bool beginning = param_name == CL_PROFILING_COMMAND_QUEUED || param_name == CL_PROFILING_COMMAND_SUBMIT ||
                            param_name == CL_PROFILING_COMMAND_START;
-    /* Times are there when the command is complete, which the first event can't tell. */
+    /* Times are available once the command is complete, which the first event does not show. */
     const bool early = record->first && beginning && event_status(event) == CL_COMPLETE;
     const cl_int status = below()->clGetEventProfilingInfo(early ? record->first : event, param_name, param_value_size,
                                                            param_value, param_value_size_ret);

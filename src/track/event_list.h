@@ -1,4 +1,4 @@
-/* A list of events, each with a reference of ours, that a command waits for or consists of.
+/* A list of events, each with one reference, that a command waits for or consists of.
  *
  * Space is reserved before a command is enqueued, so that no event is lost once the driver has accepted the command.
  * Not thread-safe, and not to be copied: short lists are stored in the structure itself. */
@@ -22,7 +22,7 @@ struct enqueueing {
     cl_uint wait_count;
     const cl_event *wait;
     struct event_list *done;
-    bool ours; /* the queue is our own, which no user event blocks */
+    bool ours; /* the queue is cld3d's own, which no user event blocks */
 };
 
 void event_list_open(struct event_list *list);

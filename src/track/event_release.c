@@ -1,13 +1,15 @@
-/* References to events of PoCL that have to outlive their use, since PoCL 3.1 counts too few of its own.
+/* Keeps references to events of PoCL for longer, because PoCL 3.1 counts too few references itself.
  *
- * A command whose wait list fails is freed with its event if nobody else holds the event, while PoCL is still at work on it;
- * and the events and commands that it waited for in addition still point at it until they are over themselves. Both end the
- * process, or touch another event at the same address. So the events of commands that are pending or have failed are kept
- * while a user event is pending, for nothing else can fail. The thread that ends a command may look at its event for a
- * moment after the event is complete: what is over is kept until some others have followed. And it goes through the commands
- * behind that one, failed ones too, when clFinish has returned already: failed events stay for some time after that.
+ * PoCL frees a command whose wait list fails, with its event, if nothing else holds the event, although PoCL is still
+ * working on it. The other events and commands for which the command waited still point to it until they end
+ * themselves. Both cases end the process, or affect another event at the same address. So while a user event is
+ * pending, the events of commands that are pending or have failed are kept; nothing else can make commands fail.
  *
- * For PoCL alone: events of rusticl 22.3 keep the memory objects of their commands. */
+ * The thread that ends a command may access its event for a moment after the event is complete, so completed events are
+ * kept until some others have followed. It also goes through the commands behind that one, including failed ones, even
+ * after clFinish has returned, so failed events are kept for some time after that.
+ *
+ * Only for PoCL: events of rusticl 22.3 keep the memory objects of their commands alive. */
 #include "track/track.h"
 
 #include "log.h"
@@ -21,25 +23,25 @@
 /* Set once, and read without a lock. */
 static atomic_bool needed;
 
-/* Of a command that is pending or has failed. */
+/* The event of a command that is pending or has failed. */
 struct kept {
     struct reaped reaped;
     cl_event event;
-    struct prerequisites *prerequisites; /* owned; those that point at it till their ends, or NULL */
-    cl_event marker; /* owned; behind all that was in its queue when it was first seen as failed, or NULL */
-    bool failed;     /* when it was kept, or in the last poll */
-    unsigned long long can_go_at; /* nanoseconds of os.h; 0: its marker is not over */
+    struct prerequisites *prerequisites; /* owned; the events that point to it until they end, or NULL */
+    cl_event marker;              /* owned; behind everything in its queue when its failure was first seen, or NULL */
+    bool failed;                  /* when it was kept, or in the last poll */
+    unsigned long long can_go_at; /* nanoseconds of os.h; 0: its marker has not ended */
 };
 
-/* Some are there from the beginning, so that memory that is short for a moment loses no event. */
+/* Some are allocated in advance, so that a short lack of memory loses no event. */
 enum { INITIAL = 32 };
 static struct block_cache blocks = BLOCK_CACHE_INIT(struct kept);
 
-/* How many are kept, and at which number polling them is worth it. */
+/* How many are kept, and the number from which polling them is worthwhile. */
 enum { POLL_FIRST = 256 };
 static atomic_uint kept_count, poll_at = POLL_FIRST;
 
-/* The last events that were over when they were dropped. Guarded by registry_lock. */
+/* The most recent events that were complete when they were dropped. Guarded by registry_lock. */
 enum { RECENT = 64 };
 static cl_event recent[RECENT];
 static unsigned recent_place;
@@ -51,8 +53,8 @@ void event_keep_begin(void)
             block_cache_give(&blocks, calloc(1, sizeof(struct kept)));
 }
 
-/* Whether the event is of a command in a context of PoCL, as one is taken for of which the driver does not tell. User events wait
- * for nothing. An event of ours may outlive the record of its context. */
+/* Whether the event belongs to a command in a context of PoCL; if the driver does not report it, this is assumed. User
+ * events wait for nothing. An event of cld3d's own may outlive the record of its context. */
 static bool needs_care(cl_event event, bool ours)
 {
     cl_command_type type = CL_COMMAND_USER;
@@ -89,13 +91,14 @@ static void drop(void *what);
 
 static const struct reap_class needed_by_pocl = {REAP_EVENT, can_go, drop};
 
-/* When some more are kept: a failed one goes in the third or fourth poll, so with twice as many they would become ever more. */
+/* Schedules the next poll for when some more are kept. A failed event is released in the third or fourth poll, so
+ * polling only at twice the number would let them accumulate. */
 static void poll_next(unsigned count)
 {
     atomic_store_explicit(&poll_at, count + POLL_FIRST, memory_order_relaxed);
 }
 
-/* Takes over both; false: neither. */
+/* Takes over the event and `prerequisites`; false: neither. */
 static bool add(cl_event event, bool failed, struct prerequisites *prerequisites)
 {
     struct kept *kept = block_cache_take(&blocks);
@@ -108,12 +111,12 @@ static bool add(cl_event event, bool failed, struct prerequisites *prerequisites
     reap_later(&kept->reaped, &needed_by_pocl, kept);
     if (count < atomic_load_explicit(&poll_at, memory_order_relaxed))
         return true;
-    poll_next(queues_end() ? count : count * 2); /* else none of them can go now */
+    poll_next(queues_end() ? count : count * 2); /* otherwise none of them can be released now */
     reap_kind(REAP_EVENT, REAP_CONTEXT);
     return true;
 }
 
-/* Takes over the reference, and `prerequisites`. */
+/* Keeps an event: takes over the reference, and `prerequisites`. */
 static void keep(cl_event event, bool failed, struct prerequisites *prerequisites)
 {
     prerequisites = prerequisites_trim(prerequisites);
@@ -123,12 +126,12 @@ static void keep(cl_event event, bool failed, struct prerequisites *prerequisite
     log_write(LOG_ERROR, "no memory to keep a PoCL event: it is never released");
 }
 
-/* True: both are taken over. */
+/* True: the event and `prerequisites` are taken over. */
 static bool keep_if_needed(cl_event event, bool ours, struct prerequisites *prerequisites)
 {
     if (!atomic_load_explicit(&needed, memory_order_relaxed))
         return false;
-    const bool may_fail = blockers_possible(); /* asked first: it may fail right after its status is asked for */
+    const bool may_fail = blockers_possible(); /* read first: it may fail right after the query */
     const cl_int status = event_status(event);
     if (status == CL_COMPLETE || (status > CL_COMPLETE && !may_fail) || !needs_care(event, ours))
         return false;
@@ -175,7 +178,7 @@ static cl_event marker_of_pass(const struct reap *reap, cl_command_queue queue)
     return NULL;
 }
 
-/* PoCL has a marker in an out-of-order queue wait for each command before it, other markers too. */
+/* In an out-of-order queue of PoCL a marker waits for every command before it, including other markers. */
 static bool enqueue_marker(cl_command_queue queue, struct reap *reap, cl_event *marker)
 {
     if (below()->clEnqueueMarkerWithWaitList(queue, 0, NULL, marker) != CL_SUCCESS)
@@ -187,7 +190,7 @@ static bool enqueue_marker(cl_command_queue queue, struct reap *reap, cl_event *
     return true;
 }
 
-/* False: the driver does not take a marker now. A new one is worth one more poll. A user event has no queue. */
+/* False: the driver does not accept a marker now. A new marker justifies one more poll. A user event has no queue. */
 static bool mark_queue(struct kept *kept, struct reap *reap)
 {
     cl_command_queue queue = NULL;
@@ -206,8 +209,8 @@ static bool mark_queue(struct kept *kept, struct reap *reap)
     return true;
 }
 
-/* What was in the queue of a failed command is over: from now on nothing new points at its event. Nobody waits for a queue beyond the
- * patience of the poll: a command there may run for any time. */
+/* Whether everything that was in the queue of a failed command has ended: from then on nothing new points to its event.
+ * This does not wait longer than the poll allows, because a command in the queue may run for any time. */
 static bool queue_is_through(struct kept *kept, struct reap *reap)
 {
     if (!mark_queue(kept, reap))
@@ -234,7 +237,7 @@ static bool is_past_pause(struct kept *kept, struct reap *reap)
     return false;
 }
 
-/* Whether it is of a context, or of one that the application has given back. */
+/* Whether the event belongs to `context`, or to one that the application has released; NULL: any. */
 static bool goes_with(cl_event event, cl_context context)
 {
     cl_context of = NULL;
@@ -249,13 +252,14 @@ static bool goes_with(cl_event event, cl_context context)
     return of == context || gone;
 }
 
-/* A marker ends by itself while no user event is pending. In a driver's thread that calls back nothing is polled. */
+/* Whether markers will end: they do while no user event is pending. Nothing is polled in a callback, on a thread of the
+ * driver. */
 static bool queues_end(void)
 {
     return !blockers_possible() && !callback_runs_here();
 }
 
-/* The marker of a pass is behind the failures that were seen before the pass. */
+/* Requests another pass, because the marker of a pass must come after failures that were seen before that pass. */
 static bool poll_again(struct reap *reap)
 {
     if (!reap->can_go_at)
@@ -263,7 +267,7 @@ static bool poll_again(struct reap *reap)
     return false;
 }
 
-/* Failed ones go with their context, and those of all contexts when there are too many. */
+/* Failed events are released with their context, or those of all contexts if there are too many. */
 static bool can_go(void *what, struct reap *reap)
 {
     struct kept *kept = what;
@@ -282,7 +286,7 @@ static void drop(void *what)
     poll_next(atomic_fetch_sub_explicit(&kept_count, 1, memory_order_relaxed) - 1);
     prerequisites_free(kept.prerequisites);
     if (kept.can_go_at && kept.marker)
-        drop_late(kept.marker); /* over for some time, though it may have failed: it takes no marker of its own */
+        drop_late(kept.marker); /* it ended some time ago, even if it failed: it needs no marker of its own */
     else
         event_put_late(kept.marker);
     if (kept.failed)

@@ -1,6 +1,6 @@
-/* Functions of the program that a driver calls when it comes to a command: native kernels, and what frees shared virtual memory. Drivers
- * call them in the threads that run their commands, and the command is over when they return: in them nobody may wait for a command,
- * as in a callback. They may set a user event, or release an object, all the same. */
+/* Functions of the program that a driver calls when it runs a command: native kernels, and functions that free shared
+ * virtual memory. Drivers call them on the threads that run their commands, and the command ends when they return. So
+ * they must not wait for a command, as in a callback. They may still set a user event or release an object. */
 #include "track/track.h"
 
 #include "log.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The functions that ours stand in front of. */
+/* The functions below the replaced ones. */
 static cl_int(CL_API_CALL *native_below)(cl_command_queue, void(CL_CALLBACK *)(void *), void *, size_t, cl_uint,
                                          const cl_mem *, const void **, cl_uint, const cl_event *, cl_event *);
 static cl_int(CL_API_CALL *free_below)(cl_command_queue, cl_uint, void **,
@@ -18,7 +18,7 @@ static cl_int(CL_API_CALL *free_below)(cl_command_queue, cl_uint, void **,
 
 /* ---- native kernels ---- */
 
-/* The arguments that the driver copies: the program's stand behind it. */
+/* The arguments that the driver copies: this, followed by the program's. */
 union native {
     struct {
         void(CL_CALLBACK *function)(void *);
@@ -36,7 +36,8 @@ static void CL_CALLBACK run_native(void *arguments)
     callback_leave(&entry);
 }
 
-/* The places of memory objects in the program's arguments, and in ours. NULL: memory is short. */
+/* Translates the places of memory objects in the program's arguments to those in the extended ones. NULL: out of
+ * memory. */
 static const void **move_places(const void *from, const void *to, cl_uint count, const void *const *places)
 {
     const void **moved = calloc((size_t)count + 1, sizeof(*moved));
@@ -45,7 +46,7 @@ static const void **move_places(const void *from, const void *to, cl_uint count,
     return moved;
 }
 
-/* What breaks the rules is left to the driver. */
+/* Whether the arguments follow the rules; others are left to the driver. */
 static bool is_well_formed(void(CL_CALLBACK *function)(void *), const void *arguments, size_t size, cl_uint count,
                            const cl_mem *objects, const void *const *places)
 {

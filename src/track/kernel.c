@@ -1,4 +1,5 @@
-/* Which shared objects and emulated images a kernel's arguments name: followed from clSetKernelArg on, while there are any. */
+/* Which shared objects and emulated images a kernel's arguments name: tracked from clSetKernelArg on, while such
+ * objects exist. */
 #include "track/kernel.h"
 
 #include "log.h"
@@ -71,7 +72,7 @@ static void note_first_argument(cl_kernel handle, cl_uint index, cl_mem object)
     record_release(kernel);
 }
 
-/* `value` is followed if it is a memory object that is known; else the argument names none. */
+/* `value` is tracked if it is a memory object with a record; otherwise the argument names no such object. */
 static void note_argument(cl_kernel handle, cl_uint index, cl_mem value)
 {
     os_lock(&registry_lock);
@@ -93,7 +94,7 @@ static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, si
         return status;
     cl_mem value = NULL;
     if (arg_value && arg_size == sizeof(value))
-        memcpy(&value, arg_value, sizeof(value)); /* a plain number of this size names no object: the look-up tells */
+        memcpy(&value, arg_value, sizeof(value)); /* a plain number of this size is not found in the registry */
     note_argument(kernel, arg_index, value);
     return status;
 }
@@ -104,7 +105,7 @@ void kernel_forget_argument(cl_kernel kernel, cl_uint index)
         note_argument(kernel, index, NULL);
 }
 
-/* A pointer takes the place of the memory object that the argument named before. */
+/* A pointer replaces the memory object that the argument named before. */
 static cl_int CL_API_CALL set_kernel_arg_svm_pointer(cl_kernel kernel, cl_uint arg_index, const void *arg_value)
 {
     const cl_int status = below()->clSetKernelArgSVMPointer(kernel, arg_index, arg_value);

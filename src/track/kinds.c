@@ -4,8 +4,9 @@
 #include "emulate/listed.h"
 #include "track/registry.h"
 
-/* What a record proves while the application holds it. The others prove nothing: those of events may outlive an event of ours, those of
- * kernels count what the driver counts, and command buffers are released by functions that a program may have from elsewhere. */
+/* The kinds of handles that a record proves while the application holds the object. Other records prove nothing: those
+ * of events may outlive an event of cld3d's own, those of kernels count what the driver counts, and command buffers are
+ * released by functions that a program may have obtained elsewhere. */
 static const struct {
     enum record_kind record;
     enum handle_kind kind;

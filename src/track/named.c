@@ -1,6 +1,6 @@
-/* Functions of extensions, which programs ask for by name, of each platform: those that set a pointer as a kernel's argument, which
- * takes the place of the memory object that the argument named before, and those that create queues, which could not acquire if
- * they were not followed. */
+/* Each platform's extension functions that programs obtain by name and that cld3d replaces: functions that set a
+ * pointer as a kernel's argument, which replaces the memory object that the argument named; and functions that create
+ * queues, which must be tracked to be used in an acquire. */
 #include "track/named.h"
 
 #include "log.h"
@@ -35,7 +35,7 @@ static cl_platform_id platform_of(cl_kernel kernel)
     return platform_of_context(context);
 }
 
-/* That of a platform, or the first one. */
+/* The function of a platform, or the first one. */
 static void *function_of(const struct named *named, cl_platform_id platform)
 {
     os_lock(&registry_lock);
@@ -47,7 +47,7 @@ static void *function_of(const struct named *named, cl_platform_id platform)
     return function;
 }
 
-/* Most often there is but one. */
+/* Whether there is only one function, the usual case. */
 static bool is_only(const struct named *named)
 {
     os_lock(&registry_lock);
@@ -158,7 +158,7 @@ next_function named_function(cl_platform_id platform, const char *name, void *fu
         if (strcmp(replaced[i].named->name, name) != 0)
             continue;
         if (replaced[i].named == &queues && !platform_predates(platform, 2))
-            return (next_function)tier_share()->clCreateCommandQueueWithProperties; /* the same, and more is checked */
+            return (next_function)tier_share()->clCreateCommandQueueWithProperties; /* equivalent, with more checks */
         if (replaced[i].named == &ext)
             writes_hidden(name); /* it may be the address of a shared buffer */
         return remember(replaced[i].named, platform, function) ? replaced[i].ours : NULL;

@@ -1,4 +1,4 @@
-/* Functions of extensions that programs ask for by name, and that cld3d follows. Any thread may call. */
+/* Extension functions that programs obtain by name, and whose calls cld3d tracks. Any thread may call. */
 #ifndef CLD3D_TRACK_NAMED_H
 #define CLD3D_TRACK_NAMED_H
 

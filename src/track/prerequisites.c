@@ -6,12 +6,13 @@
 
 struct prerequisites {
     struct event_list events;
-    bool marked; /* the last one is a marker that nobody else has */
-    bool bare;   /* there are others than markers of ours */
+    bool marked; /* the last one is a marker whose event is known only here */
+    bool bare;   /* there are events other than cld3d's markers */
 };
 
-/* A marker of ours behind a command that ends by itself. PoCL tells those that wait for a command of its end from the latest to the
- * earliest: once the marker is over, PoCL has left the blocked command, which comes later. NULL: there is none. */
+/* A marker of cld3d's behind a command that ends by itself. PoCL notifies the commands that wait for a command from the
+ * latest to the earliest: once the marker has ended, PoCL has finished with the blocked command, which is later. NULL:
+ * there is none. */
 static cl_event mark_behind(const struct queue_record *queue, cl_event event)
 {
     cl_device_id device;
@@ -23,7 +24,7 @@ static cl_event mark_behind(const struct queue_record *queue, cl_event event)
         own_queue_make(queue->context->head.handle, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
     if (own && below()->clEnqueueMarkerWithWaitList(own, 1, &event, &marker) != CL_SUCCESS)
         marker = NULL;
-    own_queue_put(own); /* PoCL's events keep their queue */
+    own_queue_put(own); /* PoCL's events keep their queue alive */
     return marker;
 }
 
@@ -73,7 +74,7 @@ struct prerequisites *prerequisites_note(const struct queue_record *queue, bool 
     return NULL;
 }
 
-/* Lets go of those that are over, or of all. Gives how many are left. */
+/* Releases the events that have ended, or all. Returns how many are left. */
 static cl_uint put_events(struct prerequisites *prerequisites, bool all)
 {
     cl_uint left = 0;
@@ -116,8 +117,8 @@ static bool is_running(cl_event event)
     return event_status(event) > CL_COMPLETE && !event_blocked(event);
 }
 
-/* A thread of the driver is still at work on an event when its status says that it is over: as long as it has a reference. How many
- * others have is known of the marker alone. */
+/* When an event's status shows that it has ended, a thread of the driver may still be working on it, as long as it
+ * holds a reference. Only for the marker is the number of other references known. */
 bool prerequisites_let_end(const struct prerequisites *prerequisites, unsigned *patience)
 {
     const cl_uint count = prerequisites->events.count;

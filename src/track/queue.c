@@ -1,8 +1,8 @@
 /* Command queues of contexts with interop, and which of them have to be flushed.
  *
- * A release waits in the call until OpenCL is done. That wait can't end while the queue's commands wait for those of
- * another queue that nobody has flushed. Each queue knows those others. No more than they are flushed: the batches of a
- * queue are its owner's business, and rusticl 22.3 lets a blocking command return before its bytes are there if another
+ * A release waits in the call until OpenCL is done. That wait cannot end while the queue's commands wait for those of
+ * another queue that has not been flushed. Each queue records these other queues. No further queue is flushed: batching
+ * is left to a queue's owner, and rusticl 22.3 lets a blocking command return before its bytes are there if another
  * thread flushes its queue at that moment. */
 #include "track/track.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- queues of ours ---- */
+/* ---- cld3d's own queues ---- */
 
 cl_command_queue own_queue_make(cl_context context, cl_device_id device, cl_command_queue_properties properties,
                                 cl_int *status)
@@ -38,7 +38,7 @@ static bool handles_has(const struct handles *set, const void *handle)
     return false;
 }
 
-/* False if memory is short. */
+/* False if out of memory. */
 static bool handles_add(struct handles *set, void *handle)
 {
     if (handles_has(set, handle))
@@ -64,13 +64,13 @@ static void handles_remove(struct handles *set, const void *handle)
 
 /* ---- queues ---- */
 
-/* How many queues are followed. */
+/* How many queues are tracked. */
 static atomic_uint queue_count;
 
 /* How many handles all `awaits` have. Guarded by registry_lock. */
 static unsigned awaited_count;
 
-atomic_bool events_failed; /* nothing else makes a command of PoCL fail */
+atomic_bool events_failed; /* nothing else makes a command fail in PoCL */
 
 static void destroy(struct record *record)
 {
@@ -107,7 +107,8 @@ static cl_int read_properties(struct queue_record *queue)
     return status;
 }
 
-/* Makes the record of a queue. Without its properties its commands would be taken for those of an in-order queue. */
+/* Creates the record of a queue. Without the queue's properties its commands would be treated as those of an in-order
+ * queue. */
 static cl_int follow_in(struct context_record *context, cl_command_queue handle)
 {
     struct queue_record *queue = calloc(1, sizeof(*queue));
@@ -116,7 +117,7 @@ static cl_int follow_in(struct context_record *context, cl_command_queue handle)
     queue->head = (struct record){.kind = RECORD_QUEUE, .handle = handle, .destroy = destroy};
     record_retain(context);
     queue->context = context;
-    queue->failures = atomic_load(&events_failed); /* it may be one that was followed before */
+    queue->failures = atomic_load(&events_failed); /* the queue may have been tracked before */
     atomic_fetch_add_explicit(&queue_count, 1, memory_order_relaxed);
     cl_int status = read_properties(queue);
     if (status == CL_SUCCESS && !registry_add(&queue->head))
@@ -126,7 +127,7 @@ static cl_int follow_in(struct context_record *context, cl_command_queue handle)
     return status;
 }
 
-/* Queues of other contexts than ours need no record. */
+/* Only queues of contexts with a record need one. */
 static cl_int follow(const char *call, cl_context context, cl_command_queue handle)
 {
     struct context_record *record = registry_get(RECORD_CONTEXT, context);
@@ -173,12 +174,12 @@ static cl_int CL_API_CALL set_property(cl_command_queue handle, cl_command_queue
     return status;
 }
 
-/* ---- queues that the application gets again ---- */
+/* ---- queues that the application obtains again ---- */
 
-/* One thread at a time retains a queue, or gives it a record again. */
+/* Only one thread at a time retains a queue, or creates its record again. */
 static os_mutex coming_back = OS_MUTEX_INIT;
 
-/* A queue whose record went with the application's last reference may have lived on through an event. */
+/* An event may have kept a queue alive whose record was freed with the application's last reference. */
 static cl_int follow_again(cl_command_queue handle)
 {
     cl_context context = NULL;
@@ -188,7 +189,7 @@ static cl_int follow_again(cl_command_queue handle)
         below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS)
         status = follow("clRetainCommandQueue", context, handle);
     else if (registry_app_retain(RECORD_QUEUE, handle))
-        below()->clReleaseCommandQueue(handle); /* one more than the application has */
+        below()->clReleaseCommandQueue(handle); /* one reference more than the application has */
     record_release(queue);
     return status;
 }
@@ -196,7 +197,7 @@ static cl_int follow_again(cl_command_queue handle)
 static cl_int retain_alone(cl_command_queue queue)
 {
     if (registry_revive(RECORD_QUEUE, queue))
-        return CL_SUCCESS; /* the driver's reference that was ours to release is the application's again */
+        return CL_SUCCESS; /* the driver's reference that cld3d held is the application's again */
     cl_int status = below()->clRetainCommandQueue(queue);
     if (status == CL_SUCCESS && registry_hot()) {
         status = follow_again(queue);
@@ -214,13 +215,13 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
     return status;
 }
 
-/* Those that events have told of while the application had no reference to them. Other handles are no queues for certain: PoCL 3.1
- * tells the context of anything. Guarded by registry_lock. */
+/* The queues that were obtained from events while the application had no reference to them. Other handles cannot be
+ * proved to be queues: PoCL 3.1 reports a context for any handle. Guarded by registry_lock. */
 static struct handles told;
 static atomic_bool any_told;
 
-/* Whether the event is of a context of ours, as one is taken for of which the driver does not tell. The event is asked, since some
- * drivers tell of queues that they have deleted. */
+/* Whether the event belongs to a context with a record; if the driver does not report it, this is assumed. The event is
+ * queried and not the queue, because some drivers return queues that they have deleted. */
 static bool may_be_followed(cl_event event)
 {
     cl_context context = NULL;
@@ -239,7 +240,7 @@ void queue_told(cl_event event, cl_command_queue handle)
     os_unlock(&registry_lock);
 }
 
-/* Whether it is such a queue, of a context of ours. */
+/* Whether the handle is such a queue, in a context with a record. */
 static bool has_come_back(cl_command_queue handle)
 {
     cl_context context = NULL;
@@ -294,9 +295,9 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
         record_release(queue);
         return below()->clReleaseCommandQueue(handle);
     }
-    /* The driver's goes with the record: another thread may be about to flush it, or commands be blocked. Flushed it is at
-     * once, as the release of a queue promises. */
-    below()->clFlush(handle); /* queues on a device, and lost devices, have none; the release is done all the same */
+    /* The driver's queue is released with the record, because another thread may be about to flush it, or commands may
+     * be blocked. It is flushed at once, as clReleaseCommandQueue guarantees. */
+    below()->clFlush(handle); /* queues on a device, and lost devices, refuse this; the release succeeds all the same */
     os_lock(&registry_lock);
     if (awaited_count)
         registry_each_locked(RECORD_QUEUE, is_flushed, handle);
@@ -308,7 +309,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 
 /* ---- flushing ---- */
 
-/* A driver that is short of something is asked again. */
+/* Calls again if the driver is out of resources. */
 static cl_int insist(cl_int(CL_API_CALL *call)(cl_command_queue), cl_command_queue handle)
 {
     enum { TRIES = 10 };
@@ -355,7 +356,7 @@ void queue_flush_for(cl_event event)
     record_release(queue);
 }
 
-/* The queue of an event's command, NULL of a user event. Asked without the lock: it is the driver's knowledge. */
+/* The queue of an event's command, or NULL for a user event. Called without the lock, because it queries the driver. */
 static cl_command_queue queue_of(cl_event event)
 {
     cl_command_queue of = NULL;
@@ -368,7 +369,7 @@ static cl_command_queue queue_of(cl_event event)
     return of;
 }
 
-/* False: memory was short for what `queue` awaits, or its record may go before the queue. */
+/* False: there was no memory to record what `queue` awaits, or its record may be freed before the queue. */
 static bool await_locked(struct queue_record *queue, const struct queue_record *other, bool flushed)
 {
     if (queue->head.weak)
@@ -381,7 +382,7 @@ static bool await_locked(struct queue_record *queue, const struct queue_record *
     return noted;
 }
 
-/* A command that is CL_SUBMITTED needs no flush: its device has it. */
+/* A command that is CL_SUBMITTED needs no flush: the device already has it. */
 static void wait_for(struct queue_record *queue, cl_event event)
 {
     cl_command_queue of = queue_of(event);
@@ -393,7 +394,7 @@ static void wait_for(struct queue_record *queue, cl_event event)
     const bool noted = !other || await_locked(queue, other, status < CL_QUEUED);
     os_unlock(&registry_lock);
     if (!noted)
-        queue_flush(other); /* now, since later nobody would know */
+        queue_flush(other); /* now, because it is not recorded for later */
     record_release(other);
 }
 
@@ -435,8 +436,8 @@ static void lose_command(struct record *record, void *context)
         atomic_fetch_add(&queue->failures, 1);
 }
 
-/* Commands of extensions are not followed, nor are those with which PoCL moves memory between devices. Where there may be such, any
- * queue of the event's context may lose a command. */
+/* Commands of extensions are not tracked, nor are those with which PoCL moves memory between devices. If there may be
+ * such commands, any queue of the event's context may lose one. */
 static void lose_unseen(cl_event event)
 {
     cl_context context = NULL;
@@ -452,11 +453,13 @@ static void lose_unseen(cl_event event)
     os_unlock(&registry_lock);
 }
 
-/* PoCL 3.1 unlocks a command in the midst of failing it: another thread that sets an event at that moment would start or fail it again, and
- * PoCL would end the process. So an error is set alone (QUIRK_POCL_ENDS). How many threads set CL_COMPLETE; -1: one sets an error. */
+/* PoCL 3.1 unlocks a command while it fails it: another thread that sets an event at that moment would start or fail
+ * the command again, which ends the process. So an error is set while no other thread sets an event (QUIRK_POCL_ENDS).
+ * The number of threads that are setting CL_COMPLETE; -1: one is setting an error. */
 static atomic_int setters;
 
-/* A callback of the application's may run inside the call of another thread, and wait for this one. */
+/* The wait is limited, because a callback of the application may run inside another thread's call and wait for this
+ * thread. */
 static bool begin_setting(bool fails)
 {
     enum { MOST = 100 }; /* milliseconds at least */
@@ -495,7 +498,7 @@ bool queue_loses_order(const struct queue_record *queue)
     return context_has(queue->context, QUIRK_POCL_ORDER) && !queue_out_of_order(queue);
 }
 
-/* *seen: its failures as of now. */
+/* *seen gets the current number of failures. */
 static bool lost_order(struct queue_record *queue, unsigned *seen)
 {
     *seen = atomic_load(&queue->failures);
@@ -511,7 +514,7 @@ void queue_restore_order(struct queue_record *queue)
 
 atomic_uint queue_deferred;
 
-/* Whether a user event may hold a command of any queue unseen: this thread may be the one that sets it. */
+/* Whether a user event may block commands of any queue unseen: this thread may be the one that sets it. */
 static bool may_be_held_unseen(void)
 {
     return blockers_possible() && !writes_known();
@@ -553,7 +556,7 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     if (registry_has(RECORD_EVENT, event) || (asked && event_is_command(event)))
         return log_refuse("clSetUserEventStatus", CL_INVALID_EVENT, "%p is the event of a command, not a user event",
                           (void *)event);
-    if (asked && event_is_over(event)) /* NVIDIA's driver takes a second status and forgets it */
+    if (asked && event_is_over(event)) /* NVIDIA's driver accepts a second status and ignores it */
         return log_refuse("clSetUserEventStatus", CL_INVALID_OPERATION, "user event %p has already been set",
                           (void *)event);
     struct blocker *user = NULL;
@@ -562,7 +565,8 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
     if (followed && !blockers_claim(event, &user, &owner))
         return log_refuse("clSetUserEventStatus", CL_INVALID_OPERATION, "user event %p is being set by another thread",
                           (void *)event);
-    /* Another thread that sees it set may give it back before the driver has finished: PoCL 3.1 would end the process. */
+    /* Another thread that sees the event set may release it before the driver has finished: PoCL 3.1 would end the
+     * process. */
     const bool kept = asked && below()->clRetainEvent(event) == CL_SUCCESS;
     const cl_int status = set_status(event, execution_status);
     if (kept)

@@ -18,8 +18,8 @@ static const struct {
         int major, minor;
     } last;
     const char *why;
-    const char *device; /* in the version of a device of the platform; NULL: whatever its devices are */
-    bool if_known;      /* off where the driver does not tell its platform: others would lose by it */
+    const char *device; /* part of the version of one of the platform's devices; NULL: any devices */
+    bool if_known;      /* inactive if the driver does not report its platform, because it would harm others */
 } quirks[QUIRKS] = {
     /* clang-format off */
     [QUIRK_POCL_EVENTS] = {"pocl-events", POCL, {0, 0},
@@ -78,7 +78,7 @@ bool platform_predates(cl_platform_id platform, int major)
     return sscanf(text, "OpenCL %d.", &reported) == 1 && reported < major;
 }
 
-/* The driver's own version stands behind its name. {0, 0} if there is none. */
+/* The driver's own version follows its name. {0, 0} if there is none. */
 static struct version version_of(cl_platform_id platform)
 {
     char text[VERSION_TEXT];

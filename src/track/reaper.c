@@ -13,7 +13,7 @@ enum { PATIENCE = 50 }; /* milliseconds */
 /* Guards the lists, which may be found empty without it. Nothing else is locked under it. */
 static os_mutex lock = OS_MUTEX_INIT;
 static struct reaped *_Atomic lists[REAP_KINDS];
-static atomic_uint polls; /* that go on: what they took is in no list */
+static atomic_uint polls; /* polls that are running: the things that they took are in no list */
 
 static bool is_empty(enum reap_kind kind)
 {
@@ -67,7 +67,8 @@ void reap_kind(enum reap_kind kind, enum reap_moment moment)
     poll_kind(kind, &(struct reap){.moment = moment});
 }
 
-/* Nothing of a context may stay because another thread polls it at the moment; but that may call a driver that waits. */
+/* Waits for other threads' polls, because nothing of a context may stay behind; the wait is limited, because a poll may
+ * call a driver that waits. */
 static void let_polls_end(void)
 {
     for (int i = 0; i < PATIENCE && atomic_load(&polls) && !os_process_ends(); i++)
@@ -84,7 +85,7 @@ static void poll_all(struct reap *reap)
 
 void reap(enum reap_moment moment, cl_context context)
 {
-    enum { POLLS = 4 }; /* what goes may leave something that needs time too */
+    enum { POLLS = 4 }; /* destroying one thing may leave another that also needs time */
     struct reap reap = {.moment = moment, .context = context, .patience = moment >= REAP_AND_WAIT ? PATIENCE : 0};
     bool any = false;
     if (moment == REAP_CONTEXT && !callback_runs_here())

@@ -36,8 +36,8 @@ struct reap {
     int patience;       /* remaining milliseconds that may be spent waiting */
     /* Set by `over`: when something that only needs time will be over (nanoseconds of os.h); 0: nothing. */
     unsigned long long can_go_at;
-    /* The last markers of this pass, for things of one queue to share (event_release.c): `over` sets them; whose marker it
-     * is stays till the end of the pass. */
+    /* The last markers of this pass, for things of one queue to share (event_release.c): `over` sets them; the owner of
+     * a marker is kept until the end of the pass. */
     struct {
         cl_command_queue queue;
         cl_event event; /* not owned */
@@ -62,7 +62,8 @@ struct reaped {
 
 /* Takes over the thing that contains `one`. Cannot fail. */
 void reap_later(struct reaped *one, const struct reap_class *of, void *what);
-/* Destroys what is over, and at REAP_CONTEXT waits for what only needs time. Does nothing in a callback. */
+/* Destroys the things that can be destroyed, and at REAP_CONTEXT waits for those that only need time. Does nothing in a
+ * callback. */
 void reap(enum reap_moment moment, cl_context context);
 /* The same for one kind, also in a callback. */
 void reap_kind(enum reap_kind kind, enum reap_moment moment);

@@ -6,8 +6,7 @@
 os_mutex registry_lock = OS_MUTEX_INIT;
 atomic_uint registry_records;
 
-/* How many of them there are of each kind: of what there is none nothing is looked up, and the lock is left alone. Written
- * under it. */
+/* The number of records of each kind: if there are none, lookups return without taking the lock. Written under it. */
 static atomic_uint kinds[RECORD_KINDS];
 
 static bool any_of(enum record_kind kind)
@@ -15,18 +14,18 @@ static bool any_of(enum record_kind kind)
     return registry_hot() && atomic_load_explicit(&kinds[kind], memory_order_relaxed) != 0;
 }
 
-/* Chained hash table; grows by doubling when there is more than one record a bucket. Guarded by registry_lock. */
+/* A chained hash table; its size doubles when there is more than one record per bucket. Guarded by registry_lock. */
 static struct record **buckets;
 static size_t bucket_count;
 
 static size_t bucket_of(enum record_kind kind, const void *handle, size_t count)
 {
     uint64_t x = (uint64_t)(uintptr_t)handle / 8 * RECORD_KINDS + (uint64_t)kind;
-    x *= 0x9E3779B97F4A7C15u; /* Fibonacci hashing: handles are addresses, their low bits say little */
+    x *= 0x9E3779B97F4A7C15u; /* Fibonacci hashing: handles are addresses, whose low bits hardly differ */
     return (size_t)(x >> 32) & (count - 1);
 }
 
-/* For handles of which there may be a record, or has been: then there are buckets. */
+/* For handles that may have, or have had, a record: then there are buckets. */
 static struct record **place_locked(enum record_kind kind, const void *handle)
 {
     struct record **place = &buckets[bucket_of(kind, handle, bucket_count)];
@@ -40,7 +39,7 @@ static bool grow_locked(void)
     const size_t count = bucket_count ? bucket_count * 2 : 64;
     struct record **wider = calloc(count, sizeof(*wider));
     if (!wider)
-        return bucket_count != 0; /* a full table is slow, not wrong */
+        return bucket_count != 0; /* a full table is slower, but correct */
     for (size_t i = 0; i < bucket_count; i++) {
         for (struct record *record = buckets[i], *after; record; record = after) {
             after = record->chain;
@@ -74,7 +73,7 @@ bool registry_add_locked(struct record *record, struct record **stale)
         return false;
     *stale = registry_remove_locked(record->kind, record->handle);
     if (*stale && (*stale)->weak)
-        *stale = NULL; /* the registry does not hold it */
+        *stale = NULL; /* the registry does not hold the record */
     record->app_refs = 1;
     record_retain(record);
     struct record **head = &buckets[bucket_of(record->kind, record->handle, bucket_count)];
@@ -100,7 +99,7 @@ void *registry_find_locked(enum record_kind kind, const void *handle)
     return any_of(kind) ? *place_locked(kind, handle) : NULL;
 }
 
-/* Nobody but the destructor has a record without references, except a weak context. */
+/* Only its destructor uses a record without references, except for weak contexts. */
 static bool hold_locked(struct record *record)
 {
     unsigned references = atomic_load_explicit(&record->references, memory_order_relaxed);
@@ -140,7 +139,8 @@ void record_retain(void *record)
         atomic_fetch_add_explicit(&((struct record *)record)->references, 1, memory_order_relaxed);
 }
 
-/* The driver may tell of a context's end at any moment: the record has to outlast its destructor, which others can enter too. */
+/* The driver may report a context's end at any moment: the record must outlive its destructor, which other threads can
+ * enter too. */
 static bool was_last_of_context(struct record *head)
 {
     os_lock(&registry_lock);

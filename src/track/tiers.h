@@ -1,10 +1,11 @@
 /* The tiers between a program and the OpenCL below. Each tier takes the table of the tier below and replaces the
  * functions that it changes; all others pass through unchanged.
  *
- *     program -> entry point -> share -> formats -> next
+ *     program -> entry point -> share -> formats -> emulate -> next
  *
  * `share` implements the extensions: contexts, objects, ownership. `formats` emulates image formats that a device lacks
- * in wider ones. `next` is the OpenCL below (next/next.h). A tier calls the tier below, never its own. */
+ * in wider ones. `emulate` provides what the OpenCL below lacks; it has no table of its own, but fills slots of `next`
+ * (emulate/emulate.h). `next` is the OpenCL below (next/next.h). A tier calls the tier below, never its own. */
 #ifndef CLD3D_TRACK_TIERS_H
 #define CLD3D_TRACK_TIERS_H
 

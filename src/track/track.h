@@ -35,7 +35,7 @@ static inline bool context_has(const struct context_record *context, enum quirk 
     return (context->quirks >> quirk & 1) != 0;
 }
 
-/* ---- what stands above ---- */
+/* ---- the tiers above ---- */
 
 /* Commands that the extension has deferred until nothing blocks them. */
 struct deferral {
@@ -46,9 +46,9 @@ struct deferral {
      * set: no other thread starts them. Returns the thread's number for this event, a new one for 0. deferral.run must
      * follow. */
     unsigned (*claim_locked)(unsigned owner);
-    /* Runs the commands that nothing blocks any longer and that have no owner or this one, and waits until the owner's
-     * have ended, as far as they can; the others lose their owner. 0: no owner. In a callback, which claims nothing,
-     * they are started, and end when their OpenCL part has. */
+    /* Runs the commands that nothing blocks any longer and that have no owner or this one. Waits until the owner's
+     * commands have ended; those that are still blocked are released from the owner. 0: no owner. In a callback, which
+     * claims nothing, they are started, and end when their OpenCL part has. */
     void (*run)(unsigned owner);
 };
 
@@ -61,10 +61,11 @@ bool writes_known(void);
 
 /* ---- queues and what blocks them (queue.c) ---- */
 
-/* A queue that the driver has created for the application in `call`, which may fail for want of memory: then the queue is released,
- * and `errcode_ret` (NULL is allowed) gets the code. `handle` may be NULL. */
+/* A queue that the driver has created for the application in `call`, which may fail for lack of memory: then the queue
+ * is released, and `errcode_ret` (NULL is allowed) gets the code. `handle` may be NULL. */
 cl_command_queue queue_followed(const char *call, cl_context context, cl_command_queue handle, cl_int *errcode_ret);
-/* A queue of ours. Unlike clReleaseCommandQueue, own_queue_put delivers no callbacks of the application first. NULL is allowed. */
+/* A queue of cld3d's own. Unlike clReleaseCommandQueue, own_queue_put delivers no callbacks of the application first.
+ * NULL is allowed. */
 cl_command_queue own_queue_make(cl_context context, cl_device_id device, cl_command_queue_properties properties,
                                 cl_int *status);
 void own_queue_put(cl_command_queue queue);
@@ -76,7 +77,7 @@ struct handles {
 };
 
 struct queue_record {
-    struct record head;             /* while it is weak we release the driver's queue, together with the record */
+    struct record head;             /* while it is weak, the driver's queue is released together with the record */
     struct context_record *context; /* retained */
     _Atomic(cl_command_queue_properties) properties; /* clSetCommandQueueProperty changes them */
 
@@ -86,15 +87,16 @@ struct queue_record {
         blocked_barriers;           /* blocked commands (blocker.c), and those of them that all later ones come after */
     unsigned stuck, stuck_barriers; /* the same, during one pass */
     unsigned entered;               /* see queue_enter */
-    atomic_ullong way_until;        /* until then (os_nanoseconds) nobody enters who can wait; 0: nobody asked for it */
-    const struct blocker *turn;     /* see blocker_turn; NULL: nobody has it */
+    atomic_ullong way_until;        /* until then (os_nanoseconds) threads that can wait do not enter; 0: no request */
+    const struct blocker *turn;     /* see blocker_turn; NULL: no command has the turn */
 
     /* commands that may have failed: in total, and when the order was last restored */
     atomic_uint failures, failures_seen;
 };
 
-/* The record of a queue, retained, or NULL: it is not a queue of a context of ours. A queue that the application has
- * released, and obtained again from an event that keeps it, gets a record for as long as somebody holds that. */
+/* The record of a queue, retained, or NULL: it is not a queue of a context with a record. A queue that the application
+ * has released, and obtained again from an event that keeps it, gets a record for as long as something holds that
+ * record. */
 struct queue_record *queue_get(cl_command_queue handle);
 /* The same, but NULL as long as there cannot be such a queue. */
 struct queue_record *queue_hold(cl_command_queue handle);
@@ -103,7 +105,7 @@ void queue_told(cl_event event, cl_command_queue handle);
 
 bool queue_out_of_order(const struct queue_record *queue);
 bool queue_profiles(const struct queue_record *queue);
-/* Flushes a queue of the driver. If the driver is out of resources it is asked again, because somebody waits for the
+/* Flushes a queue of the driver. If the driver is out of resources it is asked again, because a thread waits for the
  * queue's commands. */
 void queue_push(cl_command_queue handle);
 /* Flushes a queue, and first those that its commands wait for, so that waiting for them cannot starve. */
@@ -132,7 +134,7 @@ void gate_open(const char *call, cl_event gate, bool done);
 
 /* ---- events (event.c) ---- */
 
-/* What queries of an event of ours return instead of the driver's values. */
+/* What queries of one of cld3d's events return instead of the driver's values. */
 struct event_record {
     struct record head;
     cl_command_type type;
@@ -149,15 +151,16 @@ void event_track(cl_event event, cl_command_type type, const struct queue_record
 /* Creates the event of a command that has already failed with the negative status `failure`. */
 cl_int event_make_failed(const char *call, cl_command_type type, struct queue_record *queue, cl_int failure,
                          cl_event *event);
-/* The status that the event reports if its command fails; 0: it is not an event of ours, and reports the driver's. */
+/* The status that the event reports if its command fails; 0: it is not one of cld3d's events, and reports the
+ * driver's. */
 cl_int event_failure(cl_event event);
 /* What the event reports where the driver reports `status`. */
 cl_int event_reported(cl_event event, cl_int status);
 /* The event of a command that has failed, though the driver may report its end. */
 void event_fail(cl_event event);
-/* Whether the event is of a context with interop whose driver has the quirk. NULL is of none. */
+/* Whether the event belongs to a context with interop whose driver has the quirk. False for NULL. */
 bool event_context_has(cl_event event, enum quirk quirk);
-/* A user event is released that nobody has set, and for which nothing waits: it is set to an error if the driver needs
+/* A user event is released that was never set, and for which nothing waits: it is set to an error if the driver needs
  * that (QUIRK_NVIDIA_UNSET). NULL is allowed. */
 void event_set_unset(cl_event event);
 /* Whether the driver's event belongs to a command and is not a user event. False if the driver does not report it. */
@@ -178,7 +181,7 @@ cl_int event_check_list(const char *call, cl_context context, cl_uint count, con
 bool event_list_failed(cl_uint count, const cl_event *events);
 /* ---- references to events (event_release.c) ---- */
 
-/* Drops a reference of ours to a driver's event, NULL is allowed; postponed if PoCL needs the event for longer. */
+/* Drops cld3d's reference to a driver's event, NULL is allowed; postponed if PoCL needs the event for longer. */
 void event_put(cl_event event);
 /* The same for the event of a command that waited for `prerequisites`, which it takes over; NULL is allowed: see
  * prerequisites.h. */
@@ -194,7 +197,7 @@ void event_drop_recent(void);
 
 /* ---- callbacks (callback.c) ---- */
 
-/* A running callback, of the application or of ours. */
+/* A running callback, of the application or of cld3d. */
 struct callback_entry {
     uintptr_t thread;
     cl_event event;

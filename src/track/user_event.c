@@ -41,8 +41,8 @@ static unsigned claim_locked(struct blocker *user, unsigned owner)
     return owner;
 }
 
-/* Before the driver gets the status: drivers may call back at once for commands that end with it, which would begin what is
- * deferred in their threads. */
+/* Called before the driver gets the status: drivers may call back at once for commands that end with it, and would then
+ * begin deferred commands on their threads. */
 bool blockers_claim(cl_event event, struct blocker **claimed, unsigned *owner)
 {
     const bool claims = !callback_runs_here();
@@ -69,7 +69,8 @@ static bool fails_with(const struct blocker *blocker, const struct blocker *user
     return false;
 }
 
-/* NVIDIA's driver may end a command well that has a failed event in its wait list. `by`: the user event; NULL: it has not failed. */
+/* NVIDIA's driver may report success for a command with a failed event in its wait list. `by`: the user event; NULL: it
+ * has not failed. */
 static void set_failed_locked(const struct blocker *blocker, const struct blocker *by)
 {
     struct event_record *event = blocker->event ? registry_find_locked(RECORD_EVENT, blocker->event) : NULL;
@@ -79,7 +80,7 @@ static void set_failed_locked(const struct blocker *blocker, const struct blocke
         atomic_store(&event->failed, by != NULL);
 }
 
-/* The queues of the commands that were found lose them. */
+/* Counts the commands found as failures of their queues. */
 static void note_failures_locked(const struct blocker *user)
 {
     for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after) {
@@ -90,7 +91,7 @@ static void note_failures_locked(const struct blocker *user)
     }
 }
 
-/* The driver has refused to set it. */
+/* Reverts this when the driver has refused to set the event. */
 static void take_back_failures_locked(const struct blocker *user)
 {
     for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
@@ -109,7 +110,7 @@ void blockers_not_set(struct blocker *user)
     blocker_put(user);
 }
 
-/* Finds the commands that a user event blocks: they are `stuck`. */
+/* Marks the commands that a user event blocks as `stuck`. */
 static void mark_behind_locked(struct blocker *user)
 {
     user->marked = true;
@@ -118,7 +119,7 @@ static void mark_behind_locked(struct blocker *user)
     user->marked = false;
 }
 
-/* Whether its prerequisites have to end first. */
+/* Whether the command's prerequisites must end first. */
 static bool comes_after(const struct blocker *blocker, const void *unused)
 {
     (void)unused;
@@ -178,8 +179,9 @@ bool blockers_release(cl_event event)
 
 /* ---- the end of commands after an error ---- */
 
-/* Some drivers see the error later, in threads of their own (rusticl 22.3): then the end of the command tells. The event
- * finds its blocker, if that is still there: rusticl 22.3 never calls back for a command that fails after it was asked to. */
+/* Some drivers process the error later, on their own threads (rusticl 22.3): then the end of the command shows it. The
+ * blocker is found by its event, if it still exists: rusticl 22.3 never calls back for a command that fails after the
+ * callback was set. */
 static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
 {
     struct callback_entry entry;
@@ -195,15 +197,15 @@ static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
     callback_leave(&entry);
 }
 
-/* Where the driver can't call back, the command counts as held until all is set that it waits for. That whose callback runs here has
- * ended, and rusticl 22.3 has it locked. */
+/* Asks the driver to report the command's end. If it cannot, the command counts as blocked until everything that it
+ * waits for is set. The command whose callback runs here has ended, and rusticl 22.3 has its event locked. */
 static void watch_end(struct blocker *blocker)
 {
     cl_int status;
     if (callback_tells(blocker->event, &status))
         return;
     if (context_has(blocker->queue->context, QUIRK_POCL_TELLS))
-        blocker_ask_driver(blocker); /* PoCL would tell of a marker that has failed already that it ended well */
+        blocker_ask_driver(blocker); /* for a marker that has already failed, PoCL would report success */
     os_lock(&registry_lock);
     const bool needed = blocker->active && !blocker->over && !blocker->watched;
     blocker->watched = true;
@@ -212,7 +214,8 @@ static void watch_end(struct blocker *blocker)
         below()->clSetEventCallback(blocker->event, CL_COMPLETE, on_end, NULL);
 }
 
-/* It blocks nothing any longer. Gives the reference of the registry, which has none if the application has released the event already. */
+/* The event no longer blocks anything. Returns the registry's reference, or NULL if the application has already
+ * released the event. */
 static struct record *forget_locked(struct blocker *user)
 {
     blocker_stop_pending_locked(user);
@@ -227,8 +230,8 @@ void blockers_set(struct blocker *user, bool failed, unsigned owner)
         return;
     os_lock(&registry_lock);
     if (owner)
-        claim_locked(user, owner); /* what was deferred meanwhile */
-    if (failed && user->active) {  /* what came meanwhile, unless another thread has set it first */
+        claim_locked(user, owner); /* commands deferred meanwhile */
+    if (failed && user->active) {  /* commands added meanwhile, unless another thread has set it first */
         mark_behind_locked(user);
         note_failures_locked(user);
     }
@@ -240,7 +243,7 @@ void blockers_set(struct blocker *user, bool failed, unsigned owner)
         blockers_each_with_event(blocker_ask_driver);
     blockers_finish();
     if (failed) {
-        blockers_each_with_event(watch_end); /* what other user events block too */
+        blockers_each_with_event(watch_end); /* commands that other user events also block */
         blockers_finish();
     }
 }

@@ -45,8 +45,8 @@ static bool in_order(cl_command_queue queue)
            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-/* Behind the wait list and earlier barriers alone. In PoCL 3.1 a marker whose wait list is over comes after all that is in the queue,
- * and commands behind a barrier that has a list go past earlier barriers. */
+/* Waits only for the wait list and earlier barriers. In PoCL 3.1 a marker whose wait list has ended comes after
+ * everything in the queue, and commands behind a barrier with a wait list overtake earlier barriers. */
 static cl_int fill_byte(const struct enqueueing *to)
 {
     static const cl_uchar zero;
@@ -73,7 +73,7 @@ cl_int commands_stand_apart(const struct enqueueing *to)
 
 bool commands_use(cl_mem memory, cl_uint references)
 {
-    cl_uint counted = CL_UINT_MAX, maps = 0; /* a driver that can't tell is asked again */
+    cl_uint counted = CL_UINT_MAX, maps = 0; /* if the driver cannot answer, it is asked again */
     next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(counted), &counted, NULL);
     next.clGetMemObjectInfo(memory, CL_MEM_MAP_COUNT, sizeof(maps), &maps, NULL);
     return counted > references + maps;

@@ -13,7 +13,7 @@
 
 /* ---- the trial ---- */
 
-/* Sizes that no driver takes for special ones. A Direct3D has rows with gaps, at addresses that it likes. */
+/* Sizes that no driver treats specially. As with Direct3D, rows have gaps and arbitrary addresses. */
 enum {
     WIDTH = 52,
     HEIGHT = 17,
@@ -106,7 +106,7 @@ static bool make_memory(struct trial *t)
         t->words[side] = aligned_memory_make(2 * t->alignment + BUFFER_BYTES, 2 * t->alignment);
         if (!t->rows[side].bytes || !t->words[side].bytes)
             return passed(t, CL_OUT_OF_HOST_MEMORY);
-        /* Aligned to what the device asks for and no more. */
+        /* Aligned to exactly what the device requires. */
         t->words[side].bytes = (char *)t->words[side].bytes + t->alignment;
         memset(image_bytes(t, side), 0, IMAGE_BYTES);
         memset(t->words[side].bytes, 0, BUFFER_BYTES);
@@ -140,7 +140,7 @@ static bool build(struct trial *t)
     return passed(t, status);
 }
 
-/* Whether everything that was enqueued is over. A driver that fails once is asked in another way. */
+/* Whether all enqueued commands have ended. If the driver fails once, it is asked in another way. */
 static bool is_over(const struct trial *t)
 {
     cl_event marker = NULL;
@@ -153,8 +153,8 @@ static bool is_over(const struct trial *t)
     return over;
 }
 
-/* What was enqueued may still use the memory, above all when a later command has failed. Where its end can't be awaited it keeps the
- * memory. */
+/* Enqueued commands may still use the memory, especially after a later command has failed. If their end cannot be
+ * awaited, the memory is never freed. */
 static void close_trial(struct trial *t)
 {
     const bool over = is_over(t);
@@ -178,8 +178,9 @@ static void close_trial(struct trial *t)
     }
 }
 
-/* As the transport gives the objects to the device. When a marker behind the device's commands is complete they are the
- * host's again. (CL_MIGRATE_MEM_OBJECT_HOST is not asked for: PoCL 3.1 closes the gaps between rows with it.) */
+/* Gives the objects to the device in the same way as the transport. When a marker behind the device's commands is
+ * complete, the host has them again. (CL_MIGRATE_MEM_OBJECT_HOST is not used: with it PoCL 3.1 closes the gaps between
+ * rows.) */
 static void give_all(struct trial *t)
 {
     const cl_mem all[] = {t->images[FROM], t->images[TO], t->buffers[FROM], t->buffers[TO]};
@@ -221,7 +222,7 @@ static uint32_t word_of(unsigned byte)
     return byte * 0x01010101u;
 }
 
-/* What the device fills stands in the host's memory. Refuses most devices, before a program is built for them. */
+/* Whether the device's fills appear in host memory. Rules out most devices before a program is built for them. */
 static bool fills_in_place(struct trial *t)
 {
     static const size_t origin[3] = {0, 0, 0}, region[3] = {WIDTH, HEIGHT, 1};
@@ -246,7 +247,7 @@ static void set_arguments(struct trial *t)
     passed(t, next.clSetKernelArg(t->kernel, 2 * SIDES, sizeof(words), &words));
 }
 
-/* Kernels see what the host has stored since the last ones, and the host what they have written. */
+/* Whether kernels see what the host has stored since the previous kernels, and the host sees what they have written. */
 static bool computes_in_place(struct trial *t, unsigned value)
 {
     static const size_t texels[2] = {WIDTH, HEIGHT}; /* more than there are words */
@@ -274,7 +275,7 @@ static bool alone(const struct trial *t)
     return references(t->images[TO]) == 1 && references(t->buffers[TO]) == 1;
 }
 
-/* The queue is finished. A driver may take a moment longer until it counts the last command no more. */
+/* The queue is finished. A driver may need a moment longer until it no longer counts the last command. */
 static bool comes_to_rest(const struct trial *t)
 {
     enum { MOMENTS = 1000 };
@@ -283,7 +284,7 @@ static bool comes_to_rest(const struct trial *t)
     return alone(t);
 }
 
-/* Looks at the references while kernels use the objects. */
+/* Checks the reference counts while kernels use the objects. */
 static enum verdict watch_kernels(struct trial *t, int kernels)
 {
     static const size_t texels[2] = {WIDTH, HEIGHT};
@@ -301,9 +302,10 @@ static enum verdict watch_kernels(struct trial *t, int kernels)
     return counted ? COUNTED : left > CL_COMPLETE ? NOT_COUNTED : TOO_FAST;
 }
 
-/* The memory of an object can go when no command uses it any longer. The count of references has to tell when: commands
- * count, and nothing else that lives for longer. The thread may lose the processor before it looks, so it looks often. (No
- * user event holds the commands: PoCL's device without threads runs what one sets free with the command locked, and hangs.) */
+/* Whether the driver counts commands. The memory of an object can be freed when no command uses it any longer, and the
+ * reference count must show when: commands must count, and nothing that lives longer. The thread may lose the processor
+ * before it checks, so it checks often. (No user event blocks the commands: PoCL's device without threads runs an
+ * unblocked command with the command locked, and hangs.) */
 static bool counts_commands(struct trial *t)
 {
     enum { TURNS = 16, FEWEST = 8, MOST = 512 };
@@ -363,7 +365,8 @@ static bool look_up_locked(cl_device_id device, struct host_memory *memory)
     return false;
 }
 
-/* Remembers a device. False: another thread was faster. More devices than there is room for are tried each time. */
+/* Stores the result for a device. False: another thread was faster. Devices for which there is no room are probed each
+ * time. */
 static bool remember(cl_device_id device, const struct host_memory *memory)
 {
     struct host_memory before;
@@ -385,7 +388,7 @@ static void tell(cl_device_id device, const struct host_memory *memory)
               memory->in_place ? "work in place" : "do not work in place", memory->why);
 }
 
-/* A part of a device is as the whole, and its handle may be another's later. */
+/* A sub-device behaves like its parent, and its handle may be reused. */
 static cl_device_id whole_device(cl_device_id device)
 {
     cl_device_id parent = NULL;

@@ -1,6 +1,6 @@
-/* The transport without a copy of OpenCL's own: objects are made over memory of the host in which the device computes, the
- * mapped staging copy itself or, where that can't be, rows of ours beside it. For contexts all of whose devices do so
- * (host_memory.h). */
+/* The transport without an OpenCL copy: objects are created over host memory in which the device computes: the mapped
+ * staging copy itself or, if that is impossible, cld3d's own rows beside it. For contexts all of whose devices compute
+ * in host memory (host_memory.h). */
 #include "d3d/formats.h"
 #include "d3d/staging.h"
 #include "formats/image.h"

@@ -1,4 +1,4 @@
-/* The transports of this library. A file of its own, which is linked with the entry points: tests build libraries with others. */
+/* In its own file, which is linked with the entry points, because tests build libraries with other transports. */
 #include "transport/transport.h"
 
 const struct transport *const transport_list[] = {

@@ -15,7 +15,7 @@ static bool has_passed(struct outliving *one)
     return one->fence && fence_passed(one->fence);
 }
 
-/* A command that has just ended may count for a moment longer. */
+/* The driver may count a command for a moment after it has ended. */
 static bool over(void *what, struct reap *reap)
 {
     struct outliving *one = what;

@@ -22,7 +22,7 @@ struct pooled {
 
 struct staging_pool {
     os_mutex lock;       /* guards what follows */
-    struct pooled *kept; /* owned; the one first that was given first */
+    struct pooled *kept; /* owned; oldest first */
     unsigned count, room;
     unsigned loans; /* objects that have lent theirs. One copy for each and the spare ones are kept, not more */
     bool closed;
@@ -36,7 +36,7 @@ bool pool_take(struct staging_pool *pool, struct pooled *wanted);
 bool pool_give(struct staging_pool *pool, const struct pooled *given, bool lent);
 /* An object that has lent its staging copy has one again, or is gone. */
 void pool_end_loan(struct staging_pool *pool);
-/* Frees everything, for whoever finds memory short. False: there was nothing. */
+/* Frees everything; called when memory is short. False: there was nothing. */
 bool pool_empty(struct staging_pool *pool);
 /* Frees everything, and from now on anything that is added: staging copies hold their device. */
 void pool_close(struct staging_pool *pool);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The entry of a way, which is named by one constant of the program. */
+/* The entry of a way; each way is named by a single string constant. */
 static struct way_count *find(struct statistics *statistics, const char *way)
 {
     for (unsigned i = 0; i < WAYS_MAX - 1; i++) {

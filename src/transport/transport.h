@@ -3,7 +3,7 @@
  *
  * A transport validates nothing: the core has checked every argument, and an object is in one handover at a time. The
  * core passes lists to a transport, so that one flush, one submission and one wait serve all objects of a command. A
- * step may run in the application's call or later, on another thread of the application. No lock of ours is held
+ * step may run in the application's call or later, on another thread of the application. cld3d holds no lock
  * meanwhile. */
 #ifndef CLD3D_TRANSPORT_TRANSPORT_H
 #define CLD3D_TRANSPORT_TRANSPORT_H
@@ -78,7 +78,7 @@ struct transport {
      * with memory of the transfer. True: the transport has taken over both, and releases them when those commands have
      * ended (outlive.h). NULL: the memory object needs nothing of the transfer. */
     bool (*outlive)(struct transfer *transfer);
-    bool outlive_waits; /* because it waits for commands: not called in a callback of the driver, but later */
+    bool outlive_waits; /* it waits for commands, so it is called later instead of in a callback of the driver */
     /* Frees the transfer, in whatever step it is, but not its memory object, which commands of the application may use
      * for longer: its memory lives until its destructor callback. The commands of `cl_take` and `cl_give` have
      * ended. */
@@ -88,7 +88,7 @@ struct transport {
     bool (*d3d_give)(const struct handover *handover);
     /* OpenCL takes them, with at least one command behind the wait list. `done` gets the events, including those of
      * commands that were enqueued before one failed: no step may follow until these have ended. The queue is the
-     * application's, or one of ours while that is blocked with later commands on the objects in it. */
+     * application's; or cld3d's own, while the application's is blocked and may have later commands on the objects. */
     cl_int (*cl_take)(const struct handover *handover, const struct enqueueing *to);
 
     /* Release. OpenCL gives them up, in the same way. */

@@ -10,18 +10,18 @@
 #include <string.h>
 
 struct transports {
-    const char *_Atomic told; /* the log has said that objects go this way */
+    const char *_Atomic told; /* the way that was last logged */
     struct statistics statistics;
     unsigned count;
     struct opened {
         const struct transport *transport;
-        void *state; /* NULL if it keeps nothing */
+        void *state; /* NULL if the transport keeps nothing */
     } opened[];      /* in the order of the list */
 };
 
 /* ---- which may be used ---- */
 
-/* Says once which names of the setting are those of no transport, and tells whether any is one's. */
+/* Logs once the names in the setting that do not name a transport. Returns whether any name does. */
 static bool setting_names_any(const char *list)
 {
     static atomic_bool said;
@@ -41,8 +41,8 @@ static bool setting_names_any(const char *list)
     return any;
 }
 
-/* Fills `used` with those that the setting names, or if it names none with all that need not be named; tells how many they
- * are. */
+/* Fills `used` with the transports that the setting names; if it names none, with all that need not be named. Returns
+ * their number. */
 static unsigned choose_used(const struct transport **used)
 {
     const char *list = setting_text(SETTING_TRANSPORT);
@@ -131,7 +131,8 @@ const char *transports_last_way(void)
     return last_way;
 }
 
-/* Programs that make objects for each frame would fill the log: it tells the way of the first, and each change. */
+/* Logs the way of the first object, and each change: programs that create objects for each frame would otherwise fill
+ * the log. */
 static void tell_way(struct transports *transports, const struct transfer_request *request,
                      const struct transport *chosen, const struct transfer *made, const char *why, const char *reasons)
 {

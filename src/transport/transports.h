@@ -1,6 +1,6 @@
 /* The choice of an object's transport, and a context's state for its transports.
  *
- * Any thread may call; no lock of ours may be held. */
+ * Any thread may call; the caller must hold no lock of cld3d. */
 #ifndef CLD3D_TRANSPORT_TRANSPORTS_H
 #define CLD3D_TRANSPORT_TRANSPORTS_H
 
@@ -13,7 +13,7 @@ struct transports *transports_open(cl_context context);
 /* The devices of the context are released: frees what is kept for later objects and holds them. Existing objects still
  * live and are still transferred. May be called again; NULL is allowed. */
 void transports_close(struct transports *transports);
-/* Nothing uses the context any longer: logs what its objects have cost since the last time. NULL is allowed. */
+/* Nothing uses the context any longer: logs the costs of its objects since the last time. NULL is allowed. */
 void transports_tell(struct transports *transports);
 /* Call this after the last transfer of the context was destroyed; also closes. NULL is allowed. */
 void transports_free(struct transports *transports);

@@ -1,7 +1,7 @@
-/* The transport without a copy: OpenCL works in the Direct3D resource itself, where Direct3D stands on Vulkan (DXVK) and
- * libcld3d.so is among Vulkan's layers. The memory of the image or buffer is imported into the OpenCL device that is the same
- * GPU; or, where the Vulkan device and the OpenCL device are both the CPU, OpenCL's object is made over the memory as it is
- * mapped. What can't be shared in its place (a level, a slice) has a texture of its own beside it, to and from which Direct3D
+/* The transport without a copy: OpenCL works in the Direct3D resource itself, where Direct3D runs on Vulkan (DXVK) and
+ * libcld3d.so is one of Vulkan's layers. The memory of the image or buffer is imported into the OpenCL device that is
+ * the same GPU. If the Vulkan device and the OpenCL device are both the CPU, OpenCL's object is created over the mapped
+ * memory instead. A level or slice that cannot be shared directly gets a separate texture, to and from which Direct3D
  * copies on the GPU. */
 #include "d3d/formats.h"
 #include "formats/image.h"
@@ -47,7 +47,8 @@ static void destroy(struct transfer *transfer)
     free(o);
 }
 
-/* Shares the memory in which `vulkan_shared` lies, by the GPU or in the host's memory. Nothing is left behind if neither can. */
+/* Shares the memory of `vulkan_shared`, by import or in mapped memory. If neither is possible, nothing is left
+ * behind. */
 static cl_int share(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
     char by_import[VULKAN_WHY] = "", over_mapped[VULKAN_WHY] = ""; /* a host that crashes gives no reason */
@@ -76,14 +77,14 @@ static const char *way_of(const struct vulkan_object *o)
     return o->imported ? "direct, imported" : "direct, in mapped memory";
 }
 
-/* Whether OpenCL might share other memory of the device whose memory it does not share: a copy lies there too. */
+/* Whether OpenCL might share other memory of this device: a copy would be there too. */
 static bool is_within_reach(const struct vulkan_object *o)
 {
     const struct vulkan_memory *memory = &o->at.image.memory;
     return !memory->memory || memory->mapped || vulkan_imports_from(o->context, memory);
 }
 
-/* The surface itself, or a copy beside it. */
+/* Shares the surface itself, or a separate copy. */
 static cl_int share_either(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
     const struct native_ops *native = request->surface.api->native;
@@ -104,7 +105,7 @@ static cl_int share_either(struct vulkan_object *o, const struct transfer_reques
     return status;
 }
 
-/* An emulated format has other bytes in OpenCL than in Direct3D. */
+/* Refuses emulated formats, whose bytes in OpenCL differ from those in Direct3D. */
 static cl_int check_format(const struct transfer_request *request, char *why)
 {
     const struct surface_desc *desc = &request->surface.desc;
@@ -160,7 +161,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
 
 /* ---- Direct3D's steps ---- */
 
-/* Once for each device in the list. */
+/* Calls `act` once for each device in the list. */
 static bool for_devices(const struct handover *handover,
                         bool (*act)(const struct handover *handover, const struct surface *first))
 {
@@ -175,7 +176,7 @@ static bool for_devices(const struct handover *handover,
     return all;
 }
 
-/* Whether the GPU may have more of the image than its bytes, which the other API has to find there. */
+/* Whether the GPU may keep parts of the image outside its bytes, which the other API must find in the bytes. */
 static bool is_passed(const struct vulkan_object *o)
 {
     return o->imported && o->at.native.image && !o->beside;
@@ -183,14 +184,14 @@ static bool is_passed(const struct vulkan_object *o)
 
 enum { IMAGES_AT_ONCE = 64 };
 
-/* Some images of one device, which change hands together. */
+/* Images of one device whose ownership is transferred together. */
 struct passing {
     struct vulkan_object *objects[IMAGES_AT_ONCE];
     struct vulkan_move moves[IMAGES_AT_ONCE];
     unsigned count;
 };
 
-/* Whether what is shared lies where it was when the object was made. */
+/* Whether the shared resource is still where it was when the object was created. */
 static bool is_there(struct vulkan_object *o, char *why)
 {
     struct vulkan_location *then = o->beside ? &o->source : &o->at;
@@ -198,8 +199,8 @@ static bool is_there(struct vulkan_object *o, char *why)
     return !o->moved;
 }
 
-/* An object that the application drops while OpenCL has it. Where the image was when it was last asked tells nothing: its handle may be
- * another's. */
+/* Called for an object that is destroyed while OpenCL has it. The place of the image is queried again, because its old
+ * handle may belong to another image by now. */
 void vulkan_return(struct vulkan_object *o)
 {
     char why[VULKAN_WHY] = "";
@@ -211,8 +212,8 @@ void vulkan_return(struct vulkan_object *o)
     o->passed = false;
 }
 
-/* One image can keep all of a call from Direct3D: each goes alone then. What Vulkan does not pass is tried again by whoever passes it
- * back next. */
+/* One image can make a call fail for all its images, so each is passed separately. Images that Vulkan does not pass are
+ * tried again when they are next passed back. */
 static bool pass_back_alone(const struct passing *some, char *why)
 {
     bool all = true;
@@ -238,7 +239,8 @@ static bool pass_some(struct passing *some, bool back)
     return done;
 }
 
-/* The images of the device that `first` is of. One that was not in its place may be gone, and its handle another one's. */
+/* Passes the images of the device of `first`. An image that was not in its place may no longer exist, and another one
+ * may have its handle. */
 static bool pass(const struct handover *handover, const struct surface *first, bool back)
 {
     struct passing some = {.count = 0};
@@ -265,7 +267,7 @@ static bool pass_over(const struct handover *handover, const struct surface *fir
     return pass(handover, first, false);
 }
 
-/* Whether something comes into Direct3D's queue for the device that is waited for. */
+/* Whether work will be submitted to the device's queue that the acquire waits for. */
 static bool is_waited_for(const struct handover *handover, const struct surface *first)
 {
     for (cl_uint i = 0; i < handover->count; i++) {
@@ -276,7 +278,8 @@ static bool is_waited_for(const struct handover *handover, const struct surface 
     return false;
 }
 
-/* One wait is for all that is in the queue: that for the images that are passed or copied, or else Direct3D's own. */
+/* One wait covers everything in the queue: the wait for the images that are passed or copied, or otherwise Direct3D's
+ * own. */
 static bool end_device(const struct handover *handover, const struct surface *first)
 {
     const struct native_ops *native = handover->api->native;
@@ -288,14 +291,15 @@ static bool is_alive(const struct handover *handover, const struct surface *firs
     return handover->api->native->alive(first);
 }
 
-/* Whether another context has the image, which is not in Direct3D's layout then: what had been put off was done before. */
+/* Whether another context has the image. Then the image is not in Direct3D's layout, and postponed work was done when
+ * it was passed. */
 static bool is_outside(const struct vulkan_object *o)
 {
     struct vulkan_image now;
     return is_passed(o) && o->side->find_image(o->at.native.image, &now, NULL) && now.outside;
 }
 
-/* Direct3D's part that comes before the wait: the copies, and what it has put off. */
+/* Direct3D's part before the wait: the copies, and its postponed work. */
 static bool queue_all(const struct handover *handover)
 {
     const struct native_ops *native = handover->api->native;
@@ -311,8 +315,9 @@ static bool queue_all(const struct handover *handover)
     return done;
 }
 
-/* What OpenCL has is the memory in which the resource lay when the object was made, and it can't get another. Asked when Direct3D
- * has submitted all, since what it does may move resources, and again when OpenCL has written: the bytes are lost then. */
+/* OpenCL has the memory that the resource had when the object was created, and this cannot change. Checked when
+ * Direct3D has submitted everything, because that may move resources; and again when OpenCL has written: then its bytes
+ * are lost. */
 static bool stayed(struct vulkan_object *o)
 {
     char why[VULKAN_WHY] = "it has moved";
@@ -333,7 +338,7 @@ static bool all_stayed(const struct handover *handover)
     return all;
 }
 
-/* Takes back what OpenCL has. An image that has moved is not passed back. */
+/* Takes back the objects that OpenCL has. An image that has moved is not passed back. */
 static bool take_back(const struct handover *handover)
 {
     const bool released = vulkan_external_release(handover) == CL_SUCCESS;
@@ -351,7 +356,7 @@ static void undo(const struct handover *handover)
     take_back(handover);
 }
 
-/* What an earlier release has left with OpenCL is taken back first. */
+/* First takes back the objects that an earlier release has left with OpenCL. */
 static bool d3d_give(const struct handover *handover)
 {
     if (!take_back(handover) || !queue_all(handover) || !for_devices(handover, end_device) || !all_stayed(handover))
@@ -362,7 +367,7 @@ static bool d3d_give(const struct handover *handover)
     return false;
 }
 
-/* What OpenCL has written is there, unless the resource has moved. */
+/* The resource already contains what OpenCL has written, unless it has moved. */
 static bool d3d_take(const struct handover *handover)
 {
     bool all = vulkan_external_release(handover) == CL_SUCCESS;
@@ -379,14 +384,15 @@ static bool d3d_take(const struct handover *handover)
 
 /* ---- OpenCL's steps ---- */
 
-/* NVIDIA's driver waits in the call for all that comes before an external acquire or release. So these go into a queue of ours
- * while a user event is pending, behind which the application's queue may be blocked, and in a driver's callback. */
+/* NVIDIA's driver waits in the call for everything before an external acquire or release. So these use a queue of
+ * cld3d's own while a user event is pending, which may block the application's queue, and in a driver's callback. */
 static bool is_apart(void)
 {
     return blockers_possible() || callback_runs_commands();
 }
 
-/* Of objects in mapped memory nothing moves. The first one from `i` on, or the end of the list. */
+/* The index of the first object in mapped memory from `i` on, or the end of the list. No bytes of such objects are
+ * copied. */
 static cl_uint next_mapped(const struct handover *handover, cl_uint i)
 {
     while (i < handover->count && vulkan_object(handover->transfers[i])->imported)
@@ -408,7 +414,7 @@ static cl_int take_mapped(const struct handover *handover, const struct enqueuei
     return status;
 }
 
-/* In a callback nobody waits for the end of a command, but its event is handed on. */
+/* In a callback this does not wait for a command, but returns its event. */
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
     const struct enqueueing later = {.done = to->done};
@@ -419,11 +425,11 @@ static cl_int cl_take(const struct handover *handover, const struct enqueueing *
         return status;
     if (!apart)
         status = take_mapped(handover, to);
-    const bool any = apart || to->done->count == before; /* the driver may have all objects still */
+    const bool any = apart || to->done->count == before; /* the driver may still have all objects */
     return status == CL_SUCCESS && any ? commands_stand_apart(to) : status;
 }
 
-/* What is not released here is when those commands are over. */
+/* Objects that are not released here are released when those commands have ended. */
 static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
     const cl_uint before = to->done->count;
@@ -432,7 +438,7 @@ static cl_int cl_give(const struct handover *handover, const struct enqueueing *
     return status == CL_SUCCESS && any ? commands_mark(to) : status;
 }
 
-/* The driver acquires again what it has released. It may wait for that, which it can't in a callback. */
+/* The driver acquires again the objects that it has released. It may wait for this, so it is not done in a callback. */
 static void cl_keep(const struct handover *handover)
 {
     if (!callback_runs_commands())

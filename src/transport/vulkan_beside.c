@@ -1,5 +1,5 @@
-/* Planes, levels and slices that neither OpenCL can import nor Direct3D can copy: the Vulkan side has a copy of them on the GPU, which
- * is imported. */
+/* Planes, levels and slices that OpenCL cannot import and Direct3D cannot copy: the Vulkan side keeps a copy on the
+ * GPU, which is imported. */
 #include "d3d/staging.h"
 #include "log.h"
 #include "transport/vulkan_object.h"
@@ -42,13 +42,13 @@ static bool move_all(const struct surface *surface, const struct vulkan_side *si
     return false;
 }
 
-/* Another thread may bring back the other plane through the host, which reads both planes and writes both
- * (transport/staged.c): one at a time, and behind what Direct3D has queued. */
+/* Another thread may store the other plane through the host, which reads and writes both planes (transport/staged.c).
+ * So only one thread at a time does either, behind everything that Direct3D has queued. */
 static bool move_alone(const struct surface *surface, const struct vulkan_side *side, const struct vulkan_move *moves,
                        uint64_t count, bool back)
 {
     const struct staging_ops *staging = surface->api->staging;
-    const bool alone = back && staging->enter; /* Direct3D 9 has no need of it: no plane of its surfaces comes here */
+    const bool alone = back && staging->enter; /* Direct3D 9's planes are not shared here */
     void *section = alone ? staging->enter(surface->device) : NULL;
     const bool done = move_all(surface, side, moves, count, back);
     if (alone)

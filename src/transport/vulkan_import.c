@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Drivers give numbers of their own here (1 and 999 NVIDIA's). */
+/* Drivers return their own numbers here (NVIDIA's 1 and 999). */
 cl_int vulkan_status(cl_int status)
 {
     return status > 0 ? CL_OUT_OF_RESOURCES : status;
 }
 
-/* ---- what the devices of a context can ---- */
+/* ---- capabilities of the devices ---- */
 
 static bool refuse(struct vulkan_context *c, const char *why)
 {
@@ -26,7 +26,7 @@ static bool refuse(struct vulkan_context *c, const char *why)
 
 enum { ASSUME_LINEAR_IMAGES = 0x2052 }; /* CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR */
 
-/* Whether a list of handle types names opaque file descriptors. `silent`: the answer of a device that gives none. */
+/* Whether a list of handle types names opaque file descriptors. `silent`: the result if the device does not answer. */
 static bool lists_files(cl_device_id device, cl_device_info list, bool silent)
 {
     cl_uint types[16];
@@ -45,7 +45,7 @@ static bool examine_device(struct vulkan_context *c, cl_device_id device, bool f
     cl_uint bits = 0;
     if (below()->clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL) != CL_SUCCESS)
         return refuse(c, "an OpenCL device does not report its UUID");
-    /* A device that does not answer is asked by an import. */
+    /* If a device does not answer, an import is tried. */
     if (!lists_files(device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, true))
         return refuse(c, "an OpenCL device cannot import opaque file descriptors");
     if (!first && memcmp(uuid, c->uuid, sizeof(uuid)) != 0)
@@ -97,7 +97,7 @@ static bool can_import(struct vulkan_context *c)
     os_unlock(&c->lock);
     if (known)
         return c->imports;
-    /* The driver is asked without the lock: two threads that look see the same. */
+    /* The driver is queried without the lock: two threads get the same answers. */
     struct vulkan_context found = {.context = c->context};
     found.imports = examine(&found);
     os_lock(&c->lock);
@@ -130,8 +130,8 @@ static bool is_large_enough(const struct surface_desc *desc, const struct vulkan
            memory->offset <= memory->memory_size - memory->size;
 }
 
-/* What an image that is imported has to be: a driver takes it for one of one level and one slice, at the beginning of its
- * memory. An array with levels has other gaps between its slices than it would expect. */
+/* The requirements for an imported image: a driver assumes one level and one slice, at the beginning of its memory. An
+ * array with levels has other gaps between its slices than the driver would expect. */
 static bool is_importable(const struct vulkan_object *o, char *why)
 {
     enum { TILING_OPTIMAL = 0 };
@@ -171,7 +171,7 @@ static cl_mem import_image(const struct transfer_request *request, const cl_mem_
                                                 NULL, status);
 }
 
-/* The file descriptor is the driver's if it makes an object of it. */
+/* The file descriptor belongs to the driver if it creates an object from it. */
 static cl_mem import_file(struct vulkan_object *o, const struct transfer_request *request, int32_t file, cl_int *status)
 {
     const struct vulkan_memory *memory = &o->at.image.memory;
@@ -185,7 +185,7 @@ static cl_mem import_file(struct vulkan_object *o, const struct transfer_request
     return made;
 }
 
-/* The part of an imported memory in which a buffer lies. */
+/* Creates the sub-buffer of the imported memory that contains the buffer. */
 static cl_int make_part(struct vulkan_object *o, const struct transfer_request *request)
 {
     const cl_buffer_region region = {(size_t)o->at.image.memory.offset, request->surface.desc.width};
@@ -222,7 +222,7 @@ cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *req
     if (made && request->surface.desc.kind == SURFACE_BUFFER) {
         o->whole = made;
         status = make_part(o, request);
-        fence_counted_below(o->context->context); /* ends of queues are seen from now on, for vulkan_outlive */
+        fence_counted_below(o->context->context); /* from now on the ends of queues are recorded, for vulkan_outlive */
     } else {
         o->base.memory = made;
     }
@@ -236,7 +236,7 @@ cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *req
 
 /* ---- parts of buffers ---- */
 
-/* The rules between a part's flags and its buffer's, which is not what the driver makes the part of. */
+/* Checks the flags of a part against its buffer's, because the driver creates the part from a different object. */
 static bool flags_fit(cl_mem_flags buffer, cl_mem_flags part)
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
@@ -291,7 +291,7 @@ static void add(struct batch *batch, struct vulkan_object *o)
     batch->memories[batch->count++] = o->whole ? o->whole : o->base.memory;
 }
 
-/* NULL for `event`: the command is over. */
+/* Records which objects the driver has. `event` NULL: the command has ended. */
 static void note_hands(struct vulkan_object *o, bool acquired, cl_event event)
 {
     event_put(o->changed);
@@ -299,7 +299,7 @@ static void note_hands(struct vulkan_object *o, bool acquired, cl_event event)
     o->changed = event && below()->clRetainEvent(event) == CL_SUCCESS ? event : NULL;
 }
 
-/* In a callback that tells of the event the driver is not asked. */
+/* In a callback that reports the event the driver is not queried. */
 static bool has_failed(cl_event event)
 {
     cl_int status;
@@ -326,7 +326,7 @@ static cl_int enqueue(struct batch *batch, bool acquire, const struct enqueueing
     return vulkan_status(status);
 }
 
-/* In a queue of ours. `later` gets the event; NULL: it is waited for. */
+/* Runs the command in cld3d's own queue. `later` gets the event; NULL: waits for it. */
 static cl_int run_apart(struct batch *batch, bool acquire, struct event_list *later)
 {
     struct event_list here;

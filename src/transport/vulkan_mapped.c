@@ -13,7 +13,7 @@ static bool refuse(char *why, const char *reason)
     return false;
 }
 
-/* Whether OpenCL takes the rows for what they are, and they lie in the resource. */
+/* Whether OpenCL can use the layout of the rows, and the rows are inside the resource. */
 static bool rows_fit(const struct surface_desc *desc, const struct vulkan_memory *memory,
                      const struct vulkan_place *place)
 {
@@ -37,11 +37,11 @@ static cl_mem make_image(const struct vulkan_object *o, const struct transfer_re
                              (void *)(uintptr_t)(o->at.image.memory.mapped + place->offset), status);
 }
 
-/* Through the host one plane is brought back with all others, as they were a moment before: what OpenCL writes to another one in its
- * place would be lost. So none is shared so unless all can be. */
+/* Through the host a plane is copied back together with all others, in their state a moment before, so that what OpenCL
+ * writes directly to another plane would be lost. So a plane is shared in this way only if all planes can be. */
 static bool planes_too(cl_context context, const struct surface_desc *desc, char *why)
 {
-    const struct format_row *planes = desc->format - desc->format->plane; /* they stand side by side in the tables */
+    const struct format_row *planes = desc->format - desc->format->plane; /* they are adjacent in the tables */
     for (unsigned i = 0; i < desc->format->planes; i++) {
         const struct converter *converter = NULL;
         enum image_storage storage = STORED_AS_DECLARED;

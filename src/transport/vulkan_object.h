@@ -20,7 +20,7 @@ struct vulkan_context {
     bool imports; /* all devices are one by their UUIDs, and import memory through opaque file descriptors */
     uint8_t uuid[UUID_BYTES]; /* CL_DEVICE_UUID_KHR of them */
     size_t alignment;         /* in bytes, of sub-buffers */
-    bool linear;              /* a device takes imported images for linear ones */
+    bool linear;              /* a device treats imported images as linear */
     cl_device_id device;      /* the first of them */
     external_function acquire, release;
     char why[VULKAN_WHY]; /* if they do not import */
@@ -63,7 +63,7 @@ static inline const struct surface *vulkan_shared(const struct vulkan_object *ob
     return object->copy.resource ? &object->copy : &object->base.surface;
 }
 
-/* ---- vulkan_place.c: whether images are what they are taken for ---- */
+/* ---- vulkan_place.c: checks that images match their surfaces ---- */
 
 /* Finds out where a surface is. */
 bool vulkan_locate(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at,
@@ -91,8 +91,8 @@ cl_int vulkan_import(struct vulkan_object *object, const struct transfer_request
 cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
                           const void *info, cl_int *status);
 /* Enqueues the acquire of the imported objects that the driver has not acquired, or the release of those that it has.
- * The driver may wait for everything before the command. `to->queue` NULL: in a queue of ours. `to` NULL: likewise, and
- * waits; a failure there does not affect the other objects. */
+ * The driver may wait for everything before the command. `to->queue` NULL: in cld3d's own queue. `to` NULL: likewise,
+ * and waits; a failure there does not affect the other objects. */
 cl_int vulkan_external(const struct handover *handover, bool acquire, const struct enqueueing *to);
 /* Makes the driver release in the same way what it has, when all commands have ended, and waits. What it fails to
  * release it still has. In a callback of the driver it still has everything. */
@@ -100,7 +100,7 @@ cl_int vulkan_external_release(const struct handover *handover);
 /* An OpenCL code for a driver's code, which may not be one. */
 cl_int vulkan_status(cl_int status);
 
-/* ---- vulkan_beside.c: by copies that the Vulkan side makes ---- */
+/* ---- vulkan_beside.c: through copies of the Vulkan side ---- */
 
 /* Creates a copy, and imports it. Nothing is left behind on failure. */
 cl_int vulkan_import_beside(struct vulkan_object *object, const struct transfer_request *request, char *why);
@@ -109,7 +109,7 @@ cl_int vulkan_import_beside(struct vulkan_object *object, const struct transfer_
 bool vulkan_move_beside(const struct handover *handover, bool back);
 void vulkan_drop_beside(struct vulkan_object *object);
 
-/* ---- vulkan_mapped.c: over memory that the host sees ---- */
+/* ---- vulkan_mapped.c: over host-visible memory ---- */
 
 cl_int vulkan_over_mapped(struct vulkan_object *object, const struct transfer_request *request, char *why);
 

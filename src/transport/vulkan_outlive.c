@@ -1,5 +1,5 @@
-/* Memory that commands still use when the application has dropped its object. Direct3D would give its place to something
- * else, so the resource is kept as long. */
+/* Memory that commands still use when the application has released its object. Direct3D would reuse the memory, so the
+ * resource is kept for that time. */
 #include "emulate/fence.h"
 #include "track/tiers.h"
 #include "transport/outlive.h"
@@ -33,7 +33,7 @@ static void give_back(struct outliving *base)
     free(one);
 }
 
-/* An imported image holds its memory by itself. */
+/* Whether the memory must be held: an imported image keeps its memory alive itself. */
 static bool needs_memory(const struct vulkan_object *o)
 {
     return !o->imported || o->whole;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- where a surface lies ---- */
+/* ---- the place of a surface ---- */
 
 bool vulkan_locate(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at, char *why)
 {
@@ -25,7 +25,7 @@ static bool same_memory(const struct vulkan_memory *m, const struct vulkan_memor
     return m->memory == n->memory && m->offset == n->offset && m->size == n->size && m->mapped == n->mapped;
 }
 
-/* Handles come again for other images: the memory's name does not. */
+/* Handles are reused for other images, but the memory's identifier is not. */
 bool vulkan_is_there(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at,
                      char *why)
 {
@@ -44,8 +44,8 @@ bool vulkan_is_there(const struct vulkan_side *side, const struct surface *surfa
 
 enum order { ORDER_R = 1, ORDER_RG, ORDER_RGBA, ORDER_BGRA };
 
-/* Formats of Vulkan whose texels are channels of one size, in this order, each as a range of VkFormat. How a channel is read
- * is OpenCL's to say: an image of another type has the same bytes. */
+/* Vulkan formats whose texels are channels of one size, in this order, each as a range of VkFormat. OpenCL determines
+ * how a channel is read: an image of another type has the same bytes. */
 static const struct layout {
     uint32_t first, last;
     uint8_t texel_bytes, order;
@@ -64,7 +64,7 @@ static const struct layout {
     {1000470001, 1000470001, 1, ORDER_R}, /* A8 */
 };
 
-/* Those of two planes, the second of half the width and height, by the bytes of a channel. */
+/* Formats with two planes, the second with half the width and height, and the bytes of a channel. */
 static const struct {
     uint32_t format, channel_bytes;
 } two_planes[] = {
