@@ -3,9 +3,12 @@
 #include "emulate/emulate.h"
 #include "tap.h"
 #include "transport/aligned.h"
+#include "transport/parallel.h"
 #include "transport/pinned.h"
 #include "transport/transports.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -477,6 +480,82 @@ static void pinned_refused(void)
     }
 }
 
+/* ---- parts of a job ---- */
+
+enum { PARTS = 70 };
+
+struct counted_job {
+    atomic_uint calls[PARTS], all;
+    atomic_uint elsewhere; /* on other threads */
+    uintptr_t thread;
+};
+
+static void count_part(void *data, unsigned index)
+{
+    struct counted_job *counted = data;
+    atomic_fetch_add(&counted->calls[index], 1);
+    atomic_fetch_add(&counted->all, 1);
+    if (os_thread() != counted->thread)
+        atomic_fetch_add(&counted->elsewhere, 1);
+}
+
+/* Slower on helpers, so that this thread is the first to have nothing left to do. */
+static void slow_part(void *data, unsigned index)
+{
+    const struct counted_job *counted = data;
+    for (int i = os_thread() == counted->thread ? 1 : 3; i > 0; i--)
+        os_sleep_shortly();
+    count_part(data, index);
+}
+
+/* Returns how many parts other threads have run. */
+static unsigned run_parts(unsigned parts, void (*part)(void *data, unsigned index))
+{
+    struct counted_job counted = {.thread = os_thread()};
+    parallel_run(parts, part, &counted);
+    CHECK_INT(counted.all, parts);
+    for (unsigned i = 0; i < parts; i++)
+        CHECK_INT(counted.calls[i], 1);
+    return counted.elsewhere;
+}
+
+static void parts_each_once(void)
+{
+    for (unsigned processors = 1; processors <= 16; processors++) {
+        parallel_processors = processors;
+        for (unsigned parts = 0; parts <= PARTS; parts++)
+            run_parts(parts, count_part);
+    }
+}
+
+static void parts_on_helpers(void)
+{
+    parallel_processors = 3;
+    CHECK_INT(run_parts(PARTS, slow_part), 0);
+    parallel_processors = 16;
+    CHECK_INT(run_parts(1, slow_part), 0);
+    const unsigned elsewhere = run_parts(PARTS, slow_part);
+    CHECK(elsewhere > 0 && elsewhere < PARTS);
+}
+
+static void *run_many(void *unused)
+{
+    for (int i = 0; i < 200; i++)
+        run_parts(1 + (unsigned)i % PARTS, count_part);
+    return unused;
+}
+
+static void parts_of_threads(void)
+{
+    pthread_t threads[3];
+    parallel_processors = 16;
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, run_many, NULL), 0);
+    run_many(NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+}
+
 static const struct tap_test tests[] = {
     {"the first that can share a surface is taken, and the log says why", all_in_order},
     {"what a context keeps is opened, closed and freed", state_lives},
@@ -485,6 +564,9 @@ static const struct tap_test tests[] = {
     {"what the setting leaves out is not asked, the last one neither", setting_leaves_out_last},
     {"names of no transport are reported once, and all are used", setting_names_nothing},
     {"memory that begins where it has to", aligned_memory},
+    {"each part of a job runs once", parts_each_once},
+    {"helpers run parts where there are processors for them", parts_on_helpers},
+    {"jobs of several threads at the same time", parts_of_threads},
     {"pinned memory: it is mapped until it is freed, also after its context", pinned_lives},
     {"pinned memory: none for devices in the host's memory, or of which nothing is known", pinned_not},
     {"pinned memory: not more than the limit", pinned_limit},

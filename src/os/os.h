@@ -49,6 +49,9 @@ void os_stay_loaded(void);
  * caller. */
 bool os_thread_start(void (*run)(void *data), void *data);
 
+/* How many processors this process may use; at least 1. */
+unsigned os_processors(void);
+
 /* Whether Windows has ended all other threads of the process and unloads its libraries: there is no thread left to wait
  * for. */
 bool os_process_ends(void);

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -91,6 +92,13 @@ bool os_thread_start(void (*run)(void *data), void *data)
     }
     pthread_detach(handle);
     return true;
+}
+
+unsigned os_processors(void)
+{
+    cpu_set_t usable;
+    return sched_getaffinity(0, sizeof(usable), &usable) == 0 && CPU_COUNT(&usable) > 0 ? (unsigned)CPU_COUNT(&usable)
+                                                                                        : 1;
 }
 
 bool os_process_ends(void)

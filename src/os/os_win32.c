@@ -63,6 +63,17 @@ bool os_thread_start(void (*run)(void *data), void *data)
     return handle != NULL;
 }
 
+/* Of the process's group of up to 64. */
+unsigned os_processors(void)
+{
+    DWORD_PTR usable = 0, existing = 0;
+    unsigned count = 0;
+    GetProcessAffinityMask(GetCurrentProcess(), &usable, &existing);
+    for (; usable; usable &= usable - 1)
+        count++;
+    return count ? count : 1;
+}
+
 unsigned long long os_nanoseconds(void)
 {
     LARGE_INTEGER count, frequency;

@@ -3,6 +3,7 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "formats/storage.h"
+#include "transport/parallel.h"
 #include "transport/pinned.h"
 #include "transport/pool.h"
 #include "transport/statistics.h"
@@ -54,21 +55,40 @@ static void copy_texels(const struct staged *staged, char *theirs, char *ours, s
         texels_widen(staged->converter, ours, theirs, texels);
 }
 
-/* Copies all texels between `rows` and what is mapped, and converts where that is to be done. Rows without gaps are one row. */
+struct rows_copy {
+    const struct staged *staged;
+    bool to_mapped;
+    size_t rows, parts; /* rows of all slices */
+};
+
+/* Rows without gaps are copied as one. */
+static void copy_part(void *data, unsigned index)
+{
+    const struct rows_copy *copy = data;
+    const struct staged *staged = copy->staged;
+    const struct mapped_surface *mapped = &staged->mapped;
+    const size_t width = staged->base.surface.desc.width, height = staged->base.surface.desc.height;
+    const size_t texel = mapped_texel_bytes(&staged->base.surface.desc), row = staged_row_bytes(staged);
+    const size_t end = copy->rows * (index + 1) / copy->parts;
+    for (size_t at = copy->rows * index / copy->parts, joined; at < end; at += joined) {
+        const size_t z = at / height, y = at % height, left = end - at < height - y ? end - at : height - y;
+        char *theirs = (char *)mapped->data + z * mapped->slice_pitch + y * mapped->row_pitch;
+        joined = mapped->row_pitch == width * texel ? left : 1;
+        copy_texels(staged, theirs, (char *)staged->rows.bytes + at * row, width * joined, texel, copy->to_mapped);
+    }
+}
+
+enum { PART_BYTES = 512 << 10, /* enough that a helper is worth waking */ PARTS_MOST = 64 };
+
+/* Copies all texels between `rows` and what is mapped, and converts where that is to be done. */
 static void copy_rows(struct staged *staged, bool to_mapped)
 {
-    const struct surface_desc *desc = &staged->base.surface.desc;
-    const struct mapped_surface *mapped = &staged->mapped;
-    const size_t texel = mapped_texel_bytes(desc), row = staged_row_bytes(staged);
-    const size_t joined = mapped->row_pitch == desc->width * texel ? desc->height : 1;
-    char *ours = staged->rows.bytes;
-    statistics_bytes(&staged->base, staged_bytes(staged));
-    for (size_t z = 0; z < desc->depth; z++) {
-        for (size_t y = 0; y < desc->height; y += joined, ours += row * joined) {
-            char *theirs = (char *)mapped->data + z * mapped->slice_pitch + y * mapped->row_pitch;
-            copy_texels(staged, theirs, ours, desc->width * joined, texel, to_mapped);
-        }
-    }
+    const size_t bytes = staged_bytes(staged), parts = bytes / PART_BYTES;
+    struct rows_copy copy = {staged, to_mapped, bytes / staged_row_bytes(staged), 1};
+    const size_t most = copy.rows < PARTS_MOST ? copy.rows : PARTS_MOST;
+    copy.parts = parts < 1 ? 1 : parts < most ? parts : most;
+    statistics_bytes(&staged->base, bytes);
+    parallel_run((unsigned)copy.parts, copy_part, &copy);
 }
 
 /* ---- the staging copy ---- */

@@ -1,0 +1,17 @@
+/* Runs the parts of a job on several processors. One thread copies at a third of the speed of memory or less; a transport that
+ * copies megabytes is that much faster with helpers.
+ *
+ * Helpers are threads of ours that sleep between jobs and end when there has been none for some seconds. A machine has at
+ * most three, and one with fewer than four processors has none: Direct3D's and OpenCL's threads need those. */
+#ifndef CLD3D_TRANSPORT_PARALLEL_H
+#define CLD3D_TRANSPORT_PARALLEL_H
+
+/* Calls `part` once for each index below `parts`, on this thread and on helpers, and returns when all calls have returned.
+ * Runs everything on this thread if another job is under way or no helper can be started. Any thread may call; `part`
+ * may not call it again. */
+void parallel_run(unsigned parts, void (*part)(void *data, unsigned index), void *data);
+
+/* Set by tests: the number of processors that is assumed; 0: the machine's. */
+extern unsigned parallel_processors;
+
+#endif
