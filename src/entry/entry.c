@@ -38,10 +38,7 @@ static void set_next_once(bool *there)
  * and they may call cld3d. */
 static next_function find_other(void)
 {
-    void *address = next.clGetExtensionFunctionAddress("cld3d_report");
-    next_function function;
-    memcpy(&function, &address, sizeof(function));
-    return function;
+    return next_function_at(next.clGetExtensionFunctionAddress("cld3d_report"));
 }
 
 /* Leaves `next` unchanged. The tiers serve the extensions' functions to which a program is linked; these pass

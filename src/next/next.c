@@ -28,6 +28,11 @@ bool next_is_missing(const cl_icd_dispatch *table, const char *name)
     return slot && next_slot_get(table, slot) == slot->missing;
 }
 
+next_function next_by_name(const cl_icd_dispatch *table, cl_platform_id platform, const char *name)
+{
+    return next_function_at(table->clGetExtensionFunctionAddressForPlatform(platform, name));
+}
+
 static void slot_set(cl_icd_dispatch *table, const struct next_slot *slot, next_function function)
 {
     if (!function)

@@ -12,8 +12,24 @@
 #include <CL/cl_icd.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 typedef void (*next_function)(void);
+
+/* OpenCL gives functions as `void *`, which ISO C does not convert; every system that OpenCL runs on does. */
+static inline next_function next_function_at(const void *address)
+{
+    next_function function;
+    memcpy(&function, &address, sizeof(function));
+    return function;
+}
+
+static inline void *next_address_of(next_function function)
+{
+    void *address;
+    memcpy(&address, &function, sizeof(address));
+    return address;
+}
 
 /* A function of the dispatch table: its name, its offset and the replacement if the OpenCL below lacks it. */
 struct next_slot {
@@ -38,6 +54,8 @@ next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot
 /* The slot of a name, or NULL; and whether a table has only cld3d's replacement there. */
 const struct next_slot *next_slot_find(const char *name);
 bool next_is_missing(const cl_icd_dispatch *table, const char *name);
+/* What a table gives by the name of an extension's function, or NULL. */
+next_function next_by_name(const cl_icd_dispatch *table, cl_platform_id platform, const char *name);
 
 /* Stores an error code; `errcode_ret` may be NULL. */
 static inline void give_code(cl_int *errcode_ret, cl_int code)

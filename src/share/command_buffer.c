@@ -197,7 +197,7 @@ static const struct command_buffer_driver *add_driver(cl_platform_id platform)
         log_write(LOG_INFO, "the driver does not report the version of cl_khr_command_buffer: commands of command "
                             "buffers are neither tracked nor checked for objects that are not acquired");
     for (int i = 0; i < COMMAND_BUFFER_FUNCTIONS; i++)
-        driver.functions[i] = below()->clGetExtensionFunctionAddressForPlatform(platform, command_buffer_names[i]);
+        driver.functions[i] = next_by_name(below(), platform, command_buffer_names[i]);
     os_lock(&registry_lock);
     unsigned i = 0;
     while (i < driver_count && drivers[i].platform != platform)
@@ -256,8 +256,7 @@ static cl_int check_queues(const char *call, cl_uint count, const cl_command_que
 static cl_int count_reference(enum command_buffer_function function, const struct command_buffer_driver *driver,
                               command_buffer_handle handle)
 {
-    count_fn count;
-    memcpy(&count, &driver->functions[function], sizeof(count));
+    const count_fn count = (count_fn)driver->functions[function];
     return count ? count(handle)
                  : log_refuse(command_buffer_names[function], CL_INVALID_OPERATION, "the driver lacks this function");
 }
@@ -292,9 +291,7 @@ static command_buffer_handle make(cl_uint count, const cl_command_queue *queues,
                                   cl_int *status)
 {
     const struct command_buffer_driver *driver = driver_of(queues[0]);
-    create_fn create = NULL;
-    if (driver)
-        memcpy(&create, &driver->functions[BUFFER_CREATE], sizeof(create));
+    const create_fn create = driver ? (create_fn)driver->functions[BUFFER_CREATE] : NULL;
     if (!create) {
         *status = log_refuse(command_buffer_names[BUFFER_CREATE], CL_INVALID_COMMAND_QUEUE,
                              "queue %p belongs to a platform without this extension", (void *)queues[0]);
@@ -322,13 +319,12 @@ static command_buffer_handle CL_API_CALL remap_buffer(command_buffer_handle hand
 {
     const char *call = command_buffer_names[BUFFER_REMAP];
     command_buffer_handle made = NULL;
-    remap_fn remap;
     cl_int status;
     struct command_buffer *buffer = command_buffer_get(call, handle, &status);
     if (buffer)
         status = check_queues(call, num_queues, queues);
     if (status == CL_SUCCESS) {
-        memcpy(&remap, &buffer->driver->functions[BUFFER_REMAP], sizeof(remap));
+        const remap_fn remap = (remap_fn)buffer->driver->functions[BUFFER_REMAP];
         if (remap)
             made = followed(BUFFER_REMAP, buffer->driver, queues[0],
                             remap(handle, automatic, num_queues, queues, num_handles, handles, handles_ret, &status),
@@ -428,9 +424,8 @@ static void end_images(const struct snapshot *snapshot)
 static cl_int enqueue_followed(struct command_buffer *buffer, cl_uint num_queues, cl_command_queue *queues,
                                struct guard *guard, cl_event *event)
 {
-    enqueue_fn enqueue;
+    const enqueue_fn enqueue = (enqueue_fn)buffer->driver->functions[BUFFER_ENQUEUE];
     struct snapshot snapshot;
-    memcpy(&enqueue, &buffer->driver->functions[BUFFER_ENQUEUE], sizeof(enqueue));
     if (!enqueue)
         return log_refuse(guard->call, CL_INVALID_OPERATION, "the driver lacks this function");
     cl_int status = take_snapshot(buffer, &snapshot)

@@ -37,7 +37,7 @@ struct command_buffer_driver {
     cl_platform_id platform;
     bool followed;   /* cld3d's functions replace them; otherwise the program gets all of the driver's */
     bool properties; /* each command has a properties parameter after the queue: version 0.9.5 and later */
-    void *functions[COMMAND_BUFFER_FUNCTIONS]; /* NULL: the platform lacks it */
+    next_function functions[COMMAND_BUFFER_FUNCTIONS]; /* NULL: the platform lacks it */
 };
 
 /* How commands use an object. The last two apply to kernels and emulated images. */

@@ -11,13 +11,11 @@
 #include "share/guard.h"
 #include "track/kernel.h"
 
-#include <string.h>
-
-/* A command that is being recorded. */
+/* A command on its way into a command buffer. */
 struct recording {
     const char *call;
     struct command_buffer *buffer; /* retained */
-    void *function;                /* the driver's */
+    next_function function;        /* the driver's */
 };
 
 /* Finds the driver's function. `properties`: the caller expects one that has a properties parameter. */
@@ -87,15 +85,14 @@ static cl_int end_objects(struct recording *r, cl_int status, cl_uint count, con
     static cl_int CL_API_CALL NAME(function_name)(                                                                     \
         command_buffer_handle handle, cl_command_queue queue PROPERTIES_PARAMETER, UNPACK parameters, SYNC_PARAMETERS) \
     {                                                                                                                  \
-        cl_int(CL_API_CALL *function)(command_buffer_handle, cl_command_queue PROPERTIES_PARAMETER, UNPACK parameters, \
-                                      SYNC_PARAMETERS);                                                                \
+        typedef cl_int(CL_API_CALL *function_type)(command_buffer_handle, cl_command_queue PROPERTIES_PARAMETER,       \
+                                                   UNPACK parameters, SYNC_PARAMETERS);                                \
         const cl_mem objects[] = {__VA_ARGS__};                                                                        \
         struct recording r;                                                                                            \
         cl_int status = begin_objects(&r, number, TAKES_PROPERTIES, handle, count, objects);                           \
         if (status != CL_SUCCESS)                                                                                      \
             return status;                                                                                             \
-        memcpy(&function, &r.function, sizeof(function));                                                              \
-        status = function(handle, queue PROPERTIES_ARGUMENT, UNPACK arguments, SYNC_ARGUMENTS);                        \
+        status = ((function_type)r.function)(handle, queue PROPERTIES_ARGUMENT, UNPACK arguments, SYNC_ARGUMENTS);     \
         return end_objects(&r, status, count, objects, writes);                                                        \
     }
 #define UNPACK(...) __VA_ARGS__
@@ -201,7 +198,6 @@ static cl_int CL_API_CALL nd_range_kernel(command_buffer_handle handle, cl_comma
 {
     struct recording r;
     struct kernel_uses k = {.count = 0};
-    kernel_fn function;
     cl_int status = begin(&r, RECORD_ND_RANGE_KERNEL, true, handle);
     if (status != CL_SUCCESS)
         return status;
@@ -213,10 +209,9 @@ static cl_int CL_API_CALL nd_range_kernel(command_buffer_handle handle, cl_comma
     } else {
         status = log_refuse(r.call, CL_INVALID_KERNEL, "the kernel is NULL");
     }
-    memcpy(&function, &r.function, sizeof(function));
     if (status == CL_SUCCESS)
-        status = function(handle, queue, properties, kernel, work_dim, global_work_offset, global_work_size,
-                          local_work_size, SYNC_ARGUMENTS);
+        status = ((kernel_fn)r.function)(handle, queue, properties, kernel, work_dim, global_work_offset,
+                                         global_work_size, local_work_size, SYNC_ARGUMENTS);
     for (cl_uint i = 0; status == CL_SUCCESS && i < k.count; i++)
         command_buffer_use(r.buffer, k.uses[i].object, k.uses[i].how);
     record_release(r.buffer);

@@ -9,17 +9,8 @@
 
 static next_function (*own_function)(const char *name);
 
-/* OpenCL returns functions as `void *`. ISO C does not define this conversion, but every system with OpenCL supports
- * it. */
-static void *as_object(next_function function)
-{
-    void *address;
-    memcpy(&address, &function, sizeof(address));
-    return address;
-}
-
-/* Whether a function may cause writes that cld3d does not see: commands of other extensions, and writes to the objects
- * that AMD's functions create over an image's memory. */
+/* Commands of extensions that are not ours pass us by, and so do writes to the objects that AMD's functions make of an image's
+ * memory. */
 static bool may_write_unseen(const char *name)
 {
     static const char *const beginnings[] = {"clEnqueue", "clCommand", "clUpdate", "clConvertImage",
@@ -44,7 +35,7 @@ static void *from_below(cl_platform_id platform, const char *name, void *address
     if (!ours)
         ours = command_buffer_function(platform, name, address);
     if (ours)
-        return as_object(ours);
+        return next_address_of(ours);
     if (may_write_unseen(name))
         writes_hidden(name);
     return address;
@@ -54,7 +45,7 @@ static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const
 {
     const next_function own = own_function(func_name);
     if (own && platform_valid(platform))
-        return as_object(own);
+        return next_address_of(own);
     if (own) {
         log_refuse("clGetExtensionFunctionAddressForPlatform", CL_INVALID_PLATFORM, "%p is not a platform",
                    (void *)platform);
@@ -66,7 +57,7 @@ static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const
 static void *CL_API_CALL get_address(const char *func_name)
 {
     const next_function own = own_function(func_name);
-    return own ? as_object(own) : from_below(NULL, func_name, below()->clGetExtensionFunctionAddress(func_name));
+    return own ? next_address_of(own) : from_below(NULL, func_name, below()->clGetExtensionFunctionAddress(func_name));
 }
 
 void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name))

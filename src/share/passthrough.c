@@ -122,24 +122,16 @@ bool passthrough_new_context(const cl_context_properties *properties, cl_uint de
 
 /* ---- the driver's functions ---- */
 
-static next_function by_name(cl_platform_id platform, const char *name)
-{
-    void *address = below()->clGetExtensionFunctionAddressForPlatform(platform, name);
-    next_function function;
-    memcpy(&function, &address, sizeof(function));
-    return function;
-}
-
-/* The caller casts the result to the function's type. NVIDIA's driver has the functions under its own names, which are
- * tried first: loaders for Windows return a function for each of Khronos's names, whether the driver has it or not. */
+/* The caller casts it to the function's type. NVIDIA has the functions under names of its own, which are asked for first: loaders for
+ * Windows have a function for each of Khronos's names, whether the driver has it or not. */
 static next_function driver_function(cl_platform_id platform, const char *name)
 {
     char nvidias[64];
     const size_t stem = strcspn(name, "K"); /* ...KHR: the only K; Intel's names have none */
     snprintf(nvidias, sizeof(nvidias), "%.*sNV", (int)stem, name);
-    next_function function = name[stem] ? by_name(platform, nvidias) : NULL;
+    next_function function = name[stem] ? next_by_name(below(), platform, nvidias) : NULL;
     if (!function)
-        function = by_name(platform, name);
+        function = next_by_name(below(), platform, name);
     if (!function)
         log_refuse(name, CL_INVALID_OPERATION,
                    "the driver has Direct3D sharing of its own, but not this function; %s=1 "

@@ -18,7 +18,7 @@ typedef cl_int(CL_API_CALL *set_address_fn)(cl_kernel, cl_uint, cl_ulong);
 struct named {
     const char *name;
     unsigned count; /* guarded by registry_lock, like what follows */
-    void *of[PLATFORMS];
+    next_function of[PLATFORMS];
     cl_platform_id platforms[PLATFORMS];
 };
 
@@ -35,11 +35,11 @@ static cl_platform_id platform_of(cl_kernel kernel)
     return platform_of_context(context);
 }
 
-/* The function of a platform, or the first one. */
-static void *function_of(const struct named *named, cl_platform_id platform)
+/* That of a platform, or the first one. */
+static next_function function_of(const struct named *named, cl_platform_id platform)
 {
     os_lock(&registry_lock);
-    void *function = named->of[0];
+    next_function function = named->of[0];
     for (unsigned i = 0; i < named->count; i++)
         if (named->platforms[i] == platform)
             function = named->of[i];
@@ -56,16 +56,14 @@ static bool is_only(const struct named *named)
     return only;
 }
 
-static void *function_for(const struct named *named, cl_kernel kernel)
+static next_function function_for(const struct named *named, cl_kernel kernel)
 {
     return function_of(named, is_only(named) ? NULL : platform_of(kernel));
 }
 
 static cl_int set_pointer(const struct named *named, cl_kernel kernel, cl_uint index, const void *value)
 {
-    void *address = function_for(named, kernel);
-    set_pointer_fn function;
-    memcpy(&function, &address, sizeof(function));
+    const set_pointer_fn function = (set_pointer_fn)function_for(named, kernel);
     const cl_int status = function(kernel, index, value);
     if (status == CL_SUCCESS)
         kernel_forget_argument(kernel, index);
@@ -84,16 +82,14 @@ static cl_int CL_API_CALL set_arm(cl_kernel kernel, cl_uint index, const void *v
 
 static cl_int CL_API_CALL set_ext(cl_kernel kernel, cl_uint index, cl_ulong value)
 {
-    void *address = function_for(&ext, kernel);
-    set_address_fn function;
-    memcpy(&function, &address, sizeof(function));
+    const set_address_fn function = (set_address_fn)function_for(&ext, kernel);
     const cl_int status = function(kernel, index, value);
     if (status == CL_SUCCESS)
         kernel_forget_argument(kernel, index);
     return status;
 }
 
-static void *function_for_device(const struct named *named, cl_device_id device)
+static next_function function_for_device(const struct named *named, cl_device_id device)
 {
     cl_platform_id platform = NULL;
     if (!is_only(named) && handle_may_be(device, clGetDeviceInfo))
@@ -105,9 +101,7 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
                                                  const cl_queue_properties *properties, cl_int *errcode_ret)
 {
     typedef cl_command_queue(CL_API_CALL * create_fn)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
-    void *address = function_for_device(&queues, device);
-    create_fn create;
-    memcpy(&create, &address, sizeof(create));
+    const create_fn create = (create_fn)function_for_device(&queues, device);
     cl_command_queue queue = create(context, device, properties, errcode_ret);
     return queue_followed(queues.name, context, queue, errcode_ret);
 }
@@ -118,9 +112,7 @@ static cl_command_queue CL_API_CALL create_counting(cl_context context, cl_devic
 {
     typedef cl_command_queue(CL_API_CALL * create_fn)(cl_context, cl_device_id, cl_command_queue_properties, cl_uint,
                                                       cl_int *);
-    void *address = function_for_device(&counting, device);
-    create_fn create;
-    memcpy(&create, &address, sizeof(create));
+    const create_fn create = (create_fn)function_for_device(&counting, device);
     cl_command_queue queue = create(context, device, properties, configuration, errcode_ret);
     return queue_followed(counting.name, context, queue, errcode_ret);
 }
@@ -135,7 +127,7 @@ static const struct {
                 {&counting, (next_function)create_counting}};
 
 /* False: too many platforms. */
-static bool remember(struct named *named, cl_platform_id platform, void *function)
+static bool remember(struct named *named, cl_platform_id platform, next_function function)
 {
     unsigned i = 0;
     os_lock(&registry_lock);
@@ -161,7 +153,7 @@ next_function named_function(cl_platform_id platform, const char *name, void *fu
             return (next_function)tier_share()->clCreateCommandQueueWithProperties; /* equivalent, with more checks */
         if (replaced[i].named == &ext)
             writes_hidden(name); /* it may be the address of a shared buffer */
-        return remember(replaced[i].named, platform, function) ? replaced[i].ours : NULL;
+        return remember(replaced[i].named, platform, next_function_at(function)) ? replaced[i].ours : NULL;
     }
     return NULL;
 }

@@ -57,21 +57,13 @@ static bool examine_device(struct vulkan_context *c, cl_device_id device, bool f
     return true;
 }
 
-static external_function find_function(cl_platform_id platform, const char *name)
-{
-    void *address = next.clGetExtensionFunctionAddressForPlatform(platform, name);
-    external_function function;
-    memcpy(&function, &address, sizeof(function));
-    return function;
-}
-
 static bool examine_platform(struct vulkan_context *c, cl_device_id device)
 {
     cl_platform_id platform = NULL;
     if (below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
         return refuse(c, "an OpenCL device does not report its platform");
-    c->acquire = find_function(platform, "clEnqueueAcquireExternalMemObjectsKHR");
-    c->release = find_function(platform, "clEnqueueReleaseExternalMemObjectsKHR");
+    c->acquire = (external_function)next_by_name(&next, platform, "clEnqueueAcquireExternalMemObjectsKHR");
+    c->release = (external_function)next_by_name(&next, platform, "clEnqueueReleaseExternalMemObjectsKHR");
     return (c->acquire && c->release) || refuse(c, "the OpenCL below has no functions for external memory");
 }
 
