@@ -244,25 +244,6 @@ bool dxgi_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adap
     return true;
 }
 
-enum describe_status dxgi_describe_child(const struct child_facts *child, void *device, void *resource, char *why,
-                                         size_t why_size)
-{
-    if (!com_identity(resource))
-        return describe_refuse(DESCRIBE_UNFIT, why, why_size, "resource %p is not a COM object", resource);
-    /* The address must be the same, not only the object, because the caller will call this interface. */
-    void *typed = com_query_same(resource, child->kind);
-    com_release(typed);
-    if (!typed)
-        return describe_refuse(DESCRIBE_UNFIT, why, why_size, "resource %p is not an %s", resource, child->kind_name);
-    void *owner = child->owner(resource);
-    const bool same = owner && (owner == device || com_identity(owner) == com_identity(device));
-    com_release(owner);
-    if (!same)
-        return describe_refuse(DESCRIBE_OTHER_DEVICE, why, why_size,
-                               "the resource belongs to another Direct3D device than the context's (%p)", device);
-    return DESCRIBED;
-}
-
 static uint32_t level_extent(uint32_t extent, uint32_t level)
 {
     return extent >> level ? extent >> level : 1;

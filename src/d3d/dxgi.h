@@ -38,17 +38,6 @@ void dxgi_protect(void *device);
 void *dxgi_lock(void *device);
 void dxgi_unlock(void *section);
 
-/* What the check of a resource needs to know about its API. */
-struct child_facts {
-    const GUID *kind;
-    const char *kind_name;
-    void *(*owner)(void *resource); /* its device, with one reference */
-};
-
-/* Checks that `resource` is an object of the kind and of the device: DESCRIBED if so. */
-enum describe_status dxgi_describe_child(const struct child_facts *child, void *device, void *resource, char *why,
-                                         size_t why_size);
-
 /* A resource as both APIs describe it; dimensions that it lacks are 1. The width of a buffer is its size in bytes. */
 struct resource_facts {
     DXGI_FORMAT format;
