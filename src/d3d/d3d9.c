@@ -98,15 +98,6 @@ static bool of_device(IDirect3DSurface9 *surface, void *device)
     return same;
 }
 
-/* Whether the size cuts pairs of texels that share chroma. Wine also creates such surfaces in odd sizes, but without
- * memory for the last rows of chroma. */
-static bool cuts_pairs(const struct format_row *format, const D3DSURFACE_DESC *d)
-{
-    const struct format_row *last = format_last_plane(format);
-    const unsigned pair_x = cl_order_packed_yuv(format->cl.image_channel_order) ? 2 : 1u << last->shift_x;
-    return d->Width % pair_x || d->Height % (1u << last->shift_y);
-}
-
 static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t plane, struct surface_desc *desc,
                                              char *why, size_t why_size)
 {
@@ -125,7 +116,7 @@ static enum describe_status describe_surface(const D3DSURFACE_DESC *d, uint32_t 
     if (!format)
         return describe_refuse(DESCRIBE_BAD_SUBRESOURCE, why, why_size, "plane %u is out of range: %s has %u planes",
                                plane, first->name, first->planes);
-    if (cuts_pairs(format, d))
+    if (format_cuts_chroma(format, d->Width, d->Height))
         return describe_refuse(DESCRIBE_UNFIT, why, why_size,
                                "the surface has %ux%u texels; %s requires an even width and height", (unsigned)d->Width,
                                (unsigned)d->Height, format->name);

@@ -249,13 +249,6 @@ static uint32_t level_extent(uint32_t extent, uint32_t level)
     return extent >> level ? extent >> level : 1;
 }
 
-/* Direct3D requires even sizes. Wine also creates others, in which the planes do not match. */
-static bool cuts_chroma(const struct format_row *format, const struct resource_facts *facts)
-{
-    const struct format_row *last = format_last_plane(format);
-    return facts->width % (1u << last->shift_x) || facts->height % (1u << last->shift_y);
-}
-
 static enum describe_status describe_texture(const struct resource_facts *facts, enum surface_kind kind, uint32_t index,
                                              struct surface_desc *desc, char *why, size_t why_size)
 {
@@ -278,7 +271,7 @@ static enum describe_status describe_texture(const struct resource_facts *facts,
         return describe_refuse(DESCRIBE_BAD_FORMAT, why, why_size,
                                "DXGI format %u is not in the table of sharable formats; use one of them",
                                (unsigned)facts->format);
-    if (cuts_chroma(format, facts))
+    if (format_cuts_chroma(format, facts->width, facts->height))
         return describe_refuse(DESCRIBE_UNFIT, why, why_size,
                                "the texture has %ux%u texels; %s requires an even width and height", facts->width,
                                facts->height, format->name);

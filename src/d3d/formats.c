@@ -140,6 +140,15 @@ const struct format_row *format_last_plane(const struct format_row *row)
     return row + (row->planes - 1 - row->plane);
 }
 
+/* Wine makes other sizes too. With Direct3D 10 and 11 the planes do not fit together in them, and with Direct3D 9 there is no memory for
+ * the last rows of chroma. */
+bool format_cuts_chroma(const struct format_row *row, uint32_t width, uint32_t height)
+{
+    const struct format_row *last = format_last_plane(row);
+    const uint32_t pair_x = cl_order_packed_yuv(row->cl.image_channel_order) ? 2 : 1u << last->shift_x;
+    return width % pair_x || height % (1u << last->shift_y);
+}
+
 size_t format_plane_begin(const struct format_row *row, size_t first_pitch, size_t first_rows)
 {
     return first_pitch * first_rows * row->begin / 4;

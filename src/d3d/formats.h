@@ -34,6 +34,8 @@ const struct format_row *format_from_d3d9(uint32_t format, unsigned plane);
 
 /* The last plane of the same format. */
 const struct format_row *format_last_plane(const struct format_row *row);
+/* Whether an image of that size cuts chroma that belongs to pairs of texels: Direct3D demands even sizes. */
+bool format_cuts_chroma(const struct format_row *row, uint32_t width, uint32_t height);
 /* The offset of a plane in bytes, in memory with all planes, whose first plane has this many rows. */
 size_t format_plane_begin(const struct format_row *row, size_t first_pitch, size_t first_rows);
 
