@@ -158,18 +158,14 @@ unsigned cl_order_channels(cl_channel_order order)
 {
     switch (order) {
     case CL_R:
-    case CL_A:
-    case CL_INTENSITY:
-    case CL_LUMINANCE: return 1;
+    case CL_A: return 1;
     case CL_RG:
-    case CL_RA:
     case CL_YUYV_INTEL:
     case CL_UYVY_INTEL:
     case CL_YVYU_INTEL:
     case CL_VYUY_INTEL: return 2;
     case CL_RGBA:
-    case CL_BGRA:
-    case CL_ARGB: return 4;
+    case CL_BGRA: return 4;
     default: return 0;
     }
 }
