@@ -592,26 +592,13 @@ void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used)
     give_copier(device);
 }
 
-/* One of the device's copies, by its name: the copy may be destroyed as soon as the lock is released. */
-struct picked_copy {
-    const struct vulkan_device *device;
-    uint64_t name; /* 0: there is none */
-};
-
-static void pick(struct vulkan_record *each, void *data)
-{
-    struct picked_copy *picked = data;
-    if (each->device == picked->device)
-        picked->name = each->handle;
-}
-
+/* The name of one of the device's copies, which may be gone when the lock is. 0: it has none. */
 static uint64_t pick_copy(const struct vulkan_device *device)
 {
-    struct picked_copy picked = {device, 0};
     os_lock(&vulkan_lock);
-    vulkan_record_each_locked(VULKAN_COPY, pick, &picked);
+    const uint64_t name = vulkan_record_any_locked(VULKAN_COPY, device);
     os_unlock(&vulkan_lock);
-    return picked.name;
+    return name;
 }
 
 void vulkan_copy_close(struct vulkan_device *device)

@@ -269,7 +269,8 @@ void vulkan_record_remove_locked(struct vulkan_record *record);
 /* Of one device, or, with NULL, of any; `*several` then says whether more than one device has such a handle. */
 void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle,
                                 bool *several);
-void vulkan_record_each_locked(enum vulkan_kind kind, void (*visit)(struct vulkan_record *, void *), void *data);
+/* The handle of some record of the kind that is the device's, or 0. */
+uint64_t vulkan_record_any_locked(enum vulkan_kind kind, const struct vulkan_device *device);
 /* The address of a buffer that has a record. */
 void vulkan_address_locked(struct vulkan_buffer_record *buffer, VkDeviceAddress address);
 /* Only buffers with addresses: each acquire of a buffer searches them, and a game has many thousand other records. */

@@ -233,12 +233,13 @@ void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_devic
     return found;
 }
 
-void vulkan_record_each_locked(enum vulkan_kind kind, void (*visit)(struct vulkan_record *, void *), void *data)
+uint64_t vulkan_record_any_locked(enum vulkan_kind kind, const struct vulkan_device *device)
 {
     for (size_t i = 0; i < bucket_count; i++)
-        for (struct vulkan_record *record = buckets[i]; record; record = record->chain)
-            if (record->kind == kind)
-                visit(record, data);
+        for (const struct vulkan_record *record = buckets[i]; record; record = record->chain)
+            if (record->kind == kind && record->device == device)
+                return record->handle;
+    return 0;
 }
 
 void vulkan_address_locked(struct vulkan_buffer_record *buffer, VkDeviceAddress address)
