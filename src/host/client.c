@@ -33,9 +33,9 @@ static uint64_t ask_or(uint64_t otherwise, enum channel_action action, uint64_t 
     return status == CL_SUCCESS ? request.result : otherwise;
 }
 
-uint64_t client_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments)
+uint64_t client_ask(enum channel_action action, unsigned count, const uint64_t *arguments)
 {
-    return ask_or(0, action, address, count, arguments);
+    return ask_or(0, action, 0, count, arguments);
 }
 
 static uint64_t call_or(uint64_t otherwise, uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide)
@@ -63,10 +63,10 @@ cl_int client_status(uint64_t address, unsigned count, const uint64_t *arguments
     return (cl_int)call_or((uint64_t)CL_OUT_OF_RESOURCES, address, count, arguments, wide);
 }
 
-uint64_t client_find(const char *name)
+uint64_t client_find(enum channel_action action, const char *name)
 {
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)name};
-    return client_ask(CHANNEL_FIND, 0, 1, arguments);
+    return client_ask(action, 1, arguments);
 }
 
 static void fill_slots(void)
@@ -75,7 +75,7 @@ static void fill_slots(void)
         const struct client_function *f = &client_functions[i];
         if (!f->always && !next_is_missing(&next, f->name))
             continue;
-        client_addresses[i] = client_find(f->name);
+        client_addresses[i] = client_find(CHANNEL_FIND, f->name);
         if (client_addresses[i])
             memcpy((char *)&next + f->offset, &f->function, sizeof(f->function));
     }
@@ -100,7 +100,7 @@ void client_join(void)
     ask = next.clGetDeviceInfo;
     if (!os_is_wine() || !find_device())
         return;
-    const uint64_t version = client_ask(CHANNEL_HELLO, 0, 1, &none);
+    const uint64_t version = client_ask(CHANNEL_HELLO, 1, &none);
     if (version && version != CHANNEL_VERSION) {
         snprintf(report, sizeof(report), "refused: its channel version is %u, that of this OpenCL.dll is %u",
                  (unsigned)version, (unsigned)CHANNEL_VERSION);

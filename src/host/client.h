@@ -17,17 +17,16 @@ bool client_joined(void);
 /* The result, for display. */
 const char *client_report(void);
 
-/* Sends one request; 0 if it fails. While a companion is connected, a request fails only if the host crashes in it. */
-uint64_t client_ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments);
+/* Sends one request, which is no call; 0 if it fails. While a companion is connected, a request fails only if the host crashes in it. */
+uint64_t client_ask(enum channel_action action, unsigned count, const uint64_t *arguments);
+/* The same for a request whose only argument is a name: CHANNEL_FIND, CHANNEL_VULKAN. */
+uint64_t client_find(enum channel_action action, const char *name);
 
 /* Calls a host function. Integers among the arguments are extended to 64 bits. Bit i of `wide`: argument i has 64 bits
  * for the function too, where others have 32. */
 uint64_t client_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
 /* The same for a function that returns a cl_int. Returns CL_OUT_OF_RESOURCES if the request fails. */
 cl_int client_status(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
-
-/* The address of a function of the host's OpenCL, or 0. */
-uint64_t client_find(const char *name);
 
 /* The functions that the companion provides (client_generated.c), each with the host's address once that is known. */
 struct client_function {

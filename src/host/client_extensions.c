@@ -89,7 +89,7 @@ static bool ends_at_the_wall(const char *name)
 static void *find(cl_platform_id platform, const char *name)
 {
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)platform, (uint64_t)(uintptr_t)name};
-    const uint64_t address = name && !ends_at_the_wall(name) ? client_ask(CHANNEL_EXTEND, 0, 2, arguments) : 0;
+    const uint64_t address = name && !ends_at_the_wall(name) ? client_ask(CHANNEL_EXTEND, 2, arguments) : 0;
     const next_function function = address ? bridge(address, name) : NULL;
     if (address && !function)
         log_write(LOG_ERROR, "%s: more than %d extension functions are in use; this one is not available", name,

@@ -84,8 +84,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
 void client_strings_install(cl_icd_dispatch *table)
 {
     wine = *table;
-    host_platform_info = client_find("clGetPlatformInfo");
-    host_device_info = client_find("clGetDeviceInfo");
+    host_platform_info = client_find(CHANNEL_FIND, "clGetPlatformInfo");
+    host_device_info = client_find(CHANNEL_FIND, "clGetDeviceInfo");
     if (host_platform_info)
         table->clGetPlatformInfo = get_platform_info;
     if (host_device_info)

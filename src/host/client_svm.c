@@ -166,8 +166,8 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
 void client_svm_install(cl_icd_dispatch *table)
 {
     const uint64_t none = 0;
-    host_function = client_find("clEnqueueSVMFree");
-    host_callback = client_ask(CHANNEL_NOTHING, 0, 1, &none);
+    host_function = client_find(CHANNEL_FIND, "clEnqueueSVMFree");
+    host_callback = client_ask(CHANNEL_NOTHING, 1, &none);
     if (host_function && host_callback)
         table->clEnqueueSVMFree = enqueue_svm_free;
 }

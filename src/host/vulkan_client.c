@@ -39,17 +39,11 @@ static const struct vulkan_side client_side = {
 #undef X
 };
 
-static uint64_t ask(const char *name)
-{
-    const uint64_t arguments[] = {(uint64_t)(uintptr_t)name};
-    return client_ask(CHANNEL_VULKAN, 0, 1, arguments);
-}
-
 static bool find_functions(char *why)
 {
     bool all = true;
     for (int i = 0; i < FUNCTIONS && all; i++) {
-        addresses[i] = ask(names[i]);
+        addresses[i] = client_find(CHANNEL_VULKAN, names[i]);
         all = addresses[i] != 0;
         if (!all)
             snprintf(why, VULKAN_WHY, "the companion has no function %s", names[i]);
@@ -59,7 +53,7 @@ static bool find_functions(char *why)
 
 static bool join(char *why)
 {
-    const uint64_t version = client_joined() ? ask("version") : 0;
+    const uint64_t version = client_joined() ? client_find(CHANNEL_VULKAN, "version") : 0;
     if (version == VULKAN_SIDE_VERSION)
         return find_functions(why);
     if (!client_joined())
