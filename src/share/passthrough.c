@@ -140,13 +140,6 @@ static next_function driver_function(cl_platform_id platform, const char *name)
     return function;
 }
 
-static cl_platform_id platform_of_device(cl_device_id device)
-{
-    cl_platform_id platform = NULL;
-    below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
-    return platform;
-}
-
 cl_int passthrough_get_device_ids(const char *call, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
                                   cl_uint capacity, cl_device_id *devices, cl_uint *found)
 {
@@ -184,9 +177,7 @@ static cl_mem create(next_function function, const struct object_request *r, cl_
 
 static next_function context_function(cl_context context, const char *name)
 {
-    cl_device_id devices[64];
-    below()->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL);
-    return driver_function(platform_of_device(devices[0]), name);
+    return driver_function(platform_of_context(context), name);
 }
 
 cl_int passthrough_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
@@ -229,7 +220,9 @@ cl_int passthrough_enqueue(const char *call, cl_command_queue queue, cl_uint cou
     typedef cl_int(CL_API_CALL * enqueue)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *,
                                           cl_event *);
     cl_device_id device = NULL;
+    cl_platform_id platform = NULL;
     below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
-    const enqueue function = (enqueue)driver_function(platform_of_device(device), call);
+    below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    const enqueue function = (enqueue)driver_function(platform, call);
     return function ? function(queue, count, objects, wait_count, wait, event) : CL_INVALID_OPERATION;
 }
