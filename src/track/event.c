@@ -29,7 +29,6 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
         record->head = (struct record){.kind = RECORD_EVENT, .handle = event, .destroy = destroy};
         record->type = type;
         record->queue = queue->head.handle;
-        record->context = queue->context->head.handle;
         record->first = first;
         record->failure = failure;
         if (registry_add(&record->head))

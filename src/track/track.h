@@ -140,10 +140,9 @@ struct event_record {
     cl_command_type type;
     cl_command_queue queue;
     struct queue_record *kept; /* retained; the queue, if the driver's event is not one of its events. Otherwise NULL */
-    cl_context context;
-    cl_event first;     /* owned; the command starts with this event's. NULL: with the event itself */
-    atomic_int failure; /* the status to report if the command failed: negative */
-    atomic_bool failed; /* the command has failed, even if the driver reports that it is complete */
+    cl_event first;            /* owned; the command starts with this event's. NULL: with the event itself */
+    atomic_int failure;        /* the status to report if the command failed: negative */
+    atomic_bool failed;        /* the command has failed, even if the driver reports that it is complete */
 };
 
 /* Makes `event` report a command of `type` in `queue`. Takes over `first`. */
