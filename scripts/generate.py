@@ -336,6 +336,25 @@ def wine_file(functions):
     return c_file(out + ["}"])
 
 
+# -- Wine's signal handlers ---------------------------------------------------------------------------------------------
+
+# The calls in which a driver may first use a compiler, which sets handlers of its own (src/host/signals.h).
+FIRST_COMPILING = {"clGetDeviceIDs", "clCreateContext", "clCreateContextFromType", "clBuildProgram", "clCompileProgram",
+                   "clLinkProgram"}
+
+
+def signals_file(functions):
+    mine = [f for f in functions if f.name in FIRST_COMPILING]
+    out = ['#include "host/signals.h"', ""]
+    for f in mine:
+        out += [signature(f, f"guarded_{f.name}"), "{", "    const stack_t stack = signals_before_call();",
+                wrap(f"    const {f.result} result = next.{f.name}(", f.args + ");"),
+                "    signals_after_call(&stack);", "    return result;", "}", ""]
+    out += ["void signals_install_generated(cl_icd_dispatch *table)", "{"]
+    out += [f"    table->{f.name} = guarded_{f.name};" for f in mine]
+    return c_file(out + ["}"])
+
+
 # -- what a companion stands in for -----------------------------------------------------------------------------------
 
 # Wine's opencl.dll has them, and they fail.
@@ -494,6 +513,7 @@ def outputs():
         "src/emulate/blocking_generated.c": blocking_file(functions),
         "src/emulate/wine_calls_generated.c": wine_file(functions),
         "src/host/client_generated.c": client_file(functions),
+        "src/host/signals_generated.c": signals_file(functions),
         "tests/faults/wrappers_generated.c": faults_file(functions),
     }
 

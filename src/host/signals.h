@@ -11,8 +11,16 @@
 
 #include "next/next.h"
 
+#include <signal.h>
+
 /* Records Wine's current handlers, and replaces those calls in `table`. Call it once, before any driver has created a
  * device. */
 void signals_install(cl_icd_dispatch *table);
+
+/* ---- for signals_generated.c: around such a call, in its thread ---- */
+
+stack_t signals_before_call(void);
+void signals_after_call(const stack_t *stack);
+void signals_install_generated(cl_icd_dispatch *table);
 
 #endif
