@@ -18,20 +18,7 @@ enum { STRING_CAPACITY = 64 * 1024 };
 /* Wine's own functions. */
 static cl_icd_dispatch wine;
 
-/* A platform or a device, whose queries have the same shape. */
-struct subject {
-    const char *call;
-    cl_platform_id platform; /* of the device too */
-    cl_device_id device;     /* NULL: the platform */
-};
-
-static cl_int ask(const struct subject *s, cl_uint name, size_t capacity, void *to, size_t *size_ret)
-{
-    return s->device ? wine.clGetDeviceInfo(s->device, name, capacity, to, size_ret)
-                     : wine.clGetPlatformInfo(s->platform, name, capacity, to, size_ret);
-}
-
-/* ---- usable extensions ---- */
+/* ---- what can be reached ---- */
 
 /* Extensions that are useless without their functions, and one of these functions. */
 static const struct {
@@ -79,14 +66,14 @@ static char *extension_words(const struct subject *s, cl_int *status)
 {
     const cl_uint name = s->device ? CL_DEVICE_EXTENSIONS : CL_PLATFORM_EXTENSIONS;
     size_t capacity = 0;
-    if (ask(s, name, 0, NULL, &capacity) != CL_SUCCESS || capacity < STRING_CAPACITY)
+    if (ask_subject(&wine, s, name, 0, NULL, &capacity) != CL_SUCCESS || capacity < STRING_CAPACITY)
         capacity = STRING_CAPACITY;
     char *text = calloc(1, capacity + 1);
     if (!text) {
         *status = log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension string");
         return NULL;
     }
-    *status = ask(s, name, capacity, text, NULL);
+    *status = ask_subject(&wine, s, name, capacity, text, NULL);
     if (*status == CL_SUCCESS) {
         words_filter(text, reachable, s->platform);
         return text;
@@ -113,7 +100,7 @@ static bool named(const char *name, size_t length, const void *text)
 static cl_int extension_versions(const struct subject *s, cl_uint name, size_t capacity, void *to, size_t *size_ret)
 {
     size_t size = 0;
-    cl_int status = ask(s, name, 0, NULL, &size);
+    cl_int status = ask_subject(&wine, s, name, 0, NULL, &size);
     if (status != CL_SUCCESS)
         return status; /* OpenCL before 3.0 has no such query */
     char *text = extension_words(s, &status);
@@ -121,7 +108,7 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t c
     if (text && !list)
         status = log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension list");
     if (list && size)
-        status = ask(s, name, size, list, NULL);
+        status = ask_subject(&wine, s, name, size, list, NULL);
     if (list && status == CL_SUCCESS) {
         const size_t count = names_filter(list, size / sizeof(*list), named, text);
         status = answer(s->call, list, count * sizeof(*list), capacity, to, size_ret);

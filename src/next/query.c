@@ -16,7 +16,14 @@ cl_int answer(const char *call, const void *value, size_t size, size_t capacity,
     return CL_SUCCESS;
 }
 
-/* The beginning of the next word after `place`, or the end of the text. */
+cl_int ask_subject(const cl_icd_dispatch *table, const struct subject *subject, cl_uint name, size_t capacity, void *to,
+                   size_t *size_ret)
+{
+    return subject->device ? table->clGetDeviceInfo(subject->device, name, capacity, to, size_ret)
+                           : table->clGetPlatformInfo(subject->platform, name, capacity, to, size_ret);
+}
+
+/* The beginning of the next word behind a place, or the end of the text. */
 static const char *word_from(const char *place)
 {
     return place + strspn(place, " ");

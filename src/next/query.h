@@ -2,12 +2,22 @@
 #ifndef CLD3D_NEXT_QUERY_H
 #define CLD3D_NEXT_QUERY_H
 
-#include <CL/cl.h>
+#include "next/next.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Returns a value as all OpenCL queries do: CL_INVALID_VALUE, logged for `call`, if the buffer is too small. */
 cl_int answer(const char *call, const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
+
+/* A platform or a device, whose queries have the same shape; and the query of it in a table. */
+struct subject {
+    const char *call;
+    cl_platform_id platform; /* NULL for a device whose platform does not matter */
+    cl_device_id device;     /* NULL: the platform */
+};
+cl_int ask_subject(const cl_icd_dispatch *table, const struct subject *subject, cl_uint name, size_t capacity, void *to,
+                   size_t *size_ret);
 
 /* Whether a driver's error code means that it could not answer, whatever was asked. */
 static inline bool driver_short(cl_int status)

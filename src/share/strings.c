@@ -14,21 +14,8 @@
 
 enum { STRING_CAPACITY = 64 * 1024 }; /* Wine may report a size of 0 for a string that exists */
 
-/* A platform or a device, whose queries have the same shape. */
-struct subject {
-    const char *call;
-    cl_platform_id platform; /* NULL: the device */
-    cl_device_id device;
-};
-
-static cl_int ask(const struct subject *s, cl_uint name, size_t capacity, void *to, size_t *size_ret)
-{
-    return s->device ? below()->clGetDeviceInfo(s->device, name, capacity, to, size_ret)
-                     : below()->clGetPlatformInfo(s->platform, name, capacity, to, size_ret);
-}
-
-/* Whether cld3d's extensions belong in the string. The specification: a platform lists the extension if and only if all
- * its devices do. */
+/* Whether our extensions belong into the string. The specification: a platform lists the extension if and only if all its
+ * devices do. */
 static cl_int subject_shares(const struct subject *s, bool *shares)
 {
     *shares = false;
@@ -63,7 +50,7 @@ static cl_int extension_string(const struct subject *s, cl_uint name, size_t cap
     if (!text)
         return log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension string");
     bool shares = false;
-    cl_int status = ask(s, name, STRING_CAPACITY, text, NULL);
+    cl_int status = ask_subject(below(), s, name, STRING_CAPACITY, text, NULL);
     if (status == CL_SUCCESS)
         status = subject_shares(s, &shares);
     if (status == CL_SUCCESS) {
@@ -92,7 +79,7 @@ static size_t append_versions(cl_name_version *list, size_t count)
 static cl_int extension_versions(const struct subject *s, cl_uint name, size_t capacity, void *to, size_t *size_ret)
 {
     size_t size = 0;
-    cl_int status = ask(s, name, 0, NULL, &size);
+    cl_int status = ask_subject(below(), s, name, 0, NULL, &size);
     if (status != CL_SUCCESS)
         return status; /* OpenCL before 3.0 has no such query */
     size_t count = size / sizeof(cl_name_version);
@@ -100,7 +87,7 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t c
     if (!list)
         return log_refuse(s->call, CL_OUT_OF_HOST_MEMORY, "no memory for the extension list");
     bool shares = false;
-    status = count ? ask(s, name, count * sizeof(*list), list, NULL) : CL_SUCCESS;
+    status = count ? ask_subject(below(), s, name, count * sizeof(*list), list, NULL) : CL_SUCCESS;
     if (status == CL_SUCCESS)
         status = subject_shares(s, &shares);
     if (status == CL_SUCCESS) {
