@@ -43,11 +43,9 @@ static cl_int requantize(struct image_record *image, cl_command_queue queue, cl_
     return status;
 }
 
-enum { ARGUMENTS = 256 };
-
 struct arguments {
-    struct image_record *images[ARGUMENTS];   /* retained */
-    bool reads[ARGUMENTS], writes[ARGUMENTS]; /* what the kernel may do with each */
+    struct image_record *images[KERNEL_ARGUMENTS];          /* retained */
+    bool reads[KERNEL_ARGUMENTS], writes[KERNEL_ARGUMENTS]; /* what the kernel may do with each */
     cl_uint count;
     struct event_list requantized; /* what the kernel waits for in addition */
 };
@@ -172,8 +170,8 @@ static void end_launch(struct arguments *a, const char *call, cl_command_queue q
 static cl_int collect(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
                       cl_uint *wait_count, const cl_event **wait)
 {
-    cl_uint indexes[ARGUMENTS];
-    a->count = kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, indexes, ARGUMENTS);
+    cl_uint indexes[KERNEL_ARGUMENTS];
+    a->count = kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, indexes, KERNEL_ARGUMENTS);
     for (cl_uint i = 0; i < a->count; i++)
         image_kernel_access(kernel, indexes[i], &a->reads[i], &a->writes[i]);
     cl_int status = prepare(a, queue, *wait_count, *wait);

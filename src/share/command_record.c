@@ -140,19 +140,17 @@ RECORD_ALL
 
 /* ---- kernels ---- */
 
-enum { ARGUMENTS = 256 }; /* more than any device's kernels can have parameters */
-
 /* What the arguments of a kernel name, as of the call that records it. */
 struct kernel_uses {
-    struct object_use uses[2 * ARGUMENTS];
+    struct object_use uses[2 * KERNEL_ARGUMENTS];
     cl_uint count;
 };
 
 static void add_objects(struct kernel_uses *k, cl_kernel kernel)
 {
-    struct object_record *objects[ARGUMENTS];
-    cl_uint indexes[ARGUMENTS];
-    const cl_uint count = kernel_records(kernel, RECORD_OBJECT, (struct record **)objects, indexes, ARGUMENTS);
+    struct object_record *objects[KERNEL_ARGUMENTS];
+    cl_uint indexes[KERNEL_ARGUMENTS];
+    const cl_uint count = kernel_records(kernel, RECORD_OBJECT, (struct record **)objects, indexes, KERNEL_ARGUMENTS);
     for (cl_uint i = 0; i < count; i++) {
         const bool writes = guard_may_write(kernel, indexes[i], objects[i]);
         k->uses[k->count++] = (struct object_use){object_root(objects[i])->head.handle, writes ? USE_CHANGES : 0};
@@ -162,9 +160,9 @@ static void add_objects(struct kernel_uses *k, cl_kernel kernel)
 
 static void add_images(struct kernel_uses *k, cl_kernel kernel)
 {
-    struct record *images[ARGUMENTS];
-    cl_uint indexes[ARGUMENTS];
-    const cl_uint count = kernel_records(kernel, RECORD_IMAGE, images, indexes, ARGUMENTS);
+    struct record *images[KERNEL_ARGUMENTS];
+    cl_uint indexes[KERNEL_ARGUMENTS];
+    const cl_uint count = kernel_records(kernel, RECORD_IMAGE, images, indexes, KERNEL_ARGUMENTS);
     for (cl_uint i = 0; i < count; i++) {
         bool reads, writes;
         image_kernel_access(kernel, indexes[i], &reads, &writes);

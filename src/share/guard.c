@@ -137,10 +137,10 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
 {
     cl_int status = CL_SUCCESS;
     if (strict()) {
-        struct object_record *objects[256]; /* more than any device's kernels can have parameters */
-        cl_uint indexes[256];
-        const cl_uint count = kernel_records(kernel, RECORD_OBJECT, (struct record **)objects, indexes,
-                                             sizeof(objects) / sizeof(objects[0]));
+        struct object_record *objects[KERNEL_ARGUMENTS];
+        cl_uint indexes[KERNEL_ARGUMENTS];
+        const cl_uint count =
+            kernel_records(kernel, RECORD_OBJECT, (struct record **)objects, indexes, KERNEL_ARGUMENTS);
         for (cl_uint i = 0; i < count; i++) {
             if (status == CL_SUCCESS)
                 status = check(guard, objects[i], guard_may_write(kernel, indexes[i], objects[i]));

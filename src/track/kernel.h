@@ -4,6 +4,8 @@
 
 #include "track/track.h"
 
+enum { KERNEL_ARGUMENTS = 256 }; /* more than any device's kernels can have parameters */
+
 /* Writes to `records` the records of `kind` that the arguments of `kernel` name, retained, and the argument indexes to
  * `indexes` (may be NULL); returns their number, at most `capacity`. */
 cl_uint kernel_records(cl_kernel kernel, enum record_kind kind, struct record **records, cl_uint *indexes,
