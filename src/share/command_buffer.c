@@ -47,11 +47,11 @@ static void destroy(struct record *record)
     free(buffer);
 }
 
-struct command_buffer *command_buffer_get(const char *call, command_buffer_handle handle, cl_int *status)
+struct command_buffer *command_buffer_get(const char *call, command_buffer_handle handle)
 {
     struct command_buffer *buffer = registry_get(RECORD_COMMAND_BUFFER, handle);
-    *status =
-        buffer ? CL_SUCCESS : log_refuse(call, INVALID_COMMAND_BUFFER, "%p is not a command buffer", (void *)handle);
+    if (!buffer)
+        log_refuse(call, INVALID_COMMAND_BUFFER, "%p is not a command buffer", (void *)handle);
     return buffer;
 }
 
@@ -319,10 +319,8 @@ static command_buffer_handle CL_API_CALL remap_buffer(command_buffer_handle hand
 {
     const char *call = command_buffer_names[BUFFER_REMAP];
     command_buffer_handle made = NULL;
-    cl_int status;
-    struct command_buffer *buffer = command_buffer_get(call, handle, &status);
-    if (buffer)
-        status = check_queues(call, num_queues, queues);
+    struct command_buffer *buffer = command_buffer_get(call, handle);
+    cl_int status = buffer ? check_queues(call, num_queues, queues) : INVALID_COMMAND_BUFFER;
     if (status == CL_SUCCESS) {
         const remap_fn remap = (remap_fn)buffer->driver->functions[BUFFER_REMAP];
         if (remap)
@@ -339,10 +337,8 @@ static command_buffer_handle CL_API_CALL remap_buffer(command_buffer_handle hand
 
 static cl_int CL_API_CALL retain_buffer(command_buffer_handle handle)
 {
-    cl_int status;
-    struct command_buffer *buffer = command_buffer_get(command_buffer_names[BUFFER_RETAIN], handle, &status);
-    if (buffer)
-        status = count_reference(BUFFER_RETAIN, buffer->driver, handle);
+    struct command_buffer *buffer = command_buffer_get(command_buffer_names[BUFFER_RETAIN], handle);
+    const cl_int status = buffer ? count_reference(BUFFER_RETAIN, buffer->driver, handle) : INVALID_COMMAND_BUFFER;
     if (status == CL_SUCCESS)
         registry_app_retain(RECORD_COMMAND_BUFFER, handle);
     record_release(buffer);
@@ -351,12 +347,11 @@ static cl_int CL_API_CALL retain_buffer(command_buffer_handle handle)
 
 static cl_int CL_API_CALL release_buffer(command_buffer_handle handle)
 {
-    cl_int status;
-    struct command_buffer *buffer = command_buffer_get(command_buffer_names[BUFFER_RELEASE], handle, &status);
-    if (buffer) {
-        registry_app_release(RECORD_COMMAND_BUFFER, handle);
-        status = count_reference(BUFFER_RELEASE, buffer->driver, handle);
-    }
+    struct command_buffer *buffer = command_buffer_get(command_buffer_names[BUFFER_RELEASE], handle);
+    if (!buffer)
+        return INVALID_COMMAND_BUFFER;
+    registry_app_release(RECORD_COMMAND_BUFFER, handle);
+    const cl_int status = count_reference(BUFFER_RELEASE, buffer->driver, handle);
     record_release(buffer);
     return status;
 }
@@ -451,10 +446,9 @@ static cl_int CL_API_CALL enqueue_buffer(cl_uint num_queues, cl_command_queue *q
                                          cl_event *event)
 {
     const char *call = command_buffer_names[BUFFER_ENQUEUE];
-    cl_int status;
-    struct command_buffer *buffer = command_buffer_get(call, handle, &status);
+    struct command_buffer *buffer = command_buffer_get(call, handle);
     if (!buffer)
-        return status;
+        return INVALID_COMMAND_BUFFER;
     struct guard guard = {num_queues && queues ? queues[0] : buffer->queue,
                           call,
                           ORDER_ALONE,
@@ -464,7 +458,7 @@ static cl_int CL_API_CALL enqueue_buffer(cl_uint num_queues, cl_command_queue *q
                           false,
                           NULL,
                           NULL};
-    status = enqueue_followed(buffer, num_queues, queues, &guard, event);
+    const cl_int status = enqueue_followed(buffer, num_queues, queues, &guard, event);
     record_release(buffer);
     return status;
 }

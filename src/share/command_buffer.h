@@ -65,8 +65,8 @@ struct command_buffer {
     bool incomplete; /* out of memory for one that a command uses */
 };
 
-/* The record of a command buffer, retained; NULL: the handle is invalid, and *status is set. */
-struct command_buffer *command_buffer_get(const char *call, command_buffer_handle handle, cl_int *status);
+/* The record of a command buffer, retained; NULL: the handle is invalid, which is logged as INVALID_COMMAND_BUFFER. */
+struct command_buffer *command_buffer_get(const char *call, command_buffer_handle handle);
 
 /* Reserves space for `count` more uses. */
 bool command_buffer_reserve(struct command_buffer *buffer, cl_uint count);

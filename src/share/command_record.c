@@ -22,11 +22,10 @@ struct recording {
 static cl_int begin(struct recording *r, enum command_buffer_function function, bool properties,
                     command_buffer_handle handle)
 {
-    cl_int status;
     r->call = command_buffer_names[function];
-    r->buffer = command_buffer_get(r->call, handle, &status);
+    r->buffer = command_buffer_get(r->call, handle);
     if (!r->buffer)
-        return status;
+        return INVALID_COMMAND_BUFFER;
     r->function = r->buffer->driver->functions[function];
     if (r->function && (function == RECORD_ND_RANGE_KERNEL || r->buffer->driver->properties == properties))
         return CL_SUCCESS;
