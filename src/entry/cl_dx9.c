@@ -25,12 +25,6 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(
                                       media_adapter_set, num_entries, devices, num_devices);
 }
 
-static cl_mem refuse(cl_int *errcode_ret, cl_int status)
-{
-    give_code(errcode_ret, status);
-    return NULL;
-}
-
 CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context context, cl_mem_flags flags,
                                                                cl_dx9_media_adapter_type_khr adapter_type,
                                                                void *surface_info, cl_uint plane, cl_int *errcode_ret)
@@ -41,9 +35,11 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context contex
     if (!registry_has(RECORD_CONTEXT, context) && passthrough_context(context))
         return passthrough_create_media(call, context, flags, adapter_type, surface_info, plane, errcode_ret);
     const struct d3d_api *api = media_api(adapter_type);
-    if (!api)
-        return refuse(errcode_ret, log_refuse(call, CL_INVALID_VALUE, "adapter_type 0x%x is unknown", adapter_type));
-    /* A bad structure has no resource. It is refused in the specified order, after a bad context. */
+    if (!api) {
+        give_code(errcode_ret, log_refuse(call, CL_INVALID_VALUE, "adapter_type 0x%x is unknown", adapter_type));
+        return NULL;
+    }
+    /* A bad structure has no resource; that is refused in its turn, after a bad context. */
     if (os_readable(surface_info, sizeof(info)))
         memcpy(&info, surface_info, sizeof(info));
     const struct object_request request = {
