@@ -55,7 +55,6 @@ static uint64_t describe_by_name(uint64_t name, uint64_t offset, uint64_t size, 
 
 /* ---- images ---- */
 
-/* A copy of what is known about an image. */
 bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, char *why)
 {
     bool several;

@@ -154,7 +154,7 @@ static void put_removed(void *what)
 /* Removed in a callback: rusticl 22.3 calls back with the event locked, so the event cannot be released there. */
 static const struct reap_class removed_in_callback = {REAP_BLOCKER, NULL, put_removed};
 
-bool blocker_pending(const struct blocker *user)
+static bool is_pending(const struct blocker *user)
 {
     return user->active;
 }
@@ -184,7 +184,6 @@ static bool waits_locked(const struct blocker *blocker, bool (*blocks)(const str
     return false;
 }
 
-/* Marks the commands that are stuck, if `blocks` says which user events block. */
 void blocker_mark_blocked_locked(bool (*blocks)(const struct blocker *))
 {
     for (struct blocker *blocker = list; blocker; blocker = blocker->after)
@@ -201,7 +200,7 @@ void blocker_mark_blocked_locked(bool (*blocks)(const struct blocker *))
 void blockers_finish(void)
 {
     os_lock(&registry_lock);
-    blocker_mark_blocked_locked(blocker_pending);
+    blocker_mark_blocked_locked(is_pending);
     struct blocker *removed = remove_locked();
     os_unlock(&registry_lock);
     const bool later = removed && callback_runs_here();

@@ -65,9 +65,8 @@ struct blocker *blocker_find_active_locked(cl_event event);
 
 /* Marks as `stuck` the commands that cannot start while the user events are pending for which `blocks` returns true. */
 void blocker_mark_blocked_locked(bool (*blocks)(const struct blocker *user));
-/* For blocker_mark_blocked_locked: all user events; those that no thread is setting; those that the application must set; those that are
+/* For blocker_mark_blocked_locked: the user events that no thread is setting; those that the application must set; those that are
  * marked. */
-bool blocker_pending(const struct blocker *user);
 bool blocker_pending_and_not_setting(const struct blocker *user);
 bool blocker_pending_and_not_coming(const struct blocker *user);
 bool blocker_pending_and_marked(const struct blocker *user);
