@@ -18,7 +18,7 @@ enum { STRING_CAPACITY = 64 * 1024 };
 /* Wine's own functions. */
 static cl_icd_dispatch wine;
 
-/* ---- what can be reached ---- */
+/* ---- usable extensions ---- */
 
 /* Extensions that are useless without their functions, and one of these functions. */
 static const struct {

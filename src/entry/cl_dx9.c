@@ -39,7 +39,7 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context contex
         give_code(errcode_ret, log_refuse(call, CL_INVALID_VALUE, "adapter_type 0x%x is unknown", adapter_type));
         return NULL;
     }
-    /* A bad structure has no resource; that is refused in its turn, after a bad context. */
+    /* A bad structure has no resource. It is refused in the specified order, after a bad context. */
     if (os_readable(surface_info, sizeof(info)))
         memcpy(&info, surface_info, sizeof(info));
     const struct object_request request = {

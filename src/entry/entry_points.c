@@ -48,7 +48,7 @@ const struct entry_point entry_points[] = {
     ENTRY(clGetSupportedD3D11TextureFormatsINTEL)
     ENTRY(clGetSupportedD3D10TextureFormatsINTEL)
     ENTRY(clGetSupportedDX9MediaSurfaceFormatsINTEL)
-    /* By this one a cld3d above knows that we are here. */
+    /* With this function another cld3d above detects this one. */
     ENTRY(cld3d_report)
     /* clang-format on */
 };

@@ -131,7 +131,7 @@ static void set_all(void)
     }
 }
 
-/* The calling thread's stack for handlers: LLVM sets another, in the thread in which it takes the signals. */
+/* The signal stack of the calling thread. LLVM sets another one, in the thread in which it installs its handlers. */
 stack_t signals_before_call(void)
 {
     stack_t stack = {.ss_flags = SS_DISABLE};
@@ -139,14 +139,14 @@ stack_t signals_before_call(void)
     return stack;
 }
 
-/* Other threads may be in such calls too: each sets the same handlers again. */
+/* Other threads may be in such calls too; each restores the same handlers. */
 void signals_after_call(const stack_t *stack)
 {
     set_all();
     sigaltstack(stack, NULL);
 }
 
-/* A thread that is ended here uses the events until the wait is over, and the program may give them back before. */
+/* A thread that is to be ended here uses the events until the wait returns; the program may release them earlier. */
 static cl_int wait_holding(cl_uint num_events, const cl_event *event_list)
 {
     enum { MOST = 64 };

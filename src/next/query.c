@@ -23,7 +23,7 @@ cl_int ask_subject(const cl_icd_dispatch *table, const struct subject *subject, 
                            : table->clGetPlatformInfo(subject->platform, name, capacity, to, size_ret);
 }
 
-/* The beginning of the next word behind a place, or the end of the text. */
+/* The beginning of the next word after `place`, or the end of the text. */
 static const char *word_from(const char *place)
 {
     return place + strspn(place, " ");

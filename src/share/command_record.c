@@ -11,7 +11,7 @@
 #include "share/guard.h"
 #include "track/kernel.h"
 
-/* A command on its way into a command buffer. */
+/* A command that is being recorded. */
 struct recording {
     const char *call;
     struct command_buffer *buffer; /* retained */

@@ -9,8 +9,8 @@
 
 static next_function (*own_function)(const char *name);
 
-/* Commands of extensions that are not ours pass us by, and so do writes to the objects that AMD's functions make of an image's
- * memory. */
+/* Whether a function may cause writes that cld3d does not see: commands of other extensions, and writes to the objects
+ * that AMD's functions create over an image's memory. */
 static bool may_write_unseen(const char *name)
 {
     static const char *const beginnings[] = {"clEnqueue", "clCommand", "clUpdate", "clConvertImage",

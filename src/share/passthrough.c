@@ -122,8 +122,8 @@ bool passthrough_new_context(const cl_context_properties *properties, cl_uint de
 
 /* ---- the driver's functions ---- */
 
-/* The caller casts it to the function's type. NVIDIA has the functions under names of its own, which are asked for first: loaders for
- * Windows have a function for each of Khronos's names, whether the driver has it or not. */
+/* The caller casts the result to the function's type. NVIDIA's driver has the functions under its own names, which are
+ * tried first: loaders for Windows return a function for each of Khronos's names, whether the driver has it or not. */
 static next_function driver_function(cl_platform_id platform, const char *name)
 {
     char nvidias[64];

@@ -14,8 +14,8 @@
 
 enum { STRING_CAPACITY = 64 * 1024 }; /* Wine may report a size of 0 for a string that exists */
 
-/* Whether our extensions belong into the string. The specification: a platform lists the extension if and only if all its
- * devices do. */
+/* Whether cld3d's extensions belong in the string. The specification: a platform lists the extension if and only if all
+ * its devices do. */
 static cl_int subject_shares(const struct subject *s, bool *shares)
 {
     *shares = false;

@@ -35,7 +35,7 @@ static cl_platform_id platform_of(cl_kernel kernel)
     return platform_of_context(context);
 }
 
-/* That of a platform, or the first one. */
+/* The function of a platform, or the first one. */
 static next_function function_of(const struct named *named, cl_platform_id platform)
 {
     os_lock(&registry_lock);
