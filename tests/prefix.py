@@ -4,6 +4,7 @@ import filecmp
 import os
 import pathlib
 import shutil
+import stat
 import subprocess
 import tempfile
 
@@ -26,11 +27,17 @@ LINKED = 64 << 10  # bytes
 
 def link_or_copy(source, target):
     """Wine's own libraries, most of a prefix's 700 MB, are links. Nobody may write into them, which `differences` sees; the
-    registry's files are copies, since Wine writes into those that have several names."""
-    if source.endswith(".reg") or os.path.getsize(source) < LINKED:
-        return shutil.copy2(source, target)
-    os.link(source, target)
-    return target
+    registry's files are copies, since Wine writes into those that have several names. Gives False if there can be no links."""
+    if subprocess.run(["cp", "-alT", source, target], capture_output=True, check=False).returncode:
+        return False
+    for folder, _, names in os.walk(source):
+        for path in (f"{folder}/{name}" for name in names):
+            about = os.lstat(path)
+            if stat.S_ISREG(about.st_mode) and (path.endswith(".reg") or about.st_size < LINKED):
+                copy = target / os.path.relpath(path, source)
+                copy.unlink()
+                shutil.copy2(path, copy)
+    return True
 
 
 def kind_of(program):
@@ -93,10 +100,8 @@ class Prefix:
 
     def copy(self, source, target):
         """Where the two are on one file system, and else by a copy."""
-        try:
-            shutil.copytree(source, target, symlinks=True, copy_function=link_or_copy)
-        except shutil.Error:
-            shutil.rmtree(target)
+        if not link_or_copy(source, target):
+            shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(source, target, symlinks=True)
 
     def snapshot(self):
@@ -114,20 +119,20 @@ def same_file(one, other, since):
 
 
 def differences(one, other, since=None):
-    since = since or one.stat().st_ctime_ns
-    found = []
-    for name in sorted(set(os.listdir(one)) | set(os.listdir(other))):
-        a, b = one / name, other / name
-        if not os.path.lexists(a) or not os.path.lexists(b):
-            found.append(str(b))
-        elif a.is_symlink() or b.is_symlink():
+    """What is not the same in both folders."""
+    since = since or os.stat(one).st_ctime_ns
+    left, right = ({entry.name: entry for entry in os.scandir(folder)} for folder in (one, other))
+    found = [os.path.join(other, name) for name in left.keys() ^ right.keys()]
+    for name in left.keys() & right.keys():
+        a, b = left[name], right[name]
+        if a.is_symlink() or b.is_symlink():
             if not (a.is_symlink() and b.is_symlink() and os.readlink(a) == os.readlink(b)):
-                found.append(str(b))
+                found.append(b.path)
         elif a.is_dir():
             found += differences(a, b, since)
         elif not same_file(a, b, since):
-            found.append(str(b))
-    return found
+            found.append(b.path)
+    return sorted(found)
 
 
 def in_and_out(place):
