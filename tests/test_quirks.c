@@ -65,7 +65,8 @@ enum {
     LINES = 1u << QUIRK_NVIDIA_LINES,
     NVIDIA = 1u << QUIRK_NVIDIA_UNSET | 1u << QUIRK_NVIDIA_ARGUMENTS | DESTRUCTOR | LINES,
     REMOTE = 1u << QUIRK_POCL_GAPS | 1u << QUIRK_POCL_GONE,
-    ALL = ((1u << QUIRKS) - 1) & ~NVIDIA & ~REMOTE,
+    RUSTICL = 1u << QUIRK_RUSTICL_LOCKS,
+    ALL = ((1u << QUIRKS) - 1) & ~NVIDIA & ~REMOTE & ~RUSTICL,
     ENDS = 1u << QUIRK_POCL_ENDS,
     ORDER = 1u << QUIRK_POCL_ORDER
 };
@@ -95,11 +96,12 @@ static void by_driver(void)
     CHECK_INT(quirks_in(pocl, "OpenCL 3.0"), ALL & ~ENDS);
     CHECK_INT(quirks_in(pocl, "OpenCL 3.0 PoCL"), ALL & ~ENDS);
     CHECK_INT(quirks_in("NVIDIA CUDA", "OpenCL 3.0 CUDA 13.0.98"), NVIDIA);
-    CHECK_INT(quirks_in("rusticl", "OpenCL 3.0 "), 0);
+    CHECK_INT(quirks_in("rusticl", "OpenCL 3.0 "), RUSTICL);
     CHECK_INT(quirks_in("Portable", "OpenCL 3.0 PoCL 3.1"), 0);
     /* What does not tell its name is taken for any of them, but where that would cost something. */
-    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE);
-    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE);
+    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"),
+              (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE | RUSTICL);
+    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE | RUSTICL);
 }
 
 static void by_device(void)
@@ -107,7 +109,7 @@ static void by_device(void)
     const char pocl[] = "Portable Computing Language", version[] = "OpenCL 3.0 PoCL 6.0  Linux, Release";
     device_version = "OpenCL 3.0 PoCL HSTR: cpu HSTR: pocl-remote: cpu";
     CHECK_INT(quirks_in(pocl, version), (ALL & ~ENDS) | REMOTE);
-    CHECK_INT(quirks_in("rusticl", version), 0);
+    CHECK_INT(quirks_in("rusticl", version), RUSTICL);
     device_version = NULL;
     CHECK_INT(quirks_in(pocl, version), ALL & ~ENDS);
 }

@@ -826,6 +826,71 @@ SHARING_CASE(older_functions, 0)
     end_event(user);
 }
 
+/* How a thread waits for all that is in a queue. */
+enum finish { FINISH, BLOCKING_READ, BLOCKING_MAP, FINISHES };
+
+static void finish_by(const struct rig *rig, cl_command_queue queue, enum finish way)
+{
+    unsigned char byte;
+    cl_int status = CL_SUCCESS;
+    cl_mem buffer = way == FINISH ? NULL : clCreateBuffer(rig->context, 0, SHARED_BYTES, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    if (way == FINISH)
+        CHECK_INT(clFinish(queue), CL_SUCCESS);
+    if (way == BLOCKING_READ)
+        CHECK_INT(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 1, &byte, 0, NULL, NULL), CL_SUCCESS);
+    if (way == BLOCKING_MAP) {
+        void *mapped = clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, 0, 1, 0, NULL, NULL, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL), CL_SUCCESS);
+    }
+    if (buffer)
+        CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+}
+
+/* A thread waits in the driver for the queue of a deferred release; rusticl 22.3 keeps others from that queue as long. With `other` it
+ * waits for another queue, which the release waits for, and which goes on behind the release. */
+static void finished_meanwhile_by(const struct rig *rig, enum finish way, bool other)
+{
+    unsigned char bytes[SHARED_BYTES];
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_command_queue second = make_queue(rig, rig->context, 0);
+    cl_event user = user_event(rig->context), before = NULL, released = NULL;
+    rig_pattern(bytes, sizeof(bytes), 2);
+    CHECK_INT(clEnqueueMarkerWithWaitList(second, 0, NULL, &before), CL_SUCCESS);
+    const cl_event wait[] = {user, before};
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 2, wait, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    if (other)
+        CHECK_INT(clEnqueueBarrierWithWaitList(second, 1, &released, NULL), CL_SUCCESS);
+    struct setter setter = {user, 20};
+    struct test_job job = {set_later, &setter};
+    test_thread thread;
+    if (CHECK(test_thread_start(&thread, &job))) {
+        finish_by(rig, other ? second : rig->queue, way);
+        test_thread_join(thread);
+    }
+    end_event(released);
+    CHECK(d3d_has(rig, &shared, 2));
+    end_event(user);
+    end_event(before);
+    queue_wait(second);
+    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+SHARING_CASE(finished_meanwhile, 0)
+{
+    for (int way = 0; way < FINISHES; way++) {
+        finished_meanwhile_by(rig, (enum finish)way, false);
+        finished_meanwhile_by(rig, (enum finish)way, true);
+    }
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("complete events", complete_events),
     SHARING_TESTS("work of another queue", work_of_another_queue),
@@ -848,6 +913,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("other objects and queues are not held up", others_go_on),
     SHARING_TESTS("objects given back while their release waits", given_back_meanwhile),
     SHARING_TESTS("another thread sets the user event", set_by_another_thread),
+    SHARING_TESTS("a thread waits for the queue of a deferred release", finished_meanwhile),
     SHARING_TESTS("user events that nothing waits for", unrelated_user_events),
     SHARING_TESTS("events of commands can't be set", commands_are_no_user_events),
     SHARING_TESTS("commands that are refused hold nothing", refused_commands_hold_nothing),

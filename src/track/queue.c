@@ -282,6 +282,22 @@ static void is_flushed(struct record *record, void *handle)
     awaited_count -= before - awaits->count;
 }
 
+void queue_comes_flushed(cl_command_queue handle)
+{
+    if (atomic_load_explicit(&queue_count, memory_order_relaxed) < 2)
+        return;
+    os_lock(&registry_lock);
+    if (awaited_count)
+        registry_each_locked(RECORD_QUEUE, is_flushed, handle);
+    os_unlock(&registry_lock);
+}
+
+static cl_int CL_API_CALL finish_queue(cl_command_queue handle)
+{
+    queue_comes_flushed(handle);
+    return below()->clFinish(handle);
+}
+
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
@@ -298,10 +314,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     /* The driver's queue is released with the record, because another thread may be about to flush it, or commands may
      * be blocked. It is flushed at once, as clReleaseCommandQueue guarantees. */
     below()->clFlush(handle); /* queues on a device, and lost devices, refuse this; the release succeeds all the same */
-    os_lock(&registry_lock);
-    if (awaited_count)
-        registry_each_locked(RECORD_QUEUE, is_flushed, handle);
-    os_unlock(&registry_lock);
+    queue_comes_flushed(handle);
     record_release(queue);
     reap(REAP_AND_WAIT, NULL);
     return CL_SUCCESS;
@@ -336,12 +349,17 @@ static struct queue_record *take_awaited(struct queue_record *queue)
     return other;
 }
 
-void queue_flush(struct queue_record *queue)
+void queue_flush_awaited(struct queue_record *queue)
 {
     for (struct queue_record *other = take_awaited(queue); other; other = take_awaited(queue)) {
         queue_push(other->head.handle);
         record_release(other);
     }
+}
+
+void queue_flush(struct queue_record *queue)
+{
+    queue_flush_awaited(queue);
     queue_push(queue->head.handle);
 }
 
@@ -589,6 +607,7 @@ void queue_install(cl_icd_dispatch *table)
     table->clSetCommandQueueProperty = set_property;
     table->clRetainCommandQueue = retain_queue;
     table->clReleaseCommandQueue = release_queue;
+    table->clFinish = finish_queue;
     table->clCreateUserEvent = create_user_event;
     table->clSetUserEventStatus = set_user_event_status;
 }

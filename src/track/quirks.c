@@ -10,6 +10,7 @@
 #define POCL "Portable Computing Language"
 #define REMOTE "pocl-remote"
 #define NVIDIA "NVIDIA CUDA"
+#define RUSTICL "rusticl"
 
 /* `last` is the last version that is known to need it; {0, 0}: no version is known that does not. */
 static const struct {
@@ -44,6 +45,8 @@ static const struct {
                                  "after a context with a destructor callback and user events the release of a context never returns: no such callback is set (share/context.c)", NULL, true},
     [QUIRK_NVIDIA_LINES] = {"nvidia-lines", NVIDIA, {0, 0},
                             "only the first image of a 1D image array is copied to or from a buffer: no format is emulated for such arrays (formats/storage.c)", NULL, true},
+    [QUIRK_RUSTICL_LOCKS] = {"rusticl-locks", RUSTICL, {0, 0},
+                             "a thread in clFinish or a blocking command keeps others from flushing its queue, or waiting for it: what deferred commands come behind is polled (share/deferred_run.c)"},
     /* clang-format on */
 };
 

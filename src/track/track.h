@@ -110,6 +110,10 @@ bool queue_profiles(const struct queue_record *queue);
 void queue_push(cl_command_queue handle);
 /* Flushes a queue, and first those that its commands wait for, so that waiting for them cannot starve. */
 void queue_flush(struct queue_record *queue);
+/* The same without the queue itself, which was flushed when the command was deferred. */
+void queue_flush_awaited(struct queue_record *queue);
+/* A call of the application's is about to flush a queue, and to wait for it. Nobody else has to, nor could with rusticl 22.3. */
+void queue_comes_flushed(cl_command_queue handle);
 /* The same for the queue of an event's command. */
 void queue_flush_for(cl_event event);
 
