@@ -776,6 +776,50 @@ SHARING_CASE(destructor_callbacks, 0)
 }
 #endif
 
+struct told {
+    atomic_bool done;
+    cl_command_type type;
+    cl_command_queue queue;
+};
+
+static void CL_CALLBACK ask_in_callback(cl_event event, cl_int status, void *data)
+{
+    struct told *told = data;
+    (void)status;
+    clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(told->type), &told->type, NULL);
+    clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(told->queue), &told->queue, NULL);
+    atomic_store(&told->done, true);
+}
+
+/* A program that has set a callback may release the event: the callback gets it all the same. */
+static void ask_when_released(const struct rig *rig, cl_mem object, rig_enqueue enqueue, cl_command_type type)
+{
+    struct told told = {0};
+    cl_event user = user_event(rig->context), event = NULL;
+    CHECK_INT(enqueue(rig->queue, 1, &object, 1, &user, &event), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, ask_in_callback, &told), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    for (int i = 0; i < 1000 && !atomic_load(&told.done); i++)
+        pause_ms(10);
+    if (CHECK(atomic_load(&told.done))) {
+        CHECK_INT(told.type, type);
+        CHECK(told.queue == rig->queue);
+    }
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+}
+
+SHARING_CASE(released_before_its_callback, 0)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    ask_when_released(rig, shared.object, rig->acquire, rig->api->command_acquire);
+    ask_when_released(rig, shared.object, rig->release, rig->api->command_release);
+    shared_close(&shared);
+}
+
 static const struct tap_test tests[] = {
 #ifndef _WIN32
     {"a driver that does not count: kernels", kernels_uncounted}, /* the loader takes the list of layers apart */
@@ -805,6 +849,7 @@ static const struct tap_test tests[] = {
 #ifndef _WIN32
     SHARING_TESTS("callbacks when an object is deleted", destructor_callbacks),
 #endif
+    SHARING_TESTS("an event is released before its callback", released_before_its_callback),
 };
 
 TAP_MAIN(tests)

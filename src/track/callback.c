@@ -72,6 +72,21 @@ static bool runs_here(enum which which, cl_event event, cl_int *status)
     return found;
 }
 
+struct event_record *callback_record(cl_event event)
+{
+    struct event_record *found = NULL;
+    if (!atomic_load_explicit(&entry_count, memory_order_relaxed))
+        return NULL;
+    const uintptr_t thread = os_thread();
+    os_lock(&registry_lock);
+    for (const struct callback_entry *entry = entries; entry && !found; entry = entry->after)
+        if (entry->thread == thread && entry->event == event)
+            found = entry->record;
+    record_retain(found);
+    os_unlock(&registry_lock);
+    return found;
+}
+
 bool callback_runs_here(void)
 {
     cl_int status;
@@ -93,9 +108,15 @@ bool callback_runs_commands(void)
 struct notice {
     void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
     void *data;
-    cl_int failure; /* the status to pass if the command fails and its event is not known then; 0: the driver's */
-    cl_int before;  /* its error, if it had failed before this was set: PoCL 3.1 then reports success. Else 0 */
+    struct event_record *record; /* retained; NULL: not an event of ours, which has the driver's status */
+    cl_int before; /* its error, if it had failed before this was set: PoCL 3.1 then reports success. Else 0 */
 };
+
+static void free_notice(struct notice *notice)
+{
+    record_release(notice->record);
+    free(notice);
+}
 
 static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 {
@@ -103,11 +124,11 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
     struct callback_entry entry;
     if (status >= 0 && notice->before)
         status = notice->before;
-    const cl_int told = event_reported(event, status);
     callback_enter(&entry, event, status);
-    notice->notify(event, told == status && status < 0 && notice->failure ? notice->failure : told, notice->data);
+    entry.record = notice->record;
+    notice->notify(event, notice->record ? event_reported(notice->record, status) : status, notice->data);
     callback_leave(&entry);
-    free(notice);
+    free_notice(notice);
 }
 
 static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
@@ -119,10 +140,10 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
     if (!notice)
         return log_refuse("clSetEventCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");
     const cl_int before = event_may_be(event) ? event_status(event) : CL_COMPLETE;
-    *notice = (struct notice){notify, data, event_failure(event), before < 0 ? before : 0};
+    *notice = (struct notice){notify, data, registry_get(RECORD_EVENT, event), before < 0 ? before : 0};
     const cl_int status = below()->clSetEventCallback(event, type, on_event, notice);
     if (status != CL_SUCCESS)
-        free(notice);
+        free_notice(notice);
     return status;
 }
 

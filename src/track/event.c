@@ -63,16 +63,8 @@ cl_int event_make_failed(const char *call, cl_command_type type, struct queue_re
     return CL_SUCCESS;
 }
 
-cl_int event_failure(cl_event event)
-{
-    struct event_record *record = registry_get(RECORD_EVENT, event);
-    const cl_int failure = record ? record->failure : 0;
-    record_release(record);
-    return failure;
-}
-
 /* NVIDIA's driver may report success for a barrier whose wait list has failed. */
-static cl_int reported(const struct event_record *event, cl_int status)
+cl_int event_reported(const struct event_record *event, cl_int status)
 {
     return status < 0 || (status == CL_COMPLETE && atomic_load(&event->failed)) ? event->failure : status;
 }
@@ -83,14 +75,6 @@ void event_fail(cl_event event)
     if (record)
         atomic_store(&record->failed, true);
     record_release(record);
-}
-
-cl_int event_reported(cl_event event, cl_int status)
-{
-    struct event_record *record = registry_get(RECORD_EVENT, event);
-    const cl_int told = record ? reported(record, status) : status;
-    record_release(record);
-    return told;
 }
 
 /* False: the driver is out of resources and does not report the status. An error about the event itself also counts as
@@ -269,16 +253,23 @@ static cl_int query(const struct event_record *event, cl_event handle, cl_event_
         asked = below()->clGetEventInfo(handle, name, sizeof(status), &status, NULL);
         if (asked != CL_SUCCESS)
             return asked;
-        status = reported(event, status);
+        status = event_reported(event, status);
         return answer("clGetEventInfo", &status, sizeof(status), capacity, value, size_ret);
     default: return below()->clGetEventInfo(handle, name, capacity, value, size_ret);
     }
 }
 
+/* A program may release an event whose callback it has set: there it is asked all the same. */
+static struct event_record *record_of(cl_event event)
+{
+    struct event_record *record = registry_get(RECORD_EVENT, event);
+    return record ? record : callback_record(event);
+}
+
 static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info param_name, size_t param_value_size,
                                          void *param_value, size_t *param_value_size_ret)
 {
-    struct event_record *record = registry_get(RECORD_EVENT, event);
+    struct event_record *record = record_of(event);
     const cl_int status =
         record ? query(record, event, param_name, param_value_size, param_value, param_value_size_ret)
                : below()->clGetEventInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
@@ -304,7 +295,7 @@ static void end_after_beginning(const struct event_record *record, void *end)
 static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info param_name, size_t param_value_size,
                                              void *param_value, size_t *param_value_size_ret)
 {
-    struct event_record *record = registry_get(RECORD_EVENT, event);
+    struct event_record *record = record_of(event);
     if (!record)
         return below()->clGetEventProfilingInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
     const bool beginning = param_name == CL_PROFILING_COMMAND_QUEUED || param_name == CL_PROFILING_COMMAND_SUBMIT ||

@@ -154,11 +154,8 @@ void event_track(cl_event event, cl_command_type type, const struct queue_record
 /* Creates the event of a command that has already failed with the negative status `failure`. */
 cl_int event_make_failed(const char *call, cl_command_type type, struct queue_record *queue, cl_int failure,
                          cl_event *event);
-/* The status that the event reports if its command fails; 0: it is not one of cld3d's events, and reports the
- * driver's. */
-cl_int event_failure(cl_event event);
-/* What the event reports where the driver reports `status`. */
-cl_int event_reported(cl_event event, cl_int status);
+/* What an event of ours reports where the driver reports `status`. */
+cl_int event_reported(const struct event_record *event, cl_int status);
 /* The event of a command that has failed, though the driver may report its end. */
 void event_fail(cl_event event);
 /* Whether the event belongs to a context with interop whose driver has the quirk. False for NULL. */
@@ -206,6 +203,7 @@ struct callback_entry {
     cl_event event;
     cl_int status;
     bool of_command;
+    struct event_record *record; /* retained; of `event`, if it is one of ours. The application may have released it */
     struct callback_entry *after;
 };
 
@@ -214,6 +212,8 @@ void callback_enter(struct callback_entry *entry, cl_event event, cl_int status)
 /* A function starts that is part of a command, which ends only after the function returns. */
 void callback_enter_command(struct callback_entry *entry);
 void callback_leave(struct callback_entry *entry);
+/* The record of an event whose callback runs on the calling thread, retained, or NULL. */
+struct event_record *callback_record(cl_event event);
 /* Whether the calling thread is in a callback, where it must not wait for any command. */
 bool callback_runs_here(void);
 /* The same, if the thread may be one of the driver's, which runs the commands that the program's call would wait for, or if a command
