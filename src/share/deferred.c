@@ -94,7 +94,7 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     blocker_end(blocker, status, end);
     if (status != CL_SUCCESS)
         return status;
-    queue_push(c->queue->head.handle); /* who opens the gate can't: see QUIRK_RUSTICL_LOCKS */
+    queue_push(c->queue->head.handle); /* the thread that opens the gate can't: QUIRK_RUSTICL_LOCKS */
     command_publish(c, end);
     d->event = c->event ? registry_get(RECORD_EVENT, end) : NULL;
     return CL_SUCCESS;

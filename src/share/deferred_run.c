@@ -68,7 +68,8 @@ static void note_failure(struct deferred *d)
         atomic_store(&d->failed, true);
 }
 
-/* A thread may be in clFinish for the command's queue and wait for its gate. rusticl 22.3 lets nobody wait for the queue meanwhile. */
+/* Another thread may be in clFinish for the command's queue and wait for its gate. rusticl 22.3 lets no second thread wait for the queue
+ * meanwhile. */
 static bool await_polled(cl_event event)
 {
     while (event_status(event) > CL_COMPLETE)

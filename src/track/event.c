@@ -259,7 +259,7 @@ static cl_int query(const struct event_record *event, cl_event handle, cl_event_
     }
 }
 
-/* A program may release an event whose callback it has set: there it is asked all the same. */
+/* The program may have released an event whose callback runs; queries in the callback still find its record. */
 static struct event_record *record_of(cl_event event)
 {
     struct event_record *record = registry_get(RECORD_EVENT, event);

@@ -112,7 +112,8 @@ void queue_push(cl_command_queue handle);
 void queue_flush(struct queue_record *queue);
 /* The same without the queue itself, which was flushed when the command was deferred. */
 void queue_flush_awaited(struct queue_record *queue);
-/* A call of the application's is about to flush a queue, and to wait for it. Nobody else has to, nor could with rusticl 22.3. */
+/* A call of the application is about to flush a queue and wait for it. No other thread has to flush it then, and with rusticl 22.3 none
+ * could. */
 void queue_comes_flushed(cl_command_queue handle);
 /* The same for the queue of an event's command. */
 void queue_flush_for(cl_event event);
@@ -154,7 +155,7 @@ void event_track(cl_event event, cl_command_type type, const struct queue_record
 /* Creates the event of a command that has already failed with the negative status `failure`. */
 cl_int event_make_failed(const char *call, cl_command_type type, struct queue_record *queue, cl_int failure,
                          cl_event *event);
-/* What an event of ours reports where the driver reports `status`. */
+/* What one of cld3d's events reports where the driver reports `status`. */
 cl_int event_reported(const struct event_record *event, cl_int status);
 /* The event of a command that has failed, though the driver may report its end. */
 void event_fail(cl_event event);
@@ -203,7 +204,7 @@ struct callback_entry {
     cl_event event;
     cl_int status;
     bool of_command;
-    struct event_record *record; /* retained; of `event`, if it is one of ours. The application may have released it */
+    struct event_record *record; /* of `event`, retained by the caller; NULL if it is not one of cld3d's */
     struct callback_entry *after;
 };
 
