@@ -891,6 +891,40 @@ SHARING_CASE(finished_meanwhile, 0)
     }
 }
 
+static void finish_queue(void *data)
+{
+    CHECK_INT(clFinish(data), CL_SUCCESS);
+}
+
+/* An object goes while its bytes are on their way and a thread waits in the driver for its queue, which a user event blocks. */
+SHARING_CASE(given_back_during_finish, 0)
+{
+    enum { TIMES = 20 };
+    const struct rig_desc large = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 1024, .height = 512};
+    void *texture = rig_make(rig, rig->device, &large, NULL);
+    if (!CHECK(texture != NULL))
+        return;
+    for (unsigned turn = 0; turn < TIMES; turn++) {
+        cl_int status = 1;
+        cl_mem object = rig->create_2d(rig->context, 0, texture, 0, &status);
+        cl_event user = user_event(rig->context);
+        struct test_job job = {finish_queue, rig->queue};
+        test_thread thread;
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+        CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &user, NULL), CL_SUCCESS);
+        const bool started = CHECK(test_thread_start(&thread, &job));
+        pause_ms(turn % 3);
+        CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        if (started)
+            test_thread_join(thread);
+        end_event(user);
+    }
+    queue_wait(rig->queue);
+    rig_release(texture);
+}
+
 static const struct tap_test tests[] = {
     SHARING_TESTS("complete events", complete_events),
     SHARING_TESTS("work of another queue", work_of_another_queue),
@@ -914,6 +948,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("objects given back while their release waits", given_back_meanwhile),
     SHARING_TESTS("another thread sets the user event", set_by_another_thread),
     SHARING_TESTS("a thread waits for the queue of a deferred release", finished_meanwhile),
+    SHARING_TESTS("a thread waits for the queue of an object that is given back", given_back_during_finish),
     SHARING_TESTS("user events that nothing waits for", unrelated_user_events),
     SHARING_TESTS("events of commands can't be set", commands_are_no_user_events),
     SHARING_TESTS("commands that are refused hold nothing", refused_commands_hold_nothing),

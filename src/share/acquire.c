@@ -124,7 +124,6 @@ static void undo_acquire(struct command *c, struct event_list *writes, struct de
 {
     if (undo && writes->count) {
         command_blocker_end(c, CL_SUCCESS, writes->events[0]);
-        queue_push(c->queue->head.handle);
         deferred_undo_begin(undo);
         return;
     }

@@ -77,7 +77,7 @@ static void append(struct deferred *d, enum object_state state)
     deferred_run(0);
 }
 
-/* Puts the gate into the queue and passes its event to the application. The commands before it are flushed first, by themselves:
+/* Puts the gate into the queue and passes its event to the application. The commands before it are flushed first:
  * rusticl 22.3 reports the end of a flushed batch's commands only when all of them have ended, and the gate may be
  * opened by a thread that waits for such a report. */
 static cl_int close_gate(struct command *c, struct deferred *d)
@@ -94,7 +94,6 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     blocker_end(blocker, status, end);
     if (status != CL_SUCCESS)
         return status;
-    queue_push(c->queue->head.handle); /* the thread that opens the gate can't: QUIRK_RUSTICL_LOCKS */
     command_publish(c, end);
     d->event = c->event ? registry_get(RECORD_EVENT, end) : NULL;
     return CL_SUCCESS;

@@ -37,7 +37,7 @@ static struct deferred *next_ready(unsigned owner)
         d->begun = true;
     os_unlock(&registry_lock);
     if (d)
-        queue_flush_awaited(d->command.queue);
+        queue_flush(d->command.queue);
     return d;
 }
 
@@ -68,19 +68,9 @@ static void note_failure(struct deferred *d)
         atomic_store(&d->failed, true);
 }
 
-/* Another thread may be in clFinish for the command's queue and wait for its gate. rusticl 22.3 lets no second thread wait for the queue
- * meanwhile. */
-static bool await_polled(cl_event event)
-{
-    while (event_status(event) > CL_COMPLETE)
-        os_sleep_shortly();
-    return event_status(event) == CL_COMPLETE;
-}
-
 static void await_here(struct deferred *d, cl_event event)
 {
-    const bool polled = !d->moving && context_has(d->command.queue->context, QUIRK_RUSTICL_LOCKS);
-    if (!(polled ? await_polled(event) : event_await(event)))
+    if (!event_await(event))
         note_failure(d);
 }
 

@@ -20,7 +20,7 @@ struct guard {
     bool named;    /* the application wants its event */
     bool blocking; /* the driver's call waits for the command */
     struct blocker *blocker;
-    struct queue_record *entered; /* held; queue_leave must follow. NULL: not entered */
+    struct queue_record *entered; /* held; queue_leave must follow, of a blocking command queue_end_finish. Or NULL */
 };
 
 /* CL_SUCCESS, or CL_INVALID_CONTEXT if one of the objects is shared and belongs to another context than the queue, or
@@ -47,7 +47,9 @@ void guard_leave(struct queue_record *entered);
 /* The driver has taken the command, or not; returns `status`. */
 static inline cl_int guard_end(const struct guard *guard, cl_int status, const cl_event *event)
 {
-    if (guard->entered)
+    if (guard->entered && guard->blocking)
+        queue_end_finish(guard->entered);
+    else if (guard->entered)
         guard_leave(guard->entered);
     if (guard->blocker)
         blocker_end(guard->blocker, status, event && status == CL_SUCCESS ? *event : NULL);

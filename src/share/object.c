@@ -19,7 +19,7 @@ static bool awaits_upload(const struct object_record *object)
     const struct upload *upload = object->pending;
     if (!upload || event_status(upload->event) <= CL_COMPLETE)
         return false;
-    if (event_blocked(upload->event) || callback_runs_here())
+    if (event_blocked(upload->event) || callback_runs_here() || queue_is_finished(upload->event))
         return true;
     queue_flush_for(upload->event);
     event_await(upload->event);

@@ -183,7 +183,7 @@ bool event_await(cl_event event)
         status <= CL_COMPLETE) /* rusticl 22.3 would wait for the event's queue all the same */
         return status == CL_COMPLETE;
     while (silent < MOST_SILENT) {
-        const bool failed = below()->clWaitForEvents(1, &event) != CL_SUCCESS;
+        const bool failed = queue_is_finished(event) || below()->clWaitForEvents(1, &event) != CL_SUCCESS;
         const bool answered = ask_status(event, &status);
         if (answered && status <= CL_COMPLETE)
             return status == CL_COMPLETE;

@@ -282,22 +282,6 @@ static void is_flushed(struct record *record, void *handle)
     awaited_count -= before - awaits->count;
 }
 
-void queue_comes_flushed(cl_command_queue handle)
-{
-    if (atomic_load_explicit(&queue_count, memory_order_relaxed) < 2)
-        return;
-    os_lock(&registry_lock);
-    if (awaited_count)
-        registry_each_locked(RECORD_QUEUE, is_flushed, handle);
-    os_unlock(&registry_lock);
-}
-
-static cl_int CL_API_CALL finish_queue(cl_command_queue handle)
-{
-    queue_comes_flushed(handle);
-    return below()->clFinish(handle);
-}
-
 static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
@@ -314,7 +298,10 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
     /* The driver's queue is released with the record, because another thread may be about to flush it, or commands may
      * be blocked. It is flushed at once, as clReleaseCommandQueue guarantees. */
     below()->clFlush(handle); /* queues on a device, and lost devices, refuse this; the release succeeds all the same */
-    queue_comes_flushed(handle);
+    os_lock(&registry_lock);
+    if (awaited_count)
+        registry_each_locked(RECORD_QUEUE, is_flushed, handle);
+    os_unlock(&registry_lock);
     record_release(queue);
     reap(REAP_AND_WAIT, NULL);
     return CL_SUCCESS;
@@ -334,9 +321,108 @@ static cl_int insist(cl_int(CL_API_CALL *call)(cl_command_queue), cl_command_que
     return status;
 }
 
+/* This thread is between queue_begin_finish and queue_end_finish. Blocking commands on emulated images get here: they do not wait in the
+ * driver. */
+static _Thread_local bool finishing_here;
+
+static bool finished_by_another_locked(const struct queue_record *queue)
+{
+    return queue && queue->finishing && !finishing_here;
+}
+
+/* False: the flush is left to a thread that waits for the queue. *queue: for end_push, or NULL. */
+static bool begin_push(cl_command_queue handle, struct queue_record **queue)
+{
+    os_lock(&registry_lock);
+    *queue = registry_get_locked(RECORD_QUEUE, handle);
+    const bool left = finished_by_another_locked(*queue);
+    if (left)
+        (*queue)->owed = true;
+    else if (*queue)
+        (*queue)->pushing++;
+    os_unlock(&registry_lock);
+    if (!left)
+        return true;
+    record_release(*queue);
+    return false;
+}
+
+static void end_push(struct queue_record *queue)
+{
+    os_lock(&registry_lock);
+    if (queue)
+        queue->pushing--;
+    os_unlock(&registry_lock);
+    record_release(queue);
+}
+
 void queue_push(cl_command_queue handle)
 {
+    struct queue_record *queue;
+    if (!begin_push(handle, &queue))
+        return;
     insist(below()->clFlush, handle);
+    end_push(queue);
+}
+
+static bool is_pushed(struct queue_record *queue)
+{
+    os_lock(&registry_lock);
+    const bool pushed = queue->pushing != 0;
+    os_unlock(&registry_lock);
+    return pushed;
+}
+
+struct queue_record *queue_begin_finish(cl_command_queue handle)
+{
+    struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
+    if (!queue || !context_has(queue->context, QUIRK_RUSTICL_LOCKS)) {
+        record_release(queue);
+        return NULL;
+    }
+    os_lock(&registry_lock);
+    queue->finishing++;
+    os_unlock(&registry_lock);
+    while (is_pushed(queue))
+        os_sleep_shortly();
+    finishing_here = true;
+    return queue;
+}
+
+void queue_end_finish(struct queue_record *queue)
+{
+    if (!queue)
+        return;
+    finishing_here = false;
+    os_lock(&registry_lock);
+    const bool owed = --queue->finishing == 0 && queue->owed;
+    if (owed)
+        queue->owed = false;
+    os_unlock(&registry_lock);
+    if (owed)
+        queue_push(queue->head.handle);
+    record_release(queue);
+}
+
+bool queue_is_finished(cl_event event)
+{
+    cl_command_queue handle = NULL;
+    if (!blockers_possible() ||
+        below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) != CL_SUCCESS || !handle)
+        return false;
+    os_lock(&registry_lock);
+    const struct queue_record *queue = registry_find_locked(RECORD_QUEUE, handle);
+    const bool finished = finished_by_another_locked(queue);
+    os_unlock(&registry_lock);
+    return finished;
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue handle)
+{
+    struct queue_record *queue = queue_begin_finish(handle);
+    const cl_int status = below()->clFinish(handle);
+    queue_end_finish(queue);
+    return status;
 }
 
 static struct queue_record *take_awaited(struct queue_record *queue)
@@ -349,17 +435,12 @@ static struct queue_record *take_awaited(struct queue_record *queue)
     return other;
 }
 
-void queue_flush_awaited(struct queue_record *queue)
+void queue_flush(struct queue_record *queue)
 {
     for (struct queue_record *other = take_awaited(queue); other; other = take_awaited(queue)) {
         queue_push(other->head.handle);
         record_release(other);
     }
-}
-
-void queue_flush(struct queue_record *queue)
-{
-    queue_flush_awaited(queue);
     queue_push(queue->head.handle);
 }
 
@@ -607,7 +688,7 @@ void queue_install(cl_icd_dispatch *table)
     table->clSetCommandQueueProperty = set_property;
     table->clRetainCommandQueue = retain_queue;
     table->clReleaseCommandQueue = release_queue;
-    table->clFinish = finish_queue;
+    table->clFinish = finish;
     table->clCreateUserEvent = create_user_event;
     table->clSetUserEventStatus = set_user_event_status;
 }

@@ -46,7 +46,7 @@ static const struct {
     [QUIRK_NVIDIA_LINES] = {"nvidia-lines", NVIDIA, {0, 0},
                             "only the first image of a 1D image array is copied to or from a buffer: no format is emulated for such arrays (formats/storage.c)", NULL, true},
     [QUIRK_RUSTICL_LOCKS] = {"rusticl-locks", RUSTICL, {0, 0},
-                             "a thread in clFinish or a blocking command keeps others from flushing its queue, or waiting for it: what deferred commands come behind is polled (share/deferred_run.c)"},
+                             "a thread in clFinish or a blocking command keeps others from flushing its queue, or waiting for it: such a queue is not flushed, and its events are polled (queue.c, event.c)"},
     /* clang-format on */
 };
 

@@ -92,6 +92,10 @@ struct queue_record {
 
     /* commands that may have failed: in total, and when the order was last restored */
     atomic_uint failures, failures_seen;
+    /* With QUIRK_RUSTICL_LOCKS, guarded by registry_lock. */
+    unsigned finishing; /* threads that are in clFinish or a blocking command */
+    unsigned pushing;   /* threads that flush it */
+    bool owed;          /* a flush was left to a thread that finishes it */
 };
 
 /* The record of a queue, retained, or NULL: it is not a queue of a context with a record. A queue that the application
@@ -110,11 +114,13 @@ bool queue_profiles(const struct queue_record *queue);
 void queue_push(cl_command_queue handle);
 /* Flushes a queue, and first those that its commands wait for, so that waiting for them cannot starve. */
 void queue_flush(struct queue_record *queue);
-/* The same without the queue itself, which was flushed when the command was deferred. */
-void queue_flush_awaited(struct queue_record *queue);
-/* A call of the application is about to flush a queue and wait for it. No other thread has to flush it then, and with rusticl 22.3 none
- * could. */
-void queue_comes_flushed(cl_command_queue handle);
+/* A call of the application is about to flush a queue and wait for it. Until it returns no other thread flushes the queue, if that would
+ * have to wait as long (QUIRK_RUSTICL_LOCKS). The queue, held for queue_end_finish, or NULL. */
+struct queue_record *queue_begin_finish(cl_command_queue handle);
+void queue_end_finish(struct queue_record *queue);
+/* Whether another thread is in such a call for the queue of an event while a user event is pending: a wait for the event would last as
+ * long as that call, which may last until the caller has set the user event. */
+bool queue_is_finished(cl_event event);
 /* The same for the queue of an event's command. */
 void queue_flush_for(cl_event event);
 
