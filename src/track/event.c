@@ -179,8 +179,7 @@ bool event_await(cl_event event)
         record_release(context);
         return done;
     }
-    if (ask_status(event, &status) &&
-        status <= CL_COMPLETE) /* rusticl 22.3 would wait for the event's queue all the same */
+    if (event_context_has(event, QUIRK_RUSTICL_LOCKS) && ask_status(event, &status) && status <= CL_COMPLETE)
         return status == CL_COMPLETE;
     while (silent < MOST_SILENT) {
         const bool failed = queue_is_finished(event) || below()->clWaitForEvents(1, &event) != CL_SUCCESS;
