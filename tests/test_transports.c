@@ -280,11 +280,13 @@ static void aligned_memory(void)
 /* An OpenCL of one device, which hands out memory and counts what is held. */
 static struct pinning_driver {
     cl_bool unified;
+    cl_ulong memory;
     const char *fails; /* a function, or NULL */
-    int queues, buffers, maps, asked;
+    cl_int ended;      /* the status of the command that maps */
+    int queues, buffers, maps, events, asked;
 } driver;
 
-static char handles[3], mapped[1];
+static char handles[4], mapped[1];
 
 static bool driver_fails(const char *function)
 {
@@ -303,10 +305,13 @@ static cl_int CL_API_CALL context_info(cl_context context, cl_context_info name,
 
 static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size)
 {
-    (void)device, (void)name, (void)room, (void)size;
+    (void)device, (void)room, (void)size;
     if (driver_fails("clGetDeviceInfo"))
         return CL_OUT_OF_HOST_MEMORY;
-    memcpy(to, &driver.unified, sizeof(driver.unified));
+    if (name == CL_DEVICE_GLOBAL_MEM_SIZE)
+        memcpy(to, &driver.memory, sizeof(driver.memory));
+    else
+        memcpy(to, &driver.unified, sizeof(driver.unified));
     return CL_SUCCESS;
 }
 
@@ -359,9 +364,11 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bo
                                     cl_event *event, cl_int *status)
 {
     const bool fails = driver_fails("clEnqueueMapBuffer");
-    (void)queue, (void)buffer, (void)offset, (void)size, (void)wait_count, (void)wait, (void)event;
-    CHECK(blocking && flags == (CL_MAP_READ | CL_MAP_WRITE));
+    (void)queue, (void)buffer, (void)offset, (void)size, (void)wait_count, (void)wait;
+    CHECK(!blocking && flags == (CL_MAP_READ | CL_MAP_WRITE));
     driver.maps += !fails;
+    driver.events += !fails;
+    *event = fails ? NULL : (cl_event)&handles[3];
     *status = fails ? CL_MAP_FAILURE : CL_SUCCESS;
     return fails ? NULL : mapped;
 }
@@ -375,6 +382,26 @@ static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void *at,
     return CL_SUCCESS;
 }
 
+static cl_int CL_API_CALL wait_for_map(cl_uint count, const cl_event *events)
+{
+    CHECK(count == 1 && events[0] == (cl_event)&handles[3]);
+    return driver_fails("clWaitForEvents") ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL map_status(cl_event event, cl_event_info name, size_t room, void *to, size_t *size)
+{
+    (void)event, (void)name, (void)room, (void)size;
+    memcpy(to, &driver.ended, sizeof(driver.ended));
+    return driver_fails("clGetEventInfo") ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL release_map_event(cl_event event)
+{
+    CHECK(event == (cl_event)&handles[3]);
+    driver.events--;
+    return CL_SUCCESS;
+}
+
 static cl_int CL_API_CALL flush(cl_command_queue queue)
 {
     (void)queue;
@@ -383,7 +410,7 @@ static cl_int CL_API_CALL flush(cl_command_queue queue)
 
 static void driver_open(cl_bool unified, const char *fails, struct pinning *pinning)
 {
-    driver = (struct pinning_driver){.unified = unified, .fails = fails};
+    driver = (struct pinning_driver){.unified = unified, .memory = (cl_ulong)8 << 30, .fails = fails};
     underlying.clGetContextInfo = context_info;
     underlying.clGetDeviceInfo = device_info;
     underlying.clCreateCommandQueue = create_queue;
@@ -393,7 +420,10 @@ static void driver_open(cl_bool unified, const char *fails, struct pinning *pinn
     underlying.clReleaseMemObject = release_buffer;
     underlying.clEnqueueMapBuffer = map_buffer;
     underlying.clEnqueueUnmapMemObject = unmap;
-    underlying.clFlush = flush;
+    underlying.clFlush = underlying.clFinish = flush;
+    underlying.clWaitForEvents = wait_for_map;
+    underlying.clGetEventInfo = map_status;
+    underlying.clReleaseEvent = release_map_event;
     pinning_open(pinning, NULL);
 }
 
@@ -401,6 +431,7 @@ static void driver_holds(int memories, int queues)
 {
     CHECK_INT(driver.buffers, memories);
     CHECK_INT(driver.maps, memories);
+    CHECK_INT(driver.events, 0);
     CHECK_INT(driver.queues, queues);
 }
 
@@ -455,20 +486,31 @@ static void pinned_limit(void)
     aligned_memory_free(&most);
     pinning_close(&pinning);
     driver_holds(0, 0);
+    driver.memory = 1000 * PINNED_SHARE;
+    pinning_open(&pinning, NULL);
+    CHECK(pinned_memory_make(&pinning, 1001).bytes == NULL);
+    most = pinned_memory_make(&pinning, 1000);
+    CHECK(most.bytes != NULL);
+    aligned_memory_free(&most);
+    pinning_close(&pinning);
+    driver_holds(0, 0);
 }
 
 /* Nothing is left, and the driver is not asked again. What it gave before remains. */
 static void pinned_refused(void)
 {
     static const char *const functions[] = {"clCreateCommandQueue", "clCreateBuffer", "clEnqueueMapBuffer",
+                                            "clWaitForEvents",      "clGetEventInfo", "a failed command",
                                             "clRetainCommandQueue"};
+    enum { FAILED = 5, AGAIN = 6 };
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         struct pinning pinning;
-        const bool again = i == 3; /* of the queue that the first memory brought */
+        const bool again = i == AGAIN; /* of the queue that the first memory brought */
         driver_open(CL_FALSE, again ? NULL : functions[i], &pinning);
         struct aligned_memory first =
             again ? pinned_memory_make(&pinning, 100) : (struct aligned_memory){NULL, NULL, NULL};
         driver.fails = functions[i];
+        driver.ended = i == FAILED ? CL_OUT_OF_RESOURCES : CL_COMPLETE;
         CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
         driver_holds(again, again);
         driver.fails = NULL;

@@ -896,6 +896,44 @@ static void finish_queue(void *data)
     CHECK_INT(clFinish(data), CL_SUCCESS);
 }
 
+static void CL_CALLBACK set_in_callback(cl_event event, cl_int status, void *data)
+{
+    (void)event, (void)status;
+    CHECK_INT(clSetUserEventStatus(data, CL_COMPLETE), CL_SUCCESS);
+}
+
+/* Two threads wait in the driver, each for a queue. What is called back in the first one sets the event that the second waits for. */
+SHARING_CASE(set_in_another_finish, 0)
+{
+    unsigned char bytes[SHARED_BYTES];
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_command_queue first = make_queue(rig, rig->context, 0);
+    cl_event user = user_event(rig->context), start = user_event(rig->context), called = NULL;
+    rig_pattern(bytes, sizeof(bytes), 2);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(first, 1, &start, &called), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(called, CL_COMPLETE, set_in_callback, user), CL_SUCCESS);
+    struct setter setter = {start, 20};
+    struct test_job jobs[] = {{finish_queue, rig->queue}, {set_later, &setter}};
+    test_thread threads[2];
+    if (CHECK(test_thread_start(&threads[0], &jobs[0])) && CHECK(test_thread_start(&threads[1], &jobs[1]))) {
+        CHECK_INT(clFinish(first), CL_SUCCESS);
+        test_thread_join(threads[0]);
+        test_thread_join(threads[1]);
+    }
+    queue_wait(rig->queue);
+    CHECK(d3d_has(rig, &shared, 2));
+    end_event(called);
+    end_event(start);
+    end_event(user);
+    CHECK_INT(clReleaseCommandQueue(first), CL_SUCCESS);
+    shared_close(&shared);
+}
+
 /* An object goes while its bytes are on their way and a thread waits in the driver for its queue, which a user event blocks. */
 SHARING_CASE(given_back_during_finish, 0)
 {
@@ -948,6 +986,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("objects given back while their release waits", given_back_meanwhile),
     SHARING_TESTS("another thread sets the user event", set_by_another_thread),
     SHARING_TESTS("a thread waits for the queue of a deferred release", finished_meanwhile),
+    SHARING_TESTS("a callback sets the event while two threads wait for queues", set_in_another_finish),
     SHARING_TESTS("a thread waits for the queue of an object that is given back", given_back_during_finish),
     SHARING_TESTS("user events that nothing waits for", unrelated_user_events),
     SHARING_TESTS("events of commands can't be set", commands_are_no_user_events),

@@ -16,7 +16,7 @@ bool delivery_ready(void);
 /* Takes over `delivery`, and restarts the thread if it has ended for lack of work. May be called with any lock held. */
 void deliver(struct delivery *delivery);
 
-/* Whether something waits although no thread can be started for it. Tries again. */
+/* Whether something waits although no thread can be started for it. Tries again. May be called with any lock held. */
 bool delivery_stuck(void);
 
 /* Whether something has yet to be called, or is being called. */

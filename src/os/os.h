@@ -49,7 +49,7 @@ void os_stay_loaded(void);
  * caller. */
 bool os_thread_start(void (*run)(void *data), void *data);
 
-/* How many processors this process may use; at least 1. */
+/* How many processors the process's first thread may use; at least 1. */
 unsigned os_processors(void);
 
 /* Whether Windows has ended all other threads of the process and unloads its libraries: there is no thread left to wait

@@ -97,8 +97,9 @@ bool os_thread_start(void (*run)(void *data), void *data)
 unsigned os_processors(void)
 {
     cpu_set_t usable;
-    return sched_getaffinity(0, sizeof(usable), &usable) == 0 && CPU_COUNT(&usable) > 0 ? (unsigned)CPU_COUNT(&usable)
-                                                                                        : 1;
+    return sched_getaffinity(getpid(), sizeof(usable), &usable) == 0 && CPU_COUNT(&usable) > 0
+               ? (unsigned)CPU_COUNT(&usable)
+               : 1;
 }
 
 bool os_process_ends(void)

@@ -99,9 +99,9 @@ static cl_int begin(struct guard *guard)
     queue_waits(guard->queue, guard->wait_count, guard->wait);
     status = follow(guard);
     record_release(queue);
+    blocker_turn(guard->blocker, !guard->blocking, guard->wait_count, guard->wait);
     if (status == CL_SUCCESS && guard->blocking)
         guard->entered = queue_begin_finish(guard->queue);
-    blocker_turn(guard->blocker, !guard->blocking, guard->wait_count, guard->wait);
     return status;
 }
 

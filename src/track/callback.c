@@ -106,17 +106,21 @@ bool callback_runs_commands(void)
 
 /* The application's callback, until it has been called. */
 struct notice {
+    struct reaped reaped; /* drivers get nothing from cld3d in a callback, also not the last references of `record` */
     void(CL_CALLBACK *notify)(cl_event, cl_int, void *);
     void *data;
-    struct event_record *record; /* retained; NULL: not an event of ours, which has the driver's status */
+    struct event_record *record; /* retained; NULL: not one of cld3d's events, and has the driver's status */
     cl_int before; /* its error, if it had failed before this was set: PoCL 3.1 then reports success. Else 0 */
 };
 
-static void free_notice(struct notice *notice)
+static void free_notice(void *what)
 {
+    struct notice *notice = what;
     record_release(notice->record);
     free(notice);
 }
+
+static const struct reap_class called = {REAP_EVENT, NULL, free_notice};
 
 static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 {
@@ -128,7 +132,10 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
     entry.record = notice->record;
     notice->notify(event, notice->record ? event_reported(notice->record, status) : status, notice->data);
     callback_leave(&entry);
-    free_notice(notice);
+    if (notice->record)
+        reap_later(&notice->reaped, &called, notice);
+    else
+        free(notice);
 }
 
 static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
@@ -140,7 +147,8 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
     if (!notice)
         return log_refuse("clSetEventCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");
     const cl_int before = event_may_be(event) ? event_status(event) : CL_COMPLETE;
-    *notice = (struct notice){notify, data, registry_get(RECORD_EVENT, event), before < 0 ? before : 0};
+    *notice = (struct notice){
+        .notify = notify, .data = data, .record = registry_get(RECORD_EVENT, event), .before = before < 0 ? before : 0};
     const cl_int status = below()->clSetEventCallback(event, type, on_event, notice);
     if (status != CL_SUCCESS)
         free_notice(notice);

@@ -179,7 +179,8 @@ bool event_await(cl_event event)
         record_release(context);
         return done;
     }
-    if (event_context_has(event, QUIRK_RUSTICL_LOCKS) && ask_status(event, &status) && status <= CL_COMPLETE)
+    if (blockers_possible() && event_context_has(event, QUIRK_RUSTICL_LOCKS) && ask_status(event, &status) &&
+        status <= CL_COMPLETE)
         return status == CL_COMPLETE;
     while (silent < MOST_SILENT) {
         const bool failed = queue_is_finished(event) || below()->clWaitForEvents(1, &event) != CL_SUCCESS;

@@ -321,21 +321,22 @@ static cl_int insist(cl_int(CL_API_CALL *call)(cl_command_queue), cl_command_que
     return status;
 }
 
-/* This thread is between queue_begin_finish and queue_end_finish. Blocking commands on emulated images get here: they do not wait in the
- * driver. */
-static _Thread_local bool finishing_here;
+/* The queue that this thread finishes; only compared. A blocking command on an emulated image flushes it before it waits in the driver. */
+static _Thread_local const struct queue_record *finishing_here;
 
-static bool finished_by_another_locked(const struct queue_record *queue)
+/* `in_callback`: the driver may have called this thread back while it holds the queue's lock. */
+static bool finished_by_another_locked(const struct queue_record *queue, bool in_callback)
 {
-    return queue && queue->finishing && !finishing_here;
+    return queue && queue->finishing && (finishing_here != queue || in_callback);
 }
 
 /* False: the flush is left to a thread that waits for the queue. *queue: for end_push, or NULL. */
 static bool begin_push(cl_command_queue handle, struct queue_record **queue)
 {
+    const bool in_callback = callback_runs_here();
     os_lock(&registry_lock);
     *queue = registry_get_locked(RECORD_QUEUE, handle);
-    const bool left = finished_by_another_locked(*queue);
+    const bool left = finished_by_another_locked(*queue, in_callback);
     if (left)
         (*queue)->owed = true;
     else if (*queue)
@@ -385,7 +386,7 @@ struct queue_record *queue_begin_finish(cl_command_queue handle)
     os_unlock(&registry_lock);
     while (is_pushed(queue))
         os_sleep_shortly();
-    finishing_here = true;
+    finishing_here = queue;
     return queue;
 }
 
@@ -393,7 +394,7 @@ void queue_end_finish(struct queue_record *queue)
 {
     if (!queue)
         return;
-    finishing_here = false;
+    finishing_here = NULL;
     os_lock(&registry_lock);
     const bool owed = --queue->finishing == 0 && queue->owed;
     if (owed)
@@ -410,9 +411,10 @@ bool queue_is_finished(cl_event event)
     if (!blockers_possible() ||
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) != CL_SUCCESS || !handle)
         return false;
+    const bool in_callback = callback_runs_here();
     os_lock(&registry_lock);
     const struct queue_record *queue = registry_find_locked(RECORD_QUEUE, handle);
-    const bool finished = finished_by_another_locked(queue);
+    const bool finished = finished_by_another_locked(queue, in_callback);
     os_unlock(&registry_lock);
     return finished;
 }

@@ -33,9 +33,19 @@ static cl_device_id device_with_memory(cl_context context)
     return NULL;
 }
 
+static size_t limit_of(cl_device_id device)
+{
+    cl_ulong bytes = 0;
+    if (underlying.clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(bytes), &bytes, NULL) != CL_SUCCESS)
+        return 0;
+    return bytes / PINNED_SHARE < PINNED_MOST ? (size_t)(bytes / PINNED_SHARE) : PINNED_MOST;
+}
+
 void pinning_open(struct pinning *pinning, cl_context context)
 {
-    *pinning = (struct pinning){.context = context, .lock = OS_MUTEX_INIT, .device = device_with_memory(context)};
+    cl_device_id device = device_with_memory(context);
+    *pinning = (struct pinning){
+        .context = context, .lock = OS_MUTEX_INIT, .device = device, .most = device ? limit_of(device) : 0};
 }
 
 void pinning_close(struct pinning *pinning)
@@ -45,6 +55,8 @@ void pinning_close(struct pinning *pinning)
     pinning->queue = NULL;
     pinning->device = NULL;
     os_unlock(&pinning->lock);
+    if (queue && !callback_runs_here() && !os_process_ends())
+        underlying.clFinish(queue); /* drivers may count its unmaps as references to the context */
     own_queue_put(queue);
 }
 
@@ -58,10 +70,12 @@ static cl_command_queue take_queue(struct pinning *pinning, cl_int *status)
     os_unlock(&pinning->lock);
     if (queue || !device)
         return *status == CL_SUCCESS ? queue : NULL;
+    *status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
     queue = own_queue_make(pinning->context, device, 0, status);
+    if (*status != CL_SUCCESS)
+        return NULL;
     os_lock(&pinning->lock);
-    if (*status == CL_SUCCESS && pinning->device && !pinning->queue &&
-        underlying.clRetainCommandQueue(queue) == CL_SUCCESS)
+    if (pinning->device && !pinning->queue && underlying.clRetainCommandQueue(queue) == CL_SUCCESS)
         pinning->queue = queue;
     os_unlock(&pinning->lock);
     return queue;
@@ -72,7 +86,7 @@ static cl_command_queue take_queue(struct pinning *pinning, cl_int *status)
 static bool reserve(struct pinning *pinning, size_t size)
 {
     os_lock(&pinning->lock);
-    const bool fits = pinning->device && size <= PINNED_MOST - pinning->bytes;
+    const bool fits = pinning->device && size <= pinning->most - pinning->bytes;
     pinning->bytes += fits ? size : 0;
     os_unlock(&pinning->lock);
     return fits;
@@ -100,20 +114,38 @@ static void unpin(void *allocation)
     free(pinned);
 }
 
-/* The queue has maps of such buffers alone, so that no command of the application is waited for. */
+/* Not a blocking command: rusticl 22.3 lets one return early if another thread flushes its queue at that moment. */
+static cl_int map_and_wait(struct pinned *pinned)
+{
+    cl_int status = CL_OUT_OF_RESOURCES, ended = CL_COMPLETE;
+    cl_event done = NULL;
+    void *bytes = underlying.clEnqueueMapBuffer(pinned->queue, pinned->buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                                pinned->size, 0, NULL, &done, &status);
+    if (status != CL_SUCCESS || !bytes)
+        return status == CL_SUCCESS ? CL_OUT_OF_RESOURCES : status;
+    pinned->bytes = bytes;
+    status = underlying.clWaitForEvents(1, &done);
+    if (status == CL_SUCCESS)
+        status = underlying.clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(ended), &ended, NULL);
+    underlying.clReleaseEvent(done);
+    return status == CL_SUCCESS && ended < 0 ? ended : status;
+}
+
+/* The queue has only maps and unmaps of such buffers, so no command of the application is waited for. The codes are set before each call,
+ * because a driver that crashes below Wine sets none. */
 static cl_int map(struct pinned *pinned)
 {
-    cl_int status;
+    cl_int status = CL_OUT_OF_RESOURCES;
     pinned->queue = take_queue(pinned->pinning, &status);
     if (!pinned->queue)
         return status == CL_SUCCESS ? CL_OUT_OF_RESOURCES : status;
-    pinned->buffer = underlying.clCreateBuffer(pinned->pinning->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                               pinned->size, NULL, &status);
-    if (status == CL_SUCCESS)
-        pinned->bytes =
-            underlying.clEnqueueMapBuffer(pinned->queue, pinned->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                          pinned->size, 0, NULL, NULL, &status);
-    return status;
+    status = CL_OUT_OF_RESOURCES;
+    cl_mem buffer = underlying.clCreateBuffer(pinned->pinning->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                              pinned->size, NULL, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    pinned->buffer = buffer;
+    return map_and_wait(pinned);
 }
 
 /* A driver that fails once is not asked again: what it lacks is needed for the objects themselves. */

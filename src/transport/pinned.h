@@ -12,7 +12,10 @@
 #include <CL/cl.h>
 #include <stddef.h>
 
-enum { PINNED_MOST = 256 << 20 }; /* bytes in a context */
+enum {
+    PINNED_MOST = 256 << 20, /* bytes in a context */
+    PINNED_SHARE = 16        /* and no more than this part of its device's memory */
+};
 
 /* The pinned memory of a context. */
 struct pinning {
@@ -21,7 +24,7 @@ struct pinning {
     cl_device_id
         device; /* maps the buffers. NULL: no device needs it, the driver has none, or the context is released */
     cl_command_queue queue; /* owned; of that device. NULL: none yet */
-    size_t bytes;           /* of all memory that is not freed yet */
+    size_t bytes, most;     /* of all memory that is not freed yet, and its limit */
 };
 
 void pinning_open(struct pinning *pinning, cl_context context);

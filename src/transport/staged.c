@@ -250,13 +250,11 @@ void staged_undo(const struct handover *handover)
 
 static bool map_and_take(struct staged *staged)
 {
-    bool done = staged_map(staged, false);
-    if (done && staged->takes_rows) {
-        done = staged_need_rows(staged);
-        staged->base.short_of_memory = !done;
-        if (done)
-            copy_rows(staged, false);
-    }
+    bool done = !staged->takes_rows || staged_need_rows(staged);
+    staged->base.short_of_memory = !done;
+    done = done && staged_map(staged, false);
+    if (done && staged->takes_rows)
+        copy_rows(staged, false);
     if (staged->base.surface.api->staging->maps_briefly)
         staged_unmap(staged);
     return done;
