@@ -16,6 +16,7 @@ from prefix import Prefix, need, run_cases
 
 PROGRAM, LAYER, DENY_KEY, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:6])
 QUOTED = str.maketrans({"\\": "\\\\", '"': '\\"'})
+DISPLAY_IDS = "{233a9ef3-afc4-4abd-b564-c32f21f1535b}"  # DEVPROPKEY_GPU_LUID and DEVPROPKEY_MONITOR_OUTPUT_ID
 KEY = "HKLM\\SOFTWARE\\Khronos\\OpenCL\\Layers"
 
 
@@ -44,7 +45,7 @@ class Place(Prefix):
             if line.startswith("["):
                 key = line.rsplit("]", 1)[0]
                 found.add(key)
-            elif line and not line.startswith(("#", '"DriverDateData"')):  # which Wine writes at each start
+            elif line and not line.startswith(("#", '"DriverDateData"')) and DISPLAY_IDS not in key:  # which Wine writes at each start
                 found.add(f"{key} {line}")
         return found
 
