@@ -284,6 +284,7 @@ static struct pinning_driver {
     const char *fails; /* a function, or NULL */
     cl_int ended;      /* the status of the command that maps */
     int queues, buffers, maps, events, asked;
+    int short_unmaps; /* unmaps that fail from now on */
 } driver;
 
 static char handles[4], mapped[1];
@@ -378,6 +379,10 @@ static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void *at,
 {
     (void)queue, (void)memory, (void)wait_count, (void)wait, (void)event;
     CHECK(at == mapped);
+    if (driver.short_unmaps > 0) {
+        driver.short_unmaps--;
+        return CL_OUT_OF_RESOURCES;
+    }
     driver.maps--;
     return CL_SUCCESS;
 }
@@ -443,6 +448,7 @@ static void pinned_lives(void)
     struct aligned_memory one = pinned_memory_make(&pinning, 100), two = pinned_memory_make(&pinning, 200);
     CHECK(one.bytes == mapped && two.bytes == mapped);
     driver_holds(2, 3);
+    driver.short_unmaps = 2;
     aligned_memory_free(&one);
     CHECK(one.bytes == NULL && one.allocation == NULL);
     driver_holds(1, 2);

@@ -99,12 +99,22 @@ static void end_reservation(struct pinning *pinning, size_t size)
     os_unlock(&pinning->lock);
 }
 
+/* Drivers keep memory that is not unmapped (NVIDIA, PoCL), so one that is short of something is asked again. */
+static void unmap(const struct pinned *pinned)
+{
+    enum { TRIES = 10 };
+    for (int i = 0; i < TRIES && underlying.clEnqueueUnmapMemObject(pinned->queue, pinned->buffer, pinned->bytes, 0,
+                                                                    NULL, NULL) != CL_SUCCESS;
+         i++)
+        os_sleep_shortly();
+}
+
 /* Also of one whose map has failed. */
 static void unpin(void *allocation)
 {
     struct pinned *pinned = allocation;
     if (pinned->bytes)
-        underlying.clEnqueueUnmapMemObject(pinned->queue, pinned->buffer, pinned->bytes, 0, NULL, NULL);
+        unmap(pinned);
     if (pinned->queue)
         underlying.clFlush(pinned->queue);
     if (pinned->buffer)
