@@ -44,6 +44,10 @@ extern atomic_uint callback_queues;
  * commands. */
 bool event_callback_awaited(cl_command_queue queue);
 
+/* Whether a wait for an event would last until another thread's clFinish or blocking command returns: then the event is
+ * polled. Set before the first call of the application (queue_is_finished of track.h). */
+extern bool (*event_wait_is_held)(cl_event event);
+
 /* Resolution of the clock behind clGetHostTimer, in nanoseconds: Windows counts in steps of 100. */
 enum { TIMER_RESOLUTION_NS = 100 };
 

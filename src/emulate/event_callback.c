@@ -207,12 +207,16 @@ static struct waiter *first_for_end(const struct callback_queue *list)
     return waiter;
 }
 
+bool (*event_wait_is_held)(cl_event event);
+
 static void wait_for_end(struct callback_queue *list, struct waiter *waiter)
 {
     waiter->references++;
     list->waits = true;
     os_unlock(&lock);
-    const cl_int status = underlying.clWaitForEvents(1, &waiter->event);
+    const cl_int status = event_wait_is_held && event_wait_is_held(waiter->event)
+                              ? CL_OUT_OF_RESOURCES
+                              : underlying.clWaitForEvents(1, &waiter->event);
     drop(waiter);
     os_lock(&lock);
     list->waits = false;

@@ -321,6 +321,8 @@ static cl_int insist(cl_int(CL_API_CALL *call)(cl_command_queue), cl_command_que
     return status;
 }
 
+static atomic_uint finishers; /* threads between queue_begin_finish and queue_end_finish */
+
 /* The queue that this thread finishes; only compared. A blocking command on an emulated image flushes it before it waits in the driver. */
 static _Thread_local const struct queue_record *finishing_here;
 
@@ -381,6 +383,7 @@ struct queue_record *queue_begin_finish(cl_command_queue handle)
         record_release(queue);
         return NULL;
     }
+    atomic_fetch_add(&finishers, 1);
     os_lock(&registry_lock);
     queue->finishing++;
     os_unlock(&registry_lock);
@@ -400,6 +403,7 @@ void queue_end_finish(struct queue_record *queue)
     if (owed)
         queue->owed = false;
     os_unlock(&registry_lock);
+    atomic_fetch_sub(&finishers, 1);
     if (owed)
         queue_push(queue->head.handle);
     record_release(queue);
@@ -408,7 +412,7 @@ void queue_end_finish(struct queue_record *queue)
 bool queue_is_finished(cl_event event)
 {
     cl_command_queue handle = NULL;
-    if (!blockers_possible() ||
+    if (!atomic_load(&finishers) ||
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) != CL_SUCCESS || !handle)
         return false;
     const bool in_callback = callback_runs_here();
@@ -691,6 +695,7 @@ void queue_install(cl_icd_dispatch *table)
     table->clRetainCommandQueue = retain_queue;
     table->clReleaseCommandQueue = release_queue;
     table->clFinish = finish;
+    event_wait_is_held = queue_is_finished;
     table->clCreateUserEvent = create_user_event;
     table->clSetUserEventStatus = set_user_event_status;
 }

@@ -118,8 +118,8 @@ void queue_flush(struct queue_record *queue);
  * have to wait as long (QUIRK_RUSTICL_LOCKS). The queue, held for queue_end_finish, or NULL. */
 struct queue_record *queue_begin_finish(cl_command_queue handle);
 void queue_end_finish(struct queue_record *queue);
-/* Whether another thread is in such a call for the queue of an event while a user event is pending: a wait for the event would last as
- * long as that call, which may last until the caller has set the user event. */
+/* Whether another thread is in such a call for the queue of an event: a wait for the event would last as long as that call, which may
+ * last until the caller has set a user event. */
 bool queue_is_finished(cl_event event);
 /* The same for the queue of an event's command. */
 void queue_flush_for(cl_event event);
