@@ -218,7 +218,7 @@ def guard_setup(f):
     named = "event != NULL" if f.param("event") else "false"
     blocking = next((f"{name} != CL_FALSE" for _, name in f.params if name.startswith("blocking_")), "false")
     return wrap("    struct guard guard = {",
-                f'command_queue, "{f.name}", {blocking_order(f)}, {wait}, {named}, {blocking}, NULL, NULL}};')
+                f'command_queue, "{f.name}", {blocking_order(f)}, {wait}, {named}, {blocking}, NULL, NULL, NULL}};')
 
 
 def guard_check(f):

@@ -457,6 +457,7 @@ static cl_int CL_API_CALL enqueue_buffer(cl_uint num_queues, cl_command_queue *q
                           event != NULL,
                           false,
                           NULL,
+                          NULL,
                           NULL};
     const cl_int status = enqueue_followed(buffer, num_queues, queues, &guard, event);
     record_release(buffer);

@@ -101,7 +101,7 @@ static cl_int begin(struct guard *guard)
     record_release(queue);
     blocker_turn(guard->blocker, !guard->blocking, guard->wait_count, guard->wait);
     if (status == CL_SUCCESS && guard->blocking)
-        guard->entered = queue_begin_finish(guard->queue);
+        guard->finished = queue_begin_finish(guard->queue);
     return status;
 }
 

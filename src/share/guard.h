@@ -20,7 +20,8 @@ struct guard {
     bool named;    /* the application wants its event */
     bool blocking; /* the driver's call waits for the command */
     struct blocker *blocker;
-    struct queue_record *entered; /* held; queue_leave must follow, of a blocking command queue_end_finish. Or NULL */
+    struct queue_record *entered;  /* held; queue_leave must follow. NULL: not entered */
+    struct queue_record *finished; /* for queue_end_finish: the command is blocking. Or NULL */
 };
 
 /* CL_SUCCESS, or CL_INVALID_CONTEXT if one of the objects is shared and belongs to another context than the queue, or
@@ -47,10 +48,9 @@ void guard_leave(struct queue_record *entered);
 /* The driver has taken the command, or not; returns `status`. */
 static inline cl_int guard_end(const struct guard *guard, cl_int status, const cl_event *event)
 {
-    if (guard->entered && guard->blocking)
-        queue_end_finish(guard->entered);
-    else if (guard->entered)
+    if (guard->entered)
         guard_leave(guard->entered);
+    queue_end_finish(guard->finished);
     if (guard->blocker)
         blocker_end(guard->blocker, status, event && status == CL_SUCCESS ? *event : NULL);
     return status;

@@ -10,7 +10,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBuffer(cl_command_queue command_q
         return below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueReadBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_read != CL_FALSE, NULL, NULL};
+        event != NULL, blocking_read != CL_FALSE, NULL, NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, 0);
     if (status != CL_SUCCESS)
@@ -28,7 +28,7 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBuffer(cl_command_queue command_
         return below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueWriteBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_write != CL_FALSE, NULL, NULL};
+        event != NULL, blocking_write != CL_FALSE, NULL, NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
@@ -46,7 +46,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBuffer(cl_command_queue command_q
         return below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueCopyBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL};
+        event != NULL, false, NULL, NULL, NULL};
     const cl_mem used[] = {src_buffer, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
@@ -64,7 +64,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReadImage(cl_command_queue command_qu
         return below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch, slice_pitch,
             ptr, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueReadImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_read != CL_FALSE, NULL, NULL};
+        event != NULL, blocking_read != CL_FALSE, NULL, NULL, NULL};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, 0);
     if (status != CL_SUCCESS)
@@ -83,7 +83,7 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteImage(cl_command_queue command_q
         return below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
             input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueWriteImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_write != CL_FALSE, NULL, NULL};
+        event != NULL, blocking_write != CL_FALSE, NULL, NULL, NULL};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
@@ -101,7 +101,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImage(cl_command_queue command_qu
         return below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueCopyImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL};
+        event != NULL, false, NULL, NULL, NULL};
     const cl_mem used[] = {src_image, dst_image};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
@@ -119,7 +119,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImageToBuffer(cl_command_queue co
         return below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region, dst_offset,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueCopyImageToBuffer", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL};
+        event_wait_list, event != NULL, false, NULL, NULL, NULL};
     const cl_mem used[] = {src_image, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
@@ -137,7 +137,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferToImage(cl_command_queue co
         return below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin, region,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueCopyBufferToImage", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL};
+        event_wait_list, event != NULL, false, NULL, NULL, NULL};
     const cl_mem used[] = {src_buffer, dst_image};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
@@ -155,7 +155,7 @@ static void *CL_API_CALL guarded_clEnqueueMapBuffer(cl_command_queue command_que
         return below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
             num_events_in_wait_list, event_wait_list, event, errcode_ret);
     struct guard guard = {command_queue, "clEnqueueMapBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_map != CL_FALSE, NULL, NULL};
+        event != NULL, blocking_map != CL_FALSE, NULL, NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, map_flags != CL_MAP_READ);
     void *mapped = NULL;
@@ -178,7 +178,7 @@ static void *CL_API_CALL guarded_clEnqueueMapImage(cl_command_queue command_queu
         return below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
             image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
     struct guard guard = {command_queue, "clEnqueueMapImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_map != CL_FALSE, NULL, NULL};
+        event != NULL, blocking_map != CL_FALSE, NULL, NULL, NULL};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, map_flags != CL_MAP_READ);
     void *mapped = NULL;
@@ -200,7 +200,7 @@ static cl_int CL_API_CALL guarded_clEnqueueUnmapMemObject(cl_command_queue comma
         return below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
             event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueUnmapMemObject", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL};
+        event_wait_list, event != NULL, false, NULL, NULL, NULL};
     const cl_mem used[] = {memobj};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
@@ -218,7 +218,7 @@ static cl_int CL_API_CALL guarded_clEnqueueNDRangeKernel(cl_command_queue comman
         return below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
             local_work_size, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueNDRangeKernel", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL};
+        event_wait_list, event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_kernel(&guard, kernel);
     if (status != CL_SUCCESS)
         return status;
@@ -233,7 +233,7 @@ static cl_int CL_API_CALL guarded_clEnqueueTask(cl_command_queue command_queue, 
     if (!registry_hot())
         return below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueTask", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL};
+        event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_kernel(&guard, kernel);
     if (status != CL_SUCCESS)
         return status;
@@ -250,7 +250,7 @@ static cl_int CL_API_CALL guarded_clEnqueueNativeKernel(cl_command_queue command
         return below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
             args_mem_loc, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueNativeKernel", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL};
+        event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, num_mem_objects, mem_list, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
@@ -266,7 +266,7 @@ static cl_int CL_API_CALL guarded_clEnqueueAcquireGLObjects(cl_command_queue com
         return below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
             event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueAcquireGLObjects", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL};
+        event_wait_list, event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, num_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
@@ -282,7 +282,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReleaseGLObjects(cl_command_queue com
         return below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
             event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueReleaseGLObjects", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL};
+        event_wait_list, event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, num_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
@@ -301,7 +301,7 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBufferRect(cl_command_queue comma
             region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueReadBufferRect", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, blocking_read != CL_FALSE, NULL, NULL};
+        event_wait_list, event != NULL, blocking_read != CL_FALSE, NULL, NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, 0);
     if (status != CL_SUCCESS)
@@ -322,7 +322,7 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBufferRect(cl_command_queue comm
             region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueWriteBufferRect", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, blocking_read != CL_FALSE, NULL, NULL};
+        event_wait_list, event != NULL, blocking_read != CL_FALSE, NULL, NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
@@ -343,7 +343,7 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferRect(cl_command_queue comma
             src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list, event_wait_list,
             event);
     struct guard guard = {command_queue, "clEnqueueCopyBufferRect", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL};
+        event_wait_list, event != NULL, false, NULL, NULL, NULL};
     const cl_mem used[] = {src_buffer, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
@@ -362,7 +362,7 @@ static cl_int CL_API_CALL guarded_clEnqueueFillBuffer(cl_command_queue command_q
         return below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueFillBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL};
+        event != NULL, false, NULL, NULL, NULL};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
@@ -380,7 +380,7 @@ static cl_int CL_API_CALL guarded_clEnqueueFillImage(cl_command_queue command_qu
         return below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region, num_events_in_wait_list,
             event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueFillImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL};
+        event != NULL, false, NULL, NULL, NULL};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
@@ -398,7 +398,7 @@ static cl_int CL_API_CALL guarded_clEnqueueMigrateMemObjects(cl_command_queue co
         return below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueMigrateMemObjects", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL};
+        event_wait_list, event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, num_mem_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
@@ -414,7 +414,7 @@ static cl_int CL_API_CALL guarded_clEnqueueMarkerWithWaitList(cl_command_queue c
         return below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueMarkerWithWaitList",
         num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL};
+        event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
@@ -430,7 +430,7 @@ static cl_int CL_API_CALL guarded_clEnqueueBarrierWithWaitList(cl_command_queue 
         return below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueBarrierWithWaitList",
         ORDER_BEFORE_ALL | (num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL), num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL};
+        event_wait_list, event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
@@ -448,7 +448,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMFree(cl_command_queue command_queu
         return below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMFree", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL};
+        event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
@@ -465,7 +465,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMemcpy(cl_command_queue command_qu
         return below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMMemcpy", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_copy != CL_FALSE, NULL, NULL};
+        event != NULL, blocking_copy != CL_FALSE, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
@@ -482,7 +482,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMemFill(cl_command_queue command_q
         return below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMMemFill", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL};
+        event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
@@ -499,7 +499,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMap(cl_command_queue command_queue
         return below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size, num_events_in_wait_list,
             event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMMap", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_map != CL_FALSE, NULL, NULL};
+        event != NULL, blocking_map != CL_FALSE, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
@@ -514,7 +514,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMUnmap(cl_command_queue command_que
     if (!registry_hot())
         return below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMUnmap", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL};
+        event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
@@ -531,7 +531,7 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMigrateMem(cl_command_queue comman
         return below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
             num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueSVMMigrateMem", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL};
+        event_wait_list, event != NULL, false, NULL, NULL, NULL};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;

@@ -1,7 +1,7 @@
 /* Runs the parts of a job on several processors. One thread copies at a third of the speed of memory or less; a transport that
  * copies megabytes is that much faster with helpers.
  *
- * Helpers are threads of ours that sleep between jobs and end when there has been none for some seconds. A process has at
+ * Helpers are threads of cld3d that sleep between jobs and end when there has been none for some seconds. A process has at
  * most three, and none where it may use fewer than four processors: Direct3D's and OpenCL's threads need those. */
 #ifndef CLD3D_TRANSPORT_PARALLEL_H
 #define CLD3D_TRANSPORT_PARALLEL_H

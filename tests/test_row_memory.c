@@ -1,0 +1,370 @@
+/* What the rows beside a mapped surface need: memory that is aligned or pinned, and threads that copy them. The OpenCL below is this
+ * program's. */
+#include "emulate/emulate.h"
+#include "os/os.h"
+#include "tap.h"
+#include "transport/aligned.h"
+#include "transport/parallel.h"
+#include "transport/pinned.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* ---- aligned memory ---- */
+
+/* As much as there can't be is none, and no less than was asked for. */
+static void aligned_memory(void)
+{
+    struct aligned_memory memory = aligned_memory_make(SIZE_MAX - 64, 4096);
+    CHECK(memory.bytes == NULL && memory.allocation == NULL);
+    memory = aligned_memory_make(100, 4096);
+    if (CHECK(memory.bytes != NULL))
+        memset(memory.bytes, 1, 100);
+    CHECK_INT((uintptr_t)memory.bytes % 4096, 0);
+    aligned_memory_free(&memory);
+    CHECK(memory.bytes == NULL && memory.allocation == NULL);
+}
+
+/* ---- pinned memory ---- */
+
+/* An OpenCL of one device, which hands out memory and counts what is held. */
+static struct pinning_driver {
+    cl_bool unified;
+    cl_ulong memory;
+    const char *fails; /* a function, or NULL */
+    cl_int ended;      /* the status of the command that maps */
+    int queues, buffers, maps, events, asked;
+    int short_unmaps; /* unmaps that fail from now on */
+} driver;
+
+static char handles[4], mapped[1];
+
+static bool driver_fails(const char *function)
+{
+    driver.asked++;
+    return driver.fails && strcmp(driver.fails, function) == 0;
+}
+
+static cl_int CL_API_CALL context_info(cl_context context, cl_context_info name, size_t room, void *to, size_t *size)
+{
+    cl_device_id device = (cl_device_id)&handles[0];
+    (void)context, (void)name, (void)room;
+    memcpy(to, &device, sizeof(device));
+    *size = sizeof(device);
+    return driver_fails("clGetContextInfo") ? CL_OUT_OF_HOST_MEMORY : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size)
+{
+    (void)device, (void)room, (void)size;
+    if (driver_fails("clGetDeviceInfo"))
+        return CL_OUT_OF_HOST_MEMORY;
+    if (name == CL_DEVICE_GLOBAL_MEM_SIZE)
+        memcpy(to, &driver.memory, sizeof(driver.memory));
+    else
+        memcpy(to, &driver.unified, sizeof(driver.unified));
+    return CL_SUCCESS;
+}
+
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 cl_command_queue_properties properties, cl_int *status)
+{
+    (void)context, (void)properties;
+    const bool fails = driver_fails("clCreateCommandQueue");
+    CHECK(device == (cl_device_id)&handles[0]);
+    driver.queues += !fails;
+    *status = fails ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+    return fails ? NULL : (cl_command_queue)&handles[1];
+}
+
+static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
+{
+    const bool fails = driver_fails("clRetainCommandQueue");
+    (void)queue;
+    driver.queues += !fails;
+    return fails ? CL_OUT_OF_HOST_MEMORY : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL release_queue(cl_command_queue queue)
+{
+    CHECK(queue == (cl_command_queue)&handles[1]);
+    driver.queues--;
+    return CL_SUCCESS;
+}
+
+static cl_mem CL_API_CALL create_pinned(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
+{
+    const bool fails = driver_fails("clCreateBuffer");
+    (void)context, (void)size;
+    CHECK(flags & CL_MEM_ALLOC_HOST_PTR && host == NULL);
+    driver.buffers += !fails;
+    *status = fails ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
+    return fails ? NULL : (cl_mem)&handles[2];
+}
+
+static cl_int CL_API_CALL release_buffer(cl_mem buffer)
+{
+    CHECK(buffer == (cl_mem)&handles[2]);
+    driver.buffers--;
+    CHECK(driver.maps <= driver.buffers);
+    return CL_SUCCESS;
+}
+
+static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
+                                    size_t offset, size_t size, cl_uint wait_count, const cl_event *wait,
+                                    cl_event *event, cl_int *status)
+{
+    const bool fails = driver_fails("clEnqueueMapBuffer");
+    (void)queue, (void)buffer, (void)offset, (void)size, (void)wait_count, (void)wait;
+    CHECK(!blocking && flags == (CL_MAP_READ | CL_MAP_WRITE));
+    driver.maps += !fails;
+    driver.events += !fails;
+    *event = fails ? NULL : (cl_event)&handles[3];
+    *status = fails ? CL_MAP_FAILURE : CL_SUCCESS;
+    return fails ? NULL : mapped;
+}
+
+static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void *at, cl_uint wait_count,
+                                const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)memory, (void)wait_count, (void)wait, (void)event;
+    CHECK(at == mapped);
+    if (driver.short_unmaps > 0) {
+        driver.short_unmaps--;
+        return CL_OUT_OF_RESOURCES;
+    }
+    driver.maps--;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL wait_for_map(cl_uint count, const cl_event *events)
+{
+    CHECK(count == 1 && events[0] == (cl_event)&handles[3]);
+    return driver_fails("clWaitForEvents") ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL map_status(cl_event event, cl_event_info name, size_t room, void *to, size_t *size)
+{
+    (void)event, (void)name, (void)room, (void)size;
+    memcpy(to, &driver.ended, sizeof(driver.ended));
+    return driver_fails("clGetEventInfo") ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL release_map_event(cl_event event)
+{
+    CHECK(event == (cl_event)&handles[3]);
+    driver.events--;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL flush(cl_command_queue queue)
+{
+    (void)queue;
+    return CL_SUCCESS;
+}
+
+static void driver_open(cl_bool unified, const char *fails, struct pinning *pinning)
+{
+    driver = (struct pinning_driver){.unified = unified, .memory = (cl_ulong)8 << 30, .fails = fails};
+    underlying.clGetContextInfo = context_info;
+    underlying.clGetDeviceInfo = device_info;
+    underlying.clCreateCommandQueue = create_queue;
+    underlying.clRetainCommandQueue = retain_queue;
+    underlying.clReleaseCommandQueue = release_queue;
+    underlying.clCreateBuffer = create_pinned;
+    underlying.clReleaseMemObject = release_buffer;
+    underlying.clEnqueueMapBuffer = map_buffer;
+    underlying.clEnqueueUnmapMemObject = unmap;
+    underlying.clFlush = underlying.clFinish = flush;
+    underlying.clWaitForEvents = wait_for_map;
+    underlying.clGetEventInfo = map_status;
+    underlying.clReleaseEvent = release_map_event;
+    pinning_open(pinning, NULL);
+}
+
+static void driver_holds(int memories, int queues)
+{
+    CHECK_INT(driver.buffers, memories);
+    CHECK_INT(driver.maps, memories);
+    CHECK_INT(driver.events, 0);
+    CHECK_INT(driver.queues, queues);
+}
+
+/* It outlives the end of its context, which ends the queue with the last memory. */
+static void pinned_lives(void)
+{
+    struct pinning pinning;
+    driver_open(CL_FALSE, NULL, &pinning);
+    struct aligned_memory one = pinned_memory_make(&pinning, 100), two = pinned_memory_make(&pinning, 200);
+    CHECK(one.bytes == mapped && two.bytes == mapped);
+    driver_holds(2, 3);
+    driver.short_unmaps = 2;
+    aligned_memory_free(&one);
+    CHECK(one.bytes == NULL && one.allocation == NULL);
+    driver_holds(1, 2);
+    pinning_close(&pinning);
+    driver_holds(1, 1);
+    CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
+    aligned_memory_free(&two);
+    driver_holds(0, 0);
+    pinning_close(&pinning);
+    driver_holds(0, 0);
+}
+
+static void pinned_not(void)
+{
+    static const char *const questions[] = {"clGetContextInfo", "clGetDeviceInfo"};
+    struct pinning pinning;
+    driver_open(CL_TRUE, NULL, &pinning);
+    CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
+    driver_holds(0, 0);
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+        driver_open(CL_FALSE, questions[i], &pinning);
+        CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
+        driver_holds(0, 0);
+    }
+}
+
+static void pinned_limit(void)
+{
+    struct pinning pinning;
+    driver_open(CL_FALSE, NULL, &pinning);
+    struct aligned_memory most = pinned_memory_make(&pinning, PINNED_MOST - 1);
+    CHECK(most.bytes != NULL);
+    CHECK(pinned_memory_make(&pinning, 2).bytes == NULL);
+    CHECK(pinned_memory_make(&pinning, SIZE_MAX).bytes == NULL);
+    struct aligned_memory last = pinned_memory_make(&pinning, 1);
+    CHECK(last.bytes != NULL);
+    aligned_memory_free(&last);
+    aligned_memory_free(&most);
+    most = pinned_memory_make(&pinning, PINNED_MOST);
+    CHECK(most.bytes != NULL);
+    aligned_memory_free(&most);
+    pinning_close(&pinning);
+    driver_holds(0, 0);
+    driver.memory = 1000 * PINNED_SHARE;
+    pinning_open(&pinning, NULL);
+    CHECK(pinned_memory_make(&pinning, 1001).bytes == NULL);
+    most = pinned_memory_make(&pinning, 1000);
+    CHECK(most.bytes != NULL);
+    aligned_memory_free(&most);
+    pinning_close(&pinning);
+    driver_holds(0, 0);
+}
+
+/* Nothing is left, and the driver is not asked again. What it gave before remains. */
+static void pinned_refused(void)
+{
+    static const char *const functions[] = {"clCreateCommandQueue", "clCreateBuffer", "clEnqueueMapBuffer",
+                                            "clWaitForEvents",      "clGetEventInfo", "a failed command",
+                                            "clRetainCommandQueue"};
+    enum { FAILED = 5, AGAIN = 6 };
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        struct pinning pinning;
+        const bool again = i == AGAIN; /* of the queue that the first memory brought */
+        driver_open(CL_FALSE, again ? NULL : functions[i], &pinning);
+        struct aligned_memory first =
+            again ? pinned_memory_make(&pinning, 100) : (struct aligned_memory){NULL, NULL, NULL};
+        driver.fails = functions[i];
+        driver.ended = i == FAILED ? CL_OUT_OF_RESOURCES : CL_COMPLETE;
+        CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
+        driver_holds(again, again);
+        driver.fails = NULL;
+        driver.asked = 0;
+        CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
+        CHECK_INT(driver.asked, 0);
+        aligned_memory_free(&first);
+        driver_holds(0, 0);
+    }
+}
+
+/* ---- parts of a job ---- */
+
+enum { PARTS = 70 };
+
+struct counted_job {
+    atomic_uint calls[PARTS], all;
+    atomic_uint elsewhere; /* on other threads */
+    uintptr_t thread;
+};
+
+static void count_part(void *data, unsigned index)
+{
+    struct counted_job *counted = data;
+    atomic_fetch_add(&counted->calls[index], 1);
+    atomic_fetch_add(&counted->all, 1);
+    if (os_thread() != counted->thread)
+        atomic_fetch_add(&counted->elsewhere, 1);
+}
+
+/* Slower on helpers, so that this thread is the first to have nothing left to do. */
+static void slow_part(void *data, unsigned index)
+{
+    const struct counted_job *counted = data;
+    for (int i = os_thread() == counted->thread ? 1 : 3; i > 0; i--)
+        os_sleep_shortly();
+    count_part(data, index);
+}
+
+/* Returns how many parts other threads have run. */
+static unsigned run_parts(unsigned parts, void (*part)(void *data, unsigned index))
+{
+    struct counted_job counted = {.thread = os_thread()};
+    parallel_run(parts, part, &counted);
+    CHECK_INT(counted.all, parts);
+    for (unsigned i = 0; i < parts; i++)
+        CHECK_INT(counted.calls[i], 1);
+    return counted.elsewhere;
+}
+
+static void parts_each_once(void)
+{
+    for (unsigned processors = 1; processors <= 16; processors++) {
+        parallel_processors = processors;
+        for (unsigned parts = 0; parts <= PARTS; parts++)
+            run_parts(parts, count_part);
+    }
+}
+
+static void parts_on_helpers(void)
+{
+    parallel_processors = 3;
+    CHECK_INT(run_parts(PARTS, slow_part), 0);
+    parallel_processors = 16;
+    CHECK_INT(run_parts(1, slow_part), 0);
+    const unsigned elsewhere = run_parts(PARTS, slow_part);
+    CHECK(elsewhere > 0 && elsewhere < PARTS);
+}
+
+static void *run_many(void *unused)
+{
+    for (int i = 0; i < 200; i++)
+        run_parts(1 + (unsigned)i % PARTS, count_part);
+    return unused;
+}
+
+static void parts_of_threads(void)
+{
+    pthread_t threads[3];
+    parallel_processors = 16;
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, run_many, NULL), 0);
+    run_many(NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static const struct tap_test tests[] = {
+    {"memory that begins where it has to", aligned_memory},
+    {"each part of a job runs once", parts_each_once},
+    {"helpers run parts where there are processors for them", parts_on_helpers},
+    {"jobs of several threads at the same time", parts_of_threads},
+    {"pinned memory: it is mapped until it is freed, also after its context", pinned_lives},
+    {"pinned memory: none for devices in the host's memory, or of which nothing is known", pinned_not},
+    {"pinned memory: not more than the limit", pinned_limit},
+    {"pinned memory: a driver that refuses is not asked again", pinned_refused},
+};
+
+TAP_MAIN(tests)
