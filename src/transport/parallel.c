@@ -19,7 +19,7 @@ static struct {
     unsigned number;      /* of jobs so far */
 } job;
 
-/* Half of the processors that the process may use work for it, this thread on one of them. */
+/* Half of the processors that the process may use work for it, this thread on one of them; of two or three, two. */
 static unsigned helpers_wanted(void)
 {
     static atomic_uint known; /* 0: not asked yet */
@@ -29,7 +29,7 @@ static unsigned helpers_wanted(void)
         processors = os_processors();
         atomic_store_explicit(&known, processors, memory_order_relaxed);
     }
-    const unsigned wanted = processors / 2 > 1 ? processors / 2 - 1 : 0;
+    const unsigned wanted = processors < 4 ? processors / 2 : processors / 2 - 1;
     return wanted < HELPERS_MOST ? wanted : HELPERS_MOST;
 }
 
