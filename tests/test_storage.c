@@ -28,8 +28,13 @@ static cl_int CL_API_CALL list_formats(cl_context context, cl_mem_flags flags, c
 /* What fails, and what there is of programs and kernels. */
 static struct {
     cl_int context_info, device_info, create, build, argument, launch, kernel;
-    const char *no_kernel; /* the one that can't be made: with `kernel`, or with neither a kernel nor a code */
-    cl_bool unified[2];    /* of the context's two devices */
+    const char *no_kernel;        /* the one that can't be made: with `kernel`, or with neither a kernel nor a code */
+    cl_bool unified[2];           /* of the context's two devices */
+    int devices;                  /* of the context */
+    cl_device_id parent;          /* of its first device */
+    cl_int sizes, binaries, load; /* codes */
+    size_t binary_size;
+    int from_source, from_binary; /* programs so far */
     int programs, kernels, most_kernels;
     char options[512];
     void (*while_building)(void);
@@ -47,7 +52,7 @@ static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info n
     CHECK(size >= sizeof(devices));
     memcpy(value, devices, sizeof(devices));
     if (size_ret)
-        *size_ret = sizeof(devices);
+        *size_ret = (size_t)driver.devices * sizeof(devices[0]);
     return driver.context_info;
 }
 
@@ -55,6 +60,10 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
                                           size_t *size_ret)
 {
     (void)size, (void)size_ret;
+    if (name == CL_DEVICE_PARENT_DEVICE) {
+        memcpy(value, &driver.parent, sizeof(driver.parent));
+        return CL_SUCCESS;
+    }
     CHECK_INT(name, CL_DEVICE_HOST_UNIFIED_MEMORY);
     memcpy(value, &driver.unified[(char *)device - handles], sizeof(cl_bool));
     return driver.device_info;
@@ -66,7 +75,38 @@ static cl_program CL_API_CALL create_program(cl_context context, cl_uint count, 
     (void)context, (void)count, (void)texts, (void)lengths;
     *status = driver.create;
     driver.programs += driver.create == CL_SUCCESS;
+    driver.from_source += driver.create == CL_SUCCESS;
     return driver.create == CL_SUCCESS ? (cl_program)&handles[2] : NULL;
+}
+
+/* As PoCL and rusticl do, it gives a program for a binary that it refuses. */
+static cl_program CL_API_CALL load_program(cl_context context, cl_uint count, const cl_device_id *devices,
+                                           const size_t *sizes, const unsigned char **binaries, cl_int *loaded,
+                                           cl_int *status)
+{
+    (void)context;
+    CHECK_INT(count, 1);
+    CHECK(devices[0] == (cl_device_id)&handles[0]);
+    CHECK_INT(sizes[0], driver.binary_size);
+    CHECK_INT(binaries[0][0], 'b');
+    *loaded = *status = driver.load;
+    driver.programs++;
+    driver.from_binary++;
+    return (cl_program)&handles[2];
+}
+
+static cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info name, size_t size, void *value,
+                                           size_t *size_ret)
+{
+    (void)program, (void)size, (void)size_ret;
+    if (name == CL_PROGRAM_BINARY_SIZES) {
+        memcpy(value, &driver.binary_size, sizeof(driver.binary_size));
+        return driver.sizes;
+    }
+    CHECK_INT(name, CL_PROGRAM_BINARIES);
+    if (driver.binaries == CL_SUCCESS)
+        memset(*(unsigned char **)value, 'b', driver.binary_size);
+    return driver.binaries;
 }
 
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id *devices,
@@ -146,13 +186,17 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
 static void set_driver(void)
 {
     memset(&driver, 0, sizeof(driver));
-    driver.unified[0] = driver.unified[1] = CL_TRUE;
+    driver.devices = 2;
+    driver.binary_size = 5;
+    driver.unified[0] = driver.unified[1] = CL_FALSE; /* so that the device converts */
     listed_count = read_count = 0;
     list_status = CL_SUCCESS;
     next.clGetSupportedImageFormats = list_formats;
     next.clGetContextInfo = get_context_info;
     next.clGetDeviceInfo = get_device_info;
     next.clCreateProgramWithSource = create_program;
+    next.clCreateProgramWithBinary = load_program;
+    next.clGetProgramInfo = get_program_info;
     next.clBuildProgram = build_program;
     next.clGetProgramBuildInfo = get_build_info;
     next.clReleaseProgram = release_program;
@@ -468,6 +512,61 @@ static void failing(void)
     }
 }
 
+/* How many programs a new context makes from the source. */
+static int built_from_source(cl_channel_order order)
+{
+    const int before = driver.from_source;
+    set_context();
+    get(order, CL_UNORM_INT8, CL_UNORM_INT8, CL_SUCCESS);
+    close_context();
+    return driver.from_source - before;
+}
+
+/* In the contexts of one device the program is built from the source twice, and loaded after that. */
+static void binaries(void)
+{
+    set_driver();
+    driver.devices = 1;
+    CHECK_INT(built_from_source(CL_R), 1);
+    driver.binaries = CL_OUT_OF_HOST_MEMORY;
+    CHECK_INT(built_from_source(CL_R), 1);
+    driver.binaries = CL_SUCCESS;
+    CHECK_INT(built_from_source(CL_R), 1);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(built_from_source(CL_R), 0);
+    CHECK_INT(driver.from_binary, 3);
+    CHECK_INT(built_from_source(CL_RG), 1); /* another program */
+    driver.devices = 2;
+    CHECK_INT(built_from_source(CL_R), 1);
+    driver.devices = 1;
+    driver.parent = (cl_device_id)&handles[1];
+    CHECK_INT(built_from_source(CL_R), 1);
+    driver.parent = NULL;
+    driver.context_info = CL_OUT_OF_RESOURCES;
+    CHECK_INT(built_from_source(CL_R), 1);
+    driver.context_info = CL_SUCCESS;
+    CHECK_INT(driver.from_binary, 3);
+    driver.load = CL_INVALID_BINARY; /* refused once: not tried again */
+    CHECK_INT(built_from_source(CL_R), 1);
+    driver.load = CL_SUCCESS;
+    CHECK_INT(built_from_source(CL_R), 1);
+    CHECK_INT(driver.from_binary, 4);
+}
+
+/* A driver that has no binaries is asked once. */
+static void no_binaries(void)
+{
+    set_driver();
+    driver.devices = 1;
+    driver.binary_size = 0;
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(built_from_source(CL_BGRA), 1);
+    driver.binary_size = 5;
+    CHECK_INT(built_from_source(CL_BGRA), 1);
+    CHECK_INT(built_from_source(CL_BGRA), 1);
+    CHECK_INT(driver.from_binary, 0);
+}
+
 static bool on_host(void)
 {
     set_context();
@@ -481,6 +580,7 @@ static bool on_host(void)
 static void by_the_host(void)
 {
     set_driver();
+    driver.unified[0] = driver.unified[1] = CL_TRUE;
     CHECK(on_host());
     driver.unified[0] = CL_FALSE;
     CHECK(!on_host());
@@ -496,6 +596,35 @@ static void by_the_host(void)
 }
 
 /* ---- launches ---- */
+
+static void enqueue_too(void)
+{
+    CHECK_INT(enqueue(converter_at_work), CL_SUCCESS);
+}
+
+/* Where the host converts, the program is built for the first kernel: once, by one of the threads that need it, and again after a
+ * build that fails. */
+static void built_when_needed(void)
+{
+    for (int raced = 0; raced < 2; raced++) {
+        set_driver();
+        set_context();
+        driver.unified[0] = driver.unified[1] = CL_TRUE;
+        converter_at_work = get(CL_R, CL_UNORM_INT8, CL_UNORM_INT8, CL_SUCCESS);
+        CHECK_INT(driver.programs, 0);
+        driver.build = CL_BUILD_PROGRAM_FAILURE;
+        CHECK_INT(enqueue(converter_at_work), CL_OUT_OF_RESOURCES);
+        CHECK_INT(driver.programs, 0);
+        driver.build = CL_SUCCESS;
+        driver.while_building = raced ? enqueue_too : NULL;
+        CHECK_INT(enqueue(converter_at_work), CL_SUCCESS);
+        CHECK_INT(driver.programs, 1);
+        CHECK_INT(enqueue(converter_at_work), CL_SUCCESS);
+        CHECK_INT(driver.programs, 1);
+        CHECK_INT(driver.kernels, 1);
+        close_context();
+    }
+}
 
 /* As many kernels are kept as threads usually need, and none is lost when a call fails. */
 static void launches(void)
@@ -596,6 +725,9 @@ static const struct tap_test tests[] = {
     {"two threads make a conversion", raced},
     {"a driver that fails at the conversion", failing},
     {"where the host converts", by_the_host},
+    {"a program that is built again comes from its binary", binaries},
+    {"drivers without binaries", no_binaries},
+    {"where the host converts, the program is built for the first kernel", built_when_needed},
     {"kernels that are kept", launches},
     {"a kernel that can't be made", no_kernel},
     {"fill colours", colours},
