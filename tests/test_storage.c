@@ -34,6 +34,7 @@ static struct {
     cl_device_id parent;          /* of its first device */
     cl_int sizes, binaries, load; /* codes */
     size_t binary_size;
+    bool lost, loaded;            /* what is loaded has no second kernel; what is there was loaded */
     int from_source, from_binary; /* programs so far */
     int programs, kernels, most_kernels;
     char options[512];
@@ -76,6 +77,7 @@ static cl_program CL_API_CALL create_program(cl_context context, cl_uint count, 
     *status = driver.create;
     driver.programs += driver.create == CL_SUCCESS;
     driver.from_source += driver.create == CL_SUCCESS;
+    driver.loaded = false;
     return driver.create == CL_SUCCESS ? (cl_program)&handles[2] : NULL;
 }
 
@@ -92,6 +94,7 @@ static cl_program CL_API_CALL load_program(cl_context context, cl_uint count, co
     *loaded = *status = driver.load;
     driver.programs++;
     driver.from_binary++;
+    driver.loaded = true;
     return (cl_program)&handles[2];
 }
 
@@ -140,6 +143,10 @@ static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name,
 {
     (void)program;
     *status = CL_SUCCESS;
+    if (driver.lost && driver.loaded && strcmp(name, "narrow") == 0) {
+        *status = CL_INVALID_KERNEL_NAME;
+        return NULL;
+    }
     if (driver.no_kernel && strcmp(driver.no_kernel, name) == 0) {
         *status = driver.kernel;
         return NULL;
@@ -188,7 +195,7 @@ static void set_driver(void)
     memset(&driver, 0, sizeof(driver));
     driver.devices = 2;
     driver.binary_size = 5;
-    driver.unified[0] = driver.unified[1] = CL_FALSE; /* so that the device converts */
+    driver.unified[0] = driver.unified[1] = CL_TRUE;
     listed_count = read_count = 0;
     list_status = CL_SUCCESS;
     next.clGetSupportedImageFormats = list_formats;
@@ -213,9 +220,11 @@ static void lists(cl_channel_order order, cl_channel_type type)
 
 static struct context_record context;
 
+static unsigned quirks = 1u << QUIRK_POCL_BUILDS;
+
 static void set_context(void)
 {
-    context = (struct context_record){.head.handle = handles, .interop = true, .video = true};
+    context = (struct context_record){.head.handle = handles, .interop = true, .video = true, .quirks = quirks};
 }
 
 /* ---- the choice ---- */
@@ -528,6 +537,9 @@ static void binaries(void)
     set_driver();
     driver.devices = 1;
     CHECK_INT(built_from_source(CL_R), 1);
+    driver.sizes = CL_OUT_OF_RESOURCES; /* for a moment */
+    CHECK_INT(built_from_source(CL_R), 1);
+    driver.sizes = CL_SUCCESS;
     driver.binaries = CL_OUT_OF_HOST_MEMORY;
     CHECK_INT(built_from_source(CL_R), 1);
     driver.binaries = CL_SUCCESS;
@@ -546,14 +558,36 @@ static void binaries(void)
     CHECK_INT(built_from_source(CL_R), 1);
     driver.context_info = CL_SUCCESS;
     CHECK_INT(driver.from_binary, 3);
-    driver.load = CL_INVALID_BINARY; /* refused once: not tried again */
+    driver.load = CL_OUT_OF_HOST_MEMORY;
     CHECK_INT(built_from_source(CL_R), 1);
     driver.load = CL_SUCCESS;
-    CHECK_INT(built_from_source(CL_R), 1);
-    CHECK_INT(driver.from_binary, 4);
+    CHECK_INT(built_from_source(CL_R), 0);
+    CHECK_INT(driver.from_binary, 5);
 }
 
-/* A driver that has no binaries is asked once. */
+/* The driver refuses the binary, or it has lost a kernel: it is not tried again. */
+static void refused_binaries(void)
+{
+    static const cl_channel_order orders[] = {CL_RG, CL_A};
+    for (int lost = 0; lost < 2; lost++) {
+        set_driver();
+        driver.devices = 1;
+        for (int i = 0; i < 4; i++)
+            built_from_source(orders[lost]);
+        CHECK(driver.from_binary > 0);
+        driver.from_binary = 0;
+        driver.load = lost ? CL_SUCCESS : CL_INVALID_BINARY;
+        driver.lost = lost;
+        CHECK_INT(built_from_source(orders[lost]), 1);
+        CHECK_INT(driver.from_binary, 1);
+        driver.load = CL_SUCCESS;
+        driver.lost = false;
+        CHECK_INT(built_from_source(orders[lost]), 1);
+        CHECK_INT(driver.from_binary, 1);
+    }
+}
+
+/* A driver that has no binaries is asked once, and one that needs none never. */
 static void no_binaries(void)
 {
     set_driver();
@@ -564,6 +598,10 @@ static void no_binaries(void)
     driver.binary_size = 5;
     CHECK_INT(built_from_source(CL_BGRA), 1);
     CHECK_INT(built_from_source(CL_BGRA), 1);
+    quirks = 0;
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(built_from_source(CL_LUMINANCE), 1);
+    quirks = 1u << QUIRK_POCL_BUILDS;
     CHECK_INT(driver.from_binary, 0);
 }
 
@@ -580,7 +618,6 @@ static bool on_host(void)
 static void by_the_host(void)
 {
     set_driver();
-    driver.unified[0] = driver.unified[1] = CL_TRUE;
     CHECK(on_host());
     driver.unified[0] = CL_FALSE;
     CHECK(!on_host());
@@ -596,35 +633,6 @@ static void by_the_host(void)
 }
 
 /* ---- launches ---- */
-
-static void enqueue_too(void)
-{
-    CHECK_INT(enqueue(converter_at_work), CL_SUCCESS);
-}
-
-/* Where the host converts, the program is built for the first kernel: once, by one of the threads that need it, and again after a
- * build that fails. */
-static void built_when_needed(void)
-{
-    for (int raced = 0; raced < 2; raced++) {
-        set_driver();
-        set_context();
-        driver.unified[0] = driver.unified[1] = CL_TRUE;
-        converter_at_work = get(CL_R, CL_UNORM_INT8, CL_UNORM_INT8, CL_SUCCESS);
-        CHECK_INT(driver.programs, 0);
-        driver.build = CL_BUILD_PROGRAM_FAILURE;
-        CHECK_INT(enqueue(converter_at_work), CL_OUT_OF_RESOURCES);
-        CHECK_INT(driver.programs, 0);
-        driver.build = CL_SUCCESS;
-        driver.while_building = raced ? enqueue_too : NULL;
-        CHECK_INT(enqueue(converter_at_work), CL_SUCCESS);
-        CHECK_INT(driver.programs, 1);
-        CHECK_INT(enqueue(converter_at_work), CL_SUCCESS);
-        CHECK_INT(driver.programs, 1);
-        CHECK_INT(driver.kernels, 1);
-        close_context();
-    }
-}
 
 /* As many kernels are kept as threads usually need, and none is lost when a call fails. */
 static void launches(void)
@@ -726,8 +734,8 @@ static const struct tap_test tests[] = {
     {"a driver that fails at the conversion", failing},
     {"where the host converts", by_the_host},
     {"a program that is built again comes from its binary", binaries},
+    {"a binary that the driver refuses", refused_binaries},
     {"drivers without binaries", no_binaries},
-    {"where the host converts, the program is built for the first kernel", built_when_needed},
     {"kernels that are kept", launches},
     {"a kernel that can't be made", no_kernel},
     {"fill colours", colours},

@@ -4,7 +4,7 @@
 #include "d3d/formats.h"
 #include "formats/storage.h"
 #include "log.h"
-#include "next/next.h"
+#include "next/query.h"
 #include "os/os.h"
 
 #include <stdio.h>
@@ -28,17 +28,19 @@ static os_mutex lock = OS_MUTEX_INIT;              /* guards what follows; not h
 static struct known_program known[KNOWN_PROGRAMS]; /* entries and their binaries stay */
 static unsigned known_count;
 
-/* The device of a context that has one. NULL: there are several, or it is a sub-device, whose handle may be used again for
- * another one. */
-static cl_device_id only_device(cl_context context)
+/* The device of a context that has one. NULL: there are several, it is a sub-device, whose handle may be used again for another
+ * one, or the driver builds from the source as fast. */
+static cl_device_id only_device(const struct context_record *context)
 {
     cl_device_id devices[2], parent = NULL;
     size_t size = 0;
-    if (next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS ||
+    if (!context_has(context, QUIRK_POCL_BUILDS) ||
+        next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) !=
+            CL_SUCCESS ||
         size != sizeof(devices[0]))
         return NULL;
-    next.clGetDeviceInfo(devices[0], CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL);
-    return parent ? NULL : devices[0];
+    const cl_int status = next.clGetDeviceInfo(devices[0], CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL);
+    return status == CL_SUCCESS && !parent ? devices[0] : NULL;
 }
 
 static struct known_program *find_locked(const struct known_program *wanted)
@@ -80,35 +82,53 @@ static void refuse(struct known_program *entry)
 static void keep_binary(struct known_program *entry, cl_program program)
 {
     size_t size = 0;
-    if (next.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) != CL_SUCCESS || !size) {
-        refuse(entry);
-        return;
-    }
-    unsigned char *binary = malloc(size);
-    const bool got =
-        binary && next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL) == CL_SUCCESS;
+    cl_int status = next.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
+    unsigned char *binary = status == CL_SUCCESS && size ? malloc(size) : NULL;
+    if (binary)
+        status = next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL);
     os_lock(&lock);
-    const bool mine = got && !entry->binary; /* another thread may have been faster */
+    const bool mine = binary && status == CL_SUCCESS && !entry->binary; /* another thread may have been faster */
     if (mine) {
         entry->binary = binary;
         entry->size = size;
     }
+    entry->refused = status == CL_SUCCESS ? !size : !driver_short(status);
     os_unlock(&lock);
     if (!mine)
         free(binary);
 }
 
-static cl_program from_binary(cl_context context, const struct known_program *built, const char *options)
+/* Builds from a binary of which drivers have been seen to lose the kernels. */
+static cl_int load(cl_program program, cl_device_id device, const char *options)
+{
+    static const char *const names[] = {"widen", "narrow"};
+    cl_int status = next.clBuildProgram(program, 1, &device, options, NULL, NULL);
+    for (size_t i = 0; i < 2 && status == CL_SUCCESS; i++) {
+        cl_kernel kernel = next.clCreateKernel(program, names[i], &status);
+        if (kernel)
+            next.clReleaseKernel(kernel);
+    }
+    return status;
+}
+
+/* NULL: it can't be had from the binary. */
+static cl_program from_binary(cl_context context, struct known_program *entry, const struct known_program *built,
+                              const char *options)
 {
     const unsigned char *binary = built->binary;
     cl_int loaded = CL_SUCCESS, status = CL_SUCCESS;
     cl_program program =
         next.clCreateProgramWithBinary(context, 1, &built->device, &built->size, &binary, &loaded, &status);
-    if (program && status == CL_SUCCESS && loaded == CL_SUCCESS &&
-        next.clBuildProgram(program, 1, &built->device, options, NULL, NULL) == CL_SUCCESS)
+    if (status == CL_SUCCESS)
+        status = loaded;
+    if (status == CL_SUCCESS)
+        status = program ? load(program, built->device, options) : CL_INVALID_BINARY;
+    if (status == CL_SUCCESS)
         return program;
     if (program)
         next.clReleaseProgram(program);
+    if (!driver_short(status))
+        refuse(entry);
     return NULL;
 }
 
@@ -186,37 +206,32 @@ static cl_int from_source(cl_context context, const char *options, cl_program *p
     cl_int status = CL_SUCCESS;
     *call = "clCreateProgramWithSource";
     *program = next.clCreateProgramWithSource(context, 1, &source, NULL, &status);
-    /* If a driver crashes below Wine, the call returns nothing, not even an error. */
-    if (!*program)
-        return status == CL_SUCCESS ? CL_OUT_OF_RESOURCES : status;
+    if (status != CL_SUCCESS)
+        return status;
     *call = "clBuildProgram";
     status = next.clBuildProgram(*program, 0, NULL, options, NULL, NULL);
     if (status == CL_SUCCESS)
         return status;
     log_build(context, *program);
-    next.clReleaseProgram(*program);
-    /* Functions that create or enqueue do not return build errors. */
+    /* Functions that create images do not return build errors. */
     return status == CL_OUT_OF_HOST_MEMORY ? status : CL_OUT_OF_RESOURCES;
 }
 
-cl_int program_build(cl_context context, cl_image_format declared, cl_image_format stored, cl_program *program,
-                     const char **call)
+cl_int program_build(const struct context_record *context, cl_image_format declared, cl_image_format stored,
+                     cl_program *program, const char **call)
 {
     struct known_program built = {.device = only_device(context), .declared = declared, .stored = stored};
     struct known_program *entry = look_up(&built);
     char options[512];
     write_options(declared, stored, options, sizeof(options));
-    *program = built.binary && !built.refused ? from_binary(context, &built, options) : NULL;
+    *program =
+        entry && built.binary && !built.refused ? from_binary(context->head.handle, entry, &built, options) : NULL;
     if (*program)
         return CL_SUCCESS;
-    if (built.binary && !built.refused)
-        refuse(entry);
-    const cl_int status = from_source(context, options, program, call);
-    if (status != CL_SUCCESS || !built.device)
-        return status;
-    if (!entry)
+    const cl_int status = from_source(context->head.handle, options, program, call);
+    if (status == CL_SUCCESS && built.device && !entry)
         add(&built);
-    else if (!built.binary && !built.refused)
+    else if (status == CL_SUCCESS && entry && !built.binary && !built.refused)
         keep_binary(entry, *program);
-    return CL_SUCCESS;
+    return status;
 }

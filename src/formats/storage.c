@@ -183,28 +183,6 @@ static bool in_host_memory(const struct context_record *context)
     return unified;
 }
 
-/* Builds the program unless it is there. */
-static cl_int need_program(struct converter *c, const char **call)
-{
-    os_lock(&c->lock);
-    const bool built = c->program;
-    os_unlock(&c->lock);
-    if (built)
-        return CL_SUCCESS;
-    cl_program program;
-    const cl_int status = program_build(c->context, c->declared, c->stored, &program, call);
-    if (status != CL_SUCCESS)
-        return status;
-    os_lock(&c->lock);
-    const bool other = c->program; /* another thread may have been faster */
-    if (!other)
-        c->program = program;
-    os_unlock(&c->lock);
-    if (other)
-        next.clReleaseProgram(program);
-    return CL_SUCCESS;
-}
-
 /* A kernel for the caller alone. Arguments belong to the kernel object, not to the launch, so a shared kernel would
  * need a lock from the first argument to the launch, held during the driver's enqueue. NULL with *status set on
  * failure. */
@@ -244,9 +222,9 @@ static cl_int try_kernel(struct converter *c, struct idle_kernels *idle)
 }
 
 /* The program and the first kernel of each kind. `*call` is the one that failed. */
-static cl_int prepare(struct converter *c, const char **call)
+static cl_int prepare(struct converter *c, const struct context_record *context, const char **call)
 {
-    cl_int status = need_program(c, call);
+    cl_int status = program_build(context, c->declared, c->stored, &c->program, call);
     if (status != CL_SUCCESS)
         return status;
     *call = "clCreateKernel";
@@ -257,21 +235,19 @@ static cl_int prepare(struct converter *c, const char **call)
 static struct converter *make(const struct context_record *context, cl_image_format declared, cl_image_format stored,
                               cl_int *status)
 {
-    const char *call = NULL;
+    const char *call;
     struct converter *c = calloc(1, sizeof(*c));
     if (!c) {
         *status = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    c->context = context->head.handle;
     c->declared = declared;
     c->stored = stored;
     c->narrow_texel = cl_format_texel_bytes(declared);
     c->wide_texel = cl_format_texel_bytes(stored);
     c->on_host = texels_convertible(c) && in_host_memory(context);
     c->lock = (os_mutex)OS_MUTEX_INIT;
-    /* Where the host converts, hardly a program ever needs a kernel, and compilers are slow. */
-    *status = c->on_host ? CL_SUCCESS : prepare(c, &call);
+    *status = prepare(c, context, &call);
     if (*status == CL_SUCCESS)
         return c;
     log_next("the conversion of an image's format", call, *status);
@@ -314,13 +290,9 @@ cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue
                          cl_uint wait_count, const cl_event *wait, cl_event *done)
 {
     struct idle_kernels *idle = widen ? &c->widen : &c->narrow;
-    const char *call;
-    cl_int status = need_program(c, &call);
-    cl_kernel kernel = NULL;
-    if (status == CL_SUCCESS) {
-        call = "clCreateKernel";
-        kernel = take_kernel(c, idle, &status);
-    }
+    cl_int status;
+    const char *call = "clCreateKernel";
+    cl_kernel kernel = take_kernel(c, idle, &status);
     if (kernel) {
         call = "clSetKernelArg";
         status = next.clSetKernelArg(kernel, 0, sizeof(from), &from);

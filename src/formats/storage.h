@@ -14,12 +14,11 @@ enum { IDLE_KERNELS = 4 };
 
 /* Converts between two formats in one context. It lives as long as the context's record. */
 struct converter {
-    cl_context context; /* not retained: the context's record has the converter */
     cl_image_format declared, stored;
     size_t narrow_texel, wide_texel; /* bytes */
     bool on_host;                    /* the host converts as well as the device does, whose memory it shares */
-    os_mutex lock;                   /* guards what follows; never held in a driver call */
-    cl_program program;              /* NULL: not built yet, and always so until a kernel is needed if on_host */
+    cl_program program;
+    os_mutex lock; /* guards what follows; never held in a driver call */
     struct idle_kernels {
         cl_kernel kernels[IDLE_KERNELS];
         unsigned count;
@@ -42,7 +41,7 @@ cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl
 struct converter *converter_get(struct context_record *context, cl_image_format declared, cl_image_format stored,
                                 cl_int *status);
 
-/* Enqueues the conversion, by the device, of `texels` texels, from tightly packed `from` to tightly packed `to`. */
+/* Enqueues the conversion of `texels` texels, from tightly packed `from` to tightly packed `to`. */
 cl_int converter_enqueue(struct converter *converter, bool widen, cl_command_queue queue, cl_mem from, cl_mem to,
                          size_t texels, cl_uint wait_count, const cl_event *wait, cl_event *done);
 
