@@ -731,7 +731,7 @@ static double case_seconds(void)
     const char *text = getenv("CLD3D_TEST_SECONDS");
     const double all = text ? atof(text) : 0;
     /* Two of the cases run once per kind. */
-    return (all > 0 ? all : 5) / (sizeof(tests) / sizeof(tests[0]) + 2 * 2 * (KINDS - 1));
+    return (all > 0 ? all : 3) / (sizeof(tests) / sizeof(tests[0]) + 2 * 2 * (KINDS - 1));
 }
 
 TAP_MAIN(tests)

@@ -1,6 +1,7 @@
 /* The target of libFuzzer for the settings: any bytes are the text of one. What the readers of the library make of it is compared
  * with what docs/ say of its words: words stand between commas and spaces, unknown ones are left out, and a text that is too long
  * counts as none. The readers are included here, since in a library each of them reads a setting once. */
+#define _GNU_SOURCE /* putenv */
 #include "../../src/log.c"
 #include "../../src/track/quirks.c"
 #include "../../src/transport/transports.c"
@@ -59,10 +60,15 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, 
     return CL_SUCCESS;
 }
 
-/* As the environment of a program that has just begun. */
+/* As the environment of a program that has just begun. (setenv keeps all texts that a variable ever had.) */
 static void set(enum setting setting, const char *text)
 {
-    setenv(settings[setting].variable, text, 1);
+    static char lines[SETTING_COUNT][LONGEST + 64];
+    char *line = lines[setting];
+    const bool fresh = !line[0];
+    snprintf(line, sizeof(lines[0]), "%s=%s", settings[setting].variable, text);
+    if (fresh)
+        putenv(line);
     atomic_store(&setting_known[setting], false);
 }
 
@@ -106,8 +112,8 @@ static void check_log(const char *text)
         fail("the log has other statistics", text);
 }
 
-/* Each workaround is for one driver. */
-static void check_quirks_of(const char *name, const char *text)
+/* Each workaround is for one driver. `off`: those that the text names. */
+static void check_quirks_of(const char *name, const char *text, unsigned off)
 {
     static const char *const versions[] = {"OpenCL 3.0 PoCL 3.1+debian", "OpenCL 3.0 PoCL 6.0",
                                            "OpenCL 3.0 PoCL 7.1",        "OpenCL",
@@ -118,9 +124,8 @@ static void check_quirks_of(const char *name, const char *text)
         version = versions[i];
         const unsigned on = quirks_of((cl_platform_id)&platform);
         for (int q = 0; q < QUIRKS; q++) {
-            const bool needed = strcmp(quirks[q].platform, driver) == 0 && (i != 2 || !quirks[q].last.major),
-                       off = has_word(text, "all") || has_word(text, quirks[q].name);
-            if ((on >> q & 1) != (needed && !off))
+            const bool needed = strcmp(quirks[q].platform, driver) == 0 && (i != 2 || !quirks[q].last.major);
+            if ((on >> q & 1) != (needed && !(off >> q & 1)))
                 fail("another workaround is on", text);
         }
     }
@@ -128,8 +133,11 @@ static void check_quirks_of(const char *name, const char *text)
 
 static void check_quirks(const char *text)
 {
-    check_quirks_of(POCL, text);
-    check_quirks_of(NVIDIA, text);
+    unsigned off = 0;
+    for (int q = 0; q < QUIRKS; q++)
+        off |= has_word(text, "all") || has_word(text, quirks[q].name) ? 1u << q : 0;
+    check_quirks_of(POCL, text, off);
+    check_quirks_of(NVIDIA, text, off);
 }
 
 static void check_transports(const char *text)
