@@ -71,14 +71,23 @@ static void values_of(struct shared *s, const struct format *format)
     free(in);
 }
 
+/* Rows of 256 texels that hold every value of a channel of 8 or 16 bits. One format has 1 MiB, which is copied in parts. */
+static UINT value_rows(const struct format *format)
+{
+    if (format->dxgi == DXGI_FORMAT_R32G32B32A32_UINT)
+        return 256;
+    return format->channel_bytes == 2 ? 256 / format->channels : 16;
+}
+
 static void values(struct shared *like, const struct format *format)
 {
+    enum { SLICES = 8 };
     const bool deep = like->desc.depth;
     struct rig_desc desc = like->desc;
     struct shared s;
     desc.width = 256;
-    desc.height = deep ? 32 : 256;
-    desc.depth = deep ? 8 : 0;
+    desc.height = value_rows(format) / (deep ? SLICES : 1);
+    desc.depth = deep ? SLICES : 0;
     if (shared_open(&s, like->rig, &desc, 0, CL_MEM_READ_WRITE)) {
         values_of(&s, format);
         shared_close(&s);
