@@ -450,10 +450,14 @@ static uint32_t mix(unsigned seed, size_t place)
 void rig_pattern(void *data, size_t size, unsigned seed)
 {
     unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i += 4) {
+    const size_t whole = size & ~(size_t)3;
+    for (size_t i = 0; i < whole; i += 4) {
         const uint32_t word = mix(seed, i / 4);
-        for (size_t b = 0; b < 4 && i + b < size; b++)
-            bytes[i + b] = (unsigned char)(word >> b * 8);
+        memcpy(bytes + i, &word, 4);
+    }
+    if (whole < size) {
+        const uint32_t word = mix(seed, whole / 4);
+        memcpy(bytes + whole, &word, size - whole);
     }
     /* Even a single byte tells neighbouring seeds apart. */
     if (size)
