@@ -6,11 +6,17 @@
 
 /* ---- the kernels ---- */
 
-enum task { TASK_LOAD, TASK_STORE, TASK_COPY, TASK_COMPUTE };
+enum task { TASK_LOAD, TASK_STORE, TASK_COPY, TASK_COMPUTE, TASKS };
 
-/* The source of one task for one kind of image. Its parts are chosen by macros so that no build has more than it needs. */
-static const char source_text[] =
+enum { CLASSES = 3, NAME_SIZE = 32, SOURCE_SIZE = 64 << 10 };
+
+static const char source_start[] =
     "constant sampler_t texel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "#define PLACE ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + "
+    "get_global_id(0))\n";
+
+/* The kernel of one task for one class of formats and one kind of image, as the macros before it say, which it ends. */
+static const char source_text[] =
     "#if DEEP\n"
     "#define IMAGE image3d_t\n"
     "#define AT (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0)\n"
@@ -18,21 +24,28 @@ static const char source_text[] =
     "#define IMAGE image2d_t\n"
     "#define AT (int2)(get_global_id(0), get_global_id(1))\n"
     "#endif\n"
-    "#define PLACE ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + "
-    "get_global_id(0))\n"
     "#if TASK == 0\n"
-    "kernel void task(read_only IMAGE image, global COLOUR *colours) { colours[PLACE] = READ(image, texel, AT); }\n"
+    "kernel void NAME(read_only IMAGE image, global COLOUR *colours) { colours[PLACE] = READ(image, texel, AT); }\n"
     "#elif TASK == 1\n"
-    "kernel void task(write_only IMAGE image, global const COLOUR *colours) { WRITE(image, AT, colours[PLACE]); }\n"
+    "kernel void NAME(write_only IMAGE image, global const COLOUR *colours) { WRITE(image, AT, colours[PLACE]); }\n"
     "#elif TASK == 2\n"
-    "kernel void task(read_only IMAGE from, write_only IMAGE to, int way) { WRITE(to, AT, READ(from, texel, AT)); }\n"
+    "kernel void NAME(read_only IMAGE from, write_only IMAGE to, int way) { WRITE(to, AT, READ(from, texel, AT)); }\n"
     "#else\n"
-    "kernel void task(read_only IMAGE from, write_only IMAGE to, int way)\n"
+    "kernel void NAME(read_only IMAGE from, write_only IMAGE to, int way)\n"
     "{\n"
     "    COLOUR x = READ(from, texel, AT);\n"
     "    WRITE(to, AT, way == 0 ? (COLOUR)(1) - x : way == 1 ? -x : OTHER);\n"
     "}\n"
-    "#endif\n";
+    "#endif\n"
+    "#undef IMAGE\n"
+    "#undef AT\n"
+    "#undef NAME\n"
+    "#undef TASK\n"
+    "#undef DEEP\n"
+    "#undef COLOUR\n"
+    "#undef READ\n"
+    "#undef WRITE\n"
+    "#undef OTHER\n";
 
 /* How `compute` is done for the channel type; the same as format_compute. */
 static cl_int way_of(const struct format *format)
@@ -44,37 +57,120 @@ static cl_int way_of(const struct format *format)
     }
 }
 
-static cl_kernel build(const struct rig *rig, enum task task, enum format_class class, bool deep)
+/* What a program can only have where the device writes to 3D images. */
+static bool writes_deep(enum task task, bool deep)
+{
+    return deep && task != TASK_LOAD;
+}
+
+static void start_source(char *source, bool deep_writes)
+{
+    snprintf(source, SOURCE_SIZE, "%s%s",
+             deep_writes ? "#pragma OPENCL EXTENSION cl_khr_3d_image_writes : enable\n" : "", source_start);
+}
+
+static void name_kernel(char *name, enum task task, enum format_class class, bool deep)
+{
+    static const char *const tasks[] = {"load", "store", "copy", "compute"};
+    static const char *const classes[] = {"f", "i", "ui"};
+    snprintf(name, NAME_SIZE, "%s_%s_%s", tasks[task], classes[class], deep ? "3d" : "2d");
+}
+
+static void add_kernel(char *source, enum task task, enum format_class class, bool deep)
 {
     static const char *const suffix[] = {"f", "i", "ui"};
     static const char *const colour[] = {"float4", "int4", "uint4"};
     static const char *const other[] = {"x", "x ^ 42", "x ^ 42u"};
-    char source[4096];
-    snprintf(source, sizeof(source),
-             "%s#define TASK %d\n#define DEEP %d\n#define COLOUR %s\n#define READ read_image%s\n"
+    const size_t length = strlen(source);
+    char name[NAME_SIZE];
+    name_kernel(name, task, class, deep);
+    snprintf(source + length, SOURCE_SIZE - length,
+             "#define NAME %s\n#define TASK %d\n#define DEEP %d\n#define COLOUR %s\n#define READ read_image%s\n"
              "#define WRITE write_image%s\n#define OTHER %s\n%s",
-             deep && task != TASK_LOAD ? "#pragma OPENCL EXTENSION cl_khr_3d_image_writes : enable\n" : "", (int)task,
-             deep, colour[class], suffix[class], suffix[class], other[class], source_text);
-    return rig_kernel(rig, source, "task");
+             name, (int)task, deep, colour[class], suffix[class], suffix[class], other[class], source_text);
 }
 
-/* The kernels of the running case, by the class of format, for the rig and for OpenCL alone. */
-static cl_kernel kernels[2][3];
+/* What the common rigs have for all cases: a build takes most of its time before it comes to a kernel. */
+static struct kernels {
+    cl_program programs[2]; /* the second has those of writes_deep */
+    cl_kernel made[TASKS][CLASSES][2];
+} common_kernels[2];
 
-static void forget_kernels(void)
+static cl_program build_common(const struct rig *rig, bool deep_writes)
 {
-    for (unsigned i = 0; i < 6; i++)
-        if (kernels[i / 3][i % 3])
-            clReleaseKernel(kernels[i / 3][i % 3]);
-    memset(kernels, 0, sizeof(kernels));
+    char *source = malloc(SOURCE_SIZE);
+    start_source(source, deep_writes);
+    for (int t = 0; t < TASKS; t++)
+        for (int c = 0; c < CLASSES; c++)
+            for (int deep = 0; deep < 2; deep++)
+                if (writes_deep((enum task)t, deep) == deep_writes)
+                    add_kernel(source, (enum task)t, (enum format_class)c, deep);
+    cl_program program = rig_program(rig, source);
+    free(source);
+    return program;
+}
+
+static void forget_kernels(struct kernels *kernels)
+{
+    cl_kernel *made = &kernels->made[0][0][0];
+    for (size_t i = 0; i < sizeof(kernels->made) / sizeof(*made); i++)
+        if (made[i])
+            clReleaseKernel(made[i]);
+    for (unsigned i = 0; i < 2; i++)
+        if (kernels->programs[i])
+            clReleaseProgram(kernels->programs[i]);
+}
+
+/* Runs before the common rigs are closed, as they were opened before it was registered. */
+static void forget_common_kernels(void)
+{
+    forget_kernels(&common_kernels[0]);
+    forget_kernels(&common_kernels[1]);
+}
+
+static cl_kernel common_kernel(const struct rig *rig, enum task task, enum format_class class, bool deep)
+{
+    static bool forgets;
+    struct kernels *kernels = &common_kernels[rig->api->version == 10];
+    cl_program *program = &kernels->programs[writes_deep(task, deep)];
+    cl_kernel *kernel = &kernels->made[task][class][deep];
+    char name[NAME_SIZE];
+    cl_int status;
+    if (!forgets)
+        forgets = atexit(forget_common_kernels) == 0;
+    if (!*program)
+        *program = build_common(rig, writes_deep(task, deep));
+    if (!*program || *kernel)
+        return *kernel;
+    name_kernel(name, task, class, deep);
+    *kernel = clCreateKernel(*program, name, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return *kernel;
+}
+
+/* The one kernel that a context of OpenCL alone needs. */
+static cl_kernel plain_kernel;
+
+static cl_kernel build_plain(const struct rig *rig, enum task task, enum format_class class, bool deep)
+{
+    char *source = malloc(SOURCE_SIZE);
+    char name[NAME_SIZE];
+    start_source(source, writes_deep(task, deep));
+    add_kernel(source, task, class, deep);
+    name_kernel(name, task, class, deep);
+    cl_kernel kernel = rig_kernel(rig, source, name);
+    free(source);
+    return kernel;
 }
 
 static cl_kernel kernel_for(const struct shared *s, enum task task, const struct format *format)
 {
-    cl_kernel *kernel = &kernels[s->resource == NULL][format_class(format)];
-    if (!*kernel)
-        *kernel = build(s->rig, task, format_class(format), s->desc.depth);
-    return *kernel;
+    const enum format_class class = format_class(format);
+    if (s->resource)
+        return common_kernel(s->rig, task, class, s->desc.depth);
+    if (!plain_kernel)
+        plain_kernel = build_plain(s->rig, task, class, s->desc.depth);
+    return plain_kernel;
 }
 
 static void run(struct shared *s, cl_kernel kernel)
@@ -122,10 +218,9 @@ static void plain_close(struct plain *plain)
             clReleaseMemObject(plain->images[i].memory);
     clReleaseCommandQueue(plain->rig.queue);
     clReleaseContext(plain->rig.context);
-    for (unsigned i = 0; i < 3; i++)
-        if (kernels[1][i])
-            clReleaseKernel(kernels[1][i]);
-    memset(kernels[1], 0, sizeof(kernels[1]));
+    if (plain_kernel)
+        clReleaseKernel(plain_kernel);
+    plain_kernel = NULL;
 }
 
 /* What a case does, on two images that are acquired or not shared at all: gives the first the pattern of seed 1 and the
@@ -350,13 +445,11 @@ static bool writes_3d(const struct rig *rig)
     static void test##_2d(const struct rig *rig) \
     {                                            \
         each_format(rig, false, test);           \
-        forget_kernels();                        \
     }                                            \
     static void test##_3d(const struct rig *rig) \
     {                                            \
         if (!(writes) || writes_3d(rig))         \
             each_format(rig, true, test);        \
-        forget_kernels();                        \
     }                                            \
     COMMON_CASES(test##_2d)                      \
     COMMON_CASES(test##_3d)

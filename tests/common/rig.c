@@ -540,19 +540,27 @@ static void show_build_log(const struct rig *rig, cl_program program)
     }
 }
 
-cl_kernel rig_kernel(const struct rig *rig, const char *source, const char *name)
+cl_program rig_program(const struct rig *rig, const char *source)
 {
     cl_int status;
-    cl_kernel kernel = NULL;
     cl_program program = clCreateProgramWithSource(rig->context, 1, &source, NULL, &status);
     if (!CHECK_INT(status, CL_SUCCESS))
         return NULL;
-    if (CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "", NULL, NULL), CL_SUCCESS)) {
-        kernel = clCreateKernel(program, name, &status);
-        CHECK_INT(status, CL_SUCCESS);
-    } else {
-        show_build_log(rig, program);
-    }
+    if (CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "", NULL, NULL), CL_SUCCESS))
+        return program;
+    show_build_log(rig, program);
+    clReleaseProgram(program);
+    return NULL;
+}
+
+cl_kernel rig_kernel(const struct rig *rig, const char *source, const char *name)
+{
+    cl_int status;
+    cl_program program = rig_program(rig, source);
+    if (!program)
+        return NULL;
+    cl_kernel kernel = clCreateKernel(program, name, &status);
+    CHECK_INT(status, CL_SUCCESS);
     clReleaseProgram(program);
     return kernel;
 }

@@ -126,7 +126,8 @@ void rig_release(void *object);
 void rig_pattern(void *data, size_t size, unsigned seed);
 void rig_pattern_for(DXGI_FORMAT format, void *data, size_t size, unsigned seed);
 
-/* A kernel built from source, or NULL with the build log as a failed check. */
+/* A program built from source, or a kernel of one; NULL with the build log as a failed check. */
+cl_program rig_program(const struct rig *rig, const char *source);
 cl_kernel rig_kernel(const struct rig *rig, const char *source, const char *name);
 
 /* The execution status and the command type of an event. */
