@@ -5,8 +5,9 @@
 
 The other scripts of the bundle lie beside BUNDLE_RUN. Prints TAP. The root holds those scripts and no programs. In place of what is
 different on each machine stand programs of the same names, first on the PATH: uname, df, ldconfig, and unshare, which runs what
-it is given without another root. scripts/check is one that reports a case passed, and scripts/bundle-look answers from the file
-that it is asked about. What it is in the bundle is run on this machine's PoCL and lavapipe, where they are installed.
+it is given without another root and with a folder first on the PATH whose Xvfb only tells a number. scripts/check is one that reports
+a case passed, and scripts/bundle-look answers from the file that it is asked about. What it is in the bundle is run on this machine's
+PoCL and lavapipe, where they are installed.
 """
 
 import json
@@ -23,9 +24,12 @@ PROGRAMS = {
     "df": 'echo "Filesystem 1024-blocks Used Available Capacity Mounted on"; echo "/dev/a b 9999999 99 $LEFT 7% /with blanks 5%"',
     "ldconfig": "exit 0",
     # unshare OPTIONS sh -c SCRIPT sh ROOT ENVIRONMENT... PROGRAM ARGUMENT...
-    "unshare": 'way=$1; root=$6; shift 6\n[ -z "$NO_WAY" ] || exit 1\nfor each; do shift; case $each in /cld3d/*) each=$root$each;; esac; '
+    "unshare": 'way=$1; root=$6; shift 6\n[ -z "$NO_WAY" ] || exit 1\nfor each; do shift; case $each in /cld3d/*) each=$root$each;; '
+               'PATH=*) each=PATH=${FAKES:+$FAKES:}${each#PATH=};; esac; '
                'set -- "$@" "$each"; done\nexec /usr/bin/env -i "$@"',
 }
+# Xvfb -displayfd NUMBER
+XVFB = "echo 99 >/proc/self/fd/$2; exec sleep 100"
 CHECK = """import json, os, pathlib, sys
 to = pathlib.Path(sys.argv[sys.argv.index("--results") + 1])
 to.mkdir(parents=True)
@@ -77,9 +81,10 @@ class Machine:
         put(self.inside / "about.json", '{"version": "1.2.3", "commit": "abc"}\n')
         for name, text in PROGRAMS.items():
             put(self.folder / "bin" / name, f"#!/bin/sh\n{text}\n", 0o755)
+        put(self.folder / "fakes/Xvfb", f"#!/bin/sh\n{XVFB}\n", 0o755)
         self.env = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "HOME": str(self.folder), "SYSTEM": "Linux",
                     "KERNEL": "6.1.0-9-amd64", "PROCESSOR": "x86_64", "LEFT": "4000000", "NO_WAY": "",
-                    "OCL_ICD_VENDORS": str(self.vendors)}
+                    "FAKES": str(self.folder / "fakes"), "OCL_ICD_VENDORS": str(self.vendors)}
 
     def driver(self, name, answer):
         return put(self.folder / "lib" / f"driver-{name}.so", answer)
@@ -194,6 +199,7 @@ def a_driver_that_hangs_is_left_out(machine):
 
 @case
 def drivers_are_asked_with_a_display(machine):
+    machine.env["FAKES"] = "" # the real Xvfb
     machine.opencl("gpu", "hardware")
     machine.add_vulkan("gpu", "display")
     assert machine.run("--suite", "dxvk") == 0, machine.done.stderr
@@ -288,8 +294,10 @@ def a_kernel_that_is_too_old(machine):
 @case
 def kernels_that_will_do(machine):
     machine.opencl("gpu", "hardware")
-    for machine.env["KERNEL"] in ("3.2.0", "3.10.0-1160.el7.x86_64", "4.0-rc1", "10.0.1", "6.18-custom", "custom"):
-        assert machine.run("--suite", "wined3d") == 0, machine.done.stderr
+    for machine.env["KERNEL"] in ("3.10.0-1160.el7.x86_64", "4.0-rc1", "10.0.1", "6.18-custom", "custom"):
+        assert machine.run("--icd", "/nowhere") == 3, machine.done.stderr # behind the check of the kernel
+    machine.env["KERNEL"] = "3.2.0"
+    assert machine.run("--suite", "wined3d") == 0, machine.done.stderr
 
 
 @case
