@@ -93,10 +93,15 @@ class Prefix:
         """Then the registry's files are written, and nobody is left who uses the folder."""
         subprocess.run(["wineserver", "-w"], env=self.env, check=False)
 
-    def run(self, *arguments):
+    def ask(self, *arguments):
+        """What the program says. Wine's server stays for some seconds, for the next program."""
         done = self.wine(self.program, *arguments)
-        self.wait_for_wine()
         return dict(line.strip().split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+
+    def run(self, *arguments):
+        answer = self.ask(*arguments)
+        self.wait_for_wine()
+        return answer
 
     def copy(self, source, target):
         """Where the two are on one file system, and else by a copy."""

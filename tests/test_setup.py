@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from prefix import Prefix, Skip, differences, in_and_out, kind_of, need, run_cases
 
@@ -22,21 +23,42 @@ SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX, LAYER, WINDOWS_LAYER, LOADER = (
 MANIFEST = LAYER.parent / "cld3d_vulkan_layer.json"
 SECTION = "[Software\\\\Wine\\\\DllOverrides]"
 
+# Of PREFIX, what cld3d-setup or Wine's server reads or writes, and some files beside it. Other programs may run in PREFIX, so what Wine
+# has there for moments is not copied.
+PARTS = ("*.reg", ".update-timestamp", "wineserver", "dosdevices/*",
+         *(f"drive_c/windows/{name}" for name in ("*.ini", "sys*", "sys*/op*", "system32/drivers/etc/*")))
+
+
+def copy_parts(target):
+    target.mkdir()
+    for path in (path for pattern in PARTS for path in sorted(PREFIX.glob(pattern))):
+        copy = target / path.relative_to(PREFIX)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir() and not path.is_symlink():
+            copy.mkdir(exist_ok=True)
+        else:
+            shutil.copy2(path, copy, follow_symlinks=False)
+
 
 class Place(Prefix):
-    """A prefix and an installation to install from."""
+    """A prefix and an installation to install from. The prefix has only the parts, with which Wine can't start."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, parts):
         self.out = pathlib.Path(folder) / "out"
         self.library = self.out / kind_of(LIBRARY) / "OpenCL.dll"
         self.library.parent.mkdir(parents=True)
         shutil.copy(SETUP, self.out / "cld3d-setup")
         shutil.copy(SETUP.with_name("cld3d-doctor"), self.out / "cld3d-doctor")
         shutil.copy(LIBRARY, self.library)
-        super().__init__(folder, self.out / "cld3d-setup", PROGRAM, PREFIX)
+        super().__init__(folder, self.out / "cld3d-setup", PROGRAM, parts)
         self.windows = self.prefix / "drive_c" / "windows"
         self.dll = self.windows / "system32" / "opencl.dll"
         self.below = self.windows / "system32" / "cld3d"
+
+    def use_whole(self):
+        """All of PREFIX: for Wine, and for what holds of all files."""
+        shutil.rmtree(self.prefix)
+        self.copy(PREFIX, self.prefix)
 
     def put_layer(self, data=None):
         """The host's library: `data`, or any file for this machine, since a shell loads no layers."""
@@ -72,6 +94,7 @@ class Place(Prefix):
 
 
 def round_trip(place):
+    place.use_whole()
     in_and_out(place)
 
 
@@ -403,6 +426,7 @@ def only_a_part_is_installed(place):
 
 def programs_are_running(place):
     """Also where no wineserver is in the PATH, as with the Wine of a launcher."""
+    place.use_whole()
     tools = place.tools("wineserver")
     subprocess.run(["wineserver", "-p"], env=place.env, check=True)
     try:
@@ -485,24 +509,65 @@ def arguments(place):
     need(done.returncode == 0 and "uninstall" in done.stdout, done.stdout + done.stderr)
 
 
-def works(place):
-    need(place.run()["next"] == "not cld3d", "before")
-    place.setup("install")
-    got = place.run()
-    need(got["library"].lower() == "c:\\windows\\system32\\opencl.dll", got)
-    need(got["next"].lower() == "c:\\windows\\system32\\cld3d\\opencl.dll", got)
+INSTALLED = "c:\\windows\\system32\\opencl.dll"
+WINES = "c:\\windows\\system32\\cld3d\\opencl.dll"
+
+
+def need_libraries(got, library, below):
+    need(got["library"].lower() == library.lower() and got["next"].lower() == below, got)
     need(got["status"] == "0" and int(got["platforms"]) >= 1, got)
+
+
+def works(place):
+    """Wine starts three times: before it is installed, while it is, and after it was uninstalled."""
+    place.use_whole()
+    layer = register_layer(place)
+    need(place.ask()["next"] == "not cld3d", "before")
+    goes_past_the_drop_in(place, layer, INSTALLED)
+    place.wait_for_wine()
+    place.setup("install")
+    need_libraries(place.ask(), INSTALLED, WINES)
+    goes_past_the_drop_in(place, layer, WINES)
+    with_the_overrides_of_proton(place)
+    copy = beside_the_program_too(place)
+    place.wait_for_wine()
     place.setup("uninstall")
-    need(place.run()["next"] == "not cld3d", "after")
+    copy.unlink()
+    need(place.ask()["next"] == "not cld3d", "after")
+    goes_past_the_drop_in(place, layer, INSTALLED)
+
+
+def register_layer(place):
+    """Only a loader in a program looks for it. Gives its name."""
+    beside = place.program.parent
+    shutil.copy(LOADER, beside / "small_loader.dll")
+    shutil.copy(WINDOWS_LAYER, beside / "cld3d.dll")
+    name = ("Z:" + str(beside / "cld3d.dll")).replace("/", "\\")
+    place.wine("reg", "add", "HKLM\\SOFTWARE\\Khronos\\OpenCL\\Layers", "/v", name, "/t", "REG_DWORD", "/d", "0")
+    return name
+
+
+def goes_past_the_drop_in(place, layer, below):
+    """A registered layer, in a program whose loader finds no driver, has Wine's OpenCL below, wherever that is."""
+    place.env["SMALL_LOADER_BELOW"] = "no driver"
+    need_libraries(place.ask("small_loader.dll", "cld3d.dll"), layer, below)
+    del place.env["SMALL_LOADER_BELOW"]
 
 
 def with_the_overrides_of_proton(place):
     """Its WINEDLLOVERRIDES has native alone, which the prefix's override for Wine's own below must not follow."""
-    place.setup("install")
     place.env["WINEDLLOVERRIDES"] = "opencl=n,d"
-    got = place.run()
-    need(got["library"].lower() == "c:\\windows\\system32\\opencl.dll", got)
-    need(got["next"].lower() == "c:\\windows\\system32\\cld3d\\opencl.dll" and int(got["platforms"]) >= 1, got)
+    need_libraries(place.ask(), INSTALLED, WINES)
+    del place.env["WINEDLLOVERRIDES"]
+
+
+def beside_the_program_too(place):
+    """A copy of the library beside a program of a prefix in which it is installed, as cld3dinfo of the packages has one."""
+    copy = shutil.copy(LIBRARY, place.program.parent / "OpenCL.dll")
+    got = place.ask()
+    need_libraries(got, got["library"], WINES)
+    need(got["library"].lower().endswith("\\program\\opencl.dll"), got)
+    return copy
 
 
 def override_of_an_earlier_version(place):
@@ -517,49 +582,17 @@ def override_of_an_earlier_version(place):
     need(place.registry.read_bytes() == before, "the earlier override did not come back")
 
 
-def beside_the_program_too(place):
-    """A copy of the library beside a program of a prefix in which it is installed, as cld3dinfo of the packages has one."""
-    shutil.copy(LIBRARY, place.program.parent / "OpenCL.dll")
-    place.setup("install")
-    got = place.run()
-    need(got["library"].lower().endswith("\\program\\opencl.dll"), got)
-    need(got["next"].lower() == "c:\\windows\\system32\\cld3d\\opencl.dll", got)
-    need(got["status"] == "0" and int(got["platforms"]) >= 1, got)
-    place.setup("uninstall")
-
-
 def named_in_capitals(place):
     """In a folder with both names a program that says OpenCL.dll gets the file that is spelt so."""
+    place.use_whole()
     other = place.windows / "system32" / "OpenCL.dll"
     shutil.copy(LOADER, other)
     in_and_out(place)
     place.setup("install")
-    got = place.run()
-    need(got["library"].lower() == "c:\\windows\\system32\\opencl.dll", got)
-    need(got["next"].lower() == "c:\\windows\\system32\\cld3d\\opencl.dll", got)
+    need_libraries(place.ask(), INSTALLED, WINES)
+    place.wait_for_wine()
     place.setup("uninstall")
     need(other.read_bytes() == LOADER.read_bytes(), "the other library did not come back")
-
-
-def goes_past_the_drop_in(place):
-    """A registered layer, in a program whose loader finds no driver, has Wine's OpenCL below, wherever that is."""
-    beside = place.program.parent
-    shutil.copy(LOADER, beside / "small_loader.dll")
-    shutil.copy(WINDOWS_LAYER, beside / "cld3d.dll")
-    name = ("Z:" + str(beside / "cld3d.dll")).replace("/", "\\")
-    place.wine("reg", "add", "HKLM\\SOFTWARE\\Khronos\\OpenCL\\Layers", "/v", name, "/t", "REG_DWORD", "/d", "0")
-    place.env["SMALL_LOADER_BELOW"] = "no driver"
-
-    def need_below(path):
-        got = place.run("small_loader.dll", "cld3d.dll")
-        need(got["library"].lower() == name.lower() and got["next"].lower() == path, got)
-        need(got["status"] == "0" and int(got["platforms"]) >= 1, got)
-
-    need_below("c:\\windows\\system32\\opencl.dll")
-    place.setup("install")
-    need_below("c:\\windows\\system32\\cld3d\\opencl.dll")
-    place.setup("uninstall")
-    need_below("c:\\windows\\system32\\opencl.dll")
 
 
 def up_to_date(place):
@@ -670,6 +703,7 @@ def doctor(place):
         found = set(re.findall(r"^(?:error|warning)\[([a-z0-9-]+)\]", done.stdout, re.MULTILINE))
         return found, done.returncode, done.stdout
 
+    place.use_whole()
     if LAYER.exists():
         place.put_layer(LAYER.read_bytes())
     before = place.snapshot()
@@ -787,18 +821,20 @@ def run_refuses(place):
 
 
 CASES = [round_trip, without_section, other_override, the_users_own_override, override_in_capitals, section_that_others_use_too,
-         another_vendors_library, link_to_a_wine_that_is_gone, wine_without_opencl, disk_that_is_full, awk_that_reports_no_full_disk,
-         sed_that_reports_no_full_disk,
-         tools_of_busybox, library_that_is_read_only, override_of_an_earlier_version, with_the_overrides_of_proton, run_that_was_killed, files_of_the_user, copied_by_hand_too,
-         only_a_part_is_installed, programs_are_running, two_at_a_time, remedies, arguments, works, named_in_capitals,
-         beside_the_program_too, goes_past_the_drop_in, up_to_date, bad_input,
-         other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor, run_sets_the_layer, run_loads_the_layer,
-         run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
+         another_vendors_library, link_to_a_wine_that_is_gone, wine_without_opencl, disk_that_is_full,
+         awk_that_reports_no_full_disk, sed_that_reports_no_full_disk, tools_of_busybox, library_that_is_read_only,
+         override_of_an_earlier_version, run_that_was_killed, files_of_the_user, copied_by_hand_too, only_a_part_is_installed,
+         programs_are_running, two_at_a_time, remedies, arguments, works, named_in_capitals, up_to_date, bad_input,
+         other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor, run_sets_the_layer,
+         run_loads_the_layer, run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
 
 
 def main():
     subprocess.run([WINE_RUN], check=True, stdout=subprocess.DEVNULL)
-    return run_cases(CASES, Place)
+    with tempfile.TemporaryDirectory() as shared:
+        parts = pathlib.Path(shared) / "parts"
+        copy_parts(parts)
+        return run_cases(CASES, lambda folder: Place(folder, parts))
 
 
 sys.exit(main())
