@@ -67,7 +67,6 @@ enum {
     REMOTE = 1u << QUIRK_POCL_GAPS | 1u << QUIRK_POCL_GONE,
     RUSTICL = 1u << QUIRK_RUSTICL_LOCKS,
     ALL = ((1u << QUIRKS) - 1) & ~NVIDIA & ~REMOTE & ~RUSTICL,
-    BUILDS = 1u << QUIRK_POCL_BUILDS,
     ENDS = 1u << QUIRK_POCL_ENDS,
     ORDER = 1u << QUIRK_POCL_ORDER
 };
@@ -101,8 +100,8 @@ static void by_driver(void)
     CHECK_INT(quirks_in("Portable", "OpenCL 3.0 PoCL 3.1"), 0);
     /* What does not tell its name is taken for any of them, but where that would cost something. */
     CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"),
-              (ALL & ~ENDS & ~BUILDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE | RUSTICL);
-    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS & ~BUILDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE | RUSTICL);
+              (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE | RUSTICL);
+    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE | RUSTICL);
 }
 
 static void by_device(void)

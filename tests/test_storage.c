@@ -28,14 +28,8 @@ static cl_int CL_API_CALL list_formats(cl_context context, cl_mem_flags flags, c
 /* What fails, and what there is of programs and kernels. */
 static struct {
     cl_int context_info, device_info, create, build, argument, launch, kernel;
-    const char *no_kernel;        /* the one that can't be made: with `kernel`, or with neither a kernel nor a code */
-    cl_bool unified[2];           /* of the context's two devices */
-    int devices;                  /* of the context */
-    cl_device_id parent;          /* of its first device */
-    cl_int sizes, binaries, load; /* codes */
-    size_t binary_size;
-    bool lost, loaded;            /* what is loaded has no second kernel; what is there was loaded */
-    int from_source, from_binary; /* programs so far */
+    const char *no_kernel; /* the one that can't be made: with `kernel`, or with neither a kernel nor a code */
+    cl_bool unified[2];    /* of the context's two devices */
     int programs, kernels, most_kernels;
     char options[512];
     void (*while_building)(void);
@@ -53,7 +47,7 @@ static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info n
     CHECK(size >= sizeof(devices));
     memcpy(value, devices, sizeof(devices));
     if (size_ret)
-        *size_ret = (size_t)driver.devices * sizeof(devices[0]);
+        *size_ret = sizeof(devices);
     return driver.context_info;
 }
 
@@ -61,10 +55,6 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
                                           size_t *size_ret)
 {
     (void)size, (void)size_ret;
-    if (name == CL_DEVICE_PARENT_DEVICE) {
-        memcpy(value, &driver.parent, sizeof(driver.parent));
-        return CL_SUCCESS;
-    }
     CHECK_INT(name, CL_DEVICE_HOST_UNIFIED_MEMORY);
     memcpy(value, &driver.unified[(char *)device - handles], sizeof(cl_bool));
     return driver.device_info;
@@ -76,40 +66,7 @@ static cl_program CL_API_CALL create_program(cl_context context, cl_uint count, 
     (void)context, (void)count, (void)texts, (void)lengths;
     *status = driver.create;
     driver.programs += driver.create == CL_SUCCESS;
-    driver.from_source += driver.create == CL_SUCCESS;
-    driver.loaded = false;
     return driver.create == CL_SUCCESS ? (cl_program)&handles[2] : NULL;
-}
-
-/* As PoCL and rusticl do, it gives a program for a binary that it refuses. */
-static cl_program CL_API_CALL load_program(cl_context context, cl_uint count, const cl_device_id *devices,
-                                           const size_t *sizes, const unsigned char **binaries, cl_int *loaded,
-                                           cl_int *status)
-{
-    (void)context;
-    CHECK_INT(count, 1);
-    CHECK(devices[0] == (cl_device_id)&handles[0]);
-    CHECK_INT(sizes[0], driver.binary_size);
-    CHECK_INT(binaries[0][0], 'b');
-    *loaded = *status = driver.load;
-    driver.programs++;
-    driver.from_binary++;
-    driver.loaded = true;
-    return (cl_program)&handles[2];
-}
-
-static cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info name, size_t size, void *value,
-                                           size_t *size_ret)
-{
-    (void)program, (void)size, (void)size_ret;
-    if (name == CL_PROGRAM_BINARY_SIZES) {
-        memcpy(value, &driver.binary_size, sizeof(driver.binary_size));
-        return driver.sizes;
-    }
-    CHECK_INT(name, CL_PROGRAM_BINARIES);
-    if (driver.binaries == CL_SUCCESS)
-        memset(*(unsigned char **)value, 'b', driver.binary_size);
-    return driver.binaries;
 }
 
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id *devices,
@@ -143,10 +100,6 @@ static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name,
 {
     (void)program;
     *status = CL_SUCCESS;
-    if (driver.lost && driver.loaded && strcmp(name, "narrow") == 0) {
-        *status = CL_INVALID_KERNEL_NAME;
-        return NULL;
-    }
     if (driver.no_kernel && strcmp(driver.no_kernel, name) == 0) {
         *status = driver.kernel;
         return NULL;
@@ -193,8 +146,6 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
 static void set_driver(void)
 {
     memset(&driver, 0, sizeof(driver));
-    driver.devices = 2;
-    driver.binary_size = 5;
     driver.unified[0] = driver.unified[1] = CL_TRUE;
     listed_count = read_count = 0;
     list_status = CL_SUCCESS;
@@ -202,8 +153,6 @@ static void set_driver(void)
     next.clGetContextInfo = get_context_info;
     next.clGetDeviceInfo = get_device_info;
     next.clCreateProgramWithSource = create_program;
-    next.clCreateProgramWithBinary = load_program;
-    next.clGetProgramInfo = get_program_info;
     next.clBuildProgram = build_program;
     next.clGetProgramBuildInfo = get_build_info;
     next.clReleaseProgram = release_program;
@@ -220,11 +169,9 @@ static void lists(cl_channel_order order, cl_channel_type type)
 
 static struct context_record context;
 
-static unsigned quirks = 1u << QUIRK_POCL_BUILDS;
-
 static void set_context(void)
 {
-    context = (struct context_record){.head.handle = handles, .interop = true, .video = true, .quirks = quirks};
+    context = (struct context_record){.head.handle = handles, .interop = true, .video = true};
 }
 
 /* ---- the choice ---- */
@@ -521,90 +468,6 @@ static void failing(void)
     }
 }
 
-/* How many programs a new context makes from the source. */
-static int built_from_source(cl_channel_order order)
-{
-    const int before = driver.from_source;
-    set_context();
-    get(order, CL_UNORM_INT8, CL_UNORM_INT8, CL_SUCCESS);
-    close_context();
-    return driver.from_source - before;
-}
-
-/* In the contexts of one device the program is built from the source twice, and loaded after that. */
-static void binaries(void)
-{
-    set_driver();
-    driver.devices = 1;
-    CHECK_INT(built_from_source(CL_R), 1);
-    driver.sizes = CL_OUT_OF_RESOURCES; /* for a moment */
-    CHECK_INT(built_from_source(CL_R), 1);
-    driver.sizes = CL_SUCCESS;
-    driver.binaries = CL_OUT_OF_HOST_MEMORY;
-    CHECK_INT(built_from_source(CL_R), 1);
-    driver.binaries = CL_SUCCESS;
-    CHECK_INT(built_from_source(CL_R), 1);
-    for (int i = 0; i < 3; i++)
-        CHECK_INT(built_from_source(CL_R), 0);
-    CHECK_INT(driver.from_binary, 3);
-    CHECK_INT(built_from_source(CL_RG), 1); /* another program */
-    driver.devices = 2;
-    CHECK_INT(built_from_source(CL_R), 1);
-    driver.devices = 1;
-    driver.parent = (cl_device_id)&handles[1];
-    CHECK_INT(built_from_source(CL_R), 1);
-    driver.parent = NULL;
-    driver.context_info = CL_OUT_OF_RESOURCES;
-    CHECK_INT(built_from_source(CL_R), 1);
-    driver.context_info = CL_SUCCESS;
-    CHECK_INT(driver.from_binary, 3);
-    driver.load = CL_OUT_OF_HOST_MEMORY;
-    CHECK_INT(built_from_source(CL_R), 1);
-    driver.load = CL_SUCCESS;
-    CHECK_INT(built_from_source(CL_R), 0);
-    CHECK_INT(driver.from_binary, 5);
-}
-
-/* The driver refuses the binary, or it has lost a kernel: it is not tried again. */
-static void refused_binaries(void)
-{
-    static const cl_channel_order orders[] = {CL_RG, CL_A};
-    for (int lost = 0; lost < 2; lost++) {
-        set_driver();
-        driver.devices = 1;
-        for (int i = 0; i < 4; i++)
-            built_from_source(orders[lost]);
-        CHECK(driver.from_binary > 0);
-        driver.from_binary = 0;
-        driver.load = lost ? CL_SUCCESS : CL_INVALID_BINARY;
-        driver.lost = lost;
-        CHECK_INT(built_from_source(orders[lost]), 1);
-        CHECK_INT(driver.from_binary, 1);
-        driver.load = CL_SUCCESS;
-        driver.lost = false;
-        CHECK_INT(built_from_source(orders[lost]), 1);
-        CHECK_INT(driver.from_binary, 1);
-    }
-}
-
-/* A driver that has no binaries is asked once, and one that needs none never. */
-static void no_binaries(void)
-{
-    set_driver();
-    driver.devices = 1;
-    driver.binary_size = 0;
-    for (int i = 0; i < 3; i++)
-        CHECK_INT(built_from_source(CL_BGRA), 1);
-    driver.binary_size = 5;
-    CHECK_INT(built_from_source(CL_BGRA), 1);
-    CHECK_INT(built_from_source(CL_BGRA), 1);
-    quirks = 0;
-    for (int i = 0; i < 4; i++)
-        CHECK_INT(built_from_source(CL_LUMINANCE), 1);
-    quirks = 1u << QUIRK_POCL_BUILDS;
-    CHECK_INT(driver.from_binary, 0);
-}
-
 static bool on_host(void)
 {
     set_context();
@@ -733,9 +596,6 @@ static const struct tap_test tests[] = {
     {"two threads make a conversion", raced},
     {"a driver that fails at the conversion", failing},
     {"where the host converts", by_the_host},
-    {"a program that is built again comes from its binary", binaries},
-    {"a binary that the driver refuses", refused_binaries},
-    {"drivers without binaries", no_binaries},
     {"kernels that are kept", launches},
     {"a kernel that can't be made", no_kernel},
     {"fill colours", colours},

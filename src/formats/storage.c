@@ -1,11 +1,12 @@
 #include "formats/storage.h"
 
+#include "convert.cl.h"
 #include "d3d/formats.h"
-#include "formats/program.h"
 #include "log.h"
 #include "next/query.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,24 @@ cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl
 
 /* ---- the conversion ---- */
 
+static const char *storage(cl_channel_type type)
+{
+    static const char *const names[] = {"", "uchar", "ushort", "", "uint"};
+    return names[cl_type_bytes(type)];
+}
+
+/* The names in convert.cl for a channel type that is emulated in floats. */
+static const char *conversion(cl_channel_type type)
+{
+    switch (type) {
+    case CL_SNORM_INT8: return "snorm8";
+    case CL_SNORM_INT16: return "snorm16";
+    case CL_UNORM_INT8: return "unorm8";
+    case CL_UNORM_INT16: return "unorm16";
+    default: return "half";
+    }
+}
+
 /* The alpha value that kernels read from a format without alpha, in the storage format. */
 uint64_t storage_alpha(cl_channel_type type)
 {
@@ -143,6 +162,43 @@ uint64_t storage_alpha(cl_channel_type type)
     case CL_FLOAT: return 0x3F800000;
     default: return 1;
     }
+}
+
+static unsigned order_code(cl_channel_order order)
+{
+    return order == CL_A ? 1 : order == CL_BGRA ? 2 : cl_order_packed_yuv(order) ? 3 : 0;
+}
+
+/* The places of Y, U and V in a pair of texels. */
+static const char *yuv_places(cl_channel_order order)
+{
+    switch (order) {
+    case CL_YUYV_INTEL: return "(int3)(0,1,3)";
+    case CL_UYVY_INTEL: return "(int3)(1,0,2)";
+    case CL_YVYU_INTEL: return "(int3)(0,3,1)";
+    case CL_VYUY_INTEL: return "(int3)(1,2,0)";
+    default: return "0";
+    }
+}
+
+static void build_options(const struct converter *c, char *options, size_t size)
+{
+    const cl_channel_type from = c->declared.image_channel_data_type, to = c->stored.image_channel_data_type;
+    char functions[96], alpha[32];
+    if (from == to) {
+        snprintf(functions, sizeof(functions), "-DENCODE=keep_%s -DDECODE=keep_%s -DWIDE=%s", storage(from),
+                 storage(from), storage(to));
+        snprintf(alpha, sizeof(alpha), "%u", (unsigned)storage_alpha(to));
+    } else {
+        snprintf(functions, sizeof(functions), "-DENCODE=%s_to_float -DDECODE=float_to_%s -DWIDE=float",
+                 conversion(from), conversion(from));
+        snprintf(alpha, sizeof(alpha), "1.0f");
+    }
+    if (c->declared.image_channel_order == CL_A)
+        snprintf(alpha, sizeof(alpha), "0"); /* the format has its own alpha */
+    const cl_channel_order order = c->declared.image_channel_order;
+    snprintf(options, size, "%s -DNARROW=%s -DCHANNELS=%u -DALPHA=%s -DORDER=%u -DYUV=%s", functions, storage(from),
+             cl_order_channels(order), alpha, order_code(order), yuv_places(order));
 }
 
 static void release_kernels(struct idle_kernels *idle)
@@ -167,6 +223,18 @@ void converters_destroy(struct converter *first)
         free_converter(first);
         first = after;
     }
+}
+
+static void log_build(const struct context_record *context, cl_program program)
+{
+    cl_device_id devices[64];
+    enum { ROOM = 64 * 1024 };
+    char *text = calloc(1, ROOM);
+    if (text &&
+        next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) == CL_SUCCESS)
+        next.clGetProgramBuildInfo(program, devices[0], CL_PROGRAM_BUILD_LOG, ROOM - 1, text, NULL);
+    log_write(LOG_ERROR, "the conversion program does not build: %s", text ? text : "");
+    free(text);
 }
 
 /* Whether all devices of a context work in the host's memory, as CPUs do. */
@@ -224,9 +292,21 @@ static cl_int try_kernel(struct converter *c, struct idle_kernels *idle)
 /* The program and the first kernel of each kind. `*call` is the one that failed. */
 static cl_int prepare(struct converter *c, const struct context_record *context, const char **call)
 {
-    cl_int status = program_build(context, c->declared, c->stored, &c->program, call);
+    char options[512];
+    const char *source = convert_cl;
+    cl_int status;
+    build_options(c, options, sizeof(options));
+    *call = "clCreateProgramWithSource";
+    c->program = next.clCreateProgramWithSource(context->head.handle, 1, &source, NULL, &status);
     if (status != CL_SUCCESS)
         return status;
+    *call = "clBuildProgram";
+    status = next.clBuildProgram(c->program, 0, NULL, options, NULL, NULL);
+    if (status != CL_SUCCESS) {
+        log_build(context, c->program);
+        /* Functions that create images do not return build errors. */
+        return status == CL_OUT_OF_HOST_MEMORY ? status : CL_OUT_OF_RESOURCES;
+    }
     *call = "clCreateKernel";
     status = try_kernel(c, &c->widen);
     return status == CL_SUCCESS ? try_kernel(c, &c->narrow) : status;

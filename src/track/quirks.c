@@ -37,8 +37,6 @@ static const struct {
                          "the remote driver treats all rows of an image in host memory as tightly packed: shared images are moved in such rows (transport/host.c)", REMOTE},
     [QUIRK_POCL_GONE] = {"pocl-gone", POCL, {0, 0},
                          "a wait for commands of a lost remote device never returns: they are polled, and abandoned (event.c)", REMOTE},
-    [QUIRK_POCL_BUILDS] = {"pocl-builds", POCL, {0, 0},
-                           "all of OpenCL C's headers are read for each build from a source: what is built in several contexts is built from its binary (formats/program.c)", NULL, true},
     [QUIRK_NVIDIA_UNSET] = {"nvidia-unset", NVIDIA, {0, 0},
                             "the release of a context never returns if a user event was released without being set: one that blocks nothing is set to an error when it is released (event.c)"},
     [QUIRK_NVIDIA_ARGUMENTS] = {"nvidia-arguments", NVIDIA, {0, 0},
