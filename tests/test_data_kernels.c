@@ -15,7 +15,7 @@ static const char source_start[] =
     "#define PLACE ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + "
     "get_global_id(0))\n";
 
-/* The kernel of one task for one class of formats and one kind of image, as the macros before it say, which it ends. */
+/* The kernel of one task for one class of formats and one kind of image, as the macros before it say, which it undefines. */
 static const char source_text[] =
     "#if DEEP\n"
     "#define IMAGE image3d_t\n"
