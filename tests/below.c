@@ -137,8 +137,11 @@ static cl_int open_gate(cl_uint at, bool fail)
     gates[at] = before_gates[at] = NULL;
     if (!gate)
         return CL_INVALID_EVENT;
-    if (fail && before)
+    if (fail && before) {
+        const struct timespec some_milliseconds = {0, 10000000}; /* until PoCL's thread has left that command */
         below->clWaitForEvents(1, &before);
+        nanosleep(&some_milliseconds, NULL);
+    }
     if (before)
         below->clReleaseEvent(before);
     below->clSetUserEventStatus(gate, fail ? -5 : CL_COMPLETE);
