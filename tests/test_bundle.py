@@ -368,7 +368,7 @@ def a_suite_that_breaks_off_is_told(machine):
 
 
 def put_check(machine):
-    for name in ("check", "stacks.py"):
+    for name in ("check", "stacks.py", "user_cache.py"):
         shutil.copy(SCRIPTS / name, machine.inside / "scripts" / name)
 
 

@@ -28,7 +28,7 @@ class Checkout:
         self.root = folder
         for name in ("scripts", "docs", "out/log/pocl"):
             (folder / name).mkdir(parents=True)
-        for name in ("works", "check", "check-world", "stacks.py"):
+        for name in ("works", "check", "check-world", "stacks.py", "user_cache.py"):
             shutil.copy2(SCRIPTS / name, folder / "scripts")
         self.write([ROW, {"key": "windows", "title": "Windows"}])
         (folder / "README.md").write_text("before\n<!-- scripts/works writes this table -->\n<!-- to here -->\nbehind\n")
