@@ -1,5 +1,6 @@
 /* Which queues cld3d flushes: those whose commands it has to wait for, since nobody else may do so while it waits; and no
- * others, whose batches are their owners' business. And that they wait for nothing else. Each case is run again over a layer that counts (flushes.c). */
+ * others, whose batches are their owners' business. And that they wait for nothing else, and enqueue no
+ * command that nobody needs. Each case is run again over a layer that counts (flushes.c). */
 #include "flushes.h"
 #include "sharing.h"
 
@@ -258,6 +259,53 @@ SHARING_CASE(not_flushed, 0)
     test_setenv(FLUSHES_FAIL, NULL);
 }
 
+/* ---- commands that move nothing ---- */
+
+static cl_uint idle_commands(cl_command_queue queue)
+{
+    cl_uint count = 0;
+    CHECK_INT(clGetCommandQueueInfo(queue, IDLE_COMMANDS_OF_QUEUE, sizeof(count), &count, NULL), CL_SUCCESS);
+    return count;
+}
+
+/* Of an acquire in the queue, which is followed by a kernel's work and a release. */
+static cl_uint idle_in_acquire(const struct rig *rig, struct shared *shared, cl_uint wait_count, const cl_event *wait,
+                               cl_event *event)
+{
+    unsigned char bytes[SHARED_BYTES];
+    static unsigned seed;
+    rig_pattern(bytes, sizeof(bytes), ++seed);
+    const cl_uint before = idle_commands(rig->queue);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, wait_count, wait, event), CL_SUCCESS);
+    const cl_uint after = idle_commands(rig->queue);
+    CHECK_INT(cl_write(rig->queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+    CHECK(d3d_has(rig, shared, seed));
+    return after - before;
+}
+
+static void idle_in_queue(struct rig *rig, struct shared *shared)
+{
+    cl_event event = NULL, ended = user_event(rig->context);
+    CHECK_INT(clSetUserEventStatus(ended, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(idle_in_acquire(rig, shared, 0, NULL, NULL), 0);
+    const cl_uint with_event = idle_in_acquire(rig, shared, 0, NULL, &event);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(idle_in_acquire(rig, shared, 1, &ended, NULL), with_event);
+    CHECK_INT(idle_in_acquire(rig, shared, 0, NULL, NULL), 0);
+    CHECK_INT(clReleaseEvent(ended), CL_SUCCESS);
+}
+
+/* An acquire that moves nothing in OpenCL, waits for nothing and gives no event enqueues no command. */
+SHARING_CASE(nothing_to_enqueue, 0)
+{
+    struct shared shared;
+    if (!counted() || !shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    idle_in_queue(rig, &shared);
+    shared_close(&shared);
+}
+
 /* ---- a command is enqueued beside a release ---- */
 
 enum { HOLDING_ROUNDS = 5, PATIENCE_MS = 50000 };
@@ -365,6 +413,11 @@ static void others(void)
     again(": other queues");
 }
 
+static void idle(void)
+{
+    again(": commands that move nothing");
+}
+
 static const struct tap_test tests[] = {
     {"flushes of queues that are waited for", waited_for},
     SHARING_TESTS("queues that are waited for", what_is_waited_for),
@@ -382,6 +435,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("flushed already", flushed_already),
     {"flushes of other queues", others},
     SHARING_TESTS("other queues", what_is_not),
+    {"commands of acquires that move nothing", idle},
+    SHARING_TESTS("commands that move nothing", nothing_to_enqueue),
     {"commands that are held beside a release", beside},
     SHARING_TESTS("held beside a release", held_beside),
 };

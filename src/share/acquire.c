@@ -90,30 +90,39 @@ static cl_int end_acquire(const struct command *c, struct event_list *writes, cl
     return CL_SUCCESS;
 }
 
-/* OpenCL's part. `writes` gets the events of the enqueued commands that are not passed to the application. */
-static cl_int enqueue_writes(struct command *c, struct event_list *writes)
+/* Ends an acquire for which commands were enqueued. */
+static cl_int follow_writes(struct command *c, struct upload *upload, struct event_list *writes)
 {
     cl_event end;
+    cl_int status = end_acquire(c, writes, &end);
+    if (status == CL_SUCCESS && below()->clRetainEvent(end) != CL_SUCCESS) {
+        event_list_add(writes, end);
+        status = log_refuse(c->call, CL_OUT_OF_RESOURCES, "the driver cannot retain the event of a write");
+    }
+    if (status != CL_SUCCESS)
+        return status;
+    upload->event = end;
+    upload->failure = blocker_failure(c->blocker);
+    for (cl_uint i = 0; i < c->count; i++)
+        object_expect(c->objects[i], upload);
+    publish(c, end);
+    return CL_SUCCESS;
+}
+
+/* OpenCL's part. `writes` gets the events of the enqueued commands that are not passed to the application. No command is
+ * needed where nothing is copied, nothing is waited for and the application wants no event. */
+static cl_int enqueue_writes(struct command *c, struct event_list *writes)
+{
+    const bool unobserved = !c->event && !c->wait_count && !c->blocker;
     struct upload *upload = upload_make();
     if (!upload)
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to track the objects' bytes");
     if (!queue_out_of_order(c->queue))
         begin_profile(c);
-    cl_int status =
-        command_cl_take(c, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, writes, false});
-    if (status == CL_SUCCESS)
-        status = end_acquire(c, writes, &end);
-    if (status == CL_SUCCESS && below()->clRetainEvent(end) != CL_SUCCESS) {
-        event_list_add(writes, end);
-        status = log_refuse(c->call, CL_OUT_OF_RESOURCES, "the driver cannot retain the event of a write");
-    }
-    if (status == CL_SUCCESS) {
-        upload->event = end;
-        upload->failure = blocker_failure(c->blocker);
-        for (cl_uint i = 0; i < c->count; i++)
-            object_expect(c->objects[i], upload);
-        publish(c, end);
-    }
+    cl_int status = command_cl_take(
+        c, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, writes, false, unobserved});
+    if (status == CL_SUCCESS && writes->count)
+        status = follow_writes(c, upload, writes);
     upload_put(upload);
     return status;
 }
@@ -211,8 +220,8 @@ static cl_int enqueue_reads(const struct command *c, cl_uint moving, struct even
 {
     cl_event all;
     if (moving)
-        return command_cl_give(c, moving,
-                               &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, reads, false});
+        return command_cl_give(
+            c, moving, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, reads, false, false});
     const cl_int status =
         log_next(c->call, "clEnqueueMarkerWithWaitList",
                  below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &all));

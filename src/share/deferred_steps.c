@@ -20,8 +20,8 @@ static void enqueue_moves(struct deferred *d)
         d->own = own_queue_make(c->queue->context->head.handle, device, 0, &status);
     if (log_next(c->call, "clCreateCommandQueue", status) == CL_SUCCESS)
         status = d->kind == DEFERRED_RELEASE
-                     ? command_cl_give(c, d->end, &(struct enqueueing){d->own, 0, NULL, &d->moves, true})
-                     : command_cl_take(c, &(struct enqueueing){d->own, 0, NULL, &d->moves, true});
+                     ? command_cl_give(c, d->end, &(struct enqueueing){d->own, 0, NULL, &d->moves, true, false})
+                     : command_cl_take(c, &(struct enqueueing){d->own, 0, NULL, &d->moves, true, false});
     if (d->own)
         queue_push(d->own);
     if (status != CL_SUCCESS)

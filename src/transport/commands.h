@@ -14,7 +14,7 @@
 cl_int commands_mark(const struct enqueueing *to);
 
 /* Also for objects that need no transfer: commands behind the wait list, and behind nothing else in an out-of-order
- * queue, where a marker would wait for everything before it. */
+ * queue, where a marker would wait for everything before it. None if they are unobserved. */
 cl_int commands_stand(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers);
 
 /* The same, but no command uses the objects: a driver may wait in a call with imported memory until everything before has ended. */

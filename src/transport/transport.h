@@ -86,9 +86,10 @@ struct transport {
 
     /* Acquire. Direct3D gives up the objects: false if it fails, and then it still owns all of them. */
     bool (*d3d_give)(const struct handover *handover);
-    /* OpenCL takes them, with at least one command behind the wait list. `done` gets the events, including those of
-     * commands that were enqueued before one failed: no step may follow until these have ended. The queue is the
-     * application's; or cld3d's own, while the application's is blocked and may have later commands on the objects. */
+    /* OpenCL takes them, with at least one command behind the wait list; with none if nothing moves and the commands
+     * are unobserved. `done` gets the events, including those of commands that were enqueued before one failed: no step
+     * may follow until these have ended. The queue is the application's; or cld3d's own, while the application's is
+     * blocked and may have later commands on the objects. */
     cl_int (*cl_take)(const struct handover *handover, const struct enqueueing *to);
 
     /* Release. OpenCL gives them up, in the same way. */

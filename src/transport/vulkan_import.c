@@ -327,7 +327,7 @@ static cl_int run_apart(struct batch *batch, bool acquire, struct event_list *la
     if (!queue)
         return status;
     event_list_open(&here);
-    status = enqueue(batch, acquire, &(struct enqueueing){queue, 0, NULL, later ? later : &here, true});
+    status = enqueue(batch, acquire, &(struct enqueueing){queue, 0, NULL, later ? later : &here, true, false});
     if (later)
         queue_push(queue);
     else if (!event_list_await(&here) && status == CL_SUCCESS)
