@@ -1,11 +1,14 @@
 /* The host's conversion of texels against one that goes byte by byte: every channel type, rows of any length, wherever the
- * narrow ones begin, and no byte beyond. And its copies. Each as on this processor and as on any. */
+ * narrow ones begin, and no byte beyond. And its copies. Each as on this
+ * processor and as on any, through the caches and past them. */
 #include "formats/storage.h"
 #include "tap.h"
 
 #include "d3d/formats.h"
 
-enum { MOST_TEXELS = 70, MOST_BYTES = MOST_TEXELS * 16, MARGIN = 16, ROOM = MOST_BYTES + 2 * MARGIN };
+enum { EACH_TEXELS = 70, MOST_TEXELS = 1100, MARGIN = 16, ROOM = MOST_TEXELS * 16 + 2 * MARGIN };
+
+static bool stream; /* as callers of the functions say */
 
 static const cl_channel_type types[] = {CL_SNORM_INT8,     CL_SNORM_INT16,    CL_UNORM_INT8,   CL_UNORM_INT16,
                                         CL_SIGNED_INT8,    CL_SIGNED_INT16,   CL_SIGNED_INT32, CL_UNSIGNED_INT8,
@@ -39,9 +42,15 @@ static void narrow_by_bytes(const struct converter *c, unsigned char *to, const 
         to[i] = from[i / c->narrow_texel * c->wide_texel + i % c->narrow_texel];
 }
 
-static void fill(unsigned char *bytes, unsigned seed)
+/* The bytes that so many texels and what is around them may have. */
+static size_t bytes_around(size_t texels)
 {
-    for (size_t i = 0; i < ROOM; i++) {
+    return texels * 16 + 2 * MARGIN;
+}
+
+static void fill(unsigned char *bytes, size_t count, unsigned seed)
+{
+    for (size_t i = 0; i < count; i++) {
         seed = seed * 1664525u + 1013904223u;
         bytes[i] = (unsigned char)(seed >> 24);
     }
@@ -51,24 +60,24 @@ static bool widens(const struct converter *c, size_t texels, size_t at)
 {
     unsigned char narrow[ROOM];
     _Alignas(16) unsigned char wide[ROOM], expected[ROOM];
-    fill(narrow, 1);
-    fill(wide, 2);
-    fill(expected, 2);
+    fill(narrow, bytes_around(texels), 1);
+    fill(wide, bytes_around(texels), 2);
+    fill(expected, bytes_around(texels), 2);
     widen_by_bytes(c, expected + MARGIN, narrow + at, texels);
-    texels_widen(c, wide + MARGIN, narrow + at, texels);
-    return CHECK_MEM(wide, expected, sizeof(wide));
+    texels_widen(c, wide + MARGIN, narrow + at, texels, stream);
+    return CHECK_MEM(wide, expected, bytes_around(texels));
 }
 
 static bool narrows(const struct converter *c, size_t texels, size_t at)
 {
     unsigned char narrow[ROOM], expected[ROOM];
     _Alignas(16) unsigned char wide[ROOM];
-    fill(wide, 3);
-    fill(narrow, 4);
-    fill(expected, 4);
+    fill(wide, bytes_around(texels), 3);
+    fill(narrow, bytes_around(texels), 4);
+    fill(expected, bytes_around(texels), 4);
     narrow_by_bytes(c, expected + at, wide + MARGIN, texels);
-    texels_narrow(c, narrow + at, wide + MARGIN, texels);
-    return CHECK_MEM(narrow, expected, sizeof(narrow));
+    texels_narrow(c, narrow + at, wide + MARGIN, texels, stream);
+    return CHECK_MEM(narrow, expected, bytes_around(texels));
 }
 
 static void each_type(cl_channel_order order, bool (*same)(const struct converter *, size_t, size_t))
@@ -76,7 +85,7 @@ static void each_type(cl_channel_order order, bool (*same)(const struct converte
     for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
         const struct converter c = converter_of(order, types[t]);
         CHECK(texels_convertible(&c));
-        for (size_t texels = 0; texels <= MOST_TEXELS; texels++)
+        for (size_t texels = 0; texels <= MOST_TEXELS; texels += texels < EACH_TEXELS ? 1 : 103)
             for (size_t at = MARGIN - 3; at <= MARGIN; at++)
                 if (!same(&c, texels, at)) {
                     printf("# channel type 0x%x, %zu texels, byte %zu\n", types[t], texels, at);
@@ -87,9 +96,11 @@ static void each_type(cl_channel_order order, bool (*same)(const struct converte
 
 static void each(cl_channel_order order, bool (*same)(const struct converter *, size_t, size_t))
 {
-    each_type(order, same);
-    texels_processor = TEXELS_ANY;
-    each_type(order, same);
+    for (int way = 0; way < 4; way++) {
+        texels_processor = way & 1 ? TEXELS_ANY : TEXELS_OWN;
+        stream = way & 2;
+        each_type(order, same);
+    }
     texels_processor = TEXELS_OWN;
 }
 
@@ -118,7 +129,7 @@ static void copies(void)
 {
     enum { LONG = 64 << 10, MOST = LONG + 80, SPACE = MOST + 160 };
     static unsigned char from[SPACE], to[SPACE], expected[SPACE];
-    static const size_t lengths[] = {0, 1, LONG - 1, LONG, LONG + 1, MOST};
+    static const size_t lengths[] = {0, 1, 63, 64, 200, LONG - 1, LONG, LONG + 1, MOST};
     for (size_t i = 0; i < SPACE; i++)
         from[i] = (unsigned char)(i * 7 + (i >> 8));
     for (size_t length = 0; length < sizeof(lengths) / sizeof(lengths[0]); length++) {
@@ -126,7 +137,7 @@ static void copies(void)
             memset(to, 0xcc, SPACE);
             memset(expected, 0xcc, SPACE);
             memcpy(expected + at, from + 80 - at, lengths[length]);
-            texels_copy(to + at, from + 80 - at, lengths[length]);
+            texels_copy(to + at, from + 80 - at, lengths[length], stream);
             if (!CHECK_MEM(to, expected, SPACE))
                 return;
         }
@@ -135,8 +146,11 @@ static void copies(void)
 
 static void copy_long(void)
 {
-    for (int processor = TEXELS_OWN; processor <= TEXELS_MOVES_STRINGS; processor++) {
+    for (int processor = TEXELS_OWN; processor <= TEXELS_ANY; processor++) {
         texels_processor = processor;
+        stream = false;
+        copies();
+        stream = true;
         copies();
     }
     texels_processor = TEXELS_OWN;

@@ -301,7 +301,7 @@ static cl_int make_filled(struct image_record *image, const char *bytes)
     for (size_t z = 0; wide && z < extent[2]; z++)
         for (size_t y = 0; y < extent[1]; y++)
             texels_widen(c, wide + (z * extent[1] + y) * extent[0] * c->wide_texel,
-                         bytes + z * image->host_slice + y * image->host_row, extent[0]);
+                         bytes + z * image->host_slice + y * image->host_row, extent[0], false);
     cl_mem filled = wide ? create_below(image, CL_MEM_COPY_HOST_PTR, wide, &status) : NULL;
     free(wide);
     if (filled) {

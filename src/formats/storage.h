@@ -48,14 +48,16 @@ cl_int converter_enqueue(struct converter *converter, bool widen, cl_command_que
 /* The bits of the alpha channel for a texel without alpha. */
 uint64_t storage_alpha(cl_channel_type type);
 
-/* The same conversion by the host (texels.c), for a converter that allows it. Wide texels are aligned. */
+/* The same conversion by the host (texels.c), for a converter that allows it. Wide texels are aligned. `stream`: the
+ * bytes are part of so many that writing them past the caches is faster, if the processor can: the memory's old bytes
+ * are not read. */
 bool texels_convertible(const struct converter *converter);
-void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels);
-void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels);
-/* memcpy; uses the processor's string instruction where that is faster. */
-void texels_copy(void *to, const void *from, size_t bytes);
+void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels, bool stream);
+void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels, bool stream);
+/* memcpy, in the same two ways. */
+void texels_copy(void *to, const void *from, size_t bytes, bool stream);
 /* Set by tests: the processor that these functions assume. */
-extern enum texels_processor { TEXELS_OWN, TEXELS_ANY, TEXELS_MOVES_STRINGS } texels_processor;
+extern enum texels_processor { TEXELS_OWN, TEXELS_ANY } texels_processor;
 
 /* Frees the converters of a context. */
 void converters_destroy(struct converter *first);

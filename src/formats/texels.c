@@ -5,12 +5,11 @@
 
 #include "d3d/formats.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
 #if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
+#include <immintrin.h>
 #define FOR_AVX2 __attribute__((target("avx2")))
 #define HAS_AVX2 __builtin_cpu_supports("avx2")
 #else
@@ -129,7 +128,7 @@ FOR_AVX2 static void narrow_by_avx2(const struct converter *c, void *to, const v
     narrow(c, to, from, texels);
 }
 
-void texels_widen(const struct converter *c, void *to, const void *from, size_t texels)
+static void widen_here(const struct converter *c, void *to, const void *from, size_t texels)
 {
     if (HAS_AVX2 && texels_processor != TEXELS_ANY)
         widen_by_avx2(c, to, from, texels);
@@ -137,7 +136,7 @@ void texels_widen(const struct converter *c, void *to, const void *from, size_t 
         widen(c, to, from, texels);
 }
 
-void texels_narrow(const struct converter *c, void *to, const void *from, size_t texels)
+static void narrow_here(const struct converter *c, void *to, const void *from, size_t texels)
 {
     if (HAS_AVX2 && texels_processor != TEXELS_ANY)
         narrow_by_avx2(c, to, from, texels);
@@ -145,80 +144,101 @@ void texels_narrow(const struct converter *c, void *to, const void *from, size_t
         narrow(c, to, from, texels);
 }
 
-/* ---- copies ---- */
+/* ---- copies past the caches ---- */
 
-/* Sanitizers check memcpy, but not the reads and writes of inline assembly. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* gcc */
-#define IS_SANITIZED 1
-#elif defined(__has_feature) /* clang */
-#define IS_SANITIZED \
-    (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer))
-#else
-#define IS_SANITIZED 0
-#endif
+enum { LINE = 64 };
 
-#if (defined(__x86_64__) || defined(__i386__)) && !IS_SANITIZED
+#if defined(__x86_64__) || defined(__i386__)
 
-static bool is_intel(void)
+static bool can_stream(void)
 {
-    unsigned highest, b, c, d;
-    return __get_cpuid(0, &highest, &b, &c, &d) && b == signature_INTEL_ebx && d == signature_INTEL_edx &&
-           c == signature_INTEL_ecx;
+    return HAS_AVX2 && texels_processor != TEXELS_ANY;
 }
 
-/* Processors with "fast short rep movsb" move a long string without reading the cache lines that they overwrite. AMD's
- * processors before Zen 5 (family 26) also have it, but they are slow if the string and its copy begin at nearly the
- * same offset in a page (glibc bug 30994). */
-static bool find_out(void)
+/* Whole pairs of cache lines are written past the caches, the rest is not. */
+FOR_AVX2 static void stream_bytes(char *to, const char *from, size_t bytes)
 {
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d))
-        return false;
-    const unsigned family = (a >> 8 & 0xf) + (a >> 20 & 0xff);
-    return (family >= 26 || is_intel()) && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 4 & 1);
-}
-
-/* Determined once (or by each of several threads that are first at the same time), because in a virtual machine the
- * query takes microseconds. */
-static bool moves_strings(void)
-{
-    static _Atomic enum { NOT_ASKED, MOVES, LOOPS } known;
-    int answer = atomic_load_explicit(&known, memory_order_relaxed);
-    if (answer == NOT_ASKED) {
-        answer = find_out() ? MOVES : LOOPS;
-        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    enum { PAIR = 2 * LINE };
+    size_t at = -(uintptr_t)to % LINE;
+    at = at < bytes ? at : bytes;
+    memcpy(to, from, at);
+    for (; bytes - at >= PAIR; at += PAIR) {
+        const __m256i *in = (const __m256i *)(from + at);
+        const __m256i a = _mm256_loadu_si256(in), b = _mm256_loadu_si256(in + 1), c = _mm256_loadu_si256(in + 2),
+                      d = _mm256_loadu_si256(in + 3);
+        __m256i *out = (__m256i *)(to + at);
+        _mm256_stream_si256(out, a);
+        _mm256_stream_si256(out + 1, b);
+        _mm256_stream_si256(out + 2, c);
+        _mm256_stream_si256(out + 3, d);
     }
-    return answer == MOVES;
+    memcpy(to + at, from + at, bytes - at);
 }
 
-static void move_string(void *to, const void *from, size_t bytes)
+/* Later writes come after those past the caches, also for other threads. */
+FOR_AVX2 static void end_stream(void)
 {
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+    _mm_sfence();
 }
 
 #else
 
-static bool moves_strings(void)
+static bool can_stream(void)
 {
     return false;
 }
 
-static void move_string(void *to, const void *from, size_t bytes)
+static void stream_bytes(char *to, const char *from, size_t bytes)
 {
     memcpy(to, from, bytes);
 }
 
+static void end_stream(void)
+{
+}
+
 #endif
 
-/* A string is moved fastest if the destination begins at a cache line. */
-void texels_copy(void *to, const void *from, size_t bytes)
+enum { BLOCK = 512 }; /* so short that a processor reads the next while it writes this one */
+
+void texels_widen(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
 {
-    enum { LINE = 64, LONG = 64 << 10 };
-    if (bytes < LONG || texels_processor == TEXELS_ANY || (texels_processor == TEXELS_OWN && !moves_strings())) {
+    char block[BLOCK];
+    const size_t most = BLOCK / c->wide_texel;
+    if (!stream || !can_stream()) {
+        widen_here(c, to, from, texels);
+        return;
+    }
+    for (size_t i = 0, count; i < texels; i += count) {
+        count = texels - i < most ? texels - i : most;
+        widen_here(c, block, (const char *)from + i * c->narrow_texel, count);
+        stream_bytes((char *)to + i * c->wide_texel, block, count * c->wide_texel);
+    }
+    end_stream();
+}
+
+void texels_narrow(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
+{
+    char block[BLOCK];
+    const size_t most = BLOCK / c->narrow_texel;
+    if (!stream || !can_stream()) {
+        narrow_here(c, to, from, texels);
+        return;
+    }
+    for (size_t i = 0, count; i < texels; i += count) {
+        count = texels - i < most ? texels - i : most;
+        narrow_here(c, block, (const char *)from + i * c->wide_texel, count);
+        stream_bytes((char *)to + i * c->narrow_texel, block, count * c->narrow_texel);
+    }
+    end_stream();
+}
+
+void texels_copy(void *to, const void *from, size_t bytes, bool stream)
+{
+    if (!stream || !can_stream()) {
         memcpy(to, from, bytes);
         return;
     }
-    const size_t head = -(uintptr_t)to % LINE;
-    memcpy(to, from, head);
-    move_string((char *)to + head, (const char *)from + head, bytes - head);
+    stream_bytes(to, from, bytes);
+    end_stream();
 }

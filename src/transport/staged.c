@@ -44,22 +44,22 @@ size_t staged_bytes(const struct staged *staged)
     return cl_region_bytes(rows, staged_row_bytes(staged));
 }
 
-static void copy_texels(const struct staged *staged, char *theirs, char *ours, size_t texels, size_t texel,
-                        bool to_mapped)
-{
-    if (!staged->converter)
-        texels_copy(to_mapped ? theirs : ours, to_mapped ? ours : theirs, texels * texel);
-    else if (to_mapped)
-        texels_narrow(staged->converter, theirs, ours, texels);
-    else
-        texels_widen(staged->converter, ours, theirs, texels);
-}
-
 struct rows_copy {
     const struct staged *staged;
-    bool to_mapped;
+    bool to_mapped, stream;
     size_t rows, parts; /* rows of all slices */
 };
+
+static void copy_texels(const struct rows_copy *copy, char *theirs, char *ours, size_t texels, size_t texel)
+{
+    const struct converter *converter = copy->staged->converter;
+    if (!converter)
+        texels_copy(copy->to_mapped ? theirs : ours, copy->to_mapped ? ours : theirs, texels * texel, copy->stream);
+    else if (copy->to_mapped)
+        texels_narrow(converter, theirs, ours, texels, copy->stream);
+    else
+        texels_widen(converter, ours, theirs, texels, copy->stream);
+}
 
 /* Rows without gaps are copied as one. */
 static void copy_part(void *data, unsigned index)
@@ -74,7 +74,7 @@ static void copy_part(void *data, unsigned index)
         const size_t z = at / height, y = at % height, left = end - at < height - y ? end - at : height - y;
         char *theirs = (char *)mapped->data + z * mapped->slice_pitch + y * mapped->row_pitch;
         joined = mapped->row_pitch == width * texel ? left : 1;
-        copy_texels(staged, theirs, (char *)staged->rows.bytes + at * row, width * joined, texel, copy->to_mapped);
+        copy_texels(copy, theirs, (char *)staged->rows.bytes + at * row, width * joined, texel);
     }
 }
 
@@ -84,7 +84,7 @@ enum { PART_BYTES = 512 << 10, /* enough that a helper is worth waking */ PARTS_
 static void copy_rows(struct staged *staged, bool to_mapped)
 {
     const size_t bytes = staged_bytes(staged), parts = bytes / PART_BYTES;
-    struct rows_copy copy = {staged, to_mapped, bytes / staged_row_bytes(staged), 1};
+    struct rows_copy copy = {staged, to_mapped, parts > 0, bytes / staged_row_bytes(staged), 1};
     const size_t most = copy.rows < PARTS_MOST ? copy.rows : PARTS_MOST;
     copy.parts = parts < 1 ? 1 : parts < most ? parts : most;
     statistics_bytes(&staged->base, bytes);
