@@ -78,13 +78,17 @@ static void copy_part(void *data, unsigned index)
     }
 }
 
-enum { PART_BYTES = 512 << 10, /* enough that a helper is worth waking */ PARTS_MOST = 64 };
+enum {
+    PART_BYTES = 512 << 10, /* enough that a helper is worth waking */
+    STREAM_BYTES = 4 << 20, /* so many that caches hardly hold them, and the surface, until they are used */
+    PARTS_MOST = 64
+};
 
 /* Copies all texels between `rows` and what is mapped, and converts where that is to be done. */
 static void copy_rows(struct staged *staged, bool to_mapped)
 {
     const size_t bytes = staged_bytes(staged), parts = bytes / PART_BYTES;
-    struct rows_copy copy = {staged, to_mapped, parts > 0, bytes / staged_row_bytes(staged), 1};
+    struct rows_copy copy = {staged, to_mapped, bytes >= STREAM_BYTES, bytes / staged_row_bytes(staged), 1};
     const size_t most = copy.rows < PARTS_MOST ? copy.rows : PARTS_MOST;
     copy.parts = parts < 1 ? 1 : parts < most ? parts : most;
     statistics_bytes(&staged->base, bytes);
