@@ -11,8 +11,9 @@
 
 /* ---- events of the commands ---- */
 
-/* In a queue with profiling the command's time begins with a marker, so that it includes Direct3D's part. Not called
- * for an acquire in an out-of-order queue, where a marker would wait for more than the acquire does. */
+/* In a queue with profiling the command's time begins with a marker, so that it includes all of the transports' commands
+ * and, in a release, Direct3D's part. Not called for an acquire in an out-of-order queue, where a marker would wait for
+ * more than the acquire does. */
 static void begin_profile(struct command *c)
 {
     if (!c->event || !queue_profiles(c->queue))
@@ -392,8 +393,10 @@ static cl_int run(struct command *c, const struct d3d_api *api, cl_command_queue
     if (status == CL_SUCCESS)
         status = c->count ? act(c) : nothing_to_do(c);
     command_end(c);
-    /* The extensions do not allow this code; a driver whose device is on another machine returns it. */
-    return status == CL_DEVICE_NOT_AVAILABLE ? CL_OUT_OF_RESOURCES : status;
+    /* The extensions do not allow these codes. A driver whose device is on another machine returns the first, and one
+     * that allocates an object's memory for its first command the second. */
+    const bool foreign = status == CL_DEVICE_NOT_AVAILABLE || status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    return foreign ? CL_OUT_OF_RESOURCES : status;
 }
 
 cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,

@@ -52,13 +52,13 @@ static bool allowed(const struct world *w, enum step step, cl_int status)
 {
     const bool direct3d = of_direct3d(w->kind);
     if (status == not_acquired(w))
-        return step == STEP_ANY && any_doubtful(w);
+        return (step == STEP_ANY || step == STEP_OWNER) && any_doubtful(w);
     switch (status) {
     case CL_OUT_OF_RESOURCES:
-    case CL_OUT_OF_HOST_MEMORY:
-    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return true;
+    case CL_OUT_OF_HOST_MEMORY: return true;
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return step != STEP_OWNER; /* no code of acquires and releases */
     case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
-        return step == STEP_EVENT || step == STEP_ANY || step == STEP_MAP;
+        return step == STEP_EVENT || step == STEP_ANY || step == STEP_OWNER || step == STEP_MAP;
     case CL_DEVICE_NOT_AVAILABLE: return step == STEP_CONTEXT;
     case CL_MAP_FAILURE: return step == STEP_MAP;
     case CL_BUILD_PROGRAM_FAILURE: return step == STEP_BUILD;
@@ -342,7 +342,7 @@ static bool order(struct world *w, rig_enqueue enqueue, unsigned how, cl_event w
                             wait ? &wait : NULL, how & WITH_EVENT ? &event : NULL);
     *called = status == CL_SUCCESS;
     CHECK_INT(event != NULL, status == CL_SUCCESS && how & WITH_EVENT);
-    if (!went(w, STEP_ANY, status, "acquire or release"))
+    if (!went(w, STEP_OWNER, status, "acquire or release"))
         return false;
     return !event || went(w, STEP_EVENT, end_of(w, event), "the event of acquire or release");
 }
@@ -392,7 +392,7 @@ bool acquire_later(struct world *w, cl_event wait, cl_event *event)
     cl_mem list[MOST_OBJECTS];
     list_objects(w, list);
     const cl_int status = w->rig.acquire(w->queue, w->object_count, list, wait != NULL, wait ? &wait : NULL, event);
-    if (!went(w, STEP_ANY, status, "acquire"))
+    if (!went(w, STEP_OWNER, status, "acquire"))
         return false;
     for (unsigned i = 0; i < w->object_count; i++) {
         w->objects[i].acquired = true;
@@ -406,7 +406,7 @@ bool release_later(struct world *w, cl_event wait, cl_event *event)
     cl_mem list[MOST_OBJECTS];
     list_objects(w, list);
     const cl_int status = w->rig.release(w->queue, w->object_count, list, wait != NULL, wait ? &wait : NULL, event);
-    const bool gone = went(w, STEP_ANY, status, "release");
+    const bool gone = went(w, STEP_OWNER, status, "release");
     for (unsigned i = 0; i < w->object_count; i++) {
         struct object *object = &w->objects[i];
         if (gone)

@@ -78,7 +78,7 @@ void world_end(struct world *w);
 /* ---- steps ---- */
 
 /* What a step is, for the codes that it may have. */
-enum step { STEP_ANY, STEP_CONTEXT, STEP_OBJECT, STEP_MAP, STEP_BUILD, STEP_DEVICES, STEP_EVENT };
+enum step { STEP_ANY, STEP_OWNER, STEP_CONTEXT, STEP_OBJECT, STEP_MAP, STEP_BUILD, STEP_DEVICES, STEP_EVENT };
 /* CL_SUCCESS, or a code that the armed fault explains. Tells whether it is CL_SUCCESS. */
 bool went(const struct world *w, enum step step, cl_int status, const char *what);
 
