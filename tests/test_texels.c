@@ -146,7 +146,7 @@ static void copies(void)
 
 static void copy_long(void)
 {
-    for (int processor = TEXELS_OWN; processor <= TEXELS_ANY; processor++) {
+    for (int processor = TEXELS_OWN; processor <= TEXELS_MOVES_STRINGS; processor++) {
         texels_processor = processor;
         stream = false;
         copies();

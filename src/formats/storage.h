@@ -54,10 +54,10 @@ uint64_t storage_alpha(cl_channel_type type);
 bool texels_convertible(const struct converter *converter);
 void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels, bool stream);
 void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels, bool stream);
-/* memcpy, in the same two ways. */
+/* memcpy, in the same two ways; uses the processor's string instruction where that is faster. */
 void texels_copy(void *to, const void *from, size_t bytes, bool stream);
 /* Set by tests: the processor that these functions assume. */
-extern enum texels_processor { TEXELS_OWN, TEXELS_ANY } texels_processor;
+extern enum texels_processor { TEXELS_OWN, TEXELS_ANY, TEXELS_MOVES_STRINGS } texels_processor;
 
 /* Frees the converters of a context. */
 void converters_destroy(struct converter *first);

@@ -5,10 +5,12 @@
 
 #include "d3d/formats.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
 #if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
 #include <immintrin.h>
 #define FOR_AVX2 __attribute__((target("avx2")))
 #define HAS_AVX2 __builtin_cpu_supports("avx2")
@@ -233,12 +235,90 @@ void texels_narrow(const struct converter *c, void *to, const void *from, size_t
     end_stream();
 }
 
+/* ---- copies ---- */
+
+/* Sanitizers check memcpy, but not the reads and writes of inline assembly. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* gcc */
+#define IS_SANITIZED 1
+#elif defined(__has_feature) /* clang */
+#define IS_SANITIZED \
+    (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer))
+#else
+#define IS_SANITIZED 0
+#endif
+
+#if (defined(__x86_64__) || defined(__i386__)) && !IS_SANITIZED
+
+static bool is_intel(void)
+{
+    unsigned highest, b, c, d;
+    return __get_cpuid(0, &highest, &b, &c, &d) && b == signature_INTEL_ebx && d == signature_INTEL_edx &&
+           c == signature_INTEL_ecx;
+}
+
+/* Processors with "fast short rep movsb" move a long string without reading the cache lines that they overwrite. AMD's
+ * processors before Zen 5 (family 26) also have it, but they are slow if the string and its copy begin at nearly the
+ * same offset in a page (glibc bug 30994). */
+static bool find_out(void)
+{
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d))
+        return false;
+    const unsigned family = (a >> 8 & 0xf) + (a >> 20 & 0xff);
+    return (family >= 26 || is_intel()) && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 4 & 1);
+}
+
+/* Determined once (or by each of several threads that are first at the same time), because in a virtual machine the
+ * query takes microseconds. */
+static bool moves_strings(void)
+{
+    static _Atomic enum { NOT_ASKED, MOVES, LOOPS } known;
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer == NOT_ASKED) {
+        answer = find_out() ? MOVES : LOOPS;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == MOVES;
+}
+
+static void move_string(void *to, const void *from, size_t bytes)
+{
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+
+#else
+
+static bool moves_strings(void)
+{
+    return false;
+}
+
+static void move_string(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+#endif
+
+/* A string is moved fastest if the destination begins at a cache line. */
+static void copy_string(char *to, const char *from, size_t bytes)
+{
+    const size_t head = -(uintptr_t)to % LINE;
+    memcpy(to, from, head);
+    move_string(to + head, from + head, bytes - head);
+}
+
 void texels_copy(void *to, const void *from, size_t bytes, bool stream)
 {
-    if (!stream || !can_stream()) {
+    enum { LONG = 64 << 10 };
+    const bool strings =
+        texels_processor == TEXELS_MOVES_STRINGS || (texels_processor == TEXELS_OWN && moves_strings());
+    if (stream && can_stream()) {
+        stream_bytes(to, from, bytes);
+        end_stream();
+    } else if (strings && bytes >= LONG) {
+        copy_string(to, from, bytes);
+    } else {
         memcpy(to, from, bytes);
-        return;
     }
-    stream_bytes(to, from, bytes);
-    end_stream();
 }
