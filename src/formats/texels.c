@@ -148,13 +148,23 @@ static void narrow_here(const struct converter *c, void *to, const void *from, s
 
 /* ---- copies past the caches ---- */
 
+/* Sanitizers check memcpy, but neither stores past the caches nor inline assembly. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* gcc */
+#define IS_SANITIZED 1
+#elif defined(__has_feature) /* clang */
+#define IS_SANITIZED \
+    (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer))
+#else
+#define IS_SANITIZED 0
+#endif
+
 enum { LINE = 64 };
 
 #if defined(__x86_64__) || defined(__i386__)
 
 static bool can_stream(void)
 {
-    return HAS_AVX2 && texels_processor != TEXELS_ANY;
+    return HAS_AVX2 && texels_processor != TEXELS_ANY && !IS_SANITIZED;
 }
 
 /* Whole pairs of cache lines are written past the caches, the rest is not. */
@@ -236,16 +246,6 @@ void texels_narrow(const struct converter *c, void *to, const void *from, size_t
 }
 
 /* ---- copies ---- */
-
-/* Sanitizers check memcpy, but not the reads and writes of inline assembly. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* gcc */
-#define IS_SANITIZED 1
-#elif defined(__has_feature) /* clang */
-#define IS_SANITIZED \
-    (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer))
-#else
-#define IS_SANITIZED 0
-#endif
 
 #if (defined(__x86_64__) || defined(__i386__)) && !IS_SANITIZED
 

@@ -1,9 +1,9 @@
 /* Acquire and release: clEnqueueAcquire...KHR and clEnqueueRelease...KHR of all APIs.
  *
  * Ownership changes in the call, for the whole list or not at all. Direct3D's part of an acquire runs in the call;
- * OpenCL's part is an ordinary command behind the wait list. A release waits in the call until OpenCL is done, so that
- * Direct3D calls right after it see the result. It is deferred (deferred.c) only if it could wait for the caller
- * itself, or if it is called on a thread that runs OpenCL's commands. */
+ * OpenCL's part is an ordinary command behind the wait list, or none if there is nothing to do. A release waits in the
+ * call until OpenCL is done, so that Direct3D calls right after it see the result. It is deferred (deferred.c) only if
+ * it could wait for the caller itself, or if it is called on a thread that runs OpenCL's commands. */
 #include "share/deferred.h"
 
 #include "log.h"

@@ -425,8 +425,10 @@ static cl_int cl_take(const struct handover *handover, const struct enqueueing *
         return status;
     if (!apart)
         status = take_mapped(handover, to);
-    const bool any = apart || to->done->count == before; /* the driver may still have all objects */
-    return status == CL_SUCCESS && any ? commands_stand_apart(to) : status;
+    const bool none = to->done->count == before; /* the driver may still have all objects */
+    struct enqueueing behind = *to;
+    behind.unobserved = to->unobserved && none; /* else the application's queue has to follow those of another queue */
+    return status == CL_SUCCESS && (apart || none) ? commands_stand_apart(&behind) : status;
 }
 
 /* Objects that are not released here are released when those commands have ended. */
