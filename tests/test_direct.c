@@ -981,6 +981,35 @@ SHARING_CASE(acquired_in_a_callback, 0)
     nothing_left(rig);
 }
 
+/* Without an event and a wait list, and then a command, which does not begin before the driver has the object. */
+static void acquire_quietly(struct task *task)
+{
+    const struct rig *rig = task->rig;
+    test_setenv("CLD3D_TEST_HELD", "1");
+    CHECK_INT(acquire_one(rig, task->shared.object), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &task->event), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    pause_ms(20);
+    CHECK(!exports() || rig_event_status(task->event) > CL_COMPLETE);
+    test_setenv("CLD3D_TEST_HELD", NULL);
+}
+
+SHARING_CASE(acquired_quietly_in_a_callback, 0)
+{
+    struct task task = {.rig = rig, .act = acquire_quietly};
+    if (!shared_open(rig, KIND_2D, 1, &task.shared))
+        return;
+    run_in_callback(&task);
+    CHECK_INT(clWaitForEvents(1, &task.event), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), exports());
+    cl_has(rig->queue, &task.shared, 1);
+    CHECK_INT(release_one(rig, task.shared.object), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(task.event), CL_SUCCESS);
+    CHECK(round_trip(rig, &task.shared, 1, 2));
+    shared_close(&task.shared);
+    nothing_left(rig);
+}
+
 /* A release runs in callbacks of the driver, and maybe an acquire behind it. */
 SHARING_CASE(deferred_in_a_callback, 0)
 {
@@ -1322,6 +1351,7 @@ static const struct tap_test tests[] = {
     {"direct: a buffer made in a callback", first_in_a_callback},
     SHARING_TESTS("untried: a buffer made in a callback", made_in_a_callback),
     SHARING_TESTS("direct: an acquire in a callback", acquired_in_a_callback),
+    SHARING_TESTS("direct: an acquire without an event in a callback", acquired_quietly_in_a_callback),
     SHARING_TESTS("direct: deferred commands in a callback", deferred_in_a_callback),
     SHARING_TESTS("direct: an acquire that fails in a callback", undone_in_a_callback),
     SHARING_TESTS("direct: many objects leave nothing", many),

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct fake_vulkan *fake(void)
 {
@@ -220,6 +221,30 @@ static cl_int give_failed(cl_command_queue queue, cl_int number, cl_event *event
     return *event ? below->clSetUserEventStatus(*event, number) : status;
 }
 
+/* While a variable says so, an acquire in a callback does not end. */
+static void *end_later(void *user)
+{
+    for (int i = 0; i < 20000 && getenv("CLD3D_TEST_HELD"); i++)
+        usleep(1000);
+    below->clSetUserEventStatus(user, CL_COMPLETE);
+    below->clReleaseEvent(user);
+    return NULL;
+}
+
+static cl_event held(cl_command_queue queue)
+{
+    cl_context context = NULL;
+    pthread_t thread;
+    if (!getenv("CLD3D_TEST_HELD") || !in_callback() ||
+        below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS)
+        return NULL;
+    cl_event user = below->clCreateUserEvent(context, NULL);
+    below->clRetainEvent(user);
+    pthread_create(&thread, NULL, end_later, user);
+    pthread_detach(thread);
+    return user;
+}
+
 /* An acquire comes after its wait list and after nothing else in an out-of-order queue, so it is no marker. PoCL 3.1 would order a
  * release that is no marker behind later commands on its objects. */
 static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count, const cl_mem *objects,
@@ -240,7 +265,11 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
     if (wait_count)
         below->clWaitForEvents(wait_count, wait);
     below->clFinish(queue);
-    if (difference > 0)
+    cl_event later = difference > 0 ? held(queue) : NULL;
+    if (later) {
+        status = below->clEnqueueMigrateMemObjects(queue, count, objects, 0, 1, &later, event);
+        below->clReleaseEvent(later);
+    } else if (difference > 0)
         status = below->clEnqueueMigrateMemObjects(queue, count, objects, 0, wait_count, wait, event);
     else
         status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
