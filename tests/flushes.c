@@ -1,5 +1,5 @@
-/* A layer that counts the flushes of each queue, for test_flushes: below cld3d, where its own are seen too; and the commands that move nothing. The markers with
- * which a release begins in a queue with profiling take their time. */
+/* A layer that counts the flushes of each queue and the commands in it that move nothing, for test_flushes: below cld3d,
+ * where its own are seen too. The markers with which a release begins in a queue with profiling take their time. */
 #include "flushes.h"
 
 #include "layer_entry.h"

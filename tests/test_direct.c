@@ -960,6 +960,17 @@ static void first_in_a_callback(void)
     CHECK_INT(run_again("untried: ", "CLD3D_TEST_UNTRIED", "1"), 2);
 }
 
+/* The task acquires its object, and gives an event behind that. */
+static void acquire_in_callback(struct task *task)
+{
+    run_in_callback(task);
+    CHECK_INT(clWaitForEvents(1, &task->event), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), exports());
+    cl_has(task->rig->queue, &task->shared, 1);
+    CHECK_INT(release_one(task->rig, task->shared.object), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(task->event), CL_SUCCESS);
+}
+
 SHARING_CASE(acquired_in_a_callback, 0)
 {
     for (int pending = 0; pending < 2; pending++) {
@@ -967,12 +978,7 @@ SHARING_CASE(acquired_in_a_callback, 0)
         cl_event user = pending ? user_event(rig->context) : NULL;
         if (!shared_open(rig, KIND_2D, 1, &task.shared))
             return;
-        run_in_callback(&task);
-        CHECK_INT(clWaitForEvents(1, &task.event), CL_SUCCESS);
-        CHECK_INT(fake_d3d_vulkan_acquired(), exports());
-        cl_has(rig->queue, &task.shared, 1);
-        CHECK_INT(release_one(rig, task.shared.object), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(task.event), CL_SUCCESS);
+        acquire_in_callback(&task);
         CHECK_INT(pending ? clSetUserEventStatus(user, CL_COMPLETE) : CL_SUCCESS, CL_SUCCESS);
         CHECK_INT(pending ? clReleaseEvent(user) : CL_SUCCESS, CL_SUCCESS);
         CHECK(round_trip(rig, &task.shared, 1, 2));
@@ -985,13 +991,13 @@ SHARING_CASE(acquired_in_a_callback, 0)
 static void acquire_quietly(struct task *task)
 {
     const struct rig *rig = task->rig;
-    test_setenv("CLD3D_TEST_HELD", "1");
+    fake_d3d_vulkan_hold(true);
     CHECK_INT(acquire_one(rig, task->shared.object), CL_SUCCESS);
     CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &task->event), CL_SUCCESS);
     CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
     pause_ms(20);
     CHECK(!exports() || rig_event_status(task->event) > CL_COMPLETE);
-    test_setenv("CLD3D_TEST_HELD", NULL);
+    fake_d3d_vulkan_hold(false);
 }
 
 SHARING_CASE(acquired_quietly_in_a_callback, 0)
@@ -999,12 +1005,7 @@ SHARING_CASE(acquired_quietly_in_a_callback, 0)
     struct task task = {.rig = rig, .act = acquire_quietly};
     if (!shared_open(rig, KIND_2D, 1, &task.shared))
         return;
-    run_in_callback(&task);
-    CHECK_INT(clWaitForEvents(1, &task.event), CL_SUCCESS);
-    CHECK_INT(fake_d3d_vulkan_acquired(), exports());
-    cl_has(rig->queue, &task.shared, 1);
-    CHECK_INT(release_one(rig, task.shared.object), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(task.event), CL_SUCCESS);
+    acquire_in_callback(&task);
     CHECK(round_trip(rig, &task.shared, 1, 2));
     shared_close(&task.shared);
     nothing_left(rig);

@@ -1,6 +1,6 @@
 /* Which queues cld3d flushes: those whose commands it has to wait for, since nobody else may do so while it waits; and no
- * others, whose batches are their owners' business. And that they wait for nothing else, and enqueue no
- * command that nobody needs. Each case is run again over a layer that counts (flushes.c). */
+ * others, whose batches are their owners' business. And that its commands wait for nothing else, and that it enqueues
+ * none that nobody needs. Each case is run again over a layer that counts (flushes.c). */
 #include "flushes.h"
 #include "sharing.h"
 
@@ -284,7 +284,7 @@ static cl_uint idle_in_acquire(const struct rig *rig, struct shared *shared, cl_
     return after - before;
 }
 
-static void idle_in_queue(struct rig *rig, struct shared *shared)
+static void nothing_is_enqueued(const struct rig *rig, struct shared *shared)
 {
     cl_event event = NULL, ended = user_event(rig->context);
     CHECK_INT(clSetUserEventStatus(ended, CL_COMPLETE), CL_SUCCESS);
@@ -300,9 +300,15 @@ static void idle_in_queue(struct rig *rig, struct shared *shared)
 SHARING_CASE(nothing_to_enqueue, 0)
 {
     struct shared shared;
+    struct rig second = *rig;
     if (!counted() || !shared_open(rig, KIND_2D, 1, &shared))
         return;
-    idle_in_queue(rig, &shared);
+    nothing_is_enqueued(rig, &shared);
+    if (out_of_order_mode(rig)) {
+        second.queue = make_queue(rig, rig->context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+        nothing_is_enqueued(&second, &shared);
+        CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
+    }
     shared_close(&shared);
 }
 

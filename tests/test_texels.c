@@ -1,6 +1,6 @@
 /* The host's conversion of texels against one that goes byte by byte: every channel type, rows of any length, wherever the
- * narrow ones begin, and no byte beyond. And its copies. Each as on this
- * processor and as on any, through the caches and past them. */
+ * narrow ones begin, and no byte beyond. And its copies. Each as on this processor and as on any, through the caches and
+ * past them. */
 #include "formats/storage.h"
 #include "tap.h"
 

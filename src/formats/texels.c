@@ -213,36 +213,35 @@ static void end_stream(void)
 
 enum { BLOCK = 512 }; /* so short that a processor reads the next while it writes this one */
 
-void texels_widen(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
+typedef void convert_function(const struct converter *c, void *to, const void *from, size_t texels);
+
+static void stream_converted(convert_function *convert, const struct converter *c, char *to, size_t to_texel,
+                             const char *from, size_t from_texel, size_t texels)
 {
     char block[BLOCK];
-    const size_t most = BLOCK / c->wide_texel;
-    if (!stream || !can_stream()) {
-        widen_here(c, to, from, texels);
-        return;
-    }
+    const size_t most = BLOCK / to_texel;
     for (size_t i = 0, count; i < texels; i += count) {
         count = texels - i < most ? texels - i : most;
-        widen_here(c, block, (const char *)from + i * c->narrow_texel, count);
-        stream_bytes((char *)to + i * c->wide_texel, block, count * c->wide_texel);
+        convert(c, block, from + i * from_texel, count);
+        stream_bytes(to + i * to_texel, block, count * to_texel);
     }
     end_stream();
 }
 
+void texels_widen(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
+{
+    if (stream && can_stream())
+        stream_converted(widen_here, c, to, c->wide_texel, from, c->narrow_texel, texels);
+    else
+        widen_here(c, to, from, texels);
+}
+
 void texels_narrow(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
 {
-    char block[BLOCK];
-    const size_t most = BLOCK / c->narrow_texel;
-    if (!stream || !can_stream()) {
+    if (stream && can_stream())
+        stream_converted(narrow_here, c, to, c->narrow_texel, from, c->wide_texel, texels);
+    else
         narrow_here(c, to, from, texels);
-        return;
-    }
-    for (size_t i = 0, count; i < texels; i += count) {
-        count = texels - i < most ? texels - i : most;
-        narrow_here(c, block, (const char *)from + i * c->wide_texel, count);
-        stream_bytes((char *)to + i * c->narrow_texel, block, count * c->narrow_texel);
-    }
-    end_stream();
 }
 
 /* ---- copies ---- */

@@ -23,8 +23,8 @@ struct enqueueing {
     const cl_event *wait;
     struct event_list *done;
     bool ours; /* the queue is cld3d's own, which no user event blocks */
-    bool
-        unobserved; /* there is no wait list, and nobody needs an event: a command that would do nothing may be left out */
+    /* There is no wait list, and nobody needs an event: a command that would do nothing is left out. */
+    bool unobserved;
 };
 
 void event_list_open(struct event_list *list);

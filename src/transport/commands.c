@@ -28,7 +28,9 @@ cl_int commands_stand(const struct enqueueing *to, cl_uint count, struct transfe
     enum { AT_ONCE = 64 };
     cl_mem memories[AT_ONCE];
     cl_int status = CL_SUCCESS;
-    for (cl_uint i = 0; i < count && status == CL_SUCCESS && !to->unobserved; i++) {
+    if (to->unobserved)
+        return CL_SUCCESS;
+    for (cl_uint i = 0; i < count && status == CL_SUCCESS; i++) {
         const cl_uint place = i % AT_ONCE;
         memories[place] = transfers[i]->memory;
         if (place + 1 == AT_ONCE || i + 1 == count)

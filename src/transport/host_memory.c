@@ -178,9 +178,9 @@ static void close_trial(struct trial *t)
     }
 }
 
-/* Gives the objects to the device in the same way as the transport, which does without in acquires without an event. When a marker behind the device's commands is
- * complete, the host has them again. (CL_MIGRATE_MEM_OBJECT_HOST is not used: with it PoCL 3.1 closes the gaps between
- * rows.) */
+/* Gives the objects to the device as an acquire of the transport does that enqueues a command. When a marker behind the
+ * device's commands is complete, the host has them again. (CL_MIGRATE_MEM_OBJECT_HOST is not used: with it PoCL 3.1
+ * closes the gaps between rows.) */
 static void give_all(struct trial *t)
 {
     const cl_mem all[] = {t->images[FROM], t->images[TO], t->buffers[FROM], t->buffers[TO]};
@@ -247,7 +247,8 @@ static void set_arguments(struct trial *t)
     passed(t, next.clSetKernelArg(t->kernel, 2 * SIDES, sizeof(words), &words));
 }
 
-/* Whether kernels see what the host has stored since the previous kernels, and the host sees what they have written. */
+/* Whether kernels see what the host has stored since the previous kernels, and the host sees what they have written.
+ * `given`: with a command of the transport before them; most acquires enqueue none. */
 static bool computes_in_place(struct trial *t, unsigned value, bool given)
 {
     static const size_t texels[2] = {WIDTH, HEIGHT}; /* more than there are words */

@@ -3,6 +3,7 @@
 #include "host/vulkan.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,8 +23,14 @@ static enum fake_d3d_vulkan_fault the_fault;
 static int fault_number, passes;
 static unsigned held, open_files, imported, copies_made, passed;
 static int acquired;
+static atomic_bool holding;
 
 /* ---- knobs ---- */
+
+void fake_d3d_vulkan_hold(bool on)
+{
+    atomic_store(&holding, on);
+}
 
 void fake_d3d_vulkan(enum fake_d3d_vulkan way)
 {
@@ -692,10 +699,15 @@ static void count_acquired(int difference)
     count((unsigned *)&acquired, difference);
 }
 
+static bool holds(void)
+{
+    return atomic_load(&holding);
+}
+
 static void drivers_violation(const char *what)
 {
     fake_violation("%s", what);
 }
 
-const struct fake_vulkan fake_vulkan = {side,       fault_of,       strikes,          import_file,
-                                        end_import, count_acquired, drivers_violation};
+const struct fake_vulkan fake_vulkan = {side,       fault_of,       strikes, import_file,
+                                        end_import, count_acquired, holds,   drivers_violation};

@@ -221,27 +221,29 @@ static cl_int give_failed(cl_command_queue queue, cl_int number, cl_event *event
     return *event ? below->clSetUserEventStatus(*event, number) : status;
 }
 
-/* While a variable says so, an acquire in a callback does not end. */
 static void *end_later(void *user)
 {
-    for (int i = 0; i < 20000 && getenv("CLD3D_TEST_HELD"); i++)
+    for (int i = 0; i < 20000 && fake()->holds(); i++)
         usleep(1000);
     below->clSetUserEventStatus(user, CL_COMPLETE);
     below->clReleaseEvent(user);
     return NULL;
 }
 
+/* An event for which an acquire in a callback waits, if the test holds such acquires. */
 static cl_event held(cl_command_queue queue)
 {
     cl_context context = NULL;
     pthread_t thread;
-    if (!getenv("CLD3D_TEST_HELD") || !in_callback() ||
+    if (!in_callback() || !fake()->holds() ||
         below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS)
         return NULL;
     cl_event user = below->clCreateUserEvent(context, NULL);
     below->clRetainEvent(user);
-    pthread_create(&thread, NULL, end_later, user);
-    pthread_detach(thread);
+    if (pthread_create(&thread, NULL, end_later, user) == 0)
+        pthread_detach(thread);
+    else
+        end_later(user);
     return user;
 }
 
@@ -266,13 +268,16 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
         below->clWaitForEvents(wait_count, wait);
     below->clFinish(queue);
     cl_event later = difference > 0 ? held(queue) : NULL;
-    if (later) {
-        status = below->clEnqueueMigrateMemObjects(queue, count, objects, 0, 1, &later, event);
-        below->clReleaseEvent(later);
-    } else if (difference > 0)
+    if (later) { /* what the list holds is over */
+        wait_count = 1;
+        wait = &later;
+    }
+    if (difference > 0)
         status = below->clEnqueueMigrateMemObjects(queue, count, objects, 0, wait_count, wait, event);
     else
         status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
+    if (later)
+        below->clReleaseEvent(later);
     if (in_callback())
         in_callback()->begun = status == CL_SUCCESS ? *event : NULL;
     for (cl_uint i = 0; i < count && status == CL_SUCCESS; i++)
