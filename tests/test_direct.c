@@ -793,6 +793,30 @@ SHARING_CASE(released_behind_a_user_event, 0)
     nothing_left(rig);
 }
 
+/* A driver may wait for a command while it is enqueued, but start what that waits for only when it is flushed. */
+SHARING_CASE(behind_an_unflushed_queue, 0)
+{
+    struct slow_work work;
+    struct shared shared;
+    cl_command_queue working = make_queue(rig, rig->context, 0);
+    if (!shared_open(rig, KIND_2D, 1, &shared) || !slow_open(rig, &work))
+        return;
+    for (int i = 0; i < 2; i++) {
+        cl_command_queue queue = make_queue(rig, rig->context, 0);
+        cl_event worked = slow_start(&work, working), marked = NULL;
+        CHECK_INT(clEnqueueMarkerWithWaitList(queue, 1, &worked, &marked), CL_SUCCESS);
+        CHECK_INT((i == 0 ? rig->acquire : rig->release)(rig->queue, 1, &shared.object, 1, &marked, NULL), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(marked), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseCommandQueue(working), CL_SUCCESS);
+    slow_close(&work);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+    nothing_left(rig);
+}
+
 /* One of the commands of a release fails: what the driver has released by the others it acquires again, since the application has all
  * objects still. */
 SHARING_CASE(released_in_part, 0)
@@ -1345,6 +1369,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: an acquire that fails is undone in the driver", undone_in_the_driver),
     SHARING_TESTS("direct: an acquire whose wait list fails is undone in the driver", undone_behind_a_failed_event),
     SHARING_TESTS("direct: a release behind a user event", released_behind_a_user_event),
+    SHARING_TESTS("direct: commands behind a queue that nobody flushes", behind_an_unflushed_queue),
     SHARING_TESTS("direct: a release that fails in part", released_in_part),
     SHARING_TESTS("direct: a release that fails in part in a queue of ours", released_apart_in_part),
     SHARING_TESTS("direct: a release that fails in the driver", release_ends_badly),

@@ -441,13 +441,26 @@ static struct queue_record *take_awaited(struct queue_record *queue)
     return other;
 }
 
-void queue_flush(struct queue_record *queue)
+static void flush_awaited(struct queue_record *queue)
 {
     for (struct queue_record *other = take_awaited(queue); other; other = take_awaited(queue)) {
         queue_push(other->head.handle);
         record_release(other);
     }
+}
+
+void queue_flush(struct queue_record *queue)
+{
+    flush_awaited(queue);
     queue_push(queue->head.handle);
+}
+
+void queue_flush_awaited(cl_command_queue handle)
+{
+    struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
+    if (queue)
+        flush_awaited(queue);
+    record_release(queue);
 }
 
 void queue_flush_for(cl_event event)

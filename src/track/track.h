@@ -114,6 +114,10 @@ bool queue_profiles(const struct queue_record *queue);
 void queue_push(cl_command_queue handle);
 /* Flushes a queue, and first those that its commands wait for, so that waiting for them cannot starve. */
 void queue_flush(struct queue_record *queue);
+/* The same for the queue of an event's command. */
+void queue_flush_for(cl_event event);
+/* Flushes only those that a queue's commands wait for. Before a command that the driver may execute while it is enqueued. */
+void queue_flush_awaited(cl_command_queue queue);
 /* A call of the application is about to flush a queue and wait for it. Until it returns no other thread flushes the queue, if that would
  * have to wait as long (QUIRK_RUSTICL_LOCKS). The queue, held for queue_end_finish, or NULL. */
 struct queue_record *queue_begin_finish(cl_command_queue handle);
@@ -121,9 +125,6 @@ void queue_end_finish(struct queue_record *queue);
 /* Whether another thread is in such a call for the queue of an event: a wait for the event would last as long as that call, which may
  * last until the caller has set a user event. */
 bool queue_is_finished(cl_event event);
-/* The same for the queue of an event's command. */
-void queue_flush_for(cl_event event);
-
 /* Notes that commands of `queue` wait for events: their queues must be flushed with it. */
 void queue_waits(cl_command_queue queue, cl_uint count, const cl_event *events);
 

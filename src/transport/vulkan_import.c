@@ -310,6 +310,7 @@ static cl_int enqueue(struct batch *batch, bool acquire, const struct enqueueing
     cl_event event = NULL;
     if (!event_list_reserve(to->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
+    queue_flush_awaited(to->queue); /* NVIDIA's driver waits in the call for all that comes before the command */
     const cl_int status =
         (acquire ? c->acquire : c->release)(to->queue, batch->count, batch->memories, to->wait_count, to->wait, &event);
     for (cl_uint i = 0; i < batch->count && status == CL_SUCCESS; i++)

@@ -59,26 +59,26 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
 
 /* ---- imports ---- */
 
-enum { MOST_ACQUIRED = 4096 };
-static cl_mem acquired[MOST_ACQUIRED]; /* guarded by `lock` */
+enum { MOST_NOTED = 4096 };
+static void *acquired[MOST_NOTED]; /* guarded by `lock`, NULL where there is none */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Puts `to` in the place of `from`. False: there is none. */
-static bool note_acquired(cl_mem from, cl_mem to)
+static bool note(void **noted, void *from, void *to)
 {
     unsigned i = 0;
     pthread_mutex_lock(&lock);
-    while (i < MOST_ACQUIRED && acquired[i] != from)
+    while (i < MOST_NOTED && noted[i] != from)
         i++;
-    if (i < MOST_ACQUIRED)
-        acquired[i] = to;
+    if (i < MOST_NOTED)
+        noted[i] = to;
     pthread_mutex_unlock(&lock);
-    return i < MOST_ACQUIRED;
+    return i < MOST_NOTED;
 }
 
 static void CL_CALLBACK memory_gone(cl_mem memory, void *import)
 {
-    note_acquired(memory, NULL);
+    note(acquired, memory, NULL);
     fake()->close(import);
 }
 
@@ -169,11 +169,40 @@ static cl_int CL_API_CALL set_callback(cl_event event, cl_int type, void(CL_CALL
     return status;
 }
 
+/* ---- flushes ---- */
+
+static void *unflushed[MOST_NOTED]; /* queues with markers; guarded by `lock` */
+
+static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
+{
+    if (!note(unflushed, queue, queue))
+        note(unflushed, NULL, queue);
+    return below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
+}
+
+static cl_int CL_API_CALL flush(cl_command_queue queue)
+{
+    note(unflushed, queue, NULL);
+    return below->clFlush(queue);
+}
+
 static cl_int CL_API_CALL finish(cl_command_queue queue)
 {
     if (in_callback())
         fake()->violation("clFinish in a callback");
+    note(unflushed, queue, NULL);
     return below->clFinish(queue);
+}
+
+/* A driver may start a queue's commands only when the queue is flushed. */
+static void check_started(cl_command_queue queue, cl_event event)
+{
+    cl_int status = CL_COMPLETE;
+    cl_command_queue other = NULL;
+    below->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    below->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(other), &other, NULL);
+    if (status > CL_COMPLETE && other && other != queue && note(unflushed, other, NULL))
+        fake()->violation("an external command waits for a queue that nobody has flushed");
 }
 
 static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *to, size_t *size_ret)
@@ -206,9 +235,9 @@ enum { DRIVERS_OWN_NUMBER = 999 }; /* NVIDIA's */
 static void change_hands_of(int difference, cl_mem object)
 {
     fake()->acquired(difference);
-    if (difference > 0 && note_acquired(object, object))
+    if (difference > 0 && note(acquired, object, object))
         fake()->violation("an object is acquired in the driver that is acquired already");
-    else if (!note_acquired(difference > 0 ? NULL : object, difference > 0 ? object : NULL))
+    else if (!note(acquired, difference > 0 ? NULL : object, difference > 0 ? object : NULL))
         fake()->violation("an object is released in the driver that is not acquired");
 }
 
@@ -264,6 +293,8 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
     /* NVIDIA's driver waits in the call for all that comes before the command. */
     if (wait_count && in_callback())
         fake()->violation("an external command waits in a callback");
+    for (cl_uint i = 0; i < wait_count; i++)
+        check_started(queue, wait[i]);
     if (wait_count)
         below->clWaitForEvents(wait_count, wait);
     below->clFinish(queue);
@@ -320,6 +351,8 @@ static void replace(void)
     table.clSetEventCallback = set_callback;
     table.clGetEventInfo = get_event_info;
     table.clFinish = finish;
+    table.clFlush = flush;
+    table.clEnqueueMarkerWithWaitList = marker;
     table.clWaitForEvents = wait_for;
     table.clCreateImageWithProperties = create_image;
     table.clCreateBufferWithProperties = create_buffer;
