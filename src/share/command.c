@@ -295,13 +295,21 @@ cl_int command_cl_give(const struct command *c, cl_uint end, const struct enqueu
     return log_next(c->call, "the read of an object", status);
 }
 
+static bool opencl_owns(const struct object_record *object)
+{
+    os_lock(&registry_lock);
+    const bool owns = object->opencl_owns;
+    os_unlock(&registry_lock);
+    return owns;
+}
+
+/* An object whose acquire has been undone meanwhile is Direct3D's. */
 void command_cl_keep(const struct command *c, cl_uint end)
 {
-    struct handover run;
-    for (cl_uint first = 0; first < end;) {
-        first = next_run(c, first, end, &run);
-        if (transport_of(&run)->cl_keep)
-            transport_of(&run)->cl_keep(&run);
+    for (cl_uint i = 0; i < end; i++) {
+        const struct handover one = {c->api, c->transfers + i, 1};
+        if (transport_of(&one)->cl_keep && opencl_owns(c->objects[i]))
+            transport_of(&one)->cl_keep(&one);
     }
 }
 
