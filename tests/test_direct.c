@@ -501,8 +501,8 @@ SHARING_CASE(no_reason, 0)
     falls_back(rig, &(struct refusal){FAKE_VULKAN_NO_REASON, 0, true, true});
 }
 
-/* Runs a case again for both APIs: each logs one line with the text. */
-static void tells(const char *name, const char *text)
+/* Runs a case again for both APIs, or both devices of Direct3D 9. The lines with the text. */
+static unsigned told(const char *name, const char *text)
 {
     char path[64];
     snprintf(path, sizeof(path), "direct-%d.log", (int)getpid());
@@ -511,15 +511,17 @@ static void tells(const char *name, const char *text)
     CHECK_INT(run_again(name, "OPENCL_LAYERS", layers), 2);
     test_setenv("CLD3D_LOG", NULL);
     test_setenv("CLD3D_LOG_FILE", NULL);
-    CHECK_INT(lines_with(path, text), 2);
+    const unsigned lines = lines_with(path, text);
     remove(path);
+    return lines;
 }
 
 /* A host that crashes in a call gives no reason. */
 static void no_reason_told(void)
 {
-    tells("direct: a host that gives no reason",
-          exports() ? "; not vulkan: ; the memory is" : "; ; a copy beside it: ");
+    CHECK_INT(told("direct: a host that gives no reason",
+                   exports() ? "; not vulkan: ; the memory is" : "; ; a copy beside it: "),
+              2);
 }
 
 /* What a context's devices can is found out once, with its first object. */
@@ -585,7 +587,8 @@ SHARING_CASE(back_buffer, 0)
 
 static void back_buffer_told(void)
 {
-    tells("direct: the buffer of a swap chain goes", "; not vulkan: the texture is a buffer of a swap chain");
+    CHECK_INT(told("direct: the buffer of a swap chain goes", "; not vulkan: the texture is a buffer of a swap chain"),
+              2);
 }
 
 /* ---- failures on the way ---- */
@@ -697,6 +700,25 @@ SHARING_CASE(device_lost, 0)
     CHECK_INT(clReleaseContext(own.context), CL_SUCCESS);
     rig_release(own.device);
     nothing_left(rig);
+}
+
+DX9_CASE(surface_lost, 0)
+{
+    struct dx9_surface s;
+    if (!dx9_open_surface(&s, dx9, dx9_format_of(D3DFMT_A8R8G8B8), DX9_TARGET, 64, 64))
+        return;
+    dx9_fill(&s, 1);
+    dx9_acquire(&s);
+    fake_d3d_remove(dx9->device, D3DERR_DEVICELOST);
+    CHECK_INT(dx9->release(s.queue, 1, s.planes, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+    fake_d3d_remove(dx9->device, D3D_OK);
+    dx9_close_surface(&s);
+    nothing_left(&dx9->rig);
+}
+
+static void surface_lost_told(void)
+{
+    CHECK_INT(told("direct: a surface of a lost device", "has moved a resource"), 0);
 }
 
 /* The driver's own numbers are none of OpenCL's. */
@@ -1365,6 +1387,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("direct: a resource that moves while OpenCL has it", moved_meanwhile),
     SHARING_TESTS("direct: waits for Direct3D fail", waits_fail),
     SHARING_TESTS("direct: the device is lost", device_lost),
+    DX9_TESTS("direct: a surface of a lost device", surface_lost),
+    {"direct: the log does not say that it has moved", surface_lost_told},
     SHARING_TESTS("direct: the driver's commands fail", commands_fail),
     SHARING_TESTS("direct: an acquire that fails is undone in the driver", undone_in_the_driver),
     SHARING_TESTS("direct: an acquire whose wait list fails is undone in the driver", undone_behind_a_failed_event),

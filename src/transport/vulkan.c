@@ -318,15 +318,17 @@ static bool queue_all(const struct handover *handover)
 /* OpenCL has the memory that the resource had when the object was created, and this cannot change. Checked when
  * Direct3D has submitted everything, because that may move resources; and again when OpenCL has written: then its bytes
  * are lost. */
-static bool stayed(struct vulkan_object *o)
+static bool stayed(const struct handover *handover, struct vulkan_object *o)
 {
     char why[VULKAN_WHY] = "it has moved";
     if (is_there(o, why))
         return true;
-    log_write(LOG_ERROR,
-              "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can no longer be acquired; "
-              "create it again, or set %s=host",
-              why, setting_variable(SETTING_TRANSPORT));
+    if (handover->api->native->alive(&o->base.surface)) /* a lost device is logged there */
+        log_write(
+            LOG_ERROR,
+            "Direct3D has moved a resource whose memory OpenCL shares (%s): the object can no longer be acquired; "
+            "create it again, or set %s=host",
+            why, setting_variable(SETTING_TRANSPORT));
     return false;
 }
 
@@ -334,7 +336,7 @@ static bool all_stayed(const struct handover *handover)
 {
     bool all = true;
     for (cl_uint i = 0; i < handover->count; i++)
-        all = stayed(vulkan_object(handover->transfers[i])) && all;
+        all = stayed(handover, vulkan_object(handover->transfers[i])) && all;
     return all;
 }
 
