@@ -743,6 +743,35 @@ SHARING_CASE(formats_not_in_the_table, 0)
     rig_release(texture);
 }
 
+/* The extensions have no code of their own for a driver that has no memory for an object. */
+SHARING_CASE(no_driver_memory, 0)
+{
+    if (!getenv("CLD3D_TEST_NO_DRIVER_MEMORY")) {
+        SKIP("only as a part of the case below");
+        return;
+    }
+    const struct rig_desc desc = kind_desc(KIND_BUFFER);
+    void *buffer = rig_make(rig, rig->device, &desc, NULL);
+    order_below(rig->queue, BELOW_FAIL_BUFFER, 1);
+    refused(rig, rig->context, CL_MEM_READ_WRITE, KIND_BUFFER, buffer, 0, CL_OUT_OF_RESOURCES);
+    rig_release(buffer);
+}
+
+static void no_driver_memory_below(void)
+{
+    if (getenv("CLD3D_TRANSPORT")) {
+        SKIP("another transport than the host's");
+        return;
+    }
+    if (getenv("CLD3D_TEST_NO_DRIVER_MEMORY") || !takes_layers("CLD3D_TEST_BELOW"))
+        return;
+    test_setenv("CLD3D_TRANSPORT", "host");
+    test_setenv("CLD3D_TEST_NO_DRIVER_MEMORY", "1");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "a driver without memory for an object"), 2);
+    test_setenv("CLD3D_TEST_NO_DRIVER_MEMORY", NULL);
+    test_setenv("CLD3D_TRANSPORT", NULL);
+}
+
 /* The first cases, over below.c, which does what the variable says. */
 static void each_kind_over(const char *variable)
 {
@@ -800,6 +829,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("all formats of the table, 3D", formats_3d),
     SHARING_TESTS("formats beyond the table", formats_beyond),
     SHARING_TESTS("formats outside the table are refused", formats_not_in_the_table),
+    SHARING_TESTS("a driver without memory for an object", no_driver_memory),
+    {"a driver without memory", no_driver_memory_below},
     {"a device may tell a platform that is not listed", unlisted_platform},
     {"a remote device takes rows without gaps alone", no_gaps},
 };

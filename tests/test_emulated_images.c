@@ -766,6 +766,10 @@ SHARING_CASE(other_functions, 0)
     CHECK_INT(status, CL_INVALID_HOST_PTR);
     CHECK(clCreateImage3D(rig->context, flags, &format, 7, 5, 3, 0, 0, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_HOST_PTR);
+    CHECK(clCreateImage2D(rig->context, flags, &format, 7, 5, 1, bytes, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_IMAGE_SIZE);
+    CHECK(clCreateImage3D(rig->context, flags, &format, 7, 5, 3, 0, 1, bytes, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_IMAGE_SIZE);
     CHECK(clCreateImageWithProperties(rig->context, none, flags, &format, &flat, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_HOST_PTR);
 }

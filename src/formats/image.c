@@ -529,6 +529,17 @@ static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const
                                             errcode_ret);
 }
 
+/* For the functions that are older than the image descriptor. */
+static bool emulated_before_cl12(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                                 const cl_image_desc *desc, void *host, cl_int *errcode_ret, cl_mem *made)
+{
+    cl_int status;
+    if (!emulated(context, flags, format, desc, host, &status, made))
+        return false;
+    give_code(errcode_ret, status == CL_INVALID_IMAGE_DESCRIPTOR ? CL_INVALID_IMAGE_SIZE : status);
+    return true;
+}
+
 static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
                                           size_t image_width, size_t image_height, size_t image_row_pitch,
                                           void *host_ptr, cl_int *errcode_ret)
@@ -538,7 +549,7 @@ static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags
                                 .image_height = image_height,
                                 .image_row_pitch = image_row_pitch};
     cl_mem image;
-    if (emulated(context, flags, image_format, &desc, host_ptr, errcode_ret, &image))
+    if (emulated_before_cl12(context, flags, image_format, &desc, host_ptr, errcode_ret, &image))
         return image;
     return next.clCreateImage2D(context, flags, image_format, image_width, image_height, image_row_pitch, host_ptr,
                                 errcode_ret);
@@ -556,7 +567,7 @@ static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags
                                 .image_row_pitch = image_row_pitch,
                                 .image_slice_pitch = image_slice_pitch};
     cl_mem image;
-    if (emulated(context, flags, image_format, &desc, host_ptr, errcode_ret, &image))
+    if (emulated_before_cl12(context, flags, image_format, &desc, host_ptr, errcode_ret, &image))
         return image;
     return next.clCreateImage3D(context, flags, image_format, image_width, image_height, image_depth, image_row_pitch,
                                 image_slice_pitch, host_ptr, errcode_ret);

@@ -393,10 +393,7 @@ static cl_int run(struct command *c, const struct d3d_api *api, cl_command_queue
     if (status == CL_SUCCESS)
         status = c->count ? act(c) : nothing_to_do(c);
     command_end(c);
-    /* The extensions do not allow these codes. A driver whose device is on another machine returns the first, and one
-     * that allocates an object's memory for its first command the second. */
-    const bool foreign = status == CL_DEVICE_NOT_AVAILABLE || status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    return foreign ? CL_OUT_OF_RESOURCES : status;
+    return extension_code(status);
 }
 
 cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,

@@ -209,6 +209,6 @@ cl_mem object_create(const struct object_request *asked, cl_context context, cl_
                   desc.format ? desc.format->name : "bytes", object->transfer->transport->name);
     }
     record_release(c.context);
-    give_code(errcode_ret, status);
+    give_code(errcode_ret, extension_code(status));
     return memory;
 }

@@ -11,6 +11,14 @@
 
 #include <stdint.h>
 
+/* A driver returns the first of these codes if its device is on another machine, and the second if it allocates an object's
+ * memory late. The extensions do not allow them. */
+static inline cl_int extension_code(cl_int status)
+{
+    return status == CL_DEVICE_NOT_AVAILABLE || status == CL_MEM_OBJECT_ALLOCATION_FAILURE ? CL_OUT_OF_RESOURCES
+                                                                                           : status;
+}
+
 /* ---- contexts (context.c) ---- */
 
 enum { INTEROP_MAX = 6 }; /* Direct3D 10 or 11 alone, or DX9 media adapters: three kinds, each with two names */
