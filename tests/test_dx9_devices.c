@@ -75,6 +75,18 @@ DX9_CASE(device_types, RIG_NO_CONTEXT)
     }
 }
 
+/* AMD's RapidFire passes the device where an array is specified, and one type with a count of three. */
+DX9_CASE(device_itself, RIG_NO_CONTEXT)
+{
+    cl_device_id devices[MOST_DEVICES], same[MOST_DEVICES];
+    void *adapter = dx9->device;
+    const cl_uint count = list(dx9, 1, &dx9->adapter_type, &adapter, all_set, devices);
+    for (cl_uint asked = 1; asked <= 3; asked += 2) {
+        CHECK_INT(list(dx9, asked, &dx9->adapter_type, (void *const *)dx9->device, all_set, same), count);
+        CHECK(memcmp(same, devices, count * sizeof(*same)) == 0);
+    }
+}
+
 /* What is given are arrays: of types, and of adapters. */
 DX9_CASE(device_arrays, RIG_NO_CONTEXT)
 {
@@ -393,6 +405,7 @@ DXVA_CASE(dxva_contexts, RIG_NO_CONTEXT)
 static const struct tap_test tests[] = {
     DX9_TESTS("devices: both sets", device_sets),
     DX9_TESTS("devices: a device by either type", device_types),
+    DX9_TESTS("devices: a device instead of an array", device_itself),
     DX9_TESTS("devices: arrays of types and adapters", device_arrays),
     DX9_TESTS("devices: bad arguments", device_arguments),
     DX9_TESTS("devices: what is no adapter", device_adapters),

@@ -20,7 +20,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDsFromDX9MediaAdapterKHR(
     cl_uint *num_devices)
 {
     entry_open();
-    /* `media_adapters` is an array of pointers, one for each type: not the one pointer that the name suggests. */
+    /* `media_adapters` is an array of pointers, one for each type, although its C type suggests one pointer. */
     return share_get_media_device_ids(platform, num_media_adapters, media_adapter_type, media_adapters,
                                       media_adapter_set, num_entries, devices, num_devices);
 }

@@ -48,9 +48,9 @@ cl_int converter_enqueue(struct converter *converter, bool widen, cl_command_que
 /* The bits of the alpha channel for a texel without alpha. */
 uint64_t storage_alpha(cl_channel_type type);
 
-/* The same conversion by the host (texels.c), for a converter that allows it. Wide texels are aligned. `stream`: the
- * bytes are part of so many that writing them past the caches is faster, if the processor can: the memory's old bytes
- * are not read. */
+/* The same conversion by the host (texels.c), for a converter that allows it. Wide texels are aligned. `stream`:
+ * writes them past the caches, if the processor can. That is faster where the caches do not hold `to`, because its old
+ * bytes are not read. */
 bool texels_convertible(const struct converter *converter);
 void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels, bool stream);
 void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels, bool stream);

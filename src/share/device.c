@@ -242,6 +242,17 @@ static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *con
     return CL_SUCCESS;
 }
 
+/* Whether a program passes a device where the specification has an array of them. AMD's RapidFire does so, with one type and a
+ * count of three. The table of a device's functions is no device, so an array is never mistaken for one. */
+static bool is_device(const cl_uint *types, void *const *objects)
+{
+    const struct d3d_api *api = os_readable(types, sizeof(*types)) ? media_api(types[0]) : NULL;
+    void *object = (void *)(uintptr_t)objects, *device = api && object ? api->ops->open_device(object) : NULL;
+    if (device)
+        api->ops->release(device);
+    return device != NULL;
+}
+
 cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count, const cl_uint *types,
                                   void *const *objects, cl_uint set, cl_uint capacity, cl_device_id *devices,
                                   cl_uint *found)
@@ -251,6 +262,11 @@ cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count
     if (status == CL_SUCCESS && passthrough_platform(platform))
         return passthrough_get_media_device_ids(api->call.get_device_ids, platform, adapter_count, types, objects, set,
                                                 capacity, devices, found);
+    void *const one = (void *)(uintptr_t)objects;
+    if (status == CL_SUCCESS && adapter_count && is_device(types, objects)) {
+        adapter_count = 1;
+        objects = &one;
+    }
     if (status == CL_SUCCESS && (adapter_count == 0 || !os_readable_array(types, adapter_count, sizeof(*types)) ||
                                  !os_readable_array(objects, adapter_count, sizeof(*objects))))
         status = log_refuse(api->call.get_device_ids, CL_INVALID_VALUE,

@@ -47,7 +47,7 @@ size_t staged_bytes(const struct staged *staged)
 struct rows_copy {
     const struct staged *staged;
     bool to_mapped, stream;
-    size_t rows, parts; /* rows of all slices */
+    size_t rows, first, parts; /* rows of all slices; the first that the parts contain */
 };
 
 static void copy_texels(const struct rows_copy *copy, char *theirs, char *ours, size_t texels, size_t texel)
@@ -62,15 +62,13 @@ static void copy_texels(const struct rows_copy *copy, char *theirs, char *ours, 
 }
 
 /* Rows without gaps are copied as one. */
-static void copy_part(void *data, unsigned index)
+static void copy_range(const struct rows_copy *copy, size_t at, size_t end)
 {
-    const struct rows_copy *copy = data;
     const struct staged *staged = copy->staged;
     const struct mapped_surface *mapped = &staged->mapped;
     const size_t width = staged->base.surface.desc.width, height = staged->base.surface.desc.height;
     const size_t texel = mapped_texel_bytes(&staged->base.surface.desc), row = staged_row_bytes(staged);
-    const size_t end = copy->rows * (index + 1) / copy->parts;
-    for (size_t at = copy->rows * index / copy->parts, joined; at < end; at += joined) {
+    for (size_t joined; at < end; at += joined) {
         const size_t z = at / height, y = at % height, left = end - at < height - y ? end - at : height - y;
         char *theirs = (char *)mapped->data + z * mapped->slice_pitch + y * mapped->row_pitch;
         joined = mapped->row_pitch == width * texel ? left : 1;
@@ -78,9 +76,29 @@ static void copy_part(void *data, unsigned index)
     }
 }
 
+static void copy_part(void *data, unsigned index)
+{
+    const struct rows_copy *copy = data;
+    const size_t rows = copy->rows - copy->first;
+    copy_range(copy, copy->first + rows * index / copy->parts, copy->first + rows * (index + 1) / copy->parts);
+}
+
+/* Whether other data has displaced the rows and the surface from the caches since their last copy. The first rows are copied
+ * twice: the second time they are in the caches. They are never written past the caches, so that the next copy finds
+ * them there unless they are displaced. */
+static bool displaced(const struct rows_copy *copy)
+{
+    const unsigned long long began = os_nanoseconds();
+    copy_range(copy, 0, copy->first);
+    const unsigned long long copied = os_nanoseconds();
+    copy_range(copy, 0, copy->first);
+    return copied - began > 2 * (os_nanoseconds() - copied);
+}
+
 enum {
-    PART_BYTES = 512 << 10, /* enough that a helper is worth waking */
-    STREAM_BYTES = 4 << 20, /* so many that caches hardly hold them, and the surface, until they are used */
+    PART_BYTES = 512 << 10,  /* enough that a helper is worth waking */
+    SAMPLE_BYTES = 64 << 10, /* enough to time them */
+    SAMPLES_LEAST = 8,       /* in a copy, that a sample costs little */
     PARTS_MOST = 64
 };
 
@@ -88,8 +106,13 @@ enum {
 static void copy_rows(struct staged *staged, bool to_mapped)
 {
     const size_t bytes = staged_bytes(staged), parts = bytes / PART_BYTES;
-    struct rows_copy copy = {staged, to_mapped, bytes >= STREAM_BYTES, bytes / staged_row_bytes(staged), 1};
-    const size_t most = copy.rows < PARTS_MOST ? copy.rows : PARTS_MOST;
+    const size_t row = staged_row_bytes(staged), sample = (SAMPLE_BYTES + row - 1) / row;
+    struct rows_copy copy = {staged, to_mapped, false, bytes / row, 0, 1};
+    if (sample <= copy.rows / SAMPLES_LEAST) {
+        copy.first = sample;
+        copy.stream = displaced(&copy);
+    }
+    const size_t left = copy.rows - copy.first, most = left < PARTS_MOST ? left : PARTS_MOST;
     copy.parts = parts < 1 ? 1 : parts < most ? parts : most;
     statistics_bytes(&staged->base, bytes);
     parallel_run((unsigned)copy.parts, copy_part, &copy);
