@@ -307,7 +307,8 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
     if (strcmp(name, "clSetKernelArgMemPointerINTEL") == 0 || strcmp(name, "clSetKernelArgSVMPointerARM") == 0)
         memcpy(&address, &pointer, sizeof(address));
     else if (strcmp(name, "clEnqueueStrangeEXT") == 0 || strcmp(name, "clConvertImageAMD") == 0 ||
-             strcmp(name, "clGetPlaneFromImageAMD") == 0)
+             strcmp(name, "clGetPlaneFromImageAMD") == 0 || strcmp(name, "clCreateBufferFromImageAMD") == 0 ||
+             strcmp(name, "clCreateImageWithPropertiesINTEL") == 0)
         memcpy(&address, &pointer, sizeof(address)); /* to be asked for, not to be called */
     else if (strcmp(name, "clSetKernelArgDevicePointerEXT") == 0)
         memcpy(&address, &number, sizeof(address));

@@ -285,6 +285,47 @@ static void releases_from_callbacks_d3d11(void)
     sharing_run(&rig_d3d11, 0, releases_from_callbacks);
 }
 
+struct behind {
+    const struct rig *rig;
+    cl_command_queue other;
+    cl_event event;
+    cl_int status;
+    atomic_uint went;
+};
+
+/* A driver may have the event locked. */
+static void CL_CALLBACK enqueue_behind(cl_event event, cl_int status, void *data)
+{
+    struct behind *behind = data;
+    (void)status;
+    behind->status = clEnqueueBarrierWithWaitList(behind->other, 1, &event, &behind->event);
+    atomic_fetch_add(&behind->went, 1);
+}
+
+/* In another queue, behind an event that is reported as submitted or running. */
+static void enqueued_behind(struct rig *rig)
+{
+    const cl_int types[] = {CL_SUBMITTED, CL_RUNNING};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        struct behind behind = {.rig = rig, .other = make_queue(rig, rig->context, 0), .status = 1};
+        cl_event marked = NULL;
+        CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &marked), CL_SUCCESS);
+        CHECK_INT(clSetEventCallback(marked, types[i], enqueue_behind, &behind), CL_SUCCESS);
+        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+        if (wait_until(&behind.went, 1) && CHECK_INT(behind.status, CL_SUCCESS)) {
+            CHECK_INT(clWaitForEvents(1, &behind.event), CL_SUCCESS);
+            CHECK_INT(clReleaseEvent(behind.event), CL_SUCCESS);
+        }
+        CHECK_INT(clReleaseEvent(marked), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(behind.other), CL_SUCCESS);
+    }
+}
+
+static void enqueued_behind_d3d11(void)
+{
+    sharing_run(&rig_d3d11, 0, enqueued_behind);
+}
+
 /* The callback is all that releases something. */
 static void CL_CALLBACK on_frame(cl_event event, cl_int status, void *data)
 {
@@ -702,6 +743,7 @@ static const struct tap_test tests[] = {
     {"callbacks: the end of a program", programs_end},
 #else
     {"callbacks: a release in one", releases_from_callbacks_d3d11},
+    {"a command behind an event in its callback", enqueued_behind_d3d11},
     {"frames that callbacks release", frames_released_in_callbacks_d3d11},
     {"queues that such frames leave", frames_below},
     {"what the driver counts is tried again", tried_again},

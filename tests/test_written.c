@@ -471,6 +471,49 @@ static void command_buffers(void)
         SKIP("no command buffers, or none whose version is known"); /* though the driver may give their functions */
 }
 
+/* A kernel has more parameters than are followed, and writes through the last one. */
+SHARING_CASE(many_parameters, 0)
+{
+    enum { PARAMETERS = 300 };
+    char source[PARAMETERS * 24 + 256] = "kernel void many(";
+    struct shared shared;
+    if (!getenv("CLD3D_TEST_PARAMETERS")) {
+        SKIP("only as a part of the case below");
+        return;
+    }
+    size_t length = strlen(source);
+    for (int i = 0; i < PARAMETERS; i++)
+        length += (size_t)snprintf(source + length, sizeof(source) - length, "%sglobal uchar *p%d", i ? ", " : "", i);
+    snprintf(source + length, sizeof(source) - length, ") { p%d[get_global_id(0)] = p0[get_global_id(0)]; }",
+             PARAMETERS - 1);
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    unsigned char bytes[SHARED_BYTES];
+    const size_t size = SHARED_BYTES;
+    rig_pattern(bytes, sizeof(bytes), 2);
+    cl_kernel kernel = rig_kernel(rig, source, "many");
+    cl_mem from = clCreateBuffer(rig->context, CL_MEM_COPY_HOST_PTR, size, bytes, NULL);
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = 0; i < PARAMETERS && status == CL_SUCCESS; i++)
+        status = clSetKernelArg(kernel, i, sizeof(cl_mem), i < PARAMETERS - 1 ? &from : &shared.object);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    if (CHECK_INT(status, CL_SUCCESS))
+        done(rig, clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL));
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 2));
+    CHECK_INT(clReleaseMemObject(from), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+/* In another process, where every release then brings all back. */
+static void many_parameters_again(void)
+{
+    if (getenv("CLD3D_TEST_PARAMETERS"))
+        return;
+    CHECK_INT(run_again("a kernel of many parameters", "CLD3D_TEST_PARAMETERS", "1"), 2);
+}
+
 /* The last case: from then on, in this process, every release brings all back. */
 static void unknown_commands(void)
 {
@@ -489,10 +532,12 @@ static void unknown_commands_again(void)
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     CHECK_INT(run_again("commands that nobody knows", "OPENCL_LAYERS", layers), 1);
     /* These make an object of the same memory, which commands that are known write to. */
-    test_setenv("CLD3D_TEST_NAME", "clConvertImageAMD");
-    CHECK_INT(run_again("commands that nobody knows", "OPENCL_LAYERS", layers), 1);
-    test_setenv("CLD3D_TEST_NAME", "clGetPlaneFromImageAMD");
-    CHECK_INT(run_again("commands that nobody knows", "OPENCL_LAYERS", layers), 1);
+    static const char *const views[] = {"clConvertImageAMD", "clGetPlaneFromImageAMD", "clCreateBufferFromImageAMD",
+                                        "clCreateImageWithPropertiesINTEL"};
+    for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+        test_setenv("CLD3D_TEST_NAME", views[i]);
+        CHECK_INT(run_again("commands that nobody knows", "OPENCL_LAYERS", layers), 1);
+    }
     test_setenv("CLD3D_TEST_NAME", NULL);
 }
 
@@ -509,6 +554,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("kernels: read-only objects", read_only_objects),
     SHARING_TESTS("kernels: sub-buffers and clones", kernel_parts_and_clones),
     SHARING_TESTS("kernels: all of a program at once", kernels_of_a_program),
+    SHARING_TESTS("a kernel of many parameters", many_parameters),
+    {"kernels: many parameters", many_parameters_again},
     SHARING_TESTS("images of buffers", images_of_buffers),
     SHARING_TESTS("all comes back", all_back),
     {"nothing is left out where nothing is checked", all_back_unchecked},

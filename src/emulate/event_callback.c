@@ -9,6 +9,7 @@
 #include "emulate/delivery.h"
 #include "log.h"
 #include "next/after_failure.h"
+#include "next/query.h"
 #include "os/os.h"
 
 #include <stdlib.h>
@@ -125,13 +126,14 @@ static void run(struct delivery *delivery)
     drop(waiter);
 }
 
-/* The state of the event in numbers that fall from CL_QUEUED to CL_COMPLETE and to errors. */
+/* The state of the event in numbers that fall from CL_QUEUED to CL_COMPLETE and to errors. A driver that is out of resources does
+ * not tell it. */
 static cl_int state_of(cl_event event)
 {
     cl_int state = CL_QUEUED;
     const cl_int status =
         underlying.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
-    return status == CL_SUCCESS ? state : status;
+    return status == CL_SUCCESS || driver_short(status) ? state : status;
 }
 
 /* ---- lists ---- */
@@ -363,7 +365,11 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec
 {
     static const char call[] = "clSetEventCallback";
     cl_command_queue queue = NULL;
-    if (!event || underlying.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) != CL_SUCCESS)
+    const cl_int asked = event ? underlying.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL)
+                               : CL_INVALID_EVENT;
+    if (driver_short(asked))
+        return asked;
+    if (asked != CL_SUCCESS)
         return log_refuse(call, CL_INVALID_EVENT, "%p is not an event", (void *)event);
     if (!pfn_notify || command_exec_callback_type < CL_COMPLETE || command_exec_callback_type > CL_SUBMITTED)
         return log_refuse(call, CL_INVALID_VALUE, "the callback function is %s, the execution status %d",

@@ -10,11 +10,12 @@
 static next_function (*own_function)(const char *name);
 
 /* Whether a function may cause writes that cld3d does not see: commands of other extensions, and writes to the objects
- * that AMD's functions create over an image's memory. */
+ * that Intel's and AMD's functions create over another object's memory. */
 static bool may_write_unseen(const char *name)
 {
-    static const char *const beginnings[] = {"clEnqueue", "clCommand", "clUpdate", "clConvertImage",
-                                             "clGetPlaneFromImage"};
+    static const char *const beginnings[] = {"clEnqueue",      "clCommand",           "clUpdate",
+                                             "clConvertImage", "clGetPlaneFromImage", "clCreateBufferFromImage",
+                                             "clCreateImage"};
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
         if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
             return strcmp(name, "clCommandBarrierWithWaitListKHR") != 0;

@@ -230,6 +230,8 @@ void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
     if (blocker->slot)
         registry_forget(RECORD_EVENT, blocker->slot);
     cl_event ours = event ? event : blocker->slot;
+    /* A blocking command that has failed was enqueued, and has an event. */
+    cl_event failed = status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ? blocker->slot : NULL;
     struct record *stale = NULL;
     if (status != CL_SUCCESS || (event && below()->clRetainEvent(event) != CL_SUCCESS))
         ours = NULL;
@@ -242,6 +244,7 @@ void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
     os_unlock(&registry_lock);
     if (!named)
         event_put(ours);
+    event_put(failed);
     record_release(stale);
     record_release(blocker);
     if (finish)

@@ -47,15 +47,19 @@ void callback_leave(struct callback_entry *entry)
     atomic_fetch_sub_explicit(&entry_count, 1, memory_order_relaxed);
 }
 
-enum which { ANY, OF_COMMAND, TELLS };
+enum which { ANY, OF_COMMAND, ABOUT, TELLS };
 
 static bool is_one(const struct callback_entry *entry, enum which which, cl_event event)
 {
-    return which == ANY ||
-           (which == OF_COMMAND ? entry->of_command : entry->event == event && entry->status <= CL_COMPLETE);
+    switch (which) {
+    case ANY: return true;
+    case OF_COMMAND: return entry->of_command;
+    case ABOUT: return entry->event == event;
+    default: return entry->event == event && entry->status <= CL_COMPLETE;
+    }
 }
 
-/* Whether the thread is in a callback: in any, in a part of a command, or in one that reports the end of `event`. */
+/* Whether the thread is in a callback: in any, in a part of a command, or in one that reports a status of `event`, or its end. */
 static bool runs_here(enum which which, cl_event event, cl_int *status)
 {
     bool found = false;
@@ -98,6 +102,11 @@ bool callback_tells(cl_event event, cl_int *status)
     return runs_here(TELLS, event, status);
 }
 
+bool callback_about(cl_event event, cl_int *status)
+{
+    return runs_here(ABOUT, event, status);
+}
+
 bool callback_runs_commands(void)
 {
     cl_int status;
@@ -120,7 +129,7 @@ static void free_notice(void *what)
     free(notice);
 }
 
-static const struct reap_class called = {REAP_EVENT, NULL, free_notice};
+static const struct reap_class called = {REAP_NOTICE, NULL, free_notice};
 
 static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 {

@@ -95,7 +95,7 @@ static bool ask_status(cl_event event, cl_int *status)
 cl_int event_status(cl_event event)
 {
     cl_int status;
-    return ask_status(event, &status) ? status : CL_QUEUED;
+    return callback_about(event, &status) || ask_status(event, &status) ? status : CL_QUEUED;
 }
 
 /* ---- devices that are lost ---- */

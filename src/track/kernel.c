@@ -43,6 +43,8 @@ static bool set_argument_locked(struct kernel_record *kernel, cl_uint index, cl_
     if (index >= kernel->count) {
         if (!object)
             return true;
+        if (index >= KERNEL_ARGUMENTS)
+            return false;
         cl_mem *wider = realloc(kernel->arguments, (index + 1) * sizeof(*wider));
         if (!wider)
             return false;
@@ -54,9 +56,12 @@ static bool set_argument_locked(struct kernel_record *kernel, cl_uint index, cl_
     return true;
 }
 
-static void lost_track(void)
+static void lost_track(cl_uint index)
 {
-    log_write(LOG_ERROR, "no memory to track a kernel's arguments: their use is not checked");
+    if (index < KERNEL_ARGUMENTS)
+        log_write(LOG_ERROR, "no memory to track a kernel's arguments: their use is not checked");
+    else
+        log_write(LOG_WARN, "argument %u of a kernel is not tracked: its use is not checked", index);
     writes_hidden("a kernel's arguments are not tracked");
 }
 
@@ -68,7 +73,7 @@ static void note_first_argument(cl_kernel handle, cl_uint index, cl_mem object)
     const bool noted = kernel && set_argument_locked(kernel, index, object);
     os_unlock(&registry_lock);
     if (!noted)
-        lost_track();
+        lost_track(index);
     record_release(kernel);
 }
 
@@ -82,7 +87,7 @@ static void note_argument(cl_kernel handle, cl_uint index, cl_mem value)
     const bool noted = !kernel || set_argument_locked(kernel, index, known ? value : NULL);
     os_unlock(&registry_lock);
     if (!noted)
-        lost_track();
+        lost_track(index);
     else if (!kernel && known)
         note_first_argument(handle, index, value);
 }

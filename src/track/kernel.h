@@ -4,7 +4,8 @@
 
 #include "track/track.h"
 
-enum { KERNEL_ARGUMENTS = 256 }; /* more than any device's kernels can have parameters */
+/* So many of a kernel's arguments are tracked. Hardly any kernel has more. */
+enum { KERNEL_ARGUMENTS = 256 };
 
 /* Writes to `records` the records of `kind` that the arguments of `kernel` name, retained, and the argument indexes to
  * `indexes` (may be NULL); returns their number, at most `capacity`. */

@@ -4,8 +4,9 @@
 
 /* The first moment at which things of a kind are polled. */
 static const enum reap_moment first_moments[REAP_KINDS] = {
-    [REAP_BLOCKER] = REAP_AT_COMMAND, [REAP_COMMAND] = REAP_AT_RELEASE, [REAP_OBJECT] = REAP_AT_RELEASE,
-    [REAP_MEMORY] = REAP_AT_RELEASE,  [REAP_EVENT] = REAP_AND_WAIT, /* there may be many */
+    [REAP_BLOCKER] = REAP_AT_COMMAND, [REAP_COMMAND] = REAP_AT_RELEASE,
+    [REAP_OBJECT] = REAP_AT_RELEASE,  [REAP_MEMORY] = REAP_AT_RELEASE,
+    [REAP_NOTICE] = REAP_AT_RELEASE,  [REAP_EVENT] = REAP_AND_WAIT, /* there may be many */
 };
 
 enum { PATIENCE = 50 }; /* milliseconds */

@@ -16,6 +16,7 @@ enum reap_kind {
     REAP_COMMAND, /* deferred commands that ended in a callback (share/deferred.c) */
     REAP_OBJECT,  /* shared objects with a pending transfer (share/object.c) */
     REAP_MEMORY,  /* memory of shared objects that commands still use (transport/outlive.c) */
+    REAP_NOTICE,  /* callbacks that have been called (callback.c) */
     REAP_EVENT,   /* events that PoCL needs for longer (event_release.c) */
     REAP_KINDS
 };

@@ -230,6 +230,8 @@ bool callback_runs_commands(void);
 /* Whether the calling thread is in a callback that reports the end of `event`, and with which status. The driver must
  * not be queried about that event: rusticl 22.3 runs callbacks with it locked. */
 bool callback_tells(cl_event event, cl_int *status);
+/* The same for a callback that reports any status of it. */
+bool callback_about(cl_event event, cl_int *status);
 
 /* ---- the parts of the tier: each replaces its functions in the table ---- */
 
