@@ -109,6 +109,8 @@ static bool is_ours(const struct watched *watched, bool *counted, struct fence *
     if (references(watched->kind, watched->handle) != 1)
         return false;
     cl_context context = context_of(watched->kind, watched->handle);
+    if (watched->kind == KIND_MEMORY && !context)
+        return false; /* the driver is out of resources */
     *counted = !context || fence_counted_below(context);
     *fence = *counted ? NULL : fence_make(context);
     return true;

@@ -126,13 +126,14 @@ static void run(struct delivery *delivery)
     drop(waiter);
 }
 
-/* The state of the event in numbers that fall from CL_QUEUED to CL_COMPLETE and to errors. */
+/* The state of the event in numbers that fall from CL_QUEUED to CL_COMPLETE and to errors. A driver that is out of resources does
+ * not tell it. */
 static cl_int state_of(cl_event event)
 {
     cl_int state = CL_QUEUED;
     const cl_int status =
         underlying.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
-    return status == CL_SUCCESS ? state : status;
+    return status == CL_SUCCESS || driver_short(status) ? state : status;
 }
 
 /* ---- lists ---- */

@@ -2,6 +2,7 @@
 
 #include "emulate/delivery.h"
 #include "log.h"
+#include "next/query.h"
 #include "os/os.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static bool ended(cl_event event)
     cl_int status = CL_QUEUED;
     const cl_int asked =
         underlying.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-    return asked != CL_SUCCESS || status <= CL_COMPLETE;
+    return asked == CL_SUCCESS ? status <= CL_COMPLETE : !driver_short(asked);
 }
 
 static struct queue **place_locked(cl_command_queue handle)
