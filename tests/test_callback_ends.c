@@ -286,7 +286,6 @@ static void releases_from_callbacks_d3d11(void)
 }
 
 struct behind {
-    const struct rig *rig;
     cl_command_queue other;
     cl_event event;
     cl_int status;
@@ -307,7 +306,7 @@ static void enqueued_behind(struct rig *rig)
 {
     const cl_int types[] = {CL_SUBMITTED, CL_RUNNING};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        struct behind behind = {.rig = rig, .other = make_queue(rig, rig->context, 0), .status = 1};
+        struct behind behind = {.other = make_queue(rig, rig->context, 0), .status = 1};
         cl_event marked = NULL;
         CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &marked), CL_SUCCESS);
         CHECK_INT(clSetEventCallback(marked, types[i], enqueue_behind, &behind), CL_SUCCESS);

@@ -763,7 +763,7 @@ static void no_driver_memory_below(void)
         SKIP("another transport than the host's");
         return;
     }
-    if (getenv("CLD3D_TEST_NO_DRIVER_MEMORY") || !takes_layers("CLD3D_TEST_BELOW"))
+    if (!takes_layers("CLD3D_TEST_BELOW"))
         return;
     test_setenv("CLD3D_TRANSPORT", "host");
     test_setenv("CLD3D_TEST_NO_DRIVER_MEMORY", "1");

@@ -98,7 +98,7 @@ static bool displaced(const struct rows_copy *copy)
 enum {
     PART_BYTES = 512 << 10,  /* enough that a helper is worth waking */
     SAMPLE_BYTES = 64 << 10, /* enough to time them */
-    SAMPLES_LEAST = 8,       /* in a copy, that a sample costs little */
+    SAMPLES_LEAST = 8,       /* so much longer than the sample is a copy that begins with one */
     PARTS_MOST = 64
 };
 
