@@ -6,6 +6,8 @@
 #ifndef CLD3D_D3D_D3D_H
 #define CLD3D_D3D_D3D_H
 
+#include "os/os.h"
+
 #include <CL/cl.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,6 +62,13 @@ enum describe_status {
     DESCRIBE_BAD_SUBRESOURCE,
     DESCRIBE_BAD_FORMAT
 };
+
+/* Whether a pointer that the application gives can be called as a COM object. The core checks it before any operation.
+ */
+static inline bool d3d_is_object(const void *pointer)
+{
+    return os_has_function(pointer, 0);
+}
 
 struct d3d_ops {
     /* The device interface of `object` with one reference for the caller. Turns on protection against use from several

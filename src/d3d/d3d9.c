@@ -132,8 +132,6 @@ static enum describe_status describe(void *device, void *resource, enum surface_
                                      struct surface_desc *desc, char *why, size_t why_size)
 {
     (void)kind; /* a surface is a 2D image */
-    if (!com_identity(resource))
-        return describe_refuse(DESCRIBE_UNFIT, why, why_size, "resource %p is not a COM object", resource);
     IDirect3DSurface9 *surface = com_query_same(resource, &IID_IDirect3DSurface9);
     if (!surface)
         return describe_refuse(DESCRIBE_UNFIT, why, why_size, "resource %p is not an IDirect3DSurface9", resource);

@@ -2,7 +2,6 @@
 
 #include "d3d/formats.h"
 #include "log.h"
-#include "os/os.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,11 +53,7 @@ enum describe_status describe_refuse(enum describe_status status, char *why, siz
 void *com_query(void *object, const GUID *iid)
 {
     void *found = NULL;
-    if (!os_has_function(object, 0))
-        return NULL;
-    if (FAILED(IUnknown_QueryInterface((IUnknown *)object, iid, &found)))
-        return NULL;
-    return found;
+    return object && SUCCEEDED(IUnknown_QueryInterface((IUnknown *)object, iid, &found)) ? found : NULL;
 }
 
 void *com_query_same(void *object, const GUID *iid)
@@ -88,17 +83,9 @@ const void *com_identity(void *object)
     return identity;
 }
 
-/* With one reference, or NULL. `device` is known to be a device, and this is called at each copy: the address is not
- * checked as in com_query. */
-static ID3D10Multithread *multithread_of(void *device)
-{
-    void *found = NULL;
-    return SUCCEEDED(IUnknown_QueryInterface((IUnknown *)device, &IID_ID3D10Multithread, &found)) ? found : NULL;
-}
-
 void dxgi_protect(void *device)
 {
-    ID3D10Multithread *multithread = multithread_of(device);
+    ID3D10Multithread *multithread = com_query(device, &IID_ID3D10Multithread);
     if (multithread)
         ID3D10Multithread_SetMultithreadProtected(multithread, TRUE);
     else
@@ -109,7 +96,7 @@ void dxgi_protect(void *device)
 
 void *dxgi_lock(void *device)
 {
-    ID3D10Multithread *multithread = multithread_of(device);
+    ID3D10Multithread *multithread = com_query(device, &IID_ID3D10Multithread);
     if (multithread)
         ID3D10Multithread_Enter(multithread);
     return multithread;

@@ -15,11 +15,11 @@ bool d3d_check(const char *call, HRESULT result);
 enum describe_status describe_refuse(enum describe_status status, char *why, size_t why_size, const char *format, ...)
     LOG_FORMAT(4, 5);
 
-/* The interface `iid` of an object given by the application, with one reference; NULL if there is no such object. */
+/* The interface `iid` of an object, with one reference; NULL if it has none or if `object` is NULL. */
 void *com_query(void *object, const GUID *iid);
 /* The same, but NULL also if that interface has another address than the given object. */
 void *com_query_same(void *object, const GUID *iid);
-/* The object's IUnknown for comparisons, without a reference; NULL if there is no object. */
+/* The object's IUnknown for comparisons, without a reference; NULL if it does not give it or if `object` is NULL. */
 const void *com_identity(void *object);
 void com_add_ref(void *object);
 void com_release(void *object);

@@ -201,9 +201,9 @@ static bool exclusive(const struct sharing_context *context)
 
 static cl_int add_interop(const char *call, struct sharing_context *context, const struct d3d_api *api, void *object)
 {
-    void *device = object ? api->ops->open_device(object) : NULL;
     if (!object)
         return CL_SUCCESS;
+    void *device = d3d_is_object(object) ? api->ops->open_device(object) : NULL;
     if (!device)
         return log_refuse(call, api->invalid_device, "%p is not a %s device", object, api->name);
     /* Media adapters may be combined; Direct3D 10 or 11 must be alone. */

@@ -168,10 +168,10 @@ static cl_int find_adapter(const struct d3d_api *api, bool object_is_adapter, vo
 {
     const char *call = api->call.get_device_ids;
     if (object_is_adapter)
-        return api->ops->adapter(object, true, adapter)
+        return d3d_is_object(object) && api->ops->adapter(object, true, adapter)
                    ? CL_SUCCESS
                    : log_refuse(call, CL_INVALID_VALUE, "%p is not an IDXGIAdapter", object);
-    void *device = object ? api->ops->open_device(object) : NULL;
+    void *device = d3d_is_object(object) ? api->ops->open_device(object) : NULL;
     if (!device)
         return log_refuse(call, CL_INVALID_VALUE, "%p is not a %s device", object, api->name);
     const bool found = api->ops->adapter(device, false, adapter);
@@ -247,7 +247,8 @@ static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *con
 static bool is_device(const cl_uint *types, void *const *objects)
 {
     const struct d3d_api *api = os_readable(types, sizeof(*types)) ? media_api(types[0]) : NULL;
-    void *object = (void *)(uintptr_t)objects, *device = api && object ? api->ops->open_device(object) : NULL;
+    void *object = (void *)(uintptr_t)objects;
+    void *device = api && d3d_is_object(object) ? api->ops->open_device(object) : NULL;
     if (device)
         api->ops->release(device);
     return device != NULL;

@@ -94,6 +94,9 @@ static cl_int describe(struct creation *c, struct surface_desc *desc)
     const struct object_request *asked = c->asked;
     enum describe_status status = DESCRIBE_OTHER_DEVICE;
     char why[256] = "the resource belongs to none of the context's devices";
+    if (!d3d_is_object(asked->resource))
+        return log_refuse(asked->call, asked->api->invalid_resource, "resource %p is not a COM object",
+                          asked->resource);
     /* A context may have several media adapters: the resource belongs to one of them. */
     for (unsigned i = 0; i < c->context->interop_count && status == DESCRIBE_OTHER_DEVICE; i++) {
         if (!fits_adapter(asked->api, c->context->interop[i].api))

@@ -20,6 +20,7 @@
 /* What a context keeps. */
 struct state {
     struct staging_pool pool; /* the first member: staged.c knows it alone */
+    atomic_size_t alignment;  /* what the devices require, once it is known that all compute in host memory; else 0 */
     atomic_bool moves;        /* a staging copy has not stayed in its place: no later object lies in one */
     /* Of the context's device, by kind. It has one: no other API stands beside one whose staging copies are asked about. */
     _Atomic enum place { NOT_TRIED, STAYS, MOVES } places[SURFACE_IMAGE_3D + 1];
@@ -213,11 +214,23 @@ static struct in_place *new_in_place(void)
     return NULL;
 }
 
+static struct host_memory memory_of_devices(const struct transfer_request *request)
+{
+    atomic_size_t *known = &((struct state *)request->state)->alignment;
+    struct host_memory memory = {.in_place = true, .known = true, .alignment = atomic_load(known)};
+    if (memory.alignment)
+        return memory;
+    if (callback_runs_here())
+        return (struct host_memory){.why = "the object is created in a callback, where a probe may not wait"};
+    memory = host_memory_of_context(request->context);
+    if (memory.in_place)
+        atomic_store(known, memory.alignment);
+    return memory;
+}
+
 static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
 {
-    struct host_memory memory = {.why = "the object is created in a callback, where a probe may not wait"};
-    if (!callback_runs_here())
-        memory = host_memory_of_context(request->context);
+    const struct host_memory memory = memory_of_devices(request);
     struct in_place *t = memory.in_place ? new_in_place() : NULL;
     if (!t) {
         snprintf(why, TRANSPORT_WHY, "%s", memory.in_place ? "no memory for the object's record" : memory.why);
