@@ -150,6 +150,37 @@ static void memory_ends(void)
     free(bytes);
 }
 
+#ifdef _WIN32
+static void CL_CALLBACK on_context(cl_context context, void *data)
+{
+    write_down(&journal, context, 0, data);
+}
+#endif
+
+/* Natively only OpenCL 3.0 loaders have the other two functions. */
+static void ends_of_all_kinds(void)
+{
+    for (int i = 0; i < 8; i++) {
+        unsigned expected = 1;
+        struct base base;
+        if (!open_base(&base, 0))
+            return;
+        atomic_store(&journal.count, 0);
+        cl_mem buffer = make_buffer(&base);
+        CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory, &base), CL_SUCCESS);
+#ifdef _WIN32
+        cl_program program = make_program(&base, "kernel void f(global int *p) { p[0] = 1; }");
+        CHECK_INT(clSetProgramReleaseCallback(program, on_program, &base), CL_SUCCESS);
+        CHECK_INT(clSetContextDestructorCallback(base.context, on_context, &base), CL_SUCCESS);
+        CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+        expected = 3;
+#endif
+        CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+        close_base(&base);
+        CHECK_INT(atomic_load(&journal.count), expected);
+    }
+}
+
 /* ---- a lock of the application's ---- */
 
 /* A lock that the program holds while it enqueues, and that its callback takes. */
@@ -497,11 +528,6 @@ static void memory_ends_after_queue(void)
 }
 
 #ifdef _WIN32
-static void CL_CALLBACK on_context(cl_context context, void *data)
-{
-    write_down(&journal, context, 0, data);
-}
-
 /* Natively only OpenCL 3.0 loaders have it. */
 static void contexts_end(void)
 {
@@ -730,6 +756,7 @@ static const struct tap_test tests[] = {
     {"callbacks: clBuildProgram", builds},
     {"callbacks: clCompileProgram and clLinkProgram", compiles_and_links},
     {"callbacks: the end of a memory object", memory_ends},
+    {"callbacks: ends before the context's release returns", ends_of_all_kinds},
     {"callbacks: the end of a memory object after its queue's", memory_ends_after_queue},
     {"callbacks: a lock held around a release and taken in a callback", lock_around_a_release_d3d11},
     {"a user event that is set when memory goes", set_when_memory_goes_d3d11},

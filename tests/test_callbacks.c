@@ -322,6 +322,24 @@ static void CL_CALLBACK on_held(cl_event event, cl_int status, void *data)
     atomic_fetch_add((atomic_uint *)data, 1);
 }
 
+/* The driver may have freed the queue, which its event still names. */
+static void queue_has_gone(void)
+{
+    static atomic_uint called;
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    cl_event event = NULL;
+    atomic_store(&called, 0);
+    CHECK_INT(clEnqueueMarkerWithWaitList(base.queue, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clFinish(base.queue), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(base.queue), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_held, &called), CL_SUCCESS);
+    wait_until(&called, 1);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(base.context), CL_SUCCESS);
+}
+
 /* More commands than are looked at in a queue in order, and one that none of them holds. Whether NVIDIA's driver lets it go past them
  * is the driver's business. */
 static void free_behind_many(const struct base *base)
@@ -1184,6 +1202,7 @@ static const struct tap_test tests[] = {
     {"callbacks: a command that fails", failed_command},
     {"callbacks: a released command that fails", failed_and_released},
     {"callbacks: ten thousand, in order", ten_thousand},
+    {"callbacks: of a command whose queue has gone", queue_has_gone},
     {"callbacks: many queues", many_queues},
     {"callbacks: a queue out of order", out_of_order},
     {"callbacks: a queue out of order, behind many", out_of_order_behind_many},

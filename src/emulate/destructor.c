@@ -40,6 +40,7 @@ enum { SHORTEST_POLL_MS = 1, LONGEST_POLL_MS = 64 };
 
 static os_mutex lock = OS_MUTEX_INIT;
 static struct watched *all;
+static unsigned leaving; /* objects that are no longer in the list, and whose functions are yet to be called */
 
 static cl_uint references(enum kind kind, void *handle)
 {
@@ -82,6 +83,9 @@ static void run(struct delivery *delivery)
     if (watched->begun)
         fence_free(watched->begun);
     free(watched);
+    os_lock(&lock);
+    leaving--;
+    os_unlock(&lock);
 }
 
 static struct watched **find_locked(enum kind kind, const void *handle)
@@ -151,6 +155,7 @@ static bool deliver_one(unsigned *left)
         os_lock(&lock);
         if (dead && !watched->releasing) {
             *find_locked(watched->kind, watched->handle) = watched->after;
+            leaving++;
             os_unlock(&lock);
             deliver(&watched->delivery);
             return true;
@@ -161,13 +166,27 @@ static bool deliver_one(unsigned *left)
     return false;
 }
 
+/* The passes of the watch's thread through the list; guarded by `lock`. */
+static unsigned long long passes_begun, passes_ended;
+static os_condition pass_ended = OS_CONDITION_INIT;
+
+static void count_pass(unsigned long long *passes)
+{
+    os_lock(&lock);
+    ++*passes;
+    os_wake_all(&pass_ended);
+    os_unlock(&lock);
+}
+
 static unsigned poll_destructors(void)
 {
     static unsigned pause = SHORTEST_POLL_MS;
     unsigned left;
     bool moved = false;
+    count_pass(&passes_begun);
     while (deliver_one(&left))
         moved = true;
+    count_pass(&passes_ended);
     pause = moved ? SHORTEST_POLL_MS : pause * 2 > LONGEST_POLL_MS ? LONGEST_POLL_MS : pause * 2;
     return left ? pause : 0;
 }
@@ -182,6 +201,31 @@ static void watch_again(void)
     atomic_store(&unwatched, false);
     if (!watch_start(&watch))
         atomic_store(&unwatched, true);
+}
+
+/* Programs that end in order release their queues and contexts last: functions of objects that are unused by then are
+ * called before such a release returns, unless that takes too long. */
+static void deliver_due(void)
+{
+    enum { LONGEST_MS = 1000 };
+    const unsigned long long end = os_nanoseconds() + LONGEST_MS * 1000000ull;
+    if (delivery_here() || os_process_ends())
+        return;
+    os_lock(&lock);
+    bool any = leaving != 0;
+    for (const struct watched *watched = all; watched && !any; watched = watched->after)
+        any = watched->released;
+    const unsigned long long before = passes_begun;
+    os_unlock(&lock);
+    if (!any)
+        return;
+    watch_again();
+    os_lock(&lock);
+    while (passes_ended <= before && !atomic_load(&unwatched) && os_nanoseconds() < end)
+        os_wait(&pass_ended, &lock, 1);
+    os_unlock(&lock);
+    delivery_drain();
+    watches_drain();
 }
 
 static struct watched *begin_release(enum kind kind, const void *handle)
@@ -326,11 +370,21 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
 
 /* The next in line for these two, set at installation. */
 static cl_int(CL_API_CALL *release_context_below)(cl_context);
+static cl_int(CL_API_CALL *release_queue_below)(cl_command_queue);
 
 static cl_int CL_API_CALL release_context(cl_context context)
 {
     struct watched *watched = begin_release(KIND_CONTEXT, context);
-    return end_release(watched, release_context_below(context));
+    const cl_int status = end_release(watched, release_context_below(context));
+    deliver_due();
+    return status;
+}
+
+static cl_int CL_API_CALL release_queue(cl_command_queue queue)
+{
+    const cl_int status = release_queue_below(queue);
+    deliver_due();
+    return status;
 }
 
 static cl_int CL_API_CALL release_program(cl_program program)
@@ -343,6 +397,7 @@ void destructor_install(cl_icd_dispatch *table)
 {
     fence_install(table);
     release_context_below = table->clReleaseContext;
+    release_queue_below = table->clReleaseCommandQueue;
     table->clSetMemObjectDestructorCallback = set_mem_object_destructor_callback;
     table->clSetContextDestructorCallback = set_context_destructor_callback;
     table->clSetProgramReleaseCallback = set_program_release_callback;
@@ -351,5 +406,6 @@ void destructor_install(cl_icd_dispatch *table)
     table->clGetProgramInfo = get_program_info;
     table->clReleaseMemObject = release_mem_object;
     table->clReleaseContext = release_context;
+    table->clReleaseCommandQueue = release_queue;
     table->clReleaseProgram = release_program;
 }

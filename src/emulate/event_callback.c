@@ -7,6 +7,7 @@
  * from the beginning, and end in clSetUserEventStatus. */
 #include "emulate/emulate.h"
 #include "emulate/delivery.h"
+#include "emulate/fence.h"
 #include "log.h"
 #include "next/after_failure.h"
 #include "next/query.h"
@@ -315,10 +316,12 @@ static struct callback_queue *find_lane_locked(cl_command_queue queue, bool orde
     return list;
 }
 
+/* An event may outlive its queue, which the driver then must not be asked about. */
 static bool in_order(cl_command_queue queue)
 {
     cl_command_queue_properties properties = 0;
-    return underlying.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) ==
+    return fence_keeps(queue, false) &&
+           underlying.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) ==
                CL_SUCCESS &&
            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
