@@ -58,8 +58,12 @@ static void check_event(const struct rig *rig, cl_event event, cl_command_type t
     CHECK(of_queue == queue);
     CHECK_INT(clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(of_context), &of_context, NULL), CL_SUCCESS);
     CHECK(of_context == rig->context);
-    CHECK_INT(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
-    CHECK(refs >= 1);
+    for (cl_uint i = 0; i < 3; i++) {
+        CHECK_INT(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
+        CHECK_INT(refs, i == 1 ? 2 : 1);
+        if (i < 2)
+            CHECK_INT(i == 0 ? clRetainEvent(event) : clReleaseEvent(event), CL_SUCCESS);
+    }
     CHECK_INT(clGetEventInfo(event, 0x1234, sizeof(refs), &refs, NULL), CL_INVALID_VALUE);
 }
 

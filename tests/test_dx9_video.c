@@ -365,6 +365,7 @@ DX9_CASE(format_query_arguments, 0)
         CHECK_INT(get(d3d11.context, CL_MEM_READ_WRITE, image, 0, 0, NULL, &count), CL_INVALID_CONTEXT);
         rig_close(&d3d11);
     }
+    CHECK_INT(get(context, 0, image, 0, 0, NULL, &count), CL_INVALID_VALUE);
     CHECK_INT(get(context, CL_MEM_USE_HOST_PTR, image, 0, 0, NULL, &count), CL_INVALID_VALUE);
     CHECK_INT(get(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_BUFFER, 0, 0, NULL, &count), CL_INVALID_VALUE);
     CHECK_INT(get(context, CL_MEM_READ_WRITE, image, 0, 0, formats, &count), CL_INVALID_VALUE);

@@ -43,7 +43,7 @@ static bool shares(const struct d3d_api *api, const struct format_row *row, cl_m
 static cl_int check_question(const char *call, cl_mem_flags flags, cl_mem_object_type type)
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY | CL_MEM_KERNEL_READ_AND_WRITE;
-    if ((flags & ~access) || (flags & (flags - 1)))
+    if (!flags || (flags & ~access) || (flags & (flags - 1)))
         return log_refuse(call, CL_INVALID_VALUE, "the flags 0x%llx must name exactly one kind of access",
                           (unsigned long long)flags);
     if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER)

@@ -244,7 +244,14 @@ static cl_int query(const struct event_record *event, cl_event handle, cl_event_
                     size_t *size_ret)
 {
     cl_int status, asked;
+    cl_uint references;
     switch (name) {
+    case CL_EVENT_REFERENCE_COUNT: /* cld3d's own are not the program's */
+        os_lock(&registry_lock);
+        references = event->head.app_refs;
+        os_unlock(&registry_lock);
+        references += references == 0; /* in a callback, after the last release */
+        return answer("clGetEventInfo", &references, sizeof(references), capacity, value, size_ret);
     case CL_EVENT_COMMAND_TYPE:
         return answer("clGetEventInfo", &event->type, sizeof(event->type), capacity, value, size_ret);
     case CL_EVENT_COMMAND_QUEUE:
