@@ -75,7 +75,7 @@ def parse(done):
 
 def check_json():
     odd = "C:\\no \"such\" \\ place\\\t\u00fc.dll"
-    done = run("--json", CLD3D_NO_SUCH_SETTING="1", CLD3D_LOG_FILE=odd)
+    done = run("--json", CLD3D_NO_SUCH_SETTING="1", CLD3D_VULKAN_LAYER="1", CLD3D_VULKAN_LAYER_OFF="1", CLD3D_LOG_FILE=odd)
     report, text = parse(done)
     check(done.returncode == 0, f"exit status {done.returncode}", text)
     check(report["format"] == 1 and report["verdict"]["active"] and report["verdict"]["works"], "the verdict", text)

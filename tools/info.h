@@ -267,6 +267,8 @@ bool info_has_direct3d(const struct info *info);
 /* The number of devices that can share with at least one Direct3D version, and whether there is one for `api`. */
 unsigned info_sharing_devices(const struct info *info);
 bool info_works(const struct info *info, enum api_index api);
+/* Whether cld3d has found no OpenCL below. Instead of a path it then says why. */
+bool info_no_next(const struct opencl *cl);
 
 /* The report (info_print.c) and its parts: the first lines (info_verdict.c) and formats (info_print_formats.c). */
 void print_report(const struct info *info, bool all_formats);

@@ -23,11 +23,6 @@ static struct finding *add(bool error, const char *name, const char *what)
 
 /* ---- OpenCL ---- */
 
-static bool no_next(const struct opencl *cl)
-{
-    return cl->platform_count == 0 && cl->next && !cl->below.module;
-}
-
 static void find_inactive(const struct opencl *cl)
 {
     struct finding *f;
@@ -77,7 +72,7 @@ static void find_opencl(const struct info *info)
         return;
     if (cl->cld3d.module == cl->library.module)
         find_only_here(cl);
-    if (no_next(cl)) {
+    if (info_no_next(cl)) {
         struct finding *f = add(true, "no-below", "cld3d finds no OpenCL to forward calls to");
         snprintf(f->cause, sizeof(f->cause), "%s", cl->next);
         snprintf(f->remedy, sizeof(f->remedy), "%s.",

@@ -69,8 +69,12 @@ static void print_opencl(const struct opencl *cl)
 
 /* ---- settings ---- */
 
+/* The Vulkan loader and cld3d-setup read two more. */
 static bool is_setting(const char *name, size_t length)
 {
+    static const char vulkan[] = "CLD3D_VULKAN_LAYER", off[] = "CLD3D_VULKAN_LAYER_OFF";
+    if ((length == sizeof(vulkan) - 1 || length == sizeof(off) - 1) && strncmp(off, name, length) == 0)
+        return true;
     for (unsigned i = 0; i < SETTING_COUNT; i++)
         if (strlen(setting_variable(i)) == length && strncmp(setting_variable(i), name, length) == 0)
             return true;

@@ -41,8 +41,7 @@ static bool any_listed(const struct info *info)
     return false;
 }
 
-/* cld3d says instead of a path why it has none. */
-static bool no_next(const struct opencl *cl)
+bool info_no_next(const struct opencl *cl)
 {
     return cl->platform_count == 0 && cl->next && !cl->below.module;
 }
@@ -68,7 +67,7 @@ static void say_what_works(const struct info *info, char *text, size_t size)
 /* The first thing that is in the way of all sharing. */
 static const char *main_trouble(const struct info *info)
 {
-    if (no_next(&info->opencl))
+    if (info_no_next(&info->opencl))
         return "it finds no OpenCL to forward calls to";
     if (info->opencl.platform_count == 0)
         return "there is no OpenCL driver";

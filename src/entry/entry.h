@@ -47,8 +47,8 @@ bool entry_set_next(bool another);
 const char *entry_next_report(void);
 
 /* For cld3dinfo, and to identify a cld3d: information that only the library has, by topic ("version", "build", "next",
- * "transport", "companion", "match": why the last preferred devices were preferred, "passes": set if another cld3d is
- * below). The text lives as long as the process; NULL for an unknown topic. */
+ * "transport", "way": of the object that this thread created last, and why, "companion", "match": why the last preferred
+ * devices were preferred, "passes": set if another cld3d is below). The text lives as long as the process; NULL for an unknown topic. */
 const char *CL_API_CALL cld3d_report(const char *topic);
 
 #endif

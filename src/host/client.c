@@ -113,7 +113,7 @@ void client_join(void)
         return;
     joined = true;
     snprintf(report, sizeof(report), "connected, version %u of the channel", (unsigned)version);
-    log_write(LOG_INFO, "the companion is connected: all functions of the host's OpenCL are available");
+    log_write(LOG_INFO, "the companion is connected");
     fill_slots();
     client_svm_install(&next);
 #ifdef _WIN64
