@@ -13,14 +13,12 @@
 /* Only such a device may be queried: drivers crash in queries about anything else. */
 static bool context_has_device(cl_context context, cl_device_id device)
 {
-    cl_device_id devices[64];
-    size_t size = 0;
+    struct device_list devices;
     bool found = false;
-    if (!handle_may_be(context, clGetContextInfo) ||
-        underlying.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS)
+    if (!handle_may_be(context, clGetContextInfo) || devices_of_context(&underlying, context, &devices) != CL_SUCCESS)
         return false;
-    for (size_t i = 0; i < size / sizeof(devices[0]) && !found; i++)
-        found = devices[i] == device;
+    for (cl_uint i = 0; i < devices.count && !found; i++)
+        found = devices.at[i] == device;
     return found;
 }
 

@@ -320,12 +320,12 @@ bool fence_counted_below(cl_context context)
         bool counted;
     } known[16]; /* guarded by `lock`; more platforms are tried each time */
     static unsigned known_count;
-    cl_device_id devices[64];
+    struct device_list devices;
     cl_platform_id platform = NULL;
     bool found = false, counted = false;
     atomic_store_explicit(&any_wanted, true, memory_order_relaxed);
-    if (underlying.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) != CL_SUCCESS ||
-        underlying.clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
+    if (devices_of_context(&underlying, context, &devices) != CL_SUCCESS ||
+        underlying.clGetDeviceInfo(devices.at[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
         return false;
     os_lock(&lock);
     for (unsigned i = 0; i < known_count && !found; i++) {
@@ -335,7 +335,7 @@ bool fence_counted_below(cl_context context)
     os_unlock(&lock);
     if (found)
         return counted;
-    const cl_uint references = references_tried(context, devices[0]);
+    const cl_uint references = references_tried(context, devices.at[0]);
     if (references == 0)
         return false; /* the next call tries again */
     counted = references > 1;

@@ -4,6 +4,7 @@
 
 #include "d3d/formats.h"
 #include "log.h"
+#include "next/query.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -315,14 +316,14 @@ static cl_int make_filled(struct image_record *image, const char *bytes)
 static cl_int upload(struct image_record *image, const void *bytes)
 {
     cl_int status;
-    cl_device_id devices[64];
+    struct device_list devices;
     const size_t origin[3] = {0, 0, 0};
     const size_t rows[3] = {image->extent[0] * image->converter->narrow_texel, image->extent[1], image->extent[2]};
     cl_event done = NULL;
-    status = next.clGetContextInfo(image->context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL);
+    status = devices_of_context(&next, image->context->head.handle, &devices);
     cl_command_queue queue = NULL;
     if (status == CL_SUCCESS)
-        queue = next.clCreateCommandQueue(image->context->head.handle, devices[0], 0, &status);
+        queue = next.clCreateCommandQueue(image->context->head.handle, devices.at[0], 0, &status);
     cl_mem narrow = queue ? image_narrow_buffer(image, image->extent, &status) : NULL;
     if (narrow)
         status = next.clEnqueueWriteBufferRect(queue, narrow, CL_TRUE, origin, origin, rows, 0, 0, image->host_row,

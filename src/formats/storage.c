@@ -227,12 +227,11 @@ void converters_destroy(struct converter *first)
 
 static void log_build(const struct context_record *context, cl_program program)
 {
-    cl_device_id devices[64];
+    struct device_list devices;
     enum { ROOM = 64 * 1024 };
     char *text = calloc(1, ROOM);
-    if (text &&
-        next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, NULL) == CL_SUCCESS)
-        next.clGetProgramBuildInfo(program, devices[0], CL_PROGRAM_BUILD_LOG, ROOM - 1, text, NULL);
+    if (text && devices_of_context(&next, context->head.handle, &devices) == CL_SUCCESS)
+        next.clGetProgramBuildInfo(program, devices.at[0], CL_PROGRAM_BUILD_LOG, ROOM - 1, text, NULL);
     log_write(LOG_ERROR, "the conversion program does not build: %s", text ? text : "");
     free(text);
 }
@@ -240,12 +239,10 @@ static void log_build(const struct context_record *context, cl_program program)
 /* Whether all devices of a context work in the host's memory, as CPUs do. */
 static bool in_host_memory(const struct context_record *context)
 {
-    cl_device_id devices[64];
-    size_t size = 0;
-    cl_bool unified =
-        next.clGetContextInfo(context->head.handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS;
-    for (size_t i = 0; i < size / sizeof(devices[0]) && unified; i++)
-        if (next.clGetDeviceInfo(devices[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL) !=
+    struct device_list devices;
+    cl_bool unified = devices_of_context(&next, context->head.handle, &devices) == CL_SUCCESS;
+    for (cl_uint i = 0; i < devices.count && unified; i++)
+        if (next.clGetDeviceInfo(devices.at[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL) !=
             CL_SUCCESS)
             unified = CL_FALSE;
     return unified;

@@ -23,6 +23,22 @@ cl_int ask_subject(const cl_icd_dispatch *table, const struct subject *subject, 
                            : table->clGetPlatformInfo(subject->platform, name, capacity, to, size_ret);
 }
 
+cl_int devices_of_context(const cl_icd_dispatch *table, cl_context context, struct device_list *devices)
+{
+    size_t size = 0;
+    const cl_int status = table->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices->at), devices->at, &size);
+    devices->count = status == CL_SUCCESS ? (cl_uint)(size / sizeof(devices->at[0])) : 0;
+    return status;
+}
+
+cl_int devices_of_platform(const cl_icd_dispatch *table, cl_platform_id platform, struct device_list *devices)
+{
+    cl_uint count = 0;
+    const cl_int status = table->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, DEVICES_MOST, devices->at, &count);
+    devices->count = status != CL_SUCCESS ? 0 : count < DEVICES_MOST ? count : DEVICES_MOST;
+    return status;
+}
+
 /* The beginning of the next word after `place`, or the end of the text. */
 static const char *word_from(const char *place)
 {

@@ -19,6 +19,16 @@ struct subject {
 cl_int ask_subject(const cl_icd_dispatch *table, const struct subject *subject, cl_uint name, size_t capacity, void *to,
                    size_t *size_ret);
 
+/* The devices of a context or of a platform: the first DEVICES_MOST of a platform; a context with more gives the driver's
+ * error. None after an error. */
+enum { DEVICES_MOST = 64 };
+struct device_list {
+    cl_uint count;
+    cl_device_id at[DEVICES_MOST];
+};
+cl_int devices_of_context(const cl_icd_dispatch *table, cl_context context, struct device_list *devices);
+cl_int devices_of_platform(const cl_icd_dispatch *table, cl_platform_id platform, struct device_list *devices);
+
 /* Whether a driver's error code means that it could not answer, whatever was asked. */
 static inline bool driver_short(cl_int status)
 {

@@ -2,6 +2,7 @@
 
 #include "formats/image.h"
 #include "log.h"
+#include "next/query.h"
 #include "share/guard.h"
 #include "track/kinds.h"
 
@@ -166,12 +167,10 @@ static bool version_of_device(cl_device_id device, cl_version *version)
 /* All devices of a platform share its functions, so the first device that reports the version decides for all. */
 static bool version_of(cl_platform_id platform, cl_version *version)
 {
-    cl_device_id devices[64];
-    cl_uint count = 0;
-    if (below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 64, devices, &count) != CL_SUCCESS)
-        return false;
-    for (cl_uint i = 0; i < count && i < 64; i++)
-        if (version_of_device(devices[i], version))
+    struct device_list devices;
+    devices_of_platform(below(), platform, &devices);
+    for (cl_uint i = 0; i < devices.count; i++)
+        if (version_of_device(devices.at[i], version))
             return true;
     return false;
 }

@@ -376,13 +376,11 @@ static cl_int check_platforms(const struct creation *c, const cl_context_propert
 /* Whether each device of a context may interoperate with Direct3D. */
 static cl_int check_devices(const char *call, const struct d3d_api *api, cl_context handle)
 {
-    cl_device_id devices[64];
-    size_t size = 0;
-    if (below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS)
-        return CL_SUCCESS; /* a limit of the driver */
-    for (size_t i = 0; i < size / sizeof(devices[0]); i++) {
+    struct device_list devices;
+    devices_of_context(below(), handle, &devices); /* a failure is a limit of the driver */
+    for (cl_uint i = 0; i < devices.count; i++) {
         bool shares;
-        const cl_int status = log_next(call, "clGetDeviceInfo", device_sharing(devices[i], &shares));
+        const cl_int status = log_next(call, "clGetDeviceInfo", device_sharing(devices.at[i], &shares));
         if (status != CL_SUCCESS)
             return status;
         if (!shares)

@@ -1,6 +1,7 @@
 #include "share/passthrough.h"
 
 #include "log.h"
+#include "next/query.h"
 #include "share/extensions.h"
 #include "track/kinds.h"
 
@@ -43,16 +44,14 @@ static bool device_has_own(cl_device_id device)
 /* Drivers list the extensions in the device's string; one device of the platform is enough. */
 bool passthrough_platform(cl_platform_id platform)
 {
-    cl_device_id devices[64];
-    cl_uint count = 0;
+    struct device_list devices;
     if (from_all)
         return true;
-    if (setting_on(SETTING_FORCE) ||
-        below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 64, devices, &count) != CL_SUCCESS)
+    if (setting_on(SETTING_FORCE) || devices_of_platform(below(), platform, &devices) != CL_SUCCESS)
         return false;
     bool own = false;
-    for (cl_uint i = 0; i < count && i < 64; i++)
-        own = own || device_has_own(devices[i]);
+    for (cl_uint i = 0; i < devices.count; i++)
+        own = own || device_has_own(devices.at[i]);
     return own;
 }
 
@@ -80,12 +79,10 @@ static bool passthrough_possible(void)
 
 bool passthrough_context(cl_context context)
 {
-    cl_device_id devices[64];
-    size_t size = 0;
+    struct device_list devices;
     return handle_may_be(context, clGetContextInfo) && !handle_is_other(HANDLE_CONTEXT, context) &&
-           passthrough_possible() &&
-           below()->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
-           size >= sizeof(devices[0]) && passthrough_device(devices[0]);
+           passthrough_possible() && devices_of_context(below(), context, &devices) == CL_SUCCESS && devices.count &&
+           passthrough_device(devices.at[0]);
 }
 
 bool passthrough_queue(cl_command_queue queue)

@@ -5,6 +5,7 @@
 #include "share/share.h"
 
 #include "log.h"
+#include "next/query.h"
 #include "share/passthrough.h"
 #include "share/extensions.h"
 
@@ -23,14 +24,13 @@ static cl_int subject_shares(const struct subject *s, bool *shares)
         return CL_SUCCESS; /* the driver's own string is correct */
     if (s->device)
         return device_sharing(s->device, shares);
-    cl_uint count = 0;
-    cl_device_id devices[64];
-    cl_int status = below()->clGetDeviceIDs(s->platform, CL_DEVICE_TYPE_ALL, 64, devices, &count);
+    struct device_list devices;
+    cl_int status = devices_of_platform(below(), s->platform, &devices);
     if (status == CL_DEVICE_NOT_FOUND)
         return CL_SUCCESS;
-    *shares = count > 0;
-    for (cl_uint i = 0; i < count && i < 64 && status == CL_SUCCESS && *shares; i++)
-        status = device_sharing(devices[i], shares);
+    *shares = devices.count > 0;
+    for (cl_uint i = 0; i < devices.count && *shares && status == CL_SUCCESS; i++)
+        status = device_sharing(devices.at[i], shares);
     return status;
 }
 

@@ -1,6 +1,7 @@
 #include "track/quirks.h"
 
 #include "log.h"
+#include "next/query.h"
 #include "track/tiers.h"
 
 #include <stdbool.h>
@@ -52,13 +53,11 @@ static const struct {
 
 cl_platform_id platform_of_context(cl_context handle)
 {
-    cl_device_id devices[64];
+    struct device_list devices;
     cl_platform_id platform;
-    size_t size = 0;
     const bool known =
-        below()->clGetContextInfo(handle, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
-        size >= sizeof(devices[0]) &&
-        below()->clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS;
+        devices_of_context(below(), handle, &devices) == CL_SUCCESS && devices.count &&
+        below()->clGetDeviceInfo(devices.at[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS;
     return known ? platform : NULL;
 }
 
@@ -101,16 +100,14 @@ static bool later(struct version a, struct version b)
 
 static bool has_device(cl_platform_id platform, const char *part)
 {
-    cl_device_id devices[64];
-    cl_uint count = 0;
+    struct device_list devices;
     bool found = false;
-    if (below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 64, devices, &count) != CL_SUCCESS)
-        return false;
-    for (cl_uint i = 0; i < count && i < 64 && !found; i++) {
+    devices_of_platform(below(), platform, &devices);
+    for (cl_uint i = 0; i < devices.count && !found; i++) {
         char version[512] = "";
-        found =
-            below()->clGetDeviceInfo(devices[i], CL_DEVICE_VERSION, sizeof(version) - 1, version, NULL) == CL_SUCCESS &&
-            strstr(version, part);
+        found = below()->clGetDeviceInfo(devices.at[i], CL_DEVICE_VERSION, sizeof(version) - 1, version, NULL) ==
+                    CL_SUCCESS &&
+                strstr(version, part);
     }
     return found;
 }

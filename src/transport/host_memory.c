@@ -417,14 +417,13 @@ static struct host_memory of_device(cl_device_id device)
 
 struct host_memory host_memory_of_context(cl_context context)
 {
-    cl_device_id devices[64];
-    size_t size = 0;
+    struct device_list devices;
     struct host_memory all = {
         .in_place = true, .known = true, .alignment = 1, .why = "all devices compute in host memory"};
-    if (next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS || size == 0)
+    if (devices_of_context(&next, context, &devices) != CL_SUCCESS || !devices.count)
         return (struct host_memory){.why = "the devices of the context are unknown"};
-    for (size_t i = 0; i < size / sizeof(devices[0]) && all.in_place; i++) {
-        const struct host_memory one = of_device(devices[i]);
+    for (cl_uint i = 0; i < devices.count && all.in_place; i++) {
+        const struct host_memory one = of_device(devices.at[i]);
         const size_t alignment = one.alignment > all.alignment ? one.alignment : all.alignment;
         if (!one.in_place)
             all = one;

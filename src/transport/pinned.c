@@ -2,6 +2,7 @@
 
 #include "emulate/emulate.h"
 #include "log.h"
+#include "next/query.h"
 #include "track/track.h"
 
 #include <stdbool.h>
@@ -20,15 +21,13 @@ struct pinned {
 /* The first one that has its own memory. NULL: none has, or the driver does not tell. */
 static cl_device_id device_with_memory(cl_context context)
 {
-    cl_device_id devices[64];
-    size_t size = 0;
-    if (underlying.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS)
-        return NULL;
-    for (size_t i = 0; i < size / sizeof(devices[0]); i++) {
+    struct device_list devices;
+    devices_of_context(&underlying, context, &devices);
+    for (cl_uint i = 0; i < devices.count; i++) {
         cl_bool unified = CL_TRUE;
-        underlying.clGetDeviceInfo(devices[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
+        underlying.clGetDeviceInfo(devices.at[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
         if (!unified)
-            return devices[i];
+            return devices.at[i];
     }
     return NULL;
 }

@@ -1,6 +1,7 @@
 #include "d3d/formats.h"
 #include "emulate/fence.h"
 #include "log.h"
+#include "next/query.h"
 #include "track/tiers.h"
 #include "track/track.h"
 #include "transport/surface_image.h"
@@ -69,17 +70,15 @@ static bool examine_platform(struct vulkan_context *c, cl_device_id device)
 
 static bool examine(struct vulkan_context *c)
 {
-    cl_device_id devices[DEVICES_MAX];
-    size_t size = 0;
-    if (below()->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) != CL_SUCCESS ||
-        size == 0)
+    struct device_list devices;
+    if (devices_of_context(below(), c->context, &devices) != CL_SUCCESS || !devices.count)
         return refuse(c, "the devices of the context are unknown");
     c->alignment = 1;
-    c->device = devices[0];
-    for (size_t i = 0; i < size / sizeof(devices[0]); i++)
-        if (!examine_device(c, devices[i], i == 0))
+    c->device = devices.at[0];
+    for (cl_uint i = 0; i < devices.count; i++)
+        if (!examine_device(c, devices.at[i], i == 0))
             return false;
-    return examine_platform(c, devices[0]);
+    return examine_platform(c, devices.at[0]);
 }
 
 static bool can_import(struct vulkan_context *c)

@@ -7,7 +7,7 @@
 #include "os/os.h"
 #include "transport/transport.h"
 
-enum { UUID_BYTES = 16, DEVICES_MAX = 64 };
+enum { UUID_BYTES = 16 };
 
 typedef cl_int(CL_API_CALL *external_function)(cl_command_queue queue, cl_uint count, const cl_mem *objects,
                                                cl_uint wait_count, const cl_event *wait, cl_event *event);
