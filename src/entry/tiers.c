@@ -18,6 +18,7 @@ void tiers_install(void)
     tier_share_table = tier_formats_table;
     context_install(&tier_share_table);
     queue_install(&tier_share_table);
+    user_event_install(&tier_share_table);
     event_install(&tier_share_table);
     callback_install(&tier_share_table);
     object_install(&tier_share_table);

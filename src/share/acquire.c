@@ -309,10 +309,9 @@ static cl_int release_now(struct command *c)
 
 static cl_int follow(const struct command *c, cl_event upload)
 {
-    cl_command_queue handle = c->queue->head.handle, of = NULL;
+    cl_command_queue handle = c->queue->head.handle;
     cl_event passed = NULL;
-    if (event_status(upload) <= CL_COMPLETE ||
-        below()->clGetEventInfo(upload, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL) != CL_SUCCESS || of == handle)
+    if (event_status(upload) <= CL_COMPLETE || event_queue(upload) == handle)
         return CL_SUCCESS;
     struct blocker *blocker;
     queue_waits(handle, 1, &upload);

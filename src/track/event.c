@@ -126,10 +126,10 @@ static struct context_record *may_never_end(cl_event event)
     return NULL;
 }
 
-static cl_command_queue queue_of(cl_event event)
+cl_command_queue event_queue(cl_event event)
 {
     cl_command_queue queue = NULL;
-    below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(cl_command_queue), &queue, NULL);
+    below()->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL);
     return queue;
 }
 
@@ -150,7 +150,7 @@ static bool device_is_gone(cl_command_queue queue)
 static bool await_remote(cl_event event, struct context_record *context)
 {
     enum { MOST_GONE = 5000 }; /* milliseconds at least */
-    const cl_command_queue queue = queue_of(event);
+    const cl_command_queue queue = event_queue(event);
     bool gone = false;
     cl_int status = CL_QUEUED;
     if (queue)

@@ -141,6 +141,13 @@ extern atomic_bool events_failed;
 /* Number of deferred commands that have yet to do something: while there are any, no queue is waited for there. */
 extern atomic_uint queue_deferred;
 bool queue_loses_order(const struct queue_record *queue);
+/* How many queues are tracked. */
+extern atomic_uint queue_count;
+/* An event is about to be set to an error: notes for which queues that may make untracked commands fail. */
+void queues_lose_unseen(cl_event event);
+
+/* ---- user events (user_event_calls.c) ---- */
+
 /* Sets the gate of a deferred command. If the driver refuses it is asked again, because commands wait for the gate. */
 void gate_open(const char *call, cl_event gate, bool done);
 
@@ -178,6 +185,8 @@ bool event_is_over(cl_event event);
 /* The driver's execution status, or its error about the event, which is negative too. CL_QUEUED if the driver is out of
  * resources: such a query says nothing about the command. */
 cl_int event_status(cl_event event);
+/* The queue of the event's command; NULL for a user event, and if the driver does not report it. */
+cl_command_queue event_queue(cl_event event);
 /* Waits until the event has ended, even if the driver's own wait fails. False: the event failed, or its device was lost
  * and did not come back (QUIRK_POCL_GONE). */
 bool event_await(cl_event event);
@@ -236,6 +245,7 @@ bool callback_about(cl_event event, cl_int *status);
 /* ---- the parts of the tier: each replaces its functions in the table ---- */
 
 void queue_install(cl_icd_dispatch *table);
+void user_event_install(cl_icd_dispatch *table);
 void event_install(cl_icd_dispatch *table);
 void callback_install(cl_icd_dispatch *table);
 void host_function_install(cl_icd_dispatch *table); /* comes after guard_install */
