@@ -111,9 +111,15 @@ static bool is_of_failed_command(cl_event event)
     return type != CL_COMMAND_USER && type != CL_COMMAND_MARKER && status < 0;
 }
 
+static atomic_uint short_for;
+
 static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *to, size_t *size_ret)
 {
     cl_int seen = CL_COMPLETE;
+    if (name == CL_EVENT_COMMAND_EXECUTION_STATUS && atomic_load(&short_for)) {
+        atomic_fetch_sub(&short_for, 1);
+        return CL_OUT_OF_RESOURCES;
+    }
     const cl_int status = below->clGetEventInfo(event, name, room, to, size_ret);
     if (status == CL_SUCCESS && name == CL_EVENT_COMMAND_EXECUTION_STATUS && to)
         memcpy(&seen, to, sizeof(seen));
@@ -165,6 +171,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     switch (name) {
     case BELOW_FAIL_BUFFER: atomic_store(&until_failure, *value); return CL_SUCCESS;
     case BELOW_REFUSE: atomic_store(&refusing, *value); return CL_SUCCESS;
+    case BELOW_SHORT: atomic_store(&short_for, *value); return CL_SUCCESS;
     case BELOW_LAUNCHES: *value = atomic_load(&launches); return CL_SUCCESS;
     case BELOW_EARLY: *value = atomic_load(&early); return CL_SUCCESS;
     case BELOW_BLOCKING: *value = atomic_load(&blocking_reads); return CL_SUCCESS;

@@ -25,6 +25,8 @@ enum {
     BELOW_HOLD_WAIT,
     BELOW_HOLD_ERROR
 };
+/* The next *value queries for the state of an event find the driver out of resources. */
+#define BELOW_SHORT 0x7E70
 /* *value becomes 1 if one is held. */
 #define BELOW_HELD 0x7E65
 /* The next copy of a buffer to an image, which has one event to wait for at most, waits for the gate *value (from 1) besides, until

@@ -340,6 +340,50 @@ static void queue_has_gone(void)
     CHECK_INT(clReleaseContext(base.context), CL_SUCCESS);
 }
 
+/* Waits for the main thread, but not for ever. */
+struct held_callback {
+    atomic_uint came, free, late, went;
+};
+
+static void CL_CALLBACK on_held_callback(cl_event event, cl_int status, void *data)
+{
+    enum { MOST_MS = 5000 };
+    struct held_callback *held = data;
+    (void)event;
+    (void)status;
+    atomic_fetch_add(&held->came, 1);
+    for (int i = 0; i < MOST_MS && !atomic_load(&held->free); i++)
+        pause_ms(1);
+    atomic_store(&held->late, !atomic_load(&held->free));
+    atomic_fetch_add(&held->went, 1);
+}
+
+/* References that the program copies, as C++ bindings do, come and go without a wait for callbacks. */
+static void copied_references(void)
+{
+    enum { COPIES = 6 }; /* each would wait for a second */
+    struct held_callback held = {0};
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    cl_event event = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(base.queue, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_held_callback, &held), CL_SUCCESS);
+    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    if (wait_until(&held.came, 1))
+        for (int i = 0; i < COPIES; i++) {
+            CHECK_INT(clRetainCommandQueue(base.queue), CL_SUCCESS);
+            CHECK_INT(clReleaseCommandQueue(base.queue), CL_SUCCESS);
+            CHECK_INT(clRetainContext(base.context), CL_SUCCESS);
+            CHECK_INT(clReleaseContext(base.context), CL_SUCCESS);
+        }
+    atomic_store(&held.free, 1);
+    wait_until(&held.went, 1);
+    CHECK_INT(atomic_load(&held.late), 0);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    close_base(&base);
+}
+
 /* More commands than are looked at in a queue in order, and one that none of them holds. Whether NVIDIA's driver lets it go past them
  * is the driver's business. */
 static void free_behind_many(const struct base *base)
@@ -1166,6 +1210,27 @@ static void ours(void)
     callbacks_ours(16);
 }
 
+/* The callback of a user event that is set already, from a driver that does not tell so at first. */
+static void short_for_a_moment(void)
+{
+    static atomic_uint called;
+    const cl_uint times = 3;
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    cl_event event = user_event(base.context);
+    atomic_store(&called, 0);
+    CHECK_INT(clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
+    if (clGetCommandQueueInfo(base.queue, BELOW_SHORT, sizeof(times), (void *)(uintptr_t)&times, NULL) == CL_SUCCESS) {
+        CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_held, &called), CL_SUCCESS);
+        wait_until(&called, 1);
+    } else {
+        SKIP("over a layer that is short of resources");
+    }
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    close_base(&base);
+}
+
 static void waits_without_error(void)
 {
     if (getenv("CLD3D_CALLBACKS")) {
@@ -1185,6 +1250,7 @@ static void last_references(void)
     }
     test_setenv("CLD3D_CALLBACKS", "1");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "blocking commands beside a wait"), 1);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "a driver that is short for a moment"), 1);
     test_setenv(BELOW_AT_WORK, "1");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "commands that fail"), 1);
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "released command that fails"), 1);
@@ -1203,6 +1269,7 @@ static const struct tap_test tests[] = {
     {"callbacks: a released command that fails", failed_and_released},
     {"callbacks: ten thousand, in order", ten_thousand},
     {"callbacks: of a command whose queue has gone", queue_has_gone},
+    {"callbacks: references that come and go meanwhile", copied_references},
     {"callbacks: many queues", many_queues},
     {"callbacks: a queue out of order", out_of_order},
     {"callbacks: a queue out of order, behind many", out_of_order_behind_many},
@@ -1223,6 +1290,7 @@ static const struct tap_test tests[] = {
     {"callbacks: a queue's release as a library is unloaded", release_at_unloading},
     {"callbacks: no thread to poll for a moment", no_thread_to_poll},
     {"callbacks: no thread to deliver for a moment", no_thread_to_deliver},
+    {"callbacks of a user event: a driver that is short for a moment", short_for_a_moment},
     {"cld3d's callbacks where the driver has its own", ours},
     {"cld3d's callbacks where the driver waits for a failed event without an error", waits_without_error},
     {"cld3d's callbacks where the driver is at work on a failed command for a while", last_references},

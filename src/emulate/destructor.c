@@ -375,15 +375,18 @@ static cl_int(CL_API_CALL *release_queue_below)(cl_command_queue);
 static cl_int CL_API_CALL release_context(cl_context context)
 {
     struct watched *watched = begin_release(KIND_CONTEXT, context);
+    const bool has_queue = fence_keeps(context, true);
     const cl_int status = end_release(watched, release_context_below(context));
-    deliver_due();
+    if (!has_queue)
+        deliver_due();
     return status;
 }
 
 static cl_int CL_API_CALL release_queue(cl_command_queue queue)
 {
     const cl_int status = release_queue_below(queue);
-    deliver_due();
+    if (!fence_keeps(queue, false))
+        deliver_due();
     return status;
 }
 

@@ -25,7 +25,7 @@ struct waiter {
     event_function notify;
     void *data;
     unsigned references;        /* by the list or the delivery, and by the thread that waits for the event */
-    bool due;                   /* a user event: it has reached the state */
+    bool due;                   /* a user event: it may have reached the state, the driver has yet to be asked */
     unsigned long long goes_at; /* nanoseconds of os.h, once it is in the list `staying` */
     struct waiter *after;
 };
@@ -161,9 +161,11 @@ static void sweep_locked(struct callback_queue *list)
             place = &waiter->after;
             continue;
         }
+        waiter->due = false;
         os_unlock(&lock);
         const cl_int state = state_of(waiter->event);
         os_lock(&lock);
+        waiter->due = waiter->due || state == CL_QUEUED; /* which a user event never is: the driver did not tell */
         if (state > waiter->type) {
             place = &waiter->after;
             unfinished++;
@@ -249,10 +251,18 @@ static void lane_thread(void *data)
 
 /* ---- polling ---- */
 
+static bool any_due(const struct callback_queue *list)
+{
+    const struct waiter *waiter = list->first;
+    while (waiter && !waiter->due)
+        waiter = waiter->after;
+    return waiter != NULL;
+}
+
 static bool needs_polling(const struct callback_queue *list)
 {
     if (!list->first || !list->queue)
-        return false;
+        return any_due(list);
     return !list->threaded || list->first->after || list->first->type > CL_COMPLETE;
 }
 
@@ -342,16 +352,19 @@ static bool add(struct waiter *waiter, cl_command_queue queue)
     return added;
 }
 
-static void user_event_is(cl_event event, cl_int state)
+/* It may have reached a state. */
+static void look_at_user_event(cl_event event)
 {
     os_lock(&lock);
     struct callback_queue *list = callback_lists;
     while (list && list->queue)
         list = list->after;
     for (struct waiter *waiter = list ? list->first : NULL; waiter; waiter = waiter->after)
-        waiter->due = waiter->due || (waiter->event == event && state <= waiter->type);
+        waiter->due = waiter->due || waiter->event == event;
     if (list)
         sweep(list);
+    if (list && needs_polling(list))
+        watch_start(&watch); /* its thread waits for the lock */
     os_unlock(&lock);
 }
 
@@ -391,7 +404,7 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int command_exec
     cl_int status = log_next(call, "clRetainEvent", underlying.clRetainEvent(event));
     if (status == CL_SUCCESS && add(waiter, queue)) {
         if (!queue) /* it is CL_SUBMITTED from its creation, and may have been set before */
-            user_event_is(event, state_of(event));
+            look_at_user_event(event);
         return CL_SUCCESS;
     }
     if (status == CL_SUCCESS) {
@@ -406,7 +419,7 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
 {
     const cl_int status = underlying.clSetUserEventStatus(event, execution_status);
     if (status == CL_SUCCESS)
-        user_event_is(event, execution_status);
+        look_at_user_event(event);
     return status;
 }
 
@@ -473,13 +486,15 @@ static void drain(void)
 
 static cl_int CL_API_CALL release_command_queue(cl_command_queue command_queue)
 {
-    drain();
+    if (!fence_keeps(command_queue, false)) /* by another reference of the application */
+        drain();
     return underlying.clReleaseCommandQueue(command_queue);
 }
 
 static cl_int CL_API_CALL release_context(cl_context context)
 {
-    drain();
+    if (!fence_keeps(context, true)) /* the release of its last queue drains */
+        drain();
     return underlying.clReleaseContext(context);
 }
 

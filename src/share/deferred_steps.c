@@ -167,6 +167,8 @@ void deferred_finish(struct deferred *d)
     else
         deferred_put(d);
     atomic_fetch_sub_explicit(&ending, later, memory_order_release);
+    if (later)
+        reap_in_background();
 }
 
 void deferred_await_ends(void)

@@ -145,6 +145,7 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
         reap_later(&notice->reaped, &called, notice);
     else
         free(notice);
+    reap_in_background();
 }
 
 static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,

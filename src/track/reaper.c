@@ -1,5 +1,6 @@
 #include "track/reaper.h"
 
+#include "emulate/delivery.h"
 #include "track/track.h"
 
 /* The first moment at which things of a kind are polled. */
@@ -15,6 +16,7 @@ enum { PATIENCE = 50 }; /* milliseconds */
 static os_mutex lock = OS_MUTEX_INIT;
 static struct reaped *_Atomic lists[REAP_KINDS];
 static atomic_uint polls; /* polls that are running: the things that they took are in no list */
+static atomic_uint counts[REAP_KINDS];
 
 static bool is_empty(enum reap_kind kind)
 {
@@ -45,6 +47,7 @@ static void poll_kind(enum reap_kind kind, struct reap *reap)
     for (struct reaped *one = is_empty(kind) ? NULL : take(kind), *after; one; one = after) {
         after = one->after;
         if (!one->of->over || one->of->over(one->what, reap)) {
+            atomic_fetch_sub_explicit(&counts[kind], 1, memory_order_relaxed);
             one->of->destroy(one->what);
         } else {
             *end = one;
@@ -60,12 +63,35 @@ void reap_later(struct reaped *one, const struct reap_class *of, void *what)
 {
     one->of = of;
     one->what = what;
+    atomic_fetch_add_explicit(&counts[of->kind], 1, memory_order_relaxed);
     put_front(of->kind, one, &one->after);
 }
 
 void reap_kind(enum reap_kind kind, enum reap_moment moment)
 {
     poll_kind(kind, &(struct reap){.moment = moment});
+}
+
+/* What callbacks leave. */
+static const enum reap_kind of_callbacks[] = {REAP_BLOCKER, REAP_COMMAND, REAP_NOTICE};
+enum { CALLBACK_KINDS = sizeof(of_callbacks) / sizeof(of_callbacks[0]) };
+
+static unsigned poll_in_background(void)
+{
+    for (unsigned i = 0; i < CALLBACK_KINDS && !os_process_ends(); i++)
+        reap_kind(of_callbacks[i], REAP_AT_RELEASE);
+    return 0;
+}
+
+void reap_in_background(void)
+{
+    enum { MANY = 64 };
+    static struct watch watch = {.poll = poll_in_background};
+    unsigned count = 0;
+    for (unsigned i = 0; i < CALLBACK_KINDS; i++)
+        count += atomic_load_explicit(&counts[of_callbacks[i]], memory_order_relaxed);
+    if (count > MANY)
+        watch_start(&watch); /* if it can't, the next callback tries again */
 }
 
 /* Waits for other threads' polls, because nothing of a context may stay behind; the wait is limited, because a poll may

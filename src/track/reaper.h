@@ -68,6 +68,9 @@ void reap_later(struct reaped *one, const struct reap_class *of, void *what);
 void reap(enum reap_moment moment, cl_context context);
 /* The same for one kind, also in a callback. */
 void reap_kind(enum reap_kind kind, enum reap_moment moment);
+/* A callback ends here. If callbacks have left much, another thread destroys it: a program may call nothing outside of
+ * callbacks. No lock may be held. */
+void reap_in_background(void);
 /* For `over`: waits a millisecond before the next check. False: there is no time, or what is waited for may need the
  * caller. */
 bool reap_pause(struct reap *reap);
