@@ -128,8 +128,11 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, siz
     return status;
 }
 
+static atomic_uint released;
+
 static cl_int CL_API_CALL release_event(cl_event event)
 {
+    atomic_fetch_add(&released, 1);
     if ((atomic_load(&failing) || nanoseconds() < atomic_load(&works_until)) && is_of_failed_command(event))
         atomic_fetch_add(&early, 1);
     return below->clReleaseEvent(event);
@@ -175,6 +178,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     case BELOW_LAUNCHES: *value = atomic_load(&launches); return CL_SUCCESS;
     case BELOW_EARLY: *value = atomic_load(&early); return CL_SUCCESS;
     case BELOW_BLOCKING: *value = atomic_load(&blocking_reads); return CL_SUCCESS;
+    case BELOW_EVENTS_RELEASED: *value = atomic_load(&released); return CL_SUCCESS;
     case BELOW_QUEUES: *value = atomic_load(&queues); return CL_SUCCESS;
     case BELOW_QUEUES_ASKED: *value = atomic_load(&queues_asked); return CL_SUCCESS;
     case BELOW_BARRIERS: *value = atomic_load(&barriers); return CL_SUCCESS;

@@ -47,6 +47,8 @@ enum { BELOW_GATES = 2 };
 #define BELOW_BARRIERS 0x7E6C
 /* *value becomes the number of markers so far. */
 #define BELOW_MARKERS 0x7E6E
+/* *value becomes the number of releases of events so far. */
+#define BELOW_EVENTS_RELEASED 0x7E71
 /* *value becomes the number of references to queues that are held above. */
 #define BELOW_QUEUES 0x7E6D
 /* *value becomes the number of questions for the contexts of queues so far. */

@@ -391,6 +391,86 @@ static void CL_CALLBACK on_chained(cl_event event, cl_int status, void *data)
         chain(call); /* the driver may call back in it */
 }
 
+/* Calls that concern an object, from a thread of the driver that may be the only one. */
+static void CL_CALLBACK on_plain(cl_event event, cl_int status, void *data)
+{
+    static const unsigned char byte = 5;
+    struct release_call *call = data;
+    (void)event;
+    (void)status;
+    CHECK_INT(clEnqueueWriteBuffer(call->queue, call->object, CL_FALSE, 0, 1, &byte, 0, NULL, NULL), CL_SUCCESS);
+    call->status = call->rig->release(call->queue, 1, &call->object, 0, NULL, &call->end);
+    atomic_fetch_add(&call->went, 1);
+}
+
+/* A callback that was set before anything was shared. */
+static void set_before_the_first(void)
+{
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_int status = 1;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    struct rig rig;
+    struct shared shared;
+    const struct base base = {.context = context, .queue = queue};
+    struct release_call call = {.rig = &rig, .status = 1};
+    cl_mem buffer = make_buffer(&base);
+    cl_event gate = user_event(context), filled = fill(&base, buffer, 1, &gate);
+    CHECK_INT(clSetEventCallback(filled, CL_COMPLETE, on_plain, &call), CL_SUCCESS);
+    CHECK_INT(clFlush(queue), CL_SUCCESS);
+    if (rig_open(&rig, &rig_d3d11, 0) && shared_open(&rig, KIND_BUFFER, 1, &shared)) {
+        call.queue = rig.queue;
+        call.object = shared.object;
+        CHECK_INT(acquire_one(&rig, shared.object), CL_SUCCESS);
+        CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+        if (wait_until(&call.went, 1) && CHECK_INT(call.status, CL_SUCCESS)) {
+            CHECK_INT(clWaitForEvents(1, &call.end), CL_SUCCESS);
+            CHECK_INT(clReleaseEvent(call.end), CL_SUCCESS);
+        }
+        shared_close(&shared);
+        rig_close(&rig);
+    }
+    CHECK_INT(clReleaseEvent(filled), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+/* PoCL may still be at work on an event that is complete: another context's end releases none. */
+static void ends_apart(struct rig *rig)
+{
+    struct rig other;
+    struct shared shared;
+    cl_event event = NULL;
+    cl_uint now = 0;
+    if (clGetCommandQueueInfo(rig->queue, BELOW_EVENTS_RELEASED, sizeof(now), &now, NULL) != CL_SUCCESS) {
+        SKIP("over a layer that counts events");
+        return;
+    }
+    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
+        return;
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    now = order_below(rig->queue, BELOW_EVENTS_RELEASED, 0);
+    if (rig_open(&other, &rig_d3d11, 0))
+        rig_close(&other);
+    CHECK_INT(order_below(rig->queue, BELOW_EVENTS_RELEASED, 0), now);
+    shared_close(&shared);
+}
+
+static void ends_apart_d3d11(void)
+{
+    sharing_run(&rig_d3d11, 0, ends_apart);
+}
+
 static void frame(struct release_call *call, const struct shared *shared, const unsigned char *bytes)
 {
     const unsigned next = atomic_load(&call->went) + 1;
@@ -443,6 +523,7 @@ static void frames_below(void)
         return;
     }
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "frames that callbacks release"), 1);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "leaves the events of another"), 1);
 }
 #endif
 
@@ -526,6 +607,7 @@ static void one_thread(void)
         return;
     }
     CHECK_INT(run_again("set when memory goes", "POCL_MAX_PTHREAD_COUNT", "1"), 1);
+    CHECK_INT(run_again("before anything is shared", "POCL_MAX_PTHREAD_COUNT", "1"), 1);
 }
 #endif
 
@@ -792,6 +874,8 @@ static const struct tap_test tests[] = {
     {"a user event that is set when memory goes, for what comes after", set_after_the_release},
 #ifndef _WIN32
     {"a user event that is set in the one thread of a driver", one_thread},
+    {"a callback that was set before anything is shared", set_before_the_first},
+    {"a context's end leaves the events of another", ends_apart_d3d11},
 #endif
 #ifdef _WIN32
     {"callbacks: the end of a context", contexts_end},

@@ -523,7 +523,7 @@ static cl_int CL_API_CALL release_context(cl_context context)
         deferred_await_ends();
     reap(last ? REAP_CONTEXT : REAP_AT_RELEASE, context);
     if (last) {
-        event_drop_recent();
+        event_drop_recent(context);
         forget_last(context);
     }
     return below()->clReleaseContext(context);

@@ -151,12 +151,12 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
                                              void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
 {
-    if (!registry_hot() || !notify)
+    if (!notify)
         return below()->clSetEventCallback(event, type, notify, data);
     struct notice *notice = malloc(sizeof(*notice));
     if (!notice)
         return log_refuse("clSetEventCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");
-    const cl_int before = event_may_be(event) ? event_status(event) : CL_COMPLETE;
+    const cl_int before = registry_hot() && event_may_be(event) ? event_status(event) : CL_COMPLETE;
     *notice = (struct notice){
         .notify = notify, .data = data, .record = registry_get(RECORD_EVENT, event), .before = before < 0 ? before : 0};
     const cl_int status = below()->clSetEventCallback(event, type, on_event, notice);
@@ -184,7 +184,7 @@ static void CL_CALLBACK on_memory_end(cl_mem memory, void *data)
 
 static cl_int CL_API_CALL set_memory_callback(cl_mem memory, void(CL_CALLBACK *notify)(cl_mem, void *), void *data)
 {
-    if (!registry_hot() || !notify)
+    if (!notify)
         return below()->clSetMemObjectDestructorCallback(memory, notify, data);
     struct memory_notice *notice = malloc(sizeof(*notice));
     if (!notice)

@@ -295,8 +295,30 @@ static void drop(void *what)
         drop_late(kept.event);
 }
 
-void event_drop_recent(void)
+/* Another thread may put an event into the place meanwhile: then both stay. */
+static void drop_recent(unsigned place, cl_context context)
 {
-    for (int i = 0; i < RECENT && atomic_load_explicit(&needed, memory_order_relaxed); i++)
-        drop_late(NULL);
+    os_lock(&registry_lock);
+    cl_event event = recent[place];
+    recent[place] = NULL;
+    os_unlock(&registry_lock);
+    if (!event)
+        return;
+    if (goes_with(event, context)) {
+        below()->clReleaseEvent(event);
+        return;
+    }
+    os_lock(&registry_lock);
+    const bool is_free = !recent[place];
+    if (is_free)
+        recent[place] = event;
+    os_unlock(&registry_lock);
+    if (!is_free)
+        drop_late(event);
+}
+
+void event_drop_recent(cl_context context)
+{
+    for (unsigned i = 0; i < RECENT && atomic_load_explicit(&needed, memory_order_relaxed); i++)
+        drop_recent(i, context);
 }
