@@ -76,6 +76,17 @@ def check_tree(folder, names):
             need(b"/src/entry/" not in path.read_bytes(), f"{path} holds paths of sources")
 
 
+def installed_by_meson(folder):
+    """`meson install` has the same layout, of which README.md's pages are no part."""
+    for build in ("linux", "x64", "x32"):
+        need((ROOT / "build" / build / "build.ninja").exists(), f"there is no build/{build}")
+        output("meson", "install", "-C", ROOT / "build" / build, "--no-rebuild", "--destdir", folder, "--tags", "runtime,man")
+    wanted = {name.replace("usr/", "usr/local/", 1).removesuffix(".gz") for name in DEB if not name.startswith("usr/share/doc/")}
+    need(files(folder) == wanted, f"differ: {files(folder) ^ wanted}")
+    manifest = json.loads((folder / IMPLICIT.replace("usr/", "usr/local/", 1)).read_text())
+    need(manifest["layer"]["library_path"] == "/usr/local/lib/cld3d/linux/libcld3d.so", manifest)
+
+
 def whole_zip(folder):
     check_tree(unzip(folder), {"NEWS", "LICENSE", "cld3d-setup", *PAGES, *LIBRARIES})
     text = (folder / the_one("cld3d-*.zip").stem / "README.md").read_text()
@@ -233,7 +244,7 @@ def not_built(folder):
     need(files(folder / "to") == set(), "something was made")
 
 
-CASES = [whole_zip, whole_deb, vulkan_layer, versions, the_same_twice, no_times, sums, list_of_parts, verb_of_winetricks, doctor_from_deb, works_from_zip,
+CASES = [whole_zip, whole_deb, installed_by_meson, vulkan_layer, versions, the_same_twice, no_times, sums, list_of_parts, verb_of_winetricks, doctor_from_deb, works_from_zip,
          works_from_deb, works_through_link, installed_and_removed,
          not_built]
 
