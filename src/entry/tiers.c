@@ -6,7 +6,7 @@
 
 void tiers_install(void)
 {
-    deferral = (struct deferral){deferred_mark_locked, deferred_claim_locked, deferred_run, objects_check_acquires};
+    deferral = (struct deferral){deferred_mark_locked, deferred_claim_locked, deferred_run};
 
     tier_formats_table = next;
     image_install(&tier_formats_table);

@@ -197,37 +197,6 @@ void object_check_acquire(struct object_record *object)
     upload_put(upload);
 }
 
-enum { CHECKED_AT_ONCE = 64 };
-
-struct pending_objects {
-    struct object_record *list[CHECKED_AT_ONCE]; /* retained */
-    unsigned count;
-};
-
-static void collect_pending_locked(struct record *record, void *data)
-{
-    struct pending_objects *pending = data;
-    struct object_record *object = (struct object_record *)record;
-    if (object->pending && pending->count < CHECKED_AT_ONCE)
-        object = registry_get_locked(RECORD_OBJECT, record->handle);
-    else
-        object = NULL;
-    if (object)
-        pending->list[pending->count++] = object;
-}
-
-void objects_check_acquires(void)
-{
-    struct pending_objects pending = {.count = 0};
-    os_lock(&registry_lock);
-    registry_each_locked(RECORD_OBJECT, collect_pending_locked, &pending);
-    os_unlock(&registry_lock);
-    for (unsigned i = 0; i < pending.count; i++) {
-        object_check_acquire(pending.list[i]);
-        record_release(pending.list[i]);
-    }
-}
-
 /* ---- references ---- */
 
 static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)

@@ -119,8 +119,6 @@ cl_mem object_create(const struct object_request *request, cl_context context, c
 struct object_record *object_root(struct object_record *object);
 /* Checks whether an acquire that was waiting for events has failed since, and undoes it if so. */
 void object_check_acquire(struct object_record *object);
-/* The same for all objects, or many: a user event was set to an error. */
-void objects_check_acquires(void);
 /* Waits for the transfer of the object's acquire. True: it failed, and the acquire was undone. For the command that is
  * processing the object. */
 bool object_end_upload(struct object_record *object);

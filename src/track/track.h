@@ -50,8 +50,6 @@ struct deferral {
      * commands have ended; those that are still blocked are released from the owner. 0: no owner. In a callback, which
      * claims nothing, they are started, and end when their OpenCL part has. */
     void (*run)(unsigned owner);
-    /* Undoes the acquires that have failed. For threads that may call Direct3D. */
-    void (*undo_failed)(void);
 };
 
 /* Set before the first call of the application. */

@@ -110,8 +110,6 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
         deferral.run(owner);
         reap(REAP_AND_WAIT, NULL);
     }
-    if (followed && execution_status < 0 && !callback_runs_here())
-        deferral.undo_failed();
     return status;
 }
 
