@@ -106,6 +106,7 @@ static cl_int follow_writes(struct command *c, struct upload *upload, struct eve
     upload->failure = blocker_failure(c->blocker);
     for (cl_uint i = 0; i < c->count; i++)
         object_expect(c->objects[i], upload);
+    event_list_move(&upload->writes, writes);
     publish(c, end);
     return CL_SUCCESS;
 }

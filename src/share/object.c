@@ -12,17 +12,38 @@ atomic_uint object_count;
 
 /* ---- records ---- */
 
+/* Whether nothing of the transfer runs any longer; *failed: it failed. */
+static bool is_over(const struct upload *upload, bool *failed)
+{
+    const cl_int status = event_status(upload->event);
+    bool over = status <= CL_COMPLETE;
+    *failed = status < 0;
+    for (cl_uint i = 0; i < upload->writes.count && over && *failed; i++)
+        over = event_status(upload->writes.events[i]) <= CL_COMPLETE;
+    return over;
+}
+
+/* False: it failed. */
+static bool await(const struct upload *upload)
+{
+    if (event_await(upload->event))
+        return true;
+    event_list_await(&upload->writes);
+    return false;
+}
+
 /* Whether the transfer of an acquire has yet to end. This function waits for the end, unless the caller may have to
  * unblock the queue, or is in a callback. */
 static bool awaits_upload(const struct object_record *object)
 {
     const struct upload *upload = object->pending;
-    if (!upload || event_status(upload->event) <= CL_COMPLETE)
+    bool failed;
+    if (!upload || is_over(upload, &failed))
         return false;
     if (event_blocked(upload->event) || callback_runs_here() || queue_is_finished(upload->event))
         return true;
     queue_flush_for(upload->event);
-    event_await(upload->event);
+    await(upload);
     return false;
 }
 
@@ -48,9 +69,10 @@ static void destroy_now(void *what)
 static bool upload_over(void *what, struct reap *reap)
 {
     const struct object_record *object = what;
+    bool failed;
     if (!object->pending)
         return true;
-    return reap->moment >= REAP_AND_WAIT ? !awaits_upload(object) : event_status(object->pending->event) <= CL_COMPLETE;
+    return reap->moment >= REAP_AND_WAIT ? !awaits_upload(object) : is_over(object->pending, &failed);
 }
 
 /* Whether the object's transport would wait for its own commands when the object is destroyed, which is not allowed in
@@ -100,6 +122,7 @@ void upload_put(struct upload *upload)
     if (!upload || atomic_fetch_sub_explicit(&upload->references, 1, memory_order_acq_rel) != 1)
         return;
     event_put_late(upload->event);
+    event_list_close(&upload->writes);
     blocker_failure_put(upload->failure);
     block_cache_give(&uploads, upload);
 }
@@ -120,6 +143,7 @@ struct upload *upload_make(void)
     if (!upload)
         return NULL;
     upload->event = NULL;
+    event_list_open(&upload->writes);
     upload->failure = NULL;
     atomic_store_explicit(&upload->references, 1, memory_order_relaxed);
     return upload;
@@ -147,12 +171,9 @@ static void undo_acquire(struct object_record *object)
     os_unlock(&registry_lock);
 }
 
-bool object_end_upload(struct object_record *object)
+/* True: the acquire was undone. */
+static bool end_upload(struct object_record *object, struct upload *upload, bool failed)
 {
-    struct upload *upload = object_upload(object);
-    if (!upload)
-        return false;
-    const bool failed = !event_await(upload->event) || blocker_failed(upload->failure);
     os_lock(&registry_lock);
     const bool mine = object->pending == upload;
     if (mine)
@@ -160,10 +181,19 @@ bool object_end_upload(struct object_record *object)
     os_unlock(&registry_lock);
     if (mine)
         upload_put(upload);
-    upload_put(upload);
     if (mine && failed)
         undo_acquire(object);
     return mine && failed;
+}
+
+bool object_end_upload(struct object_record *object)
+{
+    struct upload *upload = object_upload(object);
+    if (!upload)
+        return false;
+    const bool undone = end_upload(object, upload, !await(upload) || blocker_failed(upload->failure));
+    upload_put(upload);
+    return undone;
 }
 
 /* Whether the caller may process the end of a transfer: no other thread is working on the object. An object whose
@@ -183,10 +213,11 @@ static bool claim_upload(struct object_record *object, const struct upload *uplo
 void object_check_acquire(struct object_record *object)
 {
     struct upload *upload = object_upload(object);
-    const cl_int status = upload ? event_status(upload->event) : CL_COMPLETE;
-    const bool failed = status < 0 || (upload && blocker_failed(upload->failure));
-    if (upload && status <= CL_COMPLETE && claim_upload(object, upload, failed)) {
-        object_end_upload(object);
+    bool failed = false;
+    const bool over = upload && is_over(upload, &failed);
+    failed = failed || (over && blocker_failed(upload->failure));
+    if (over && claim_upload(object, upload, failed)) {
+        end_upload(object, upload, failed);
         os_lock(&registry_lock);
         if (failed) {
             object->commands--;

@@ -67,6 +67,7 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
 /* The event of an acquire, until its transfer has ended. */
 struct upload {
     cl_event event;                  /* owned */
+    struct event_list writes;        /* several commands for which `event` waits: if one fails, others may still run */
     struct blocker_failure *failure; /* retained; NULL: no user event blocked the acquire */
     atomic_uint references;
 };

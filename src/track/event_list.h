@@ -40,6 +40,8 @@ bool event_list_join(struct event_list *list, cl_uint *wait_count, const cl_even
 /* Waits for the events one by one: behind a failed one PoCL 3.1 may run later commands before it has ended. False: one
  * failed. */
 bool event_list_await(const struct event_list *list);
+/* Moves all events to an empty list. */
+void event_list_move(struct event_list *to, struct event_list *from);
 /* Drops all references and frees the list. */
 void event_list_close(struct event_list *list);
 
