@@ -12,13 +12,12 @@ atomic_uint object_count;
 
 /* ---- records ---- */
 
-/* Whether nothing of the transfer runs any longer; *failed: it failed. */
-static bool is_over(const struct upload *upload, bool *failed)
+/* Whether nothing of the transfer runs any longer. */
+static bool is_over(const struct upload *upload)
 {
     const cl_int status = event_status(upload->event);
     bool over = status <= CL_COMPLETE;
-    *failed = status < 0;
-    for (cl_uint i = 0; i < upload->writes.count && over && *failed; i++)
+    for (cl_uint i = 0; i < upload->writes.count && over && status != CL_COMPLETE; i++)
         over = event_status(upload->writes.events[i]) <= CL_COMPLETE;
     return over;
 }
@@ -32,19 +31,23 @@ static bool await(const struct upload *upload)
     return false;
 }
 
-/* Whether the transfer of an acquire has yet to end. This function waits for the end, unless the caller may have to
- * unblock the queue, or is in a callback. */
-static bool awaits_upload(const struct object_record *object)
+/* Waits for the end of a transfer, unless the caller may have to unblock the queue, or is in a callback. Whether it has
+ * ended. */
+static bool ends(const struct upload *upload)
 {
-    const struct upload *upload = object->pending;
-    bool failed;
-    if (!upload || is_over(upload, &failed))
-        return false;
-    if (event_blocked(upload->event) || callback_runs_here() || queue_is_finished(upload->event))
+    if (is_over(upload))
         return true;
+    if (event_blocked(upload->event) || callback_runs_here() || queue_is_finished(upload->event))
+        return false;
     queue_flush_for(upload->event);
     await(upload);
-    return false;
+    return true;
+}
+
+/* Whether the transfer of an acquire has yet to end. */
+static bool awaits_upload(const struct object_record *object)
+{
+    return object->pending && !ends(object->pending);
 }
 
 static void destroy_now(void *what)
@@ -69,10 +72,9 @@ static void destroy_now(void *what)
 static bool upload_over(void *what, struct reap *reap)
 {
     const struct object_record *object = what;
-    bool failed;
     if (!object->pending)
         return true;
-    return reap->moment >= REAP_AND_WAIT ? !awaits_upload(object) : is_over(object->pending, &failed);
+    return reap->moment >= REAP_AND_WAIT ? !awaits_upload(object) : is_over(object->pending);
 }
 
 /* Whether the object's transport would wait for its own commands when the object is destroyed, which is not allowed in
@@ -213,10 +215,10 @@ static bool claim_upload(struct object_record *object, const struct upload *uplo
 void object_check_acquire(struct object_record *object)
 {
     struct upload *upload = object_upload(object);
-    bool failed = false;
-    const bool over = upload && is_over(upload, &failed);
-    failed = failed || (over && blocker_failed(upload->failure));
-    if (over && claim_upload(object, upload, failed)) {
+    const cl_int status = upload ? event_status(upload->event) : CL_COMPLETE;
+    const bool failed = status < 0 || (upload && blocker_failed(upload->failure));
+    /* If it has failed, other commands of the acquire may still run. */
+    if (upload && status <= CL_COMPLETE && (!failed || ends(upload)) && claim_upload(object, upload, failed)) {
         end_upload(object, upload, failed);
         os_lock(&registry_lock);
         if (failed) {
