@@ -6,7 +6,8 @@
  * `share` implements the extensions: contexts, objects, ownership. `formats` emulates image formats that a device lacks
  * in wider ones. `emulate` provides what the OpenCL below lacks; it has no table of its own, but fills slots of `next`
  * (emulate/emulate.h). `next` is the OpenCL below (next/next.h). A tier calls the tier
- * below; `deprecated` and `functions` of `share` also call their own, because a deprecated function stands for another one. */
+ * below. Two files of `share` also use their own table: a deprecated function calls the one that replaces it
+ * (deprecated.c), and a query by name returns the function that the program would call (functions.c). */
 #ifndef CLD3D_TRACK_TIERS_H
 #define CLD3D_TRACK_TIERS_H
 

@@ -209,7 +209,8 @@ void event_put_late(cl_event event);
 bool event_keep(cl_event event);
 /* A context with QUIRK_POCL_EVENTS was created: from now on its events may have to be kept. */
 void event_keep_begin(void);
-/* Drops the completed events of a context, and of released ones, that are kept for a moment longer: it is released. */
+/* A context is released: drops its completed events, and those of contexts released before, that are kept for a moment
+ * longer. */
 void event_drop_recent(cl_context context);
 
 /* ---- callbacks (callback.c) ---- */
