@@ -178,6 +178,105 @@ SHARING_CASE(wrong_native_kernels, 0)
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
 }
 
+/* ---- a user event that is set beside such functions ---- */
+
+struct stop {
+    atomic_bool began, may_end;
+    unsigned patience_ms;
+};
+
+static void CL_CALLBACK stays(void *arguments)
+{
+    struct stop *stop = *(struct stop **)arguments;
+    atomic_store(&stop->began, true);
+    for (unsigned i = 0; i < stop->patience_ms && !atomic_load(&stop->may_end); i++)
+        pause_ms(1);
+}
+
+struct to_set {
+    cl_event users[2];
+    atomic_bool set;
+};
+
+static void CL_CALLBACK set_both(cl_event event, cl_int status, void *data)
+{
+    struct to_set *to = data;
+    (void)event;
+    (void)status;
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clSetUserEventStatus(to->users[i], CL_COMPLETE), CL_SUCCESS);
+    atomic_store(&to->set, true);
+}
+
+/* When another thread is in the call that sets the event. */
+static void end_soon(void *data)
+{
+    struct stop *stop = data;
+    pause_ms(100);
+    atomic_store(&stop->may_end, true);
+}
+
+/* A callback begins two releases, each behind such a function. An acquire that its user event sets free waits for the second one, and
+ * the call that sets the event does not wait for the first. */
+SHARING_CASE(set_beside_native_kernels, 0)
+{
+    enum { LONG, SHORT, STOPS };
+    struct stop stops[STOPS] = {[LONG] = {.patience_ms = 5000}, [SHORT] = {.patience_ms = 5000}};
+    struct test_job job = {end_soon, &stops[SHORT]};
+    test_thread thread;
+    struct shared shared[STOPS];
+    cl_command_queue queues[STOPS];
+    struct to_set to = {.set = false};
+    cl_event mine = user_event(rig->context), begins = user_event(rig->context), acquired = NULL, ends[STOPS];
+    cl_uint units = 0;
+    clGetDeviceInfo(rig->cl_device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
+    if (!has_native_kernels(rig))
+        return;
+    if (units < STOPS) {
+        SKIP("the device runs one such function at a time");
+        return;
+    }
+    for (int i = 0; i < STOPS; i++) {
+        struct stop *argument = &stops[i];
+        if (!shared_open(rig, KIND_BUFFER, 1, &shared[i]))
+            return;
+        queues[i] = make_queue(rig, rig->context, 0);
+        to.users[i] = user_event(rig->context);
+        CHECK_INT(rig->acquire(queues[i], 1, &shared[i].object, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(clFinish(queues[i]), CL_SUCCESS);
+        CHECK_INT(
+            clEnqueueNativeKernel(queues[i], stays, &argument, sizeof(argument), 0, NULL, NULL, 0, NULL, &ends[i]),
+            CL_SUCCESS);
+        CHECK_INT(clFlush(queues[i]), CL_SUCCESS);
+        while (!atomic_load(&stops[i].began))
+            pause_ms(1);
+        CHECK_INT(rig->release(queues[i], 1, &shared[i].object, 1, &to.users[i], NULL), CL_SUCCESS);
+    }
+    CHECK_INT(clSetEventCallback(begins, CL_COMPLETE, set_both, &to), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(begins, CL_COMPLETE), CL_SUCCESS);
+    while (!atomic_load(&to.set))
+        pause_ms(1);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared[SHORT].object, 1, &mine, &acquired), CL_SUCCESS);
+    if (!test_thread_start(&thread, &job))
+        return;
+    CHECK_INT(clSetUserEventStatus(mine, CL_COMPLETE), CL_SUCCESS);
+    test_thread_join(thread);
+    CHECK(rig_event_status(ends[LONG]) > CL_COMPLETE);
+    atomic_store(&stops[LONG].may_end, true);
+    CHECK_INT(clWaitForEvents(1, &acquired), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared[SHORT].object), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(mine), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(begins), CL_SUCCESS);
+    for (int i = 0; i < STOPS; i++) {
+        CHECK_INT(clFinish(queues[i]), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(ends[i]), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(to.users[i]), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
+        shared_close(&shared[i]);
+    }
+}
+
 /* ---- shared virtual memory ---- */
 
 static void *svm_memory(const struct rig *rig)
@@ -262,6 +361,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("native kernels: releases an object", release_in_native_kernel),
     SHARING_TESTS("native kernels: arguments", native_kernel_arguments),
     SHARING_TESTS("native kernels: wrong arguments", wrong_native_kernels),
+    SHARING_TESTS("native kernels: a user event is set beside two", set_beside_native_kernels),
     SHARING_TESTS("freed memory: sets a user event", set_in_free),
     SHARING_TESTS("freed memory: releases an object", release_in_free),
     SHARING_TESTS("freed memory: wrong arguments", wrong_frees),

@@ -86,12 +86,42 @@ static void run_here(struct deferred *d)
 static void run_ready_later(void);
 static void run_later(struct deferred *d);
 
-/* The first command after number `after` that waits for a driver's callback at the end of `event`, retained. */
-static struct deferred *find_told(unsigned after, cl_event *event)
+/* Whether the command can end only after the marked user event or command. */
+static bool depends_locked(const struct deferred *d)
+{
+    for (const struct deferred *before = deferred_list; before != d; before = before->after)
+        if (before->depends && share_objects(before, d))
+            return true;
+    return blocker_depends_locked(d->behind);
+}
+
+void deferred_mark_locked(const struct blocker *user)
+{
+    for (struct deferred *d = deferred_list; d; d = d->after) {
+        d->depends = depends_locked(d);
+        blocker_mark_locked(d->gate_blocker, d->depends || (user && d->gate_blocker == user));
+    }
+}
+
+/* Whether the owner's commands wait for this one. 0 owns none, and waits for all. */
+static bool owner_waits_locked(unsigned owner, const struct deferred *command)
+{
+    bool waits = owner == 0;
+    for (struct deferred *d = owner ? deferred_list : NULL; d; d = d->after) {
+        d->depends = d == command || depends_locked(d);
+        blocker_mark_locked(d->gate_blocker, d->depends);
+        waits |= d->depends && d->owner == owner;
+    }
+    return waits;
+}
+
+/* The first command after number `after` that waits for a driver's callback at the end of `event`, and for which the owner's
+ * commands wait; retained. */
+static struct deferred *find_told(unsigned after, unsigned owner, cl_event *event)
 {
     os_lock(&registry_lock);
     struct deferred *d = deferred_list;
-    while (d && (d->number <= after || !d->told_by || !d->told))
+    while (d && (d->number <= after || !d->told_by || !d->told || !owner_waits_locked(owner, d)))
         d = d->after;
     if (d) {
         atomic_fetch_add_explicit(&d->references, 1, memory_order_relaxed);
@@ -120,7 +150,7 @@ static unsigned poll_failed(void)
     enum { PAUSE_MS = 4 };
     unsigned last = 0, left = 0;
     cl_event event;
-    for (struct deferred *d = find_told(0, &event); d; d = find_told(last, &event)) {
+    for (struct deferred *d = find_told(0, 0, &event); d; d = find_told(last, 0, &event)) {
         last = d->number;
         if (event_status(event) < 0 && take_told(d, event)) {
             note_failure(d);
@@ -230,23 +260,6 @@ static void look_locked(void)
     }
 }
 
-/* Whether the command can end only after the marked user event. */
-static bool depends_locked(const struct deferred *d)
-{
-    for (const struct deferred *before = deferred_list; before != d; before = before->after)
-        if (before->depends && share_objects(before, d))
-            return true;
-    return blocker_depends_locked(d->behind);
-}
-
-void deferred_mark_locked(const struct blocker *user)
-{
-    for (struct deferred *d = deferred_list; d; d = d->after) {
-        d->depends = depends_locked(d);
-        blocker_mark_locked(d->gate_blocker, d->depends || (user && d->gate_blocker == user));
-    }
-}
-
 unsigned deferred_claim_locked(unsigned owner)
 {
     static unsigned owners;
@@ -289,10 +302,10 @@ static void run_ready_here(unsigned owner)
 /* A command for which the owner's commands wait may have been begun in a callback or by another thread. rusticl 22.3
  * reports the end of an event, and calls back, only if a thread waits for the event or its queue continues, which the
  * gate prevents. */
-static void help(void)
+static void help(unsigned owner)
 {
     cl_event event;
-    struct deferred *d = find_told(0, &event);
+    struct deferred *d = find_told(0, owner, &event);
     if (d && take_told(d, event)) {
         await_here(d, event);
         run_here(d);
@@ -310,7 +323,7 @@ static void run_owned(unsigned owner)
     disown(owner);
     run_ready_here(owner);
     while (owns_any(owner)) {
-        help();
+        help(owner);
         blockers_finish(); /* another thread's command may have been queued behind those that they wait for */
         run_ready_here(owner);
     }
