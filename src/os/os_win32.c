@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef CREATE_WAITABLE_TIMER_HIGH_RESOLUTION
+#define CREATE_WAITABLE_TIMER_HIGH_RESOLUTION 0x00000002
+#endif
+
 void os_lock(os_mutex *mutex)
 {
     AcquireSRWLockExclusive(mutex);
@@ -14,9 +18,19 @@ void os_unlock(os_mutex *mutex)
     ReleaseSRWLockExclusive(mutex);
 }
 
+/* Windows makes Sleep(1) as long as its clock's tick, usually 15.6 milliseconds. A timer of high resolution is exact; Windows has
+ * it from version 1803 of 10 on. Wine's Sleep is exact too, while its timers ask its server. */
 void os_sleep_shortly(void)
 {
-    Sleep(1);
+    const LARGE_INTEGER millisecond = {.QuadPart = -10000}; /* from now */
+    HANDLE timer = os_is_wine() ? NULL
+                                : CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION,
+                                                         TIMER_MODIFY_STATE | SYNCHRONIZE);
+    if (!timer || !SetWaitableTimer(timer, &millisecond, 0, NULL, NULL, FALSE) ||
+        WaitForSingleObject(timer, INFINITE) != WAIT_OBJECT_0)
+        Sleep(1);
+    if (timer)
+        CloseHandle(timer);
 }
 
 void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds)
