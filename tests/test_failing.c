@@ -493,7 +493,7 @@ static void short_of_something(void)
     if (!takes_layers("CLD3D_TEST_BELOW"))
         return;
     test_setenv(BELOW_NO_FINISH, "1");
-    test_setenv("CLD3D_NO_QUIRKS", "pocl-ends"); /* which waits for the slow kernel, up to 100 ms */
+    test_setenv("CLD3D_NO_QUIRKS", "pocl-failure-race"); /* which waits for the slow kernel, up to 100 ms */
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "order of a queue: "), 4);
     test_setenv("CLD3D_NO_QUIRKS", NULL);
     test_setenv(BELOW_NO_FINISH, NULL);

@@ -61,13 +61,13 @@ static unsigned quirks_in(const char *name, const char *version)
 
 /* By driver; ALL are those of PoCL on this machine. */
 enum {
-    DESTRUCTOR = 1u << QUIRK_NVIDIA_DESTRUCTOR,
-    LINES = 1u << QUIRK_NVIDIA_LINES,
-    NVIDIA = 1u << QUIRK_NVIDIA_UNSET | 1u << QUIRK_NVIDIA_ARGUMENTS | DESTRUCTOR | LINES,
-    REMOTE = 1u << QUIRK_POCL_GAPS | 1u << QUIRK_POCL_GONE,
-    RUSTICL = 1u << QUIRK_RUSTICL_LOCKS,
+    DESTRUCTOR = 1u << QUIRK_NVIDIA_DESTRUCTOR_CALLBACKS,
+    LINES = 1u << QUIRK_NVIDIA_1D_ARRAYS,
+    NVIDIA = 1u << QUIRK_NVIDIA_UNSET_EVENTS | 1u << QUIRK_NVIDIA_ARGUMENT_INFO | DESTRUCTOR | LINES,
+    REMOTE = 1u << QUIRK_POCL_ROW_PITCH | 1u << QUIRK_POCL_SERVER_LOST,
+    RUSTICL = 1u << QUIRK_RUSTICL_FLUSH_WAITS,
     ALL = ((1u << QUIRKS) - 1) & ~NVIDIA & ~REMOTE & ~RUSTICL,
-    ENDS = 1u << QUIRK_POCL_ENDS,
+    ENDS = 1u << QUIRK_POCL_FAILURE_RACE,
     ORDER = 1u << QUIRK_POCL_ORDER
 };
 
@@ -124,6 +124,6 @@ struct tap_case tap_case;
 
 int main(int argc, char **argv)
 {
-    setenv("CLD3D_NO_QUIRKS", "pocl-end, pocl-ends,unknown", 1);
+    setenv("CLD3D_NO_QUIRKS", "pocl-end, pocl-failure-race,unknown", 1);
     return tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

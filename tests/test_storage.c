@@ -223,7 +223,7 @@ static void stored_as_declared(void)
     CHECK_INT(stored_2d(CL_RGBA, CL_UNORM_INT8), NOT);        /* the device has it */
     CHECK_INT(stored_2d(CL_R, CL_HALF_FLOAT), NOT);
     CHECK_INT(stored_2d(CL_RGB, CL_UNORM_SHORT_565), NOT); /* no Direct3D shares it */
-    context.quirks = 1u << QUIRK_POCL_HALF;
+    context.quirks = 1u << QUIRK_POCL_HALF_FLOATS;
     CHECK_INT(stored_2d(CL_R, CL_HALF_FLOAT), CL_HALF_FLOAT);
     CHECK_INT(stored_2d(CL_RG, CL_HALF_FLOAT), NOT);
 }

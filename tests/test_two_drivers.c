@@ -262,8 +262,8 @@ static void own_workarounds_of(struct rig *sides)
     test_setenv("CLD3D_LOG_FILE", NULL);
     test_setenv("CLD3D_TEST_IN_TURNS", NULL);
     CHECK_INT(lines_with(path, "clCreateContext: context "), 4);
-    CHECK_INT(lines_with(path, "quirk pocl-events is on"), of_pocl);
-    CHECK_INT(lines_with(path, "quirk pocl-half is on"), of_pocl);
+    CHECK_INT(lines_with(path, "workaround pocl-events is on"), of_pocl);
+    CHECK_INT(lines_with(path, "workaround pocl-half-floats is on"), of_pocl);
     remove(path);
 }
 

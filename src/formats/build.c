@@ -65,7 +65,7 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices,
     /* Otherwise the application was notified: PoCL 3.1 calls back even if it refuses the options at once. */
     const bool again = !pfn_notify;
     struct context_record *context = with_interop(program);
-    const bool asks = context && (again || !context_has(context, QUIRK_NVIDIA_ARGUMENTS));
+    const bool asks = context && (again || !context_has(context, QUIRK_NVIDIA_ARGUMENT_INFO));
     char *more = context && (again || has_source(program)) ? more_options(options, asks) : NULL;
     record_release(context);
     cl_int status =
@@ -83,7 +83,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
 {
     struct context_record *context = with_interop(program);
     /* A failure may be reported only when the program is linked. */
-    char *more = context ? more_options(options, !context_has(context, QUIRK_NVIDIA_ARGUMENTS)) : NULL;
+    char *more = context ? more_options(options, !context_has(context, QUIRK_NVIDIA_ARGUMENT_INFO)) : NULL;
     record_release(context);
     const cl_int status =
         next.clCompileProgram(program, num_devices, device_list, more ? more : options, num_input_headers,

@@ -16,7 +16,7 @@
  * with one channel as integers. */
 static bool broken(const struct context_record *context, cl_image_format format)
 {
-    return context_has(context, QUIRK_POCL_HALF) && format.image_channel_data_type == CL_HALF_FLOAT &&
+    return context_has(context, QUIRK_POCL_HALF_FLOATS) && format.image_channel_data_type == CL_HALF_FLOAT &&
            cl_order_channels(format.image_channel_order) == 1;
 }
 
@@ -91,7 +91,7 @@ static bool choose(const struct context_record *context, const struct format_lis
 static bool may_emulate(const struct context_record *context, cl_mem_object_type type)
 {
     return context->interop && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER &&
-           !(type == CL_MEM_OBJECT_IMAGE1D_ARRAY && context_has(context, QUIRK_NVIDIA_LINES));
+           !(type == CL_MEM_OBJECT_IMAGE1D_ARRAY && context_has(context, QUIRK_NVIDIA_1D_ARRAYS));
 }
 
 bool storage_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,

@@ -49,8 +49,8 @@ cl_int converter_enqueue(struct converter *converter, bool widen, cl_command_que
 uint64_t storage_alpha(cl_channel_type type);
 
 /* The same conversion by the host (texels.c), for a converter that allows it. Wide texels are aligned. `stream`:
- * writes them past the caches, if the processor can. That is faster where the caches do not hold `to`, because its old
- * bytes are not read. */
+ * with non-temporal stores, if the processor has them. They are faster where the caches do not hold `to`, because they do
+ * not read its old bytes. */
 bool texels_convertible(const struct converter *converter);
 void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels, bool stream);
 void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels, bool stream);

@@ -146,9 +146,9 @@ static void narrow_here(const struct converter *c, void *to, const void *from, s
         narrow(c, to, from, texels);
 }
 
-/* ---- copies past the caches ---- */
+/* ---- copies with non-temporal stores ---- */
 
-/* Sanitizers check memcpy, but neither stores past the caches nor inline assembly. */
+/* Sanitizers check memcpy, but neither non-temporal stores nor inline assembly. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* gcc */
 #define IS_SANITIZED 1
 #elif defined(__has_feature) /* clang */
@@ -167,7 +167,7 @@ static bool can_stream(void)
     return HAS_AVX2 && texels_processor != TEXELS_ANY && !IS_SANITIZED;
 }
 
-/* Whole pairs of cache lines are written past the caches, the rest is not. */
+/* Whole pairs of cache lines are written with non-temporal stores, the rest with ordinary ones. */
 FOR_AVX2 static void stream_bytes(char *to, const char *from, size_t bytes)
 {
     enum { PAIR = 2 * LINE };
@@ -187,7 +187,7 @@ FOR_AVX2 static void stream_bytes(char *to, const char *from, size_t bytes)
     memcpy(to + at, from + at, bytes - at);
 }
 
-/* Later writes come after those past the caches, also for other threads. */
+/* Later writes come after the non-temporal ones, also for other threads. */
 FOR_AVX2 static void end_stream(void)
 {
     _mm_sfence();

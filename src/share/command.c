@@ -367,7 +367,7 @@ cl_int command_barrier(const struct command *c)
                                    below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, &passed));
     if (status != CL_SUCCESS)
         return status;
-    if (context_has(c->queue->context, QUIRK_POCL_ENDS) && blockers_possible())
+    if (context_has(c->queue->context, QUIRK_POCL_FAILURE_RACE) && blockers_possible())
         command_let_end(passed, 1); /* nothing blocks the barrier */
     event_put(passed);
     return CL_SUCCESS;

@@ -82,7 +82,7 @@ void command_publish(struct command *command, cl_event event);
 /* Makes later commands of an out-of-order queue run after everything in it. */
 cl_int command_barrier(const struct command *command);
 
-/* The process ends with PoCL if a command fails at the moment when a command that it waits for ends (QUIRK_POCL_ENDS).
+/* The process ends with PoCL if a command fails at the moment when a command that it waits for ends (QUIRK_POCL_FAILURE_RACE).
  * Gives the command of `event`, which the other one waits for, a few milliseconds to finish; `ours` is the number of
  * cld3d's references to `event`. */
 void command_let_end(cl_event event, cl_uint ours);

@@ -109,7 +109,8 @@ static void CL_CALLBACK on_destroyed(cl_context handle, void *data)
 static bool follow_end(const char *call, const struct sharing_context *context)
 {
     cl_context handle = context->base.head.handle;
-    if (os_is_wine() || setting_on(SETTING_CALLBACKS) || context_has(&context->base, QUIRK_NVIDIA_DESTRUCTOR) ||
+    if (os_is_wine() || setting_on(SETTING_CALLBACKS) ||
+        context_has(&context->base, QUIRK_NVIDIA_DESTRUCTOR_CALLBACKS) ||
         platform_predates(platform_of_context(handle), 3))
         return true;
     const cl_int status = below()->clSetContextDestructorCallback(handle, on_destroyed, NULL);
@@ -442,7 +443,7 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
         context->base.quirks = quirks_of(platform_of_context(handle));
         if (context_has(&context->base, QUIRK_POCL_EVENTS))
             event_keep_begin();
-        if (context_has(&context->base, QUIRK_POCL_GONE))
+        if (context_has(&context->base, QUIRK_POCL_SERVER_LOST))
             event_devices_go();
         context->transports = transports_open(handle);
         if (context->transports && follow_end(c->call, context) && registry_add(&context->base.head)) {

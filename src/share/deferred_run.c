@@ -205,7 +205,7 @@ static bool ask_to_tell(struct deferred *d, cl_event event)
     const unsigned number = d->number;
     cl_int status;
     if (callback_tells(event, &status) ||
-        (context_has(d->command.queue->context, QUIRK_POCL_TELLS) && event_status(event) <= CL_COMPLETE))
+        (context_has(d->command.queue->context, QUIRK_POCL_CALLBACK_STATUS) && event_status(event) <= CL_COMPLETE))
         return false;
     set_told(d, event);
     if (below()->clSetEventCallback(event, CL_COMPLETE, part_over, (void *)(uintptr_t)number) != CL_SUCCESS) {

@@ -121,7 +121,7 @@ static void let_marker_end(const struct deferred *d)
 {
     const struct queue_record *queue = d->command.queue;
     if (d->done || !d->gate || !d->before.count || queue_out_of_order(queue) ||
-        !context_has(queue->context, QUIRK_POCL_ENDS))
+        !context_has(queue->context, QUIRK_POCL_FAILURE_RACE))
         return;
     os_lock(&registry_lock);
     const bool held = blocker_active_locked(d->behind);

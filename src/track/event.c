@@ -120,7 +120,7 @@ static struct context_record *context_of(cl_event event)
 static struct context_record *may_never_end(cl_event event)
 {
     struct context_record *context = atomic_load_explicit(&devices_go, memory_order_relaxed) ? context_of(event) : NULL;
-    if (context && context_has(context, QUIRK_POCL_GONE))
+    if (context && context_has(context, QUIRK_POCL_SERVER_LOST))
         return context;
     record_release(context);
     return NULL;
@@ -179,7 +179,7 @@ bool event_await(cl_event event)
         record_release(context);
         return done;
     }
-    if (blockers_possible() && event_context_has(event, QUIRK_RUSTICL_LOCKS) && ask_status(event, &status) &&
+    if (blockers_possible() && event_context_has(event, QUIRK_RUSTICL_FLUSH_WAITS) && ask_status(event, &status) &&
         status <= CL_COMPLETE)
         return status == CL_COMPLETE;
     while (silent < MOST_SILENT) {
@@ -337,7 +337,7 @@ bool event_context_has(cl_event event, enum quirk quirk)
 
 void event_set_unset(cl_event event)
 {
-    if (event_context_has(event, QUIRK_NVIDIA_UNSET))
+    if (event_context_has(event, QUIRK_NVIDIA_UNSET_EVENTS))
         below()->clSetUserEventStatus(event, CL_INVALID_OPERATION);
 }
 

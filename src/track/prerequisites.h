@@ -1,6 +1,6 @@
 /* What a blocked command waits for in addition to what blocks it: commands that end by themselves. PoCL 3.1 ends the
  * process if a user event is set to an error at the moment when one of these ends: it then starts the blocked command
- * and fails it at once. A thread that sets such an error first lets them end (QUIRK_POCL_ENDS). Until they end they
+ * and fails it at once. A thread that sets such an error first lets them end (QUIRK_POCL_FAILURE_RACE). Until they end they
  * also use the event of a command that has failed (QUIRK_POCL_EVENTS). */
 #ifndef CLD3D_TRACK_PREREQUISITES_H
 #define CLD3D_TRACK_PREREQUISITES_H

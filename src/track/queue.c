@@ -378,7 +378,7 @@ static bool is_pushed(struct queue_record *queue)
 struct queue_record *queue_begin_finish(cl_command_queue handle)
 {
     struct queue_record *queue = registry_get(RECORD_QUEUE, handle);
-    if (!queue || !context_has(queue->context, QUIRK_RUSTICL_LOCKS)) {
+    if (!queue || !context_has(queue->context, QUIRK_RUSTICL_FLUSH_WAITS)) {
         record_release(queue);
         return NULL;
     }

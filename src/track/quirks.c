@@ -25,29 +25,29 @@ static const struct {
 } quirks[QUIRKS] = {
     /* clang-format off */
     [QUIRK_POCL_EVENTS] = {"pocl-events", POCL, {0, 0},
-                           "commands that fail, or that wait for a failed one, are freed while in use: their events are kept"},
+        "commands that fail, or that wait for a failed one, are freed while in use: their events are kept"},
     [QUIRK_POCL_ORDER] = {"pocl-order", POCL, {6, 0},
-                          "an in-order queue loses its order when its last command fails: cld3d waits until such a queue is empty"},
-    [QUIRK_POCL_ENDS] = {"pocl-ends", POCL, {0, 0},
-                         "the process ends if a command fails at the moment when a command that it waits for ends: cld3d waits for that other one first"},
-    [QUIRK_POCL_HALF] = {"pocl-half", POCL, {0, 0},
-                         "half floats of images with one channel are read as integers: such images are emulated"},
-    [QUIRK_POCL_TELLS] = {"pocl-tells", POCL, {0, 0},
-                          "a callback for an already failed event reports success: the status of completed events is queried"},
-    [QUIRK_POCL_GAPS] = {"pocl-gaps", POCL, {0, 0},
-                         "the remote driver treats all rows of an image in host memory as tightly packed: shared images are moved in such rows", REMOTE},
-    [QUIRK_POCL_GONE] = {"pocl-gone", POCL, {0, 0},
-                         "a wait for commands of a lost remote device never returns: they are polled, and abandoned", REMOTE},
-    [QUIRK_NVIDIA_UNSET] = {"nvidia-unset", NVIDIA, {0, 0},
-                            "the release of a context never returns if a user event was released without being set: one that blocks nothing is set to an error when it is released"},
-    [QUIRK_NVIDIA_ARGUMENTS] = {"nvidia-arguments", NVIDIA, {0, 0},
-                                "a program that has a kernel without arguments does not build with -cl-kernel-arg-info: the option is not added where a failed build cannot be repeated without it"},
-    [QUIRK_NVIDIA_DESTRUCTOR] = {"nvidia-destructor", NVIDIA, {0, 0},
-                                 "after a context with a destructor callback and user events the release of a context never returns: no such callback is set", NULL, true},
-    [QUIRK_NVIDIA_LINES] = {"nvidia-lines", NVIDIA, {0, 0},
-                            "only the first image of a 1D image array is copied to or from a buffer: no format is emulated for such arrays", NULL, true},
-    [QUIRK_RUSTICL_LOCKS] = {"rusticl-locks", RUSTICL, {0, 0},
-                             "a thread in clFinish or a blocking command keeps others from flushing its queue, or waiting for it: such a queue is not flushed, and its events are polled"},
+        "an in-order queue loses its order when its last command fails: cld3d waits until such a queue is empty"},
+    [QUIRK_POCL_FAILURE_RACE] = {"pocl-failure-race", POCL, {0, 0},
+        "the process ends if a command fails at the moment when a command that it waits for ends: cld3d waits for that other one first"},
+    [QUIRK_POCL_HALF_FLOATS] = {"pocl-half-floats", POCL, {0, 0},
+        "half floats of images with one channel are read as integers: such images are emulated"},
+    [QUIRK_POCL_CALLBACK_STATUS] = {"pocl-callback-status", POCL, {0, 0},
+        "a callback for an already failed event reports success: the status of completed events is queried"},
+    [QUIRK_POCL_ROW_PITCH] = {"pocl-row-pitch", POCL, {0, 0},
+        "the remote driver treats all rows of an image in host memory as tightly packed: shared images are moved in such rows", REMOTE},
+    [QUIRK_POCL_SERVER_LOST] = {"pocl-server-lost", POCL, {0, 0},
+        "a wait for commands of a lost remote device never returns: they are polled, and abandoned", REMOTE},
+    [QUIRK_NVIDIA_UNSET_EVENTS] = {"nvidia-unset-events", NVIDIA, {0, 0},
+        "the release of a context never returns if a user event was released without being set: one that blocks nothing is set to an error when it is released"},
+    [QUIRK_NVIDIA_ARGUMENT_INFO] = {"nvidia-argument-info", NVIDIA, {0, 0},
+        "a program that has a kernel without arguments does not build with -cl-kernel-arg-info: the option is not added where a failed build cannot be repeated without it"},
+    [QUIRK_NVIDIA_DESTRUCTOR_CALLBACKS] = {"nvidia-destructor-callbacks", NVIDIA, {0, 0},
+        "after a context with a destructor callback and user events the release of a context never returns: no such callback is set", NULL, true},
+    [QUIRK_NVIDIA_1D_ARRAYS] = {"nvidia-1d-arrays", NVIDIA, {0, 0},
+        "only the first image of a 1D image array is copied to or from a buffer: no format is emulated for such arrays", NULL, true},
+    [QUIRK_RUSTICL_FLUSH_WAITS] = {"rusticl-flush-waits", RUSTICL, {0, 0},
+        "a thread in clFinish or a blocking command keeps others from flushing its queue, or waiting for it: such a queue is not flushed, and its events are polled"},
     /* clang-format on */
 };
 
@@ -129,7 +129,7 @@ unsigned quirks_of(cl_platform_id platform)
             continue;
         const bool off = setting_names(disabled, quirks[i].name) || setting_names(disabled, "all");
         on |= off ? 0 : 1u << i;
-        log_write(LOG_DEBUG, "quirk %s is %s: %s", quirks[i].name, off ? "turned off" : "on", quirks[i].why);
+        log_write(LOG_DEBUG, "workaround %s is %s: %s", quirks[i].name, off ? "turned off" : "on", quirks[i].why);
     }
     return on;
 }

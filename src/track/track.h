@@ -92,7 +92,7 @@ struct queue_record {
 
     /* commands that may have failed: in total, and when the order was last restored */
     atomic_uint failures, failures_seen;
-    /* With QUIRK_RUSTICL_LOCKS, guarded by registry_lock. */
+    /* With QUIRK_RUSTICL_FLUSH_WAITS, guarded by registry_lock. */
     unsigned finishing; /* threads that are in clFinish or a blocking command */
     unsigned pushing;   /* threads that flush it */
     bool owed;          /* a flush was left to a thread that finishes it */
@@ -119,7 +119,7 @@ void queue_flush_for(cl_event event);
 /* Flushes only those that a queue's commands wait for. Before a command that the driver may execute while it is enqueued. */
 void queue_flush_awaited(cl_command_queue queue);
 /* A call of the application is about to flush a queue and wait for it. Until it returns no other thread flushes the queue, if that would
- * have to wait as long (QUIRK_RUSTICL_LOCKS). The queue, held for queue_end_finish, or NULL. */
+ * have to wait as long (QUIRK_RUSTICL_FLUSH_WAITS). The queue, held for queue_end_finish, or NULL. */
 struct queue_record *queue_begin_finish(cl_command_queue handle);
 void queue_end_finish(struct queue_record *queue);
 /* Whether another thread is in such a call for the queue of an event: a wait for the event would last as long as that call, which may
@@ -176,7 +176,7 @@ void event_fail(cl_event event);
 /* Whether the event belongs to a context with interop whose driver has the quirk. False for NULL. */
 bool event_context_has(cl_event event, enum quirk quirk);
 /* A user event is released that was never set, and for which nothing waits: it is set to an error if the driver needs
- * that (QUIRK_NVIDIA_UNSET). NULL is allowed. */
+ * that (QUIRK_NVIDIA_UNSET_EVENTS). NULL is allowed. */
 void event_set_unset(cl_event event);
 /* Whether the driver's event belongs to a command and is not a user event. False if the driver does not report it. */
 bool event_is_command(cl_event event);
@@ -188,9 +188,9 @@ cl_int event_status(cl_event event);
 /* The queue of the event's command; NULL for a user event, and if the driver does not report it. */
 cl_command_queue event_queue(cl_event event);
 /* Waits until the event has ended, even if the driver's own wait fails. False: the event failed, or its device was lost
- * and did not come back (QUIRK_POCL_GONE). */
+ * and did not come back (QUIRK_POCL_SERVER_LOST). */
 bool event_await(cl_event event);
-/* A context with QUIRK_POCL_GONE was created: from now on devices may be lost. */
+/* A context with QUIRK_POCL_SERVER_LOST was created: from now on devices may be lost. */
 void event_devices_go(void);
 /* CL_INVALID_EVENT_WAIT_LIST or CL_INVALID_CONTEXT for an invalid list. */
 cl_int event_check_list(const char *call, cl_context context, cl_uint count, const cl_event *events);

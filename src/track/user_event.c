@@ -123,7 +123,7 @@ static void mark_behind_locked(struct blocker *user)
 static bool comes_after(const struct blocker *blocker, const void *unused)
 {
     (void)unused;
-    return blocker->stuck && blocker->prerequisites && context_has(blocker->queue->context, QUIRK_POCL_ENDS);
+    return blocker->stuck && blocker->prerequisites && context_has(blocker->queue->context, QUIRK_POCL_FAILURE_RACE);
 }
 
 void blockers_fail(cl_event event)
@@ -204,7 +204,7 @@ static void watch_end(struct blocker *blocker)
     cl_int status;
     if (callback_tells(blocker->event, &status))
         return;
-    if (context_has(blocker->queue->context, QUIRK_POCL_TELLS))
+    if (context_has(blocker->queue->context, QUIRK_POCL_CALLBACK_STATUS))
         blocker_ask_driver(blocker); /* for a marker that has already failed, PoCL would report success */
     os_lock(&registry_lock);
     const bool needed = blocker->active && !blocker->over && !blocker->watched;

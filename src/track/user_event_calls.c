@@ -26,7 +26,7 @@ static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcod
 /* ---- the status ---- */
 
 /* PoCL 3.1 unlocks a command while it fails it: another thread that sets an event at that moment would start or fail
- * the command again, which ends the process. So an error is set while no other thread sets an event (QUIRK_POCL_ENDS).
+ * the command again, which ends the process. So an error is set while no other thread sets an event (QUIRK_POCL_FAILURE_RACE).
  * The number of threads that are setting CL_COMPLETE; -1: one is setting an error. */
 static atomic_int setters;
 
@@ -52,7 +52,7 @@ static void end_setting(bool fails)
 static cl_int set_status(cl_event event, cl_int execution_status)
 {
     const bool fails = execution_status < 0, any = atomic_load_explicit(&queue_count, memory_order_relaxed) != 0;
-    const bool begun = any && event_context_has(event, QUIRK_POCL_ENDS) && begin_setting(fails);
+    const bool begun = any && event_context_has(event, QUIRK_POCL_FAILURE_RACE) && begin_setting(fails);
     if (fails && any) {
         blockers_fail(event);
         queues_lose_unseen(event);

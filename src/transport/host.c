@@ -54,7 +54,7 @@ static cl_mem create_memory(const struct transfer_request *request, cl_int *stat
 static struct context_record *needs_dense_rows(cl_context handle)
 {
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
-    if (context && context_has(context, QUIRK_POCL_GAPS))
+    if (context && context_has(context, QUIRK_POCL_ROW_PITCH))
         return context;
     record_release(context);
     return NULL;

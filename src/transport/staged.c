@@ -84,7 +84,7 @@ static void copy_part(void *data, unsigned index)
 }
 
 /* Whether other data has displaced the rows and the surface from the caches since their last copy. The first rows are copied
- * twice: the second time they are in the caches. They are never written past the caches, so that the next copy finds
+ * twice: the second time they are in the caches. They are always written with ordinary stores, so that the next copy finds
  * them there unless they are displaced. */
 static bool displaced(const struct rows_copy *copy)
 {
