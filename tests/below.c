@@ -341,13 +341,45 @@ static bool is_left_out(cl_image_format format, bool everywhere)
            (format.image_channel_order != CL_RGBA && format.image_channel_order != CL_BGRA);
 }
 
+static cl_device_id last_device(void)
+{
+    cl_platform_id platform = NULL;
+    cl_device_id devices[8] = {NULL};
+    cl_uint count = 0;
+    below->clGetPlatformIDs(1, &platform, NULL);
+    below->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 8, devices, &count);
+    return count && count <= 8 ? devices[count - 1] : NULL;
+}
+
+/* Of no other device. */
+static bool of_last_device(cl_context context)
+{
+    cl_device_id devices[8] = {NULL};
+    size_t size = 0;
+    return below->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size) == CL_SUCCESS &&
+           size == sizeof(devices[0]) && devices[0] == last_device();
+}
+
+/* Whether the queue's device lacks the format of the image. */
+static bool lacks_format(cl_command_queue queue, cl_mem image)
+{
+    const char *few = getenv(BELOW_FEW_FORMATS);
+    cl_device_id device = NULL;
+    cl_image_format format;
+    return few && strcmp(few, "last") == 0 &&
+           below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) == CL_SUCCESS &&
+           device == last_device() &&
+           below->clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof(format), &format, NULL) == CL_SUCCESS &&
+           is_left_out(format, true);
+}
+
 static cl_int CL_API_CALL get_formats(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint room,
                                       cl_image_format *formats, cl_uint *count)
 {
     cl_image_format all[256];
     cl_uint found = 0, kept = 0;
     const char *few = getenv(BELOW_FEW_FORMATS);
-    const bool everywhere = few && strcmp(few, "all") == 0;
+    const bool everywhere = few && (strcmp(few, "all") == 0 || (strcmp(few, "last") == 0 && of_last_device(context)));
     if (!few || (type != CL_MEM_OBJECT_IMAGE3D && !everywhere))
         return below->clGetSupportedImageFormats(context, flags, type, room, formats, count);
     const cl_int status = below->clGetSupportedImageFormats(context, flags, type, 256, all, &found);
@@ -388,6 +420,8 @@ static cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bo
                                      const size_t *region, size_t row, size_t slice, void *to, cl_uint wait_count,
                                      const cl_event *wait, cl_event *event)
 {
+    if (lacks_format(queue, image))
+        return CL_IMAGE_FORMAT_NOT_SUPPORTED;
     return below->clEnqueueReadImage(queue, image, blocking, origin, region, without_gaps(row), without_gaps(slice), to,
                                      wait_count, wait, event);
 }
@@ -396,6 +430,8 @@ static cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_b
                                       const size_t *region, size_t row, size_t slice, const void *from,
                                       cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
+    if (lacks_format(queue, image))
+        return CL_IMAGE_FORMAT_NOT_SUPPORTED;
     return below->clEnqueueWriteImage(queue, image, blocking, origin, region, without_gaps(row), without_gaps(slice),
                                       from, wait_count, wait, event);
 }

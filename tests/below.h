@@ -56,7 +56,8 @@ enum { BELOW_GATES = 2 };
 
 /* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
  * bits or of halves, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer than four
- * channels: then those are emulated with any driver. */
+ * channels: then those are emulated with any driver. As "last" only the platform's last device has none: contexts with other devices
+ * list all formats, and reads and writes of such an image in that device's queues fail. */
 #define BELOW_FEW_FORMATS "CLD3D_TEST_BELOW_FEW_FORMATS"
 
 /* A variable: while it is set, devices tell a platform that is not listed. */

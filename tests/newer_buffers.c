@@ -1,5 +1,5 @@
 /* A layer below cld3d that turns command buffers of version 0.9.0 into those of version 0.9.5, in which each command takes
- * properties behind the queue, and that can be remapped. It refuses commands without the properties of newer_buffers.h. */
+ * properties behind the queue, that can be remapped, and that read and write host memory. It refuses commands without the properties of newer_buffers.h. */
 #include "newer_buffers.h"
 
 #include "layer_entry.h"
@@ -51,6 +51,77 @@ WITHOUT_PROPERTIES(copy_image_to_buffer, (cl_mem a, cl_mem b, const size_t *c, c
                    e)
 WITHOUT_PROPERTIES(fill_buffer, (cl_mem a, const void *b, size_t c, size_t d, size_t e), a, b, c, d, e)
 WITHOUT_PROPERTIES(fill_image, (cl_mem a, const void *b, const size_t *c, const size_t *d), a, b, c, d)
+
+/* ---- commands of cl_pocl_command_buffer_host_buffer ---- */
+
+/* Host memory as a buffer, which the command keeps: the driver must compute in host memory. */
+static cl_mem over(cl_mem object, const void *host, size_t size)
+{
+    cl_context context = NULL;
+    cl_int status = CL_SUCCESS;
+    below->clGetMemObjectInfo(object, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
+    return below->clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size, (void *)(uintptr_t)host,
+                                 &status);
+}
+
+static cl_int done(cl_mem buffer, cl_int status)
+{
+    below->clReleaseMemObject(buffer);
+    return status;
+}
+
+static cl_int CL_API_CALL read_buffer(void *buffer, cl_command_queue queue, cl_mem object, size_t offset, size_t size,
+                                      void *host, PLACE)
+{
+    const cl_mem to = over(object, host, size);
+    return done(to, newer_copy_buffer(buffer, queue, newer_properties(), object, to, offset, 0, size, sync_count, syncs,
+                                      sync, command));
+}
+
+static cl_int CL_API_CALL write_buffer(void *buffer, cl_command_queue queue, cl_mem object, size_t offset, size_t size,
+                                       const void *host, PLACE)
+{
+    const cl_mem from = over(object, host, size);
+    return done(from, newer_copy_buffer(buffer, queue, newer_properties(), from, object, 0, offset, size, sync_count,
+                                        syncs, sync, command));
+}
+
+/* Of whole rows, with a pitch. */
+static cl_int CL_API_CALL read_buffer_rect(void *buffer, cl_command_queue queue, cl_mem object, const size_t *origin,
+                                           const size_t *host_origin, const size_t *region, size_t row, size_t slice,
+                                           size_t host_row, size_t host_slice, void *host, PLACE)
+{
+    const cl_mem to = over(object, host, host_row * region[1]);
+    return done(to, newer_copy_buffer_rect(buffer, queue, newer_properties(), object, to, origin, host_origin, region,
+                                           row, slice, host_row, host_slice, sync_count, syncs, sync, command));
+}
+
+static cl_int CL_API_CALL write_buffer_rect(void *buffer, cl_command_queue queue, cl_mem object, const size_t *origin,
+                                            const size_t *host_origin, const size_t *region, size_t row, size_t slice,
+                                            size_t host_row, size_t host_slice, const void *host, PLACE)
+{
+    const cl_mem from = over(object, host, host_row * region[1]);
+    return done(from,
+                newer_copy_buffer_rect(buffer, queue, newer_properties(), from, object, host_origin, origin, region,
+                                       host_row, host_slice, row, slice, sync_count, syncs, sync, command));
+}
+
+/* Of rows without gaps, whose pitch is given. */
+static cl_int CL_API_CALL read_image(void *buffer, cl_command_queue queue, cl_mem object, const size_t *origin,
+                                     const size_t *region, size_t row, size_t slice, void *host, PLACE)
+{
+    const cl_mem to = over(object, host, (slice ? slice * region[2] : row * region[1]));
+    return done(to, newer_copy_image_to_buffer(buffer, queue, newer_properties(), object, to, origin, region, 0,
+                                               sync_count, syncs, sync, command));
+}
+
+static cl_int CL_API_CALL write_image(void *buffer, cl_command_queue queue, cl_mem object, const size_t *origin,
+                                      const size_t *region, size_t row, size_t slice, const void *host, PLACE)
+{
+    const cl_mem from = over(object, host, (slice ? slice * region[2] : row * region[1]));
+    return done(from, newer_copy_buffer_to_image(buffer, queue, newer_properties(), from, object, 0, origin, region,
+                                                 sync_count, syncs, sync, command));
+}
 
 /* This one has always taken properties, of which the driver knows none of these. */
 static cl_int CL_API_CALL newer_kernel(void *buffer, cl_command_queue queue, const cl_ulong *properties, cl_kernel a,
@@ -119,6 +190,18 @@ static const struct {
     {"clCommandNDRangeKernelKHR", &kernel, (next_function)newer_kernel},
 };
 
+static const struct {
+    const char *name;
+    next_function function;
+} with_host[] = {
+    {"clCommandReadBufferPOCL", (next_function)read_buffer},
+    {"clCommandReadBufferRectPOCL", (next_function)read_buffer_rect},
+    {"clCommandReadImagePOCL", (next_function)read_image},
+    {"clCommandWriteBufferPOCL", (next_function)write_buffer},
+    {"clCommandWriteBufferRectPOCL", (next_function)write_buffer_rect},
+    {"clCommandWriteImagePOCL", (next_function)write_image},
+};
+
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 {
     if (strcmp(name, "clRemapCommandBufferKHR") == 0) {
@@ -130,6 +213,9 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
         return address;
     }
     void *address = below->clGetExtensionFunctionAddressForPlatform(platform, name);
+    for (size_t i = 0; i < sizeof(with_host) / sizeof(with_host[0]); i++)
+        if (strcmp(with_host[i].name, name) == 0)
+            memcpy(&address, &with_host[i].function, sizeof(address));
     for (size_t i = 0; address && i < sizeof(functions) / sizeof(functions[0]); i++)
         if (strcmp(functions[i].name, name) == 0) {
             *functions[i].drivers = address;

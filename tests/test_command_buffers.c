@@ -207,22 +207,86 @@ static cl_int launch(command_buffer buffer, cl_kernel kernel, size_t width, size
                                           NULL, NOWHERE);
 }
 
-enum effect { READS, COPIES_IN, FILLS };
+/* ---- between objects and host memory ---- */
+
+enum host_call { READ_BUFFER, READ_RECT, READ_IMAGE, WRITE_BUFFER, WRITE_RECT, WRITE_IMAGE, HOST_CALLS };
+
+static function host_functions[HOST_CALLS]; /* NULL: the driver lacks it */
+static unsigned char host_bytes[SHARED_BYTES];
+
+static void find_host_functions(const struct rig *rig)
+{
+    static const char *const host_names[HOST_CALLS] = {
+        "clCommandReadBufferPOCL",  "clCommandReadBufferRectPOCL",  "clCommandReadImagePOCL",
+        "clCommandWriteBufferPOCL", "clCommandWriteBufferRectPOCL", "clCommandWriteImagePOCL",
+    };
+    for (int i = 0; i < HOST_CALLS; i++) {
+        void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, host_names[i]);
+        memcpy(&host_functions[i], &address, sizeof(address));
+    }
+}
+
+static cl_int host_buffer(enum host_call which, command_buffer buffer, cl_mem object)
+{
+    typedef cl_int(CL_API_CALL * host_fn)(command_buffer, cl_command_queue, cl_mem, size_t, size_t, void *, PLACE);
+    return ((host_fn)host_functions[which])(buffer, NULL, object, 0, SHARED_BYTES, host_bytes, NOWHERE);
+}
+
+static cl_int host_rect(enum host_call which, command_buffer buffer, cl_mem object)
+{
+    static const size_t region[3] = {SHARED_BYTES / 4, 4, 1};
+    typedef cl_int(CL_API_CALL * host_fn)(command_buffer, cl_command_queue, cl_mem, const size_t *, const size_t *,
+                                          const size_t *, size_t, size_t, size_t, size_t, void *, PLACE);
+    return ((host_fn)host_functions[which])(buffer, NULL, object, no_origin(), no_origin(), region, region[0], 0,
+                                            region[0], 0, host_bytes, NOWHERE);
+}
+
+static cl_int host_image(enum host_call which, command_buffer buffer, cl_mem object, enum kind kind)
+{
+    const size_t *region = kind_region(kind), row = SHARED_BYTES / (region[1] * region[2]);
+    typedef cl_int(CL_API_CALL * host_fn)(command_buffer, cl_command_queue, cl_mem, const size_t *, const size_t *,
+                                          size_t, size_t, void *, PLACE);
+    return ((host_fn)host_functions[which])(buffer, NULL, object, no_origin(), region, row,
+                                            region[2] > 1 ? row * region[1] : 0, host_bytes, NOWHERE);
+}
+
+#define HOST_RECORDER(name, call)                                                          \
+    static cl_int name(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind) \
+    {                                                                                      \
+        (void)plain;                                                                       \
+        (void)kind;                                                                        \
+        return call;                                                                       \
+    }
+HOST_RECORDER(read_buffer, host_buffer(READ_BUFFER, buffer, object))
+HOST_RECORDER(write_buffer, host_buffer(WRITE_BUFFER, buffer, object))
+HOST_RECORDER(read_rect, host_rect(READ_RECT, buffer, object))
+HOST_RECORDER(write_rect, host_rect(WRITE_RECT, buffer, object))
+HOST_RECORDER(read_image, host_image(READ_IMAGE, buffer, object, kind))
+HOST_RECORDER(write_image, host_image(WRITE_IMAGE, buffer, object, kind))
+
+enum effect { READS, COPIES_IN, FILLS, READS_TO_HOST };
 
 static const struct {
     const char *name;
     recorder record;
     bool of_images;
     enum effect effect;
+    bool of_host;
 } recorders[] = {
-    {"clCommandCopyBufferKHR, source", buffer_from, false, READS},
-    {"clCommandCopyBufferKHR, destination", buffer_to, false, COPIES_IN},
-    {"clCommandCopyBufferRectKHR, source", rect_from, false, READS},
-    {"clCommandCopyBufferRectKHR, destination", rect_to, false, COPIES_IN},
-    {"clCommandFillBufferKHR", fill_buffer, false, FILLS},
-    {"clCommandCopyImageToBufferKHR", image_to_buffer, true, READS},
-    {"clCommandCopyBufferToImageKHR", image_of_buffer, true, COPIES_IN},
-    {"clCommandFillImageKHR", fill_image, true, FILLS},
+    {"clCommandCopyBufferKHR, source", buffer_from, false, READS, false},
+    {"clCommandCopyBufferKHR, destination", buffer_to, false, COPIES_IN, false},
+    {"clCommandCopyBufferRectKHR, source", rect_from, false, READS, false},
+    {"clCommandCopyBufferRectKHR, destination", rect_to, false, COPIES_IN, false},
+    {"clCommandFillBufferKHR", fill_buffer, false, FILLS, false},
+    {"clCommandCopyImageToBufferKHR", image_to_buffer, true, READS, false},
+    {"clCommandCopyBufferToImageKHR", image_of_buffer, true, COPIES_IN, false},
+    {"clCommandFillImageKHR", fill_image, true, FILLS, false},
+    {"clCommandReadBufferPOCL", read_buffer, false, READS_TO_HOST, true},
+    {"clCommandReadBufferRectPOCL", read_rect, false, READS_TO_HOST, true},
+    {"clCommandReadImagePOCL", read_image, true, READS_TO_HOST, true},
+    {"clCommandWriteBufferPOCL", write_buffer, false, COPIES_IN, true},
+    {"clCommandWriteBufferRectPOCL", write_rect, false, COPIES_IN, true},
+    {"clCommandWriteImagePOCL", write_image, true, COPIES_IN, true},
 };
 enum { RECORDERS = sizeof(recorders) / sizeof(recorders[0]) };
 
@@ -255,6 +319,13 @@ static bool d3d_is_filled(const struct rig *rig, const struct shared *shared)
     return CHECK_MEM(bytes, expected, sizeof(bytes));
 }
 
+static bool host_has(unsigned seed)
+{
+    unsigned char expected[SHARED_BYTES];
+    rig_pattern(expected, sizeof(expected), seed);
+    return CHECK_MEM(host_bytes, expected, sizeof(expected));
+}
+
 enum { THERE = 1, BESIDE = 51 }; /* the patterns of the object and of the plain buffer */
 
 /* After its release. */
@@ -262,6 +333,7 @@ static bool effect_is_right(const struct rig *rig, const struct shared *shared, 
 {
     switch (effect) {
     case READS: return plain_has(rig, plain, THERE);
+    case READS_TO_HOST: return host_has(THERE);
     case COPIES_IN: return d3d_has(rig, shared, BESIDE);
     default: return d3d_is_filled(rig, shared);
     }
@@ -293,6 +365,7 @@ static bool one_command(const struct rig *rig, enum kind kind, int i)
         return false;
     cl_mem plain = plain_buffer(rig, BESIDE);
     command_buffer buffer = make_buffer(rig);
+    rig_pattern(host_bytes, sizeof(host_bytes), BESIDE);
     bool held = CHECK_INT(recorders[i].record(buffer, shared.object, plain, kind), CL_SUCCESS) &&
                 CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
     run_refused(rig, buffer);
@@ -313,9 +386,11 @@ SHARING_CASE(acquired_when_enqueued, 0)
 {
     if (!has_buffers(rig))
         return;
+    find_host_functions(rig);
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < RECORDERS; i++)
-            if (recorders[i].of_images == (kind != KIND_BUFFER) && !one_command(rig, (enum kind)kind, i))
+            if (recorders[i].of_images == (kind != KIND_BUFFER) && (!recorders[i].of_host || host_functions[0]) &&
+                !one_command(rig, (enum kind)kind, i))
                 printf("# %s, kind %d\n", recorders[i].name, kind);
 }
 
@@ -658,6 +733,11 @@ SHARING_CASE(refused_images, 0)
     CHECK_INT(image_of_buffer(buffer, images[0], plain, KIND_2D), CL_IMAGE_FORMAT_NOT_SUPPORTED);
     CHECK_INT(image_to_image(buffer, images[0], images[1], KIND_2D), CL_IMAGE_FORMAT_NOT_SUPPORTED);
     CHECK_INT(fill_image(buffer, images[0], NULL, KIND_2D), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    find_host_functions(rig);
+    if (host_functions[READ_IMAGE]) {
+        CHECK_INT(read_image(buffer, images[0], NULL, KIND_2D), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+        CHECK_INT(write_image(buffer, images[0], NULL, KIND_2D), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    }
     CHECK_INT(buffer_from(buffer, plain, to, KIND_BUFFER), CL_SUCCESS);
     CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
     for (int i = 0; i < 2; i++)

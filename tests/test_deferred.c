@@ -620,6 +620,60 @@ SHARING_CASE(two_setters, 0)
     }
 }
 
+/* ---- the object is released when the command has ended ---- */
+
+static void CL_CALLBACK set_in_callback(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    (void)status;
+    CHECK_INT(clSetUserEventStatus(*(cl_event *)data, CL_COMPLETE), CL_SUCCESS);
+}
+
+static void set_begins(void *data)
+{
+    CHECK_INT(clSetUserEventStatus(*(cl_event *)data, CL_COMPLETE), CL_SUCCESS);
+}
+
+/* Once a deferred release has ended and its object is released, the surface is the program's alone, even if the thread that set the
+ * user event is still in its call. */
+static void surface_is_free(const struct rig *rig, bool by_callback)
+{
+    for (int turn = 0; turn < 100; turn++) {
+        struct shared shared;
+        test_thread thread;
+        cl_event begins = user_event(rig->context), user = by_callback ? user_event(rig->context) : begins;
+        cl_event released = NULL;
+        struct test_job job = {set_begins, &begins};
+        if (!open_written(rig, KIND_2D, &shared))
+            return;
+        if (by_callback)
+            CHECK_INT(clSetEventCallback(begins, CL_COMPLETE, set_in_callback, &user), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &user, &released), CL_SUCCESS);
+        if (test_thread_start(&thread, &job)) {
+            CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+            CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+            shared.object = NULL;
+            CHECK_INT(rig_refs(shared.resource), 1);
+            test_thread_join(thread);
+        }
+        CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(begins), CL_SUCCESS);
+        if (by_callback)
+            CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        shared_close(&shared);
+    }
+}
+
+SHARING_CASE(surface_free, 0)
+{
+    surface_is_free(rig, false);
+}
+
+SHARING_CASE(surface_free_of_callback, 0)
+{
+    surface_is_free(rig, true);
+}
+
 #ifndef _WIN32
 /* ---- Direct3D fails in a chain ---- */
 
@@ -730,6 +784,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("before a barrier", before_a_barrier),
     SHARING_TESTS("a user event is set in the device's critical section", critical_section),
     SHARING_TESTS("two threads set the two user events of a release", two_setters),
+    SHARING_TESTS("the surface is free after the release", surface_free),
+    SHARING_TESTS("the surface is free after a release in a callback", surface_free_of_callback),
 #ifndef _WIN32
     SHARING_TESTS("a map fails", map),
 #endif

@@ -1022,6 +1022,81 @@ SHARING_CASE(fills_of_halves, RIG_NO_CONTEXT)
     close_few(&own);
 }
 
+/* ---- devices that differ ---- */
+
+/* One that all devices of a context with two lack, and one that the last one lacks. */
+SHARING_CASE(one_lacks, RIG_NO_CONTEXT)
+{
+    static const DXGI_FORMAT formats[] = {DXGI_FORMAT_R8_UINT, DXGI_FORMAT_R16_SINT, DXGI_FORMAT_R8G8_UNORM};
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
+                                                rig->api->context_device, (cl_context_properties)rig->device, 0};
+    cl_device_id devices[2];
+    cl_uint count = 0;
+    cl_int status = 1;
+    struct rig both = *rig;
+    if (!getenv("CLD3D_TEST_ONE_LACKS")) {
+        SKIP("only as a part of the case above");
+        return;
+    }
+    CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, devices, &count), CL_SUCCESS);
+    if (!CHECK_INT(count, 2))
+        return;
+    both.context = clCreateContext(properties, 2, devices, NULL, NULL, &status);
+    if (!CHECK_INT(status, CL_SUCCESS))
+        return;
+    for (int d = 0; d < 2; d++) {
+        both.queue = clCreateCommandQueue(both.context, devices[d], 0, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+            const struct rig_desc desc = {.format = formats[i], .width = WIDTH, .height = HEIGHT};
+            const size_t region[3] = {WIDTH, HEIGHT, 1}, size = i == 0 ? TEXELS : 2 * TEXELS;
+            unsigned char expected[2 * TEXELS], found[2 * TEXELS] = {0};
+            rig_pattern(expected, size, 1);
+            void *texture = rig_make(&both, both.device, &desc, NULL);
+            rig_write(&both, texture, &desc, 0, expected);
+            cl_mem image = both.create_2d(both.context, CL_MEM_READ_WRITE, texture, 0, &status);
+            if (!CHECK_INT(status, CL_SUCCESS))
+                continue;
+            CHECK_INT(acquire_one(&both, image), CL_SUCCESS);
+            CHECK_INT(clEnqueueReadImage(both.queue, image, CL_TRUE, no_origin(), region, 0, 0, found, 0, NULL, NULL),
+                      CL_SUCCESS);
+            CHECK_MEM(found, expected, size);
+            rig_pattern(expected, size, 2);
+            CHECK_INT(
+                clEnqueueWriteImage(both.queue, image, CL_TRUE, no_origin(), region, 0, 0, expected, 0, NULL, NULL),
+                CL_SUCCESS);
+            CHECK_INT(release_one(&both, image), CL_SUCCESS);
+            rig_read(&both, texture, &desc, 0, found);
+            CHECK_MEM(found, expected, size);
+            CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+            rig_release(texture);
+        }
+        CHECK_INT(clReleaseCommandQueue(both.queue), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseContext(both.context), CL_SUCCESS);
+}
+
+/* PoCL makes devices of two kinds. */
+static void of_two_devices(void)
+{
+    const char *pocl = getenv("CLD3D_TEST_IN_PLACE");
+    if (!pocl || strcmp(pocl, "1") != 0) {
+        SKIP("needs a driver that makes several devices");
+        return;
+    }
+    if (getenv("CLD3D_TEST_BELOW_EMULATED")) {
+        SKIP("runs without the layer's other cases");
+        return;
+    }
+    test_setenv("CLD3D_TEST_ONE_LACKS", "1");
+    test_setenv("POCL_DEVICES", "basic pthread");
+    test_setenv(BELOW_FEW_FORMATS, "last");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "a format that one device lacks"), 2);
+    test_setenv(BELOW_FEW_FORMATS, NULL);
+    test_setenv("POCL_DEVICES", NULL);
+    test_setenv("CLD3D_TEST_ONE_LACKS", NULL);
+}
+
 /* ---- maps beside what is held ---- */
 
 /* A command that nobody orders behind those that a user event blocks comes to its end. It is flushed, and has time. */
@@ -1129,6 +1204,8 @@ SHARING_CASE(forgotten_events, 0)
 static const struct tap_test tests[] = {
     SHARING_TESTS("an event has nothing of another that was at its address", forgotten_events),
     SHARING_TESTS("out of order: maps wait for no command that they are not told to wait for", maps_alone),
+    {"devices with different formats in a context", of_two_devices},
+    SHARING_TESTS("a format that one device lacks", one_lacks),
     {"over a layer that fails and waits", again},
     SHARING_TESTS("over the layer: a kernel behind an acquire that a user event blocks", later_acquire),
     SHARING_TESTS("over the layer: a kernel that is refused behind a user event", refused_kernel),

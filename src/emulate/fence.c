@@ -287,8 +287,16 @@ static void release_at_last(cl_command_queue handle, cl_event end)
 
 /* ---- what the driver counts ---- */
 
+/* A command that waits for the gate would keep its queue, and a context with an event that is never set may never end. */
+static void set(cl_event gate)
+{
+    enum { TRIES = 10 };
+    for (int i = 0; i < TRIES && underlying.clSetUserEventStatus(gate, CL_COMPLETE) != CL_SUCCESS; i++)
+        os_sleep_shortly();
+}
+
 /* The reference count of a buffer to which one of cld3d's commands is going to write; 0 if out of memory. Nothing here
- * waits, because callbacks may call it. */
+ * waits for a command, because callbacks may call it. */
 static cl_uint references_tried(cl_context context, cl_device_id device)
 {
     static const cl_uint zero = 0;
@@ -301,7 +309,7 @@ static cl_uint references_tried(cl_context context, cl_device_id device)
         underlying.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 1, &gate, &done) == CL_SUCCESS)
         underlying.clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, NULL);
     if (gate)
-        underlying.clSetUserEventStatus(gate, CL_COMPLETE);
+        set(gate);
     if (done)
         underlying.clReleaseEvent(done);
     if (queue)
@@ -427,6 +435,11 @@ void fence_free(struct fence *fence)
 }
 
 /* ---- what the list proves ---- */
+
+cl_command_queue fence_follow(cl_command_queue handle, cl_context context, cl_int *errcode_ret)
+{
+    return beneath.clReleaseCommandQueue ? add(handle, context, errcode_ret) : handle;
+}
 
 /* An entry loses its handle before the driver may destroy the queue. */
 bool fence_keeps(const void *handle, bool as_context)

@@ -18,8 +18,12 @@ struct fence *fence_make(cl_context context);
 bool fence_passed(struct fence *fence);
 void fence_free(struct fence *fence);
 
+/* Tracks a queue that a function of an extension has created; NULL is allowed. If there is no memory, releases it, gives
+ * the code and returns NULL. */
+cl_command_queue fence_follow(cl_command_queue handle, cl_context context, cl_int *errcode_ret);
+
 /* Whether a handle is a queue that the application holds or, with `as_context`, the context of one, which the queue
- * keeps. False if queues are not tracked, and for queues created by an extension. */
+ * keeps. False if queues are not tracked. */
 bool fence_keeps(const void *handle, bool as_context);
 
 /* Tracks the queues of `table` from now on. */

@@ -151,5 +151,7 @@ void listed_install(cl_icd_dispatch *table)
     table->clGetPlatformIDs = get_platform_ids;
     table->clGetDeviceIDs = get_device_ids;
     table->clCreateSubDevices = create_sub_devices;
-    table->clCreateSubDevicesEXT = create_sub_devices_ext;
+    /* A loader may lack it and return the driver's by name. */
+    if (!next_is_missing(table, "clCreateSubDevicesEXT"))
+        table->clCreateSubDevicesEXT = create_sub_devices_ext;
 }

@@ -47,7 +47,10 @@ static const struct {
     {"cl_khr_suggested_local_work_size", "clGetKernelSuggestedLocalWorkSizeKHR"},
     {"cl_khr_terminate_context", "clTerminateContextKHR"},
     {"cl_nv_create_buffer", "clCreateBufferNV"},
+    {"cl_pocl_command_buffer_host_buffer", "clCommandReadBufferPOCL"},
+    {"cl_pocl_command_buffer_svm", "clCommandSVMMemcpyPOCL"},
     {"cl_pocl_content_size", "clSetContentSizeBufferPoCL"},
+    {"cl_pocl_svm_rect", "clEnqueueSVMMemcpyRectPOCL"},
 };
 
 static bool reachable(const char *name, size_t length, const void *platform)

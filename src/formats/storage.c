@@ -2,6 +2,7 @@
 
 #include "convert.cl.h"
 #include "d3d/formats.h"
+#include "formats/common_formats.h"
 #include "log.h"
 #include "next/query.h"
 
@@ -18,34 +19,6 @@ static bool broken(const struct context_record *context, cl_image_format format)
 {
     return context_has(context, QUIRK_POCL_HALF_FLOATS) && format.image_channel_data_type == CL_HALF_FLOAT &&
            cl_order_channels(format.image_channel_order) == 1;
-}
-
-struct format_list {
-    cl_image_format formats[256];
-    cl_uint count;
-};
-
-/* The driver's own formats. An image type that it does not know has none; if the driver runs out of resources, they are
- * unknown. */
-static cl_int ask_native(const struct context_record *context, cl_mem_flags flags, cl_mem_object_type type,
-                         struct format_list *list)
-{
-    list->count = 0;
-    const cl_int status =
-        next.clGetSupportedImageFormats(context->head.handle, flags, type, 256, list->formats, &list->count);
-    if (status != CL_SUCCESS)
-        list->count = 0;
-    if (list->count > 256)
-        list->count = 256;
-    return driver_short(status) ? status : CL_SUCCESS;
-}
-
-static bool has(const struct format_list *list, cl_image_format format)
-{
-    for (cl_uint i = 0; i < list->count; i++)
-        if (cl_format_equal(list->formats[i], format))
-            return true;
-    return false;
 }
 
 /* ---- the choice ---- */
@@ -75,13 +48,13 @@ static bool can_be_float(cl_channel_type type)
 static bool choose(const struct context_record *context, const struct format_list *native, cl_image_format declared,
                    cl_mem_object_type type, cl_image_format *stored)
 {
-    if ((has(native, declared) && !broken(context, declared)) || !sharable(context, declared, type))
+    if ((format_list_has(native, declared) && !broken(context, declared)) || !sharable(context, declared, type))
         return false;
     /* The same channel type keeps every bit; a float holds every value of the types that kernels read as floats. */
     const cl_image_format same = {CL_RGBA, declared.image_channel_data_type}, floats = {CL_RGBA, CL_FLOAT};
-    if (has(native, same))
+    if (format_list_has(native, same))
         *stored = same;
-    else if (has(native, floats) && can_be_float(declared.image_channel_data_type))
+    else if (format_list_has(native, floats) && can_be_float(declared.image_channel_data_type))
         *stored = floats;
     else
         return false;
@@ -101,7 +74,7 @@ bool storage_choose(const struct context_record *context, cl_image_format declar
     *status = CL_SUCCESS;
     if (!may_emulate(context, type))
         return false;
-    *status = ask_native(context, CL_MEM_READ_WRITE, type, &native);
+    *status = common_formats_ask(context, type, &native);
     return *status == CL_SUCCESS && choose(context, &native, declared, type, stored);
 }
 
@@ -113,14 +86,15 @@ cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl
     *count = 0;
     if (!may_emulate(context, type))
         return CL_SUCCESS;
-    cl_int status = ask_native(context, CL_MEM_READ_WRITE, type, &native);
+    cl_int status = common_formats_ask(context, type, &native);
     if (status == CL_SUCCESS)
-        status = ask_native(context, flags, type, &listed);
+        status = format_list_ask(context->head.handle, flags, type, &listed);
     if (status != CL_SUCCESS)
         return status;
     for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++) {
         const cl_image_format format = shared_format(i);
-        if (has(&listed, format) || has(&found, format) || !choose(context, &native, format, type, &stored))
+        if (format_list_has(&listed, format) || format_list_has(&found, format) ||
+            !choose(context, &native, format, type, &stored))
             continue;
         if (found.count < capacity)
             formats[found.count] = format;

@@ -25,6 +25,12 @@ const char *const command_buffer_names[COMMAND_BUFFER_FUNCTIONS] = {
     [RECORD_FILL_BUFFER] = "clCommandFillBufferKHR",
     [RECORD_FILL_IMAGE] = "clCommandFillImageKHR",
     [RECORD_ND_RANGE_KERNEL] = "clCommandNDRangeKernelKHR",
+    [RECORD_READ_BUFFER] = "clCommandReadBufferPOCL",
+    [RECORD_READ_BUFFER_RECT] = "clCommandReadBufferRectPOCL",
+    [RECORD_READ_IMAGE] = "clCommandReadImagePOCL",
+    [RECORD_WRITE_BUFFER] = "clCommandWriteBufferPOCL",
+    [RECORD_WRITE_BUFFER_RECT] = "clCommandWriteBufferRectPOCL",
+    [RECORD_WRITE_IMAGE] = "clCommandWriteImagePOCL",
 };
 
 typedef command_buffer_handle(CL_API_CALL *create_fn)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);

@@ -26,7 +26,14 @@ enum command_buffer_function {
     RECORD_COPY_IMAGE_TO_BUFFER,
     RECORD_FILL_BUFFER,
     RECORD_FILL_IMAGE,
+    /* These have the same parameters in all versions. */
     RECORD_ND_RANGE_KERNEL,
+    RECORD_READ_BUFFER, /* from here on of cl_pocl_command_buffer_host_buffer */
+    RECORD_READ_BUFFER_RECT,
+    RECORD_READ_IMAGE,
+    RECORD_WRITE_BUFFER,
+    RECORD_WRITE_BUFFER_RECT,
+    RECORD_WRITE_IMAGE,
     COMMAND_BUFFER_FUNCTIONS
 };
 
@@ -36,7 +43,7 @@ extern const char *const command_buffer_names[COMMAND_BUFFER_FUNCTIONS];
 struct command_buffer_driver {
     cl_platform_id platform;
     bool followed;   /* cld3d's functions replace them; otherwise the program gets all of the driver's */
-    bool properties; /* each command has a properties parameter after the queue: version 0.9.5 and later */
+    bool properties; /* commands have a properties parameter after the queue: version 0.9.5 and later */
     next_function functions[COMMAND_BUFFER_FUNCTIONS]; /* NULL: the platform lacks it */
 };
 

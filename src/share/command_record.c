@@ -1,6 +1,6 @@
 /* The functions that record a command into a command buffer.
  *
- * A copy or fill of an image in an emulated format is refused: it would have to convert the image, which takes commands
+ * A copy, fill, read or write of an image in an emulated format is refused: it would have to convert the image, which takes commands
  * of cld3d's own and memory for each run of the command buffer. Kernels use such an image as it is stored. The values
  * that they leave in it and that the declared format cannot hold are requantized before the command buffer runs; this
  * cannot be done between its commands. */
@@ -27,14 +27,14 @@ static cl_int begin(struct recording *r, enum command_buffer_function function, 
     if (!r->buffer)
         return INVALID_COMMAND_BUFFER;
     r->function = r->buffer->driver->functions[function];
-    if (r->function && (function == RECORD_ND_RANGE_KERNEL || r->buffer->driver->properties == properties))
+    if (r->function && (function >= RECORD_ND_RANGE_KERNEL || r->buffer->driver->properties == properties))
         return CL_SUCCESS;
     record_release(r->buffer);
     return log_refuse(r->call, INVALID_COMMAND_BUFFER, "%p belongs to another platform than this function",
                       (void *)handle);
 }
 
-/* ---- copies and fills ---- */
+/* ---- commands on objects ---- */
 
 static cl_int check_objects(const struct recording *r, cl_uint count, const cl_mem *objects)
 {
@@ -119,12 +119,32 @@ static cl_int end_objects(struct recording *r, cl_int status, cl_uint count, con
     RECORD(fill_image, RECORD_FILL_IMAGE, (cl_mem to, const void *color, const size_t *origin, const size_t *region), \
            (to, color, origin, region), 1, 1, to)
 
+#define RECT_PARAMETERS(pointer)                                                                                     \
+    (cl_mem object, const size_t *object_origin, const size_t *host_origin, const size_t *region, size_t object_row, \
+     size_t object_slice, size_t host_row, size_t host_slice, pointer host)
+#define RECT_ARGUMENTS \
+    (object, object_origin, host_origin, region, object_row, object_slice, host_row, host_slice, host)
+#define IMAGE_PARAMETERS(pointer) \
+    (cl_mem object, const size_t *origin, const size_t *region, size_t row, size_t slice, pointer host)
+#define IMAGE_ARGUMENTS (object, origin, region, row, slice, host)
+
+#define RECORD_HOST                                                                                                  \
+    RECORD(read_buffer, RECORD_READ_BUFFER, (cl_mem object, size_t offset, size_t size, void *host),                 \
+           (object, offset, size, host), 1, 0, object)                                                               \
+    RECORD(read_buffer_rect, RECORD_READ_BUFFER_RECT, RECT_PARAMETERS(void *), RECT_ARGUMENTS, 1, 0, object)         \
+    RECORD(read_image, RECORD_READ_IMAGE, IMAGE_PARAMETERS(void *), IMAGE_ARGUMENTS, 1, 0, object)                   \
+    RECORD(write_buffer, RECORD_WRITE_BUFFER, (cl_mem object, size_t offset, size_t size, const void *host),         \
+           (object, offset, size, host), 1, 1, object)                                                               \
+    RECORD(write_buffer_rect, RECORD_WRITE_BUFFER_RECT, RECT_PARAMETERS(const void *), RECT_ARGUMENTS, 1, 1, object) \
+    RECORD(write_image, RECORD_WRITE_IMAGE, IMAGE_PARAMETERS(const void *), IMAGE_ARGUMENTS, 1, 1, object)
+
 /* Up to version 0.9.4 of the extension. */
 #define NAME(function) function
 #define TAKES_PROPERTIES false
 #define PROPERTIES_PARAMETER
 #define PROPERTIES_ARGUMENT
 RECORD_ALL
+RECORD_HOST /* in all versions */
 #undef NAME
 #undef TAKES_PROPERTIES
 #undef PROPERTIES_PARAMETER
@@ -135,12 +155,12 @@ RECORD_ALL
 #define TAKES_PROPERTIES true
 #define PROPERTIES_PARAMETER , const cl_ulong *properties
 #define PROPERTIES_ARGUMENT , properties
-RECORD_ALL
+    RECORD_ALL
 
-/* ---- kernels ---- */
+    /* ---- kernels ---- */
 
-/* What the arguments of a kernel name, as of the call that records it. */
-struct kernel_uses {
+    /* What the arguments of a kernel name, as of the call that records it. */
+    struct kernel_uses {
     struct object_use uses[2 * KERNEL_ARGUMENTS];
     cl_uint count;
 };
@@ -218,6 +238,7 @@ static cl_int CL_API_CALL nd_range_kernel(command_buffer_handle handle, cl_comma
 next_function command_record_function(enum command_buffer_function function, bool properties)
 {
 #define EITHER(name) (next_function) name, (next_function)name##_with_properties
+#define BOTH(name) (next_function) name, (next_function)name
     const next_function all[COMMAND_BUFFER_FUNCTIONS][2] = {
         [RECORD_COPY_BUFFER] = {EITHER(copy_buffer)},
         [RECORD_COPY_BUFFER_RECT] = {EITHER(copy_buffer_rect)},
@@ -226,7 +247,13 @@ next_function command_record_function(enum command_buffer_function function, boo
         [RECORD_COPY_IMAGE_TO_BUFFER] = {EITHER(copy_image_to_buffer)},
         [RECORD_FILL_BUFFER] = {EITHER(fill_buffer)},
         [RECORD_FILL_IMAGE] = {EITHER(fill_image)},
-        [RECORD_ND_RANGE_KERNEL] = {(next_function)nd_range_kernel, (next_function)nd_range_kernel},
+        [RECORD_ND_RANGE_KERNEL] = {BOTH(nd_range_kernel)},
+        [RECORD_READ_BUFFER] = {BOTH(read_buffer)},
+        [RECORD_READ_BUFFER_RECT] = {BOTH(read_buffer_rect)},
+        [RECORD_READ_IMAGE] = {BOTH(read_image)},
+        [RECORD_WRITE_BUFFER] = {BOTH(write_buffer)},
+        [RECORD_WRITE_BUFFER_RECT] = {BOTH(write_buffer_rect)},
+        [RECORD_WRITE_IMAGE] = {BOTH(write_image)},
     };
     return all[function][properties];
 }

@@ -1,6 +1,7 @@
 /* Contexts with interop: clCreateContext, clCreateContextFromType, clGetContextInfo and reference counts. */
 #include "share/share.h"
 
+#include "formats/common_formats.h"
 #include "formats/storage.h"
 #include "log.h"
 #include "next/query.h"
@@ -42,6 +43,7 @@ static void free_all(struct sharing_context *context)
 {
     drop_devices(context);
     converters_destroy(context->base.converters);
+    common_formats_drop(&context->base);
     transports_free(context->transports);
     free(context->properties);
     free(context);
@@ -446,7 +448,8 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
         if (context_has(&context->base, QUIRK_POCL_SERVER_LOST))
             event_devices_go();
         context->transports = transports_open(handle);
-        if (context->transports && follow_end(c->call, context) && registry_add(&context->base.head)) {
+        if (context->transports && common_formats_find(&context->base) && follow_end(c->call, context) &&
+            registry_add(&context->base.head)) {
             if (context->interop_count)
                 log_write(LOG_INFO, "%s: context %p shares with %s device %p%s", c->call, (void *)handle,
                           context->interop[0].api->name, context->interop[0].device,

@@ -38,6 +38,7 @@ struct deferred {
      * sets it to NULL does */
     cl_event told_by;
     bool told;       /* the driver has been asked for a callback at that end */
+    unsigned asked;  /* how often it has been asked; an event may come twice */
     unsigned number; /* in the order of their calls */
     cl_uint end;     /* the objects before it are transferred; fixed once the command has started */
     bool begun;      /* a thread runs it */
@@ -47,7 +48,7 @@ struct deferred {
     unsigned owner;  /* the thread that sets that event: no other starts the command. 0: any thread may */
     struct deferred *after;
 
-    struct reaped reaped;
+    struct reaped reaped_objects, reaped;
 };
 
 /* In the order of their calls. Guarded by registry_lock. */
@@ -80,7 +81,7 @@ void deferred_undo_begin(struct deferred *undo);
 struct event_list *deferred_awaited(struct deferred *d);
 /* Continues when the awaited events have ended. False: there is more to wait for. */
 bool deferred_step(struct deferred *d);
-/* Opens its gate, which also removes it from the list. */
+/* Removes it from the list, puts its objects and opens its gate. */
 void deferred_finish(struct deferred *d);
 
 #endif

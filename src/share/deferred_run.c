@@ -190,12 +190,37 @@ static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
     callback_leave(&entry);
 }
 
-static void set_told(struct deferred *d, cl_event event)
+/* The number of this request. */
+static unsigned set_told(struct deferred *d, cl_event event)
 {
     os_lock(&registry_lock);
     d->told_by = event;
     d->told = false;
+    const unsigned asked = ++d->asked;
     os_unlock(&registry_lock);
+    return asked;
+}
+
+/* The driver has taken a request, whose command another thread may have continued by now. */
+static void confirm(unsigned number, cl_event event, unsigned asked)
+{
+    os_lock(&registry_lock);
+    struct deferred *d = find_told_locked(number, event);
+    if (d && d->asked == asked)
+        d->told = true;
+    os_unlock(&registry_lock);
+}
+
+/* Whether the caller must continue a command although the driver has taken its request. */
+static bool withdraw(unsigned number, cl_event event, unsigned asked)
+{
+    os_lock(&registry_lock);
+    struct deferred *d = find_told_locked(number, event);
+    const bool mine = d && d->asked == asked;
+    if (mine)
+        d->told_by = NULL;
+    os_unlock(&registry_lock);
+    return mine;
 }
 
 /* Requests a callback at the end of `event`. False: there will be none, or the event has already ended, as the callback
@@ -207,19 +232,14 @@ static bool ask_to_tell(struct deferred *d, cl_event event)
     if (callback_tells(event, &status) ||
         (context_has(d->command.queue->context, QUIRK_POCL_CALLBACK_STATUS) && event_status(event) <= CL_COMPLETE))
         return false;
-    set_told(d, event);
+    const unsigned asked = set_told(d, event);
     if (below()->clSetEventCallback(event, CL_COMPLETE, part_over, (void *)(uintptr_t)number) != CL_SUCCESS) {
         set_told(d, NULL);
         return false;
     }
-    os_lock(&registry_lock);
-    d = find_told_locked(number, event); /* unless part_over has already run */
-    if (d)
-        d->told = true;
-    os_unlock(&registry_lock);
-    if (!emulate_calls_back()) /* cld3d's callbacks also report failed commands */
-        watch_start(&watch);
-    return true;
+    confirm(number, event, asked);
+    /* Without the polling thread nobody would see a failure; cld3d's own callbacks report it. */
+    return emulate_calls_back() || watch_start(&watch) || !withdraw(number, event, asked);
 }
 
 /* The thread that ends an awaited event continues the command, one event after the other. */

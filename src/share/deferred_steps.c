@@ -131,8 +131,34 @@ static void let_marker_end(const struct deferred *d)
         command_let_end(marker, 1 + (d->behind != NULL) + (queue_profiles(queue) && d->event));
 }
 
-/* rusticl 22.3 calls back with the event locked, so the event cannot be released there. */
+static void put_objects(void *what)
+{
+    struct deferred *d = what;
+    command_lists_free(&d->command);
+    deferred_put(d);
+}
+
+/* In a callback nothing is released: rusticl 22.3 calls back with the event locked. */
+static const struct reap_class objects_in_callback = {REAP_COMMAND, NULL, put_objects};
 static const struct reap_class ended_in_callback = {REAP_COMMAND, NULL, deferred_put};
+
+/* Before the gate opens: a program that has waited for the command releases its objects, and expects their surfaces to be
+ * its own then, for example to resize a swap chain. */
+static void leave_objects(struct deferred *d, bool later)
+{
+    os_lock(&registry_lock);
+    struct deferred **place = &deferred_list;
+    while (*place != d)
+        place = &(*place)->after;
+    *place = d->after;
+    os_unlock(&registry_lock);
+    if (later) {
+        atomic_fetch_add_explicit(&d->references, 1, memory_order_relaxed);
+        reap_later(&d->reaped_objects, &objects_in_callback, d);
+    } else {
+        command_lists_free(&d->command);
+    }
+}
 
 /* How many are ending in callbacks and will be passed to the reaper, although their gates may already be open. */
 static atomic_uint ending;
@@ -151,17 +177,12 @@ void deferred_finish(struct deferred *d)
     os_unlock(&registry_lock);
     if (d->event && !d->done)
         atomic_store(&d->event->failed, true);
+    leave_objects(d, later);
     if (d->gate) {
         let_marker_end(d);
         gate_open(d->command.call, d->gate, d->done);
         blockers_set(blocker_keep(d->gate_blocker), !d->done, 0);
     }
-    os_lock(&registry_lock);
-    struct deferred **place = &deferred_list;
-    while (*place != d)
-        place = &(*place)->after;
-    *place = d->after;
-    os_unlock(&registry_lock);
     if (later)
         reap_later(&d->reaped, &ended_in_callback, d);
     else

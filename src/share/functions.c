@@ -10,12 +10,14 @@
 static next_function (*own_function)(const char *name);
 
 /* Whether a function may cause writes that cld3d does not see: commands of other extensions, and writes to the objects
- * that Intel's and AMD's functions create over another object's memory. */
+ * that Intel's and AMD's functions create over another object's memory. Commands on shared virtual memory name no object. */
 static bool may_write_unseen(const char *name)
 {
     static const char *const beginnings[] = {"clEnqueue",      "clCommand",           "clUpdate",
                                              "clConvertImage", "clGetPlaneFromImage", "clCreateBufferFromImage",
                                              "clCreateImage"};
+    if (strncmp(name, "clCommandSVM", 12) == 0 || strncmp(name, "clEnqueueSVM", 12) == 0)
+        return false;
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
         if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
             return strcmp(name, "clCommandBarrierWithWaitListKHR") != 0;

@@ -119,16 +119,18 @@ cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, 
 }
 
 /* An object counts as not written only if the kernel cannot write it: a read-only memory object, an image argument
- * declared read-only, constant memory. A pointer to const proves nothing. */
+ * declared read-only, constant memory. A pointer to const proves nothing. Not every driver refuses a read-only image as an
+ * argument declared write-only. */
 bool guard_may_write(cl_kernel kernel, cl_uint index, const struct object_record *object)
 {
     cl_kernel_arg_access_qualifier access;
     cl_kernel_arg_address_qualifier address;
-    if (object->flags & CL_MEM_READ_ONLY)
-        return false;
-    if (below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access, NULL) ==
-            CL_SUCCESS &&
-        access == CL_KERNEL_ARG_ACCESS_READ_ONLY)
+    if (below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access, NULL) !=
+        CL_SUCCESS)
+        access = CL_KERNEL_ARG_ACCESS_NONE;
+    if (access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY)
+        return true;
+    if (access == CL_KERNEL_ARG_ACCESS_READ_ONLY || object->flags & CL_MEM_READ_ONLY)
         return false;
     return below()->clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(address), &address,
                                        NULL) != CL_SUCCESS ||

@@ -81,12 +81,29 @@ static void note_prerequisites(struct blocker *blocker, cl_uint count, const cl_
     os_unlock(&registry_lock);
 }
 
+enum { PATIENCE = 10 * 1000, SHORT_PATIENCE = 5 };
+
 /* How many milliseconds this thread waits, at least, until others have left a queue. The driver may need the thread of
  * a callback, and a thread that has entered the queue itself would wait forever. Both continue after a while, although
  * their command may then precede those of the threads that have entered. */
 static unsigned patience(unsigned order)
 {
-    return (order & ORDER_ENTERED) || callback_runs_here() ? 5 : UINT_MAX;
+    return (order & ORDER_ENTERED) || callback_runs_here() ? SHORT_PATIENCE : PATIENCE;
+}
+
+/* A thread that was ended in a driver's call never leaves the queue: later commands do not wait for it. */
+static void forget_entered(cl_command_queue handle)
+{
+    os_lock(&registry_lock);
+    struct queue_record *queue = registry_get_locked(RECORD_QUEUE, handle);
+    if (queue)
+        queue->entered = 0;
+    os_unlock(&registry_lock);
+    record_release(queue);
+    log_write(LOG_WARN,
+              "queue %p: a thread has not returned from a command that it enqueues for %d s, and is not waited for any "
+              "longer",
+              (void *)handle, PATIENCE / 1000);
 }
 
 /* A thread that waits until the others have left a queue takes precedence over those that enter, because threads that
@@ -134,8 +151,11 @@ cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, 
         return CL_SUCCESS;
     reap(REAP_AT_COMMAND, NULL);
     const unsigned most = patience(order);
-    for (unsigned i = 0; !try_begin(handle, order, count, wait, named, i > 0, i < most, blocker, &followed); i++)
+    unsigned waited = 0;
+    for (; !try_begin(handle, order, count, wait, named, waited > 0, waited < most, blocker, &followed); waited++)
         os_sleep_shortly();
+    if (waited >= PATIENCE)
+        forget_entered(handle);
     if (*blocker && (order & ORDER_ENTERED)) /* it does not wait for its turn */
         note_prerequisites(*blocker, count, wait);
     return followed ? CL_SUCCESS
@@ -221,6 +241,18 @@ static void end_turn_locked(struct blocker *blocker)
     }
 }
 
+/* A blocker without its event would be found by no command that waits for the event. */
+static bool retain(cl_event event)
+{
+    enum { TRIES = 10 };
+    cl_int status = below()->clRetainEvent(event);
+    for (int i = 1; i < TRIES && status != CL_SUCCESS; i++) {
+        os_sleep_shortly();
+        status = below()->clRetainEvent(event);
+    }
+    return status == CL_SUCCESS;
+}
+
 void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
 {
     if (!blocker)
@@ -233,7 +265,7 @@ void blocker_end(struct blocker *blocker, cl_int status, cl_event event)
     /* A blocking command that has failed was enqueued, and has an event. */
     cl_event failed = status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ? blocker->slot : NULL;
     struct record *stale = NULL;
-    if (status != CL_SUCCESS || (event && below()->clRetainEvent(event) != CL_SUCCESS))
+    if (status != CL_SUCCESS || (event && !retain(event)))
         ours = NULL;
     os_lock(&registry_lock);
     end_turn_locked(blocker);
@@ -327,7 +359,7 @@ bool queue_enter(struct queue_record *queue, unsigned order)
 void queue_leave(struct queue_record *queue)
 {
     os_lock(&registry_lock);
-    queue->entered--;
+    queue->entered -= queue->entered > 0; /* unless it was forgotten meanwhile */
     os_unlock(&registry_lock);
 }
 

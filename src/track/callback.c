@@ -153,6 +153,7 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
 {
     if (!notify)
         return below()->clSetEventCallback(event, type, notify, data);
+    os_stay_loaded();
     struct notice *notice = malloc(sizeof(*notice));
     if (!notice)
         return log_refuse("clSetEventCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");
@@ -186,6 +187,7 @@ static cl_int CL_API_CALL set_memory_callback(cl_mem memory, void(CL_CALLBACK *n
 {
     if (!notify)
         return below()->clSetMemObjectDestructorCallback(memory, notify, data);
+    os_stay_loaded();
     struct memory_notice *notice = malloc(sizeof(*notice));
     if (!notice)
         return log_refuse("clSetMemObjectDestructorCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");

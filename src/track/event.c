@@ -55,6 +55,7 @@ cl_int event_make_failed(const char *call, cl_command_type type, struct queue_re
     atomic_store(&events_failed, true);
     status = log_next(call, "clSetUserEventStatus", below()->clSetUserEventStatus(made, failure));
     if (status != CL_SUCCESS) {
+        event_set_unset(made);
         below()->clReleaseEvent(made);
         return status;
     }

@@ -3,6 +3,7 @@
  * queues, which must be tracked to be used in an acquire. */
 #include "track/named.h"
 
+#include "emulate/fence.h"
 #include "log.h"
 #include "next/handle.h"
 #include "track/kernel.h"
@@ -102,7 +103,7 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
 {
     typedef cl_command_queue(CL_API_CALL * create_fn)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
     const create_fn create = (create_fn)function_for_device(&queues, device);
-    cl_command_queue queue = create(context, device, properties, errcode_ret);
+    cl_command_queue queue = fence_follow(create(context, device, properties, errcode_ret), context, errcode_ret);
     return queue_followed(queues.name, context, queue, errcode_ret);
 }
 
@@ -113,7 +114,8 @@ static cl_command_queue CL_API_CALL create_counting(cl_context context, cl_devic
     typedef cl_command_queue(CL_API_CALL * create_fn)(cl_context, cl_device_id, cl_command_queue_properties, cl_uint,
                                                       cl_int *);
     const create_fn create = (create_fn)function_for_device(&counting, device);
-    cl_command_queue queue = create(context, device, properties, configuration, errcode_ret);
+    cl_command_queue queue =
+        fence_follow(create(context, device, properties, configuration, errcode_ret), context, errcode_ret);
     return queue_followed(counting.name, context, queue, errcode_ret);
 }
 

@@ -27,6 +27,8 @@ struct context_record {
     bool video;       /* with Direct3D 9, whose video formats are images there */
     unsigned quirks;  /* that are active in it, one bit each (quirks.h) */
     atomic_bool lost; /* commands of a lost device were abandoned: what they use stays with the driver forever */
+    struct common_formats
+        *common_formats;          /* of formats/common_formats.c; constant, owned. NULL: what the driver lists */
     struct converter *converters; /* of formats/storage.c; guarded by registry_lock */
 };
 

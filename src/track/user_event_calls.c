@@ -52,13 +52,13 @@ static void end_setting(bool fails)
 static cl_int set_status(cl_event event, cl_int execution_status)
 {
     const bool fails = execution_status < 0, any = atomic_load_explicit(&queue_count, memory_order_relaxed) != 0;
-    const bool begun = any && event_context_has(event, QUIRK_POCL_FAILURE_RACE) && begin_setting(fails);
     if (fails && any) {
-        blockers_fail(event);
+        blockers_fail(event); /* this may wait, so no other thread is kept from setting events yet */
         queues_lose_unseen(event);
     }
     if (fails)
         atomic_store(&events_failed, true);
+    const bool begun = any && event_context_has(event, QUIRK_POCL_FAILURE_RACE) && begin_setting(fails);
     const cl_int status = below()->clSetUserEventStatus(event, execution_status);
     if (begun)
         end_setting(fails);
