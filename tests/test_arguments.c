@@ -1,8 +1,8 @@
 /* What is known of a kernel's arguments, over drivers that are played: which name memory objects that are followed, what happens to
  * kernels that are cloned, made again at an old address or set by functions of extensions, and which driver's function that is
- * (track/kernel.c, track/named.c, share/functions.c). */
+ * (track/kernel.c, track/extension_functions.c, share/functions.c). */
 #include "track/kernel.h"
-#include "track/named.h"
+#include "track/extension_functions.h"
 #include "share/share.h"
 #include "tap.h"
 
@@ -472,13 +472,14 @@ static void many_platforms(void)
     unsigned with = 0;
     set_driver();
     for (size_t i = 0; i < sizeof(marks); i++) {
-        const next_function ours = named_function((cl_platform_id)&marks[i], "clSetKernelArgMemPointerINTEL", address);
+        const next_function ours =
+            extension_function((cl_platform_id)&marks[i], "clSetKernelArgMemPointerINTEL", address);
         first = first ? first : ours;
         CHECK(!ours || ours == first);
         with += ours != NULL;
     }
     CHECK(with >= 16 - PLATFORMS && with <= 16);
-    CHECK(named_function((cl_platform_id)&marks[0], "clSetKernelArgMemPointerINTEL", address) == first);
+    CHECK(extension_function((cl_platform_id)&marks[0], "clSetKernelArgMemPointerINTEL", address) == first);
 }
 
 static void other_functions(void)

@@ -4,9 +4,9 @@
 
 #include "emulate/emulate.h"
 #include "emulate/fence.h"
-#include "emulate/listed.h"
+#include "emulate/known_devices.h"
 #include "next/handle.h"
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 #include "track/registry.h"
 #include "track/track.h"
 
@@ -294,25 +294,25 @@ static void lists(void)
     underlying.clGetPlatformIDs = get_platforms;
     underlying.clGetDeviceIDs = get_devices;
     underlying.clCreateSubDevices = get_parts;
-    listed_install(&table);
+    known_devices_install(&table);
     CHECK_INT(table.clGetPlatformIDs(0, NULL, NULL), CL_INVALID_VALUE);
     CHECK_INT(table.clGetPlatformIDs(0, NULL, &count), CL_SUCCESS);
     CHECK_INT(count, 1);
     is_unknown(thing(3));
     CHECK_INT(table.clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
-    CHECK(listed_platform(platform));
+    CHECK(known_platform(platform));
     for (int kind = 0; kind < KINDS; kind++)
         CHECK(handle_is_other((enum handle_kind)kind, platform));
     is_unknown(thing(4));
-    CHECK(listed_may_be_device(thing(4))); /* which lists it */
-    CHECK(listed_may_be_device(thing(5)));
+    CHECK(known_may_be_device(thing(4))); /* which lists it */
+    CHECK(known_may_be_device(thing(5)));
     is_alone(thing(4), HANDLE_DEVICE);
-    CHECK(!listed_may_be_device(thing(6)));
+    CHECK(!known_may_be_device(thing(6)));
     CHECK_INT(table.clCreateSubDevices(thing(4), NULL, 1, &part, NULL), CL_SUCCESS);
-    CHECK(listed_may_be_device(part));
+    CHECK(known_may_be_device(part));
     is_unknown(part); /* it may go, and its address come again */
-    CHECK(!listed_may_be_device(thing(7)));
-    CHECK(!listed_may_be_device((cl_device_id)platform));
+    CHECK(!known_may_be_device(thing(7)));
+    CHECK(!known_may_be_device((cl_device_id)platform));
     CHECK_INT(table.clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &part, NULL), CL_SUCCESS);
     is_alone(platform, HANDLE_DEVICE); /* one object for both */
 }

@@ -1,6 +1,6 @@
 /* Refuses invalid contexts that the OpenCL below would create. */
 #include "emulate/emulate.h"
-#include "emulate/listed.h"
+#include "emulate/known_devices.h"
 #include "log.h"
 #include "os/os.h"
 
@@ -19,7 +19,7 @@ static cl_int check(const char *call, notify_function notify, const void *user_d
 static cl_int check_devices(const char *call, cl_uint count, const cl_device_id *devices)
 {
     for (cl_uint i = 0; devices && i < count && os_is_wine(); i++)
-        if (!listed_may_be_device(devices[i]))
+        if (!known_may_be_device(devices[i]))
             return log_refuse(call, CL_INVALID_DEVICE, "device %u of the list, %p, is not a device", i,
                               (void *)devices[i]);
     return CL_SUCCESS;

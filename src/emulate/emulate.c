@@ -1,7 +1,7 @@
 #include "emulate/emulate.h"
 
 #include "emulate/fence.h"
-#include "emulate/listed.h"
+#include "emulate/known_devices.h"
 
 #include "log.h"
 #include "os/os.h"
@@ -22,7 +22,7 @@ void emulate_install(void)
         wine_queries_install(&next);
     }
     underlying = next;
-    listed_install(&next);
+    known_devices_install(&next);
     contexts_install(&next);
     cl2_install(&next);
     if (!emulate_calls_back()) {

@@ -4,7 +4,7 @@
  * The existence of the functions does not mean that timers work: with PoCL 3.1 and NVIDIA's driver both return
  * CL_INVALID_OPERATION. */
 #include "emulate/emulate.h"
-#include "emulate/listed.h"
+#include "emulate/known_devices.h"
 #include "log.h"
 #include "next/query.h"
 #include "os/os.h"
@@ -14,7 +14,7 @@ static bool below_has_functions;
 static cl_int check(const char *call, cl_device_id device, bool places)
 {
     cl_device_type type;
-    if (!listed_may_be_device(device) ||
+    if (!known_may_be_device(device) ||
         underlying.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL) != CL_SUCCESS)
         return log_refuse(call, CL_INVALID_DEVICE, "%p is not a device", (void *)device);
     return places ? CL_SUCCESS : log_refuse(call, CL_INVALID_VALUE, "the pointer for a timestamp is NULL");

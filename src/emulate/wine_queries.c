@@ -5,7 +5,7 @@
  * strings before it shortens them. It changes the execution capabilities in the result buffer without checking that
  * there is one. An invalid platform or device crashes the host or returns garbage. */
 #include "emulate/emulate.h"
-#include "emulate/listed.h"
+#include "emulate/known_devices.h"
 #include "log.h"
 #include "next/query.h"
 
@@ -126,7 +126,7 @@ static cl_int extension_versions(const struct subject *s, cl_uint name, size_t c
 /* NULL is accepted, because its meaning is up to the implementation. */
 static bool is_no_platform(cl_platform_id platform)
 {
-    return platform && !listed_may_be_platform(platform);
+    return platform && !known_may_be_platform(platform);
 }
 
 static cl_int refuse_platform(const char *call, cl_platform_id platform)
@@ -154,7 +154,7 @@ static cl_platform_id platform_of(cl_device_id device)
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
                                           void *param_value, size_t *param_value_size_ret)
 {
-    if (!listed_may_be_device(device))
+    if (!known_may_be_device(device))
         return log_refuse("clGetDeviceInfo", CL_INVALID_DEVICE, "%p is not a device", (void *)device);
     if (param_name == CL_DEVICE_EXECUTION_CAPABILITIES)
         return execution_capabilities(device, param_value_size, param_value, param_value_size_ret);

@@ -47,7 +47,7 @@ static const cl_icd_dispatch *pass_on(next_function other)
 {
     const char *version = ((const char *(CL_API_CALL *)(const char *))other)("version");
     snprintf(passes, sizeof(passes), "cld3d %s", version ? version : "of an unknown version");
-    log_write(LOG_INFO, "%s is below and active: this one passes all calls on", passes);
+    log_write(LOG_INFO, "another copy, %s, is below this one and active: this one passes all calls on", passes);
     passthrough_from_all();
     tiers_install();
     return &next;

@@ -81,8 +81,10 @@ static void *open_next(void)
         return library;
     }
     snprintf(next_report, sizeof(next_report), "none: %s: %s", path, why);
-    log_write(LOG_ERROR, "no OpenCL below: %s: %s; install an OpenCL or name its library in %s", path, why,
-              setting_variable(SETTING_NEXT));
+    log_write(
+        LOG_ERROR,
+        "no OpenCL library to forward calls to: %s: %s; install an OpenCL driver, or set %s to the path of its library",
+        path, why, setting_variable(SETTING_NEXT));
     os_library_close(library);
     return NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "d3d/formats.h"
 #include "log.h"
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 
 #include <string.h>
 
@@ -253,7 +253,7 @@ static cl_int move_emulated(const struct image_part *p, bool write, const struct
     struct host_rows host;
     cl_event first = NULL, last = NULL;
     cl_int status =
-        host_rows("the handover of an image", p->image, p->region, rows->row_pitch, rows->slice_pitch, &host);
+        host_rows("the acquire or release of an image", p->image, p->region, rows->row_pitch, rows->slice_pitch, &host);
     if (status == CL_SUCCESS)
         status = write ? write_steps(p, CL_FALSE, &host, rows->data, &first, &last)
                        : read_steps(p, CL_FALSE, &host, rows->data, &first, &last);
@@ -281,7 +281,8 @@ cl_int image_move(cl_mem handle, bool stored, bool write, const size_t *origin, 
     struct image_record *image = stored ? NULL : image_get(handle);
     if (!event_list_reserve(to->done, 2)) {
         record_release(image);
-        return log_refuse("the handover of an image", CL_OUT_OF_HOST_MEMORY, "no memory for a list of events");
+        return log_refuse("the acquire or release of an image", CL_OUT_OF_HOST_MEMORY,
+                          "no memory for a list of events");
     }
     const struct image_part part = {image, origin, region, to->queue, to->wait_count, to->wait};
     const cl_int status =

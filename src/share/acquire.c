@@ -118,7 +118,7 @@ static cl_int enqueue_writes(struct command *c, struct event_list *writes)
     const bool unobserved = !c->event && !c->wait_count && !c->blocker;
     struct upload *upload = upload_make();
     if (!upload)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to track the objects' bytes");
+        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to track the acquire");
     if (!queue_out_of_order(c->queue))
         begin_profile(c);
     cl_int status = command_cl_take(
@@ -194,7 +194,7 @@ static cl_int acquire_now(struct command *c)
 static cl_int acquire_objects(struct command *c)
 {
     bool behind;
-    const struct object_record *stuck = command_take(c, OBJECT_IDLE, OBJECT_ACQUIRING, &behind);
+    const struct object_record *stuck = command_change_state(c, OBJECT_IDLE, OBJECT_ACQUIRING, &behind);
     if (stuck)
         return log_refuse(c->call, c->api->already_acquired, "object %p is acquired already; release it first",
                           (void *)stuck->head.handle);
@@ -345,7 +345,7 @@ static cl_int follow_acquires(const struct command *c)
 static cl_int release_objects(struct command *c)
 {
     bool behind;
-    const struct object_record *stuck = command_take(c, OBJECT_ACQUIRED, OBJECT_RELEASING, &behind);
+    const struct object_record *stuck = command_change_state(c, OBJECT_ACQUIRED, OBJECT_RELEASING, &behind);
     if (stuck)
         return log_refuse(c->call, c->api->not_acquired, "object %p is not acquired; acquire it first",
                           (void *)stuck->head.handle);

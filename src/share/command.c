@@ -2,7 +2,7 @@
 #include "share/command.h"
 
 #include "log.h"
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,8 +162,8 @@ bool command_lists_copy(struct command *copy, const struct command *c)
 
 /* ---- ownership ---- */
 
-const struct object_record *command_take(const struct command *c, enum object_state from, enum object_state to,
-                                         bool *behind)
+const struct object_record *command_change_state(const struct command *c, enum object_state from, enum object_state to,
+                                                 bool *behind)
 {
     const struct object_record *stuck = NULL;
     cl_uint taken = 0;
@@ -188,7 +188,7 @@ const struct object_record *command_take(const struct command *c, enum object_st
     return stuck;
 }
 
-void command_show_locked(const struct command *c, enum object_state state)
+void command_set_state_locked(const struct command *c, enum object_state state)
 {
     for (cl_uint i = 0; i < c->count; i++)
         c->objects[i]->state = state;

@@ -46,10 +46,10 @@ void command_lists_free(struct command *command);
 /* Moves all objects from one state to another for a command, or none: an object that occurs twice in the list is in the
  * wrong state the second time. Returns the first object that could not be moved, or NULL. `behind` says whether another
  * command on one of the objects is pending. */
-const struct object_record *command_take(const struct command *command, enum object_state from, enum object_state to,
-                                         bool *behind);
+const struct object_record *command_change_state(const struct command *command, enum object_state from,
+                                                 enum object_state to, bool *behind);
 /* The objects show `state` from now on, although the command is still pending. */
-void command_show_locked(const struct command *command, enum object_state state);
+void command_set_state_locked(const struct command *command, enum object_state state);
 /* OpenCL owns the objects from now on, or Direct3D does. */
 void command_set_owner(const struct command *command, bool opencl);
 /* Whether OpenCL owns all objects, or Direct3D owns all. */

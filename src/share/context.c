@@ -6,7 +6,7 @@
 #include "log.h"
 #include "next/query.h"
 #include "share/passthrough.h"
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 
 #include <CL/cl_gl.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static void destroy(struct record *record)
         context->base.converters = NULL;
     os_unlock(&registry_lock);
     if (unused)
-        transports_tell(context->transports);
+        transports_log_costs(context->transports);
     converters_destroy(converters);
     os_lock(&registry_lock);
     const bool over =

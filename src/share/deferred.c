@@ -72,7 +72,7 @@ static void append(struct deferred *d, enum object_state state)
         if (d->command.objects[i]->written)
             d->end = d->command.count; /* an earlier release has failed since `end` was found */
     atomic_fetch_add(&queue_deferred, 1);
-    command_show_locked(&d->command, state);
+    command_set_state_locked(&d->command, state);
     os_unlock(&registry_lock);
     deferred_run(0);
 }
@@ -87,7 +87,7 @@ static cl_int close_gate(struct command *c, struct deferred *d)
     cl_int status = blocker_begin(c->call, c->queue->head.handle, ORDER_BEFORE_ALL, 1, &d->gate, true, &blocker);
     if (status != CL_SUCCESS)
         return status;
-    queue_push(c->queue->head.handle);
+    queue_flush_alone(c->queue->head.handle);
     blocker_turn(blocker, true, 1, &d->gate);
     status = log_next(c->call, "clEnqueueBarrierWithWaitList",
                       below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
@@ -108,7 +108,7 @@ static cl_int add_barriers(struct command *c, struct deferred *d)
     if (!blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before))
         status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     else if (context_has(c->queue->context, QUIRK_POCL_EVENTS))
-        status = log_next(c->call, "clEnqueueFillBuffer", commands_stand_apart(&behind));
+        status = log_next(c->call, "clEnqueueFillBuffer", commands_placeholder_apart(&behind));
     d->barriers = d->before.count;
     return status;
 }
@@ -146,7 +146,7 @@ static cl_int enqueue_marker(struct command *c, struct deferred *d)
         return status;
     event_list_add(&d->before, marker);
     if (queue_loses_order(c->queue))
-        blocker_stands(c->blocker);
+        blocker_stands_for_earlier(c->blocker);
     if (queue_loses_order(c->queue) && !blocked_list_events(c->queue, ORDER_ALONE, &d->before))
         status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     command_blocker_end(c, CL_SUCCESS, marker);

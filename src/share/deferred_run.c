@@ -229,7 +229,7 @@ static bool ask_to_tell(struct deferred *d, cl_event event)
 {
     const unsigned number = d->number;
     cl_int status;
-    if (callback_tells(event, &status) ||
+    if (callback_reports_end(event, &status) ||
         (context_has(d->command.queue->context, QUIRK_POCL_CALLBACK_STATUS) && event_status(event) <= CL_COMPLETE))
         return false;
     const unsigned asked = set_told(d, event);

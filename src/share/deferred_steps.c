@@ -23,7 +23,7 @@ static void enqueue_moves(struct deferred *d)
                      ? command_cl_give(c, d->end, &(struct enqueueing){d->own, 0, NULL, &d->moves, true, false})
                      : command_cl_take(c, &(struct enqueueing){d->own, 0, NULL, &d->moves, true, false});
     if (d->own)
-        queue_push(d->own);
+        queue_flush_alone(d->own);
     if (status != CL_SUCCESS)
         atomic_store(&d->failed, true);
 }

@@ -3,7 +3,7 @@
 
 #include "log.h"
 #include "share/command_buffer.h"
-#include "track/named.h"
+#include "track/extension_functions.h"
 
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void *from_below(cl_platform_id platform, const char *name, void *address
     /* Some drivers return core functions by name, and loaders those that they do not export; the latter stay
      * unchanged. */
     const struct next_slot *slot = next_slot_find(name);
-    next_function ours = slot ? next_slot_get(tier_share(), slot) : named_function(platform, name, address);
+    next_function ours = slot ? next_slot_get(tier_share(), slot) : extension_function(platform, name, address);
     if (slot && ours == slot->missing)
         return address;
     if (!ours)

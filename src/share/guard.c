@@ -2,7 +2,7 @@
 
 #include "log.h"
 #include "track/kernel.h"
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 
 static bool strict(void)
 {

@@ -3,7 +3,7 @@
 #include "log.h"
 #include "next/query.h"
 #include "share/extensions.h"
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 
 #include <stdio.h>
 #include <stdlib.h>

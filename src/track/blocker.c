@@ -208,7 +208,7 @@ cl_event *blocker_event(struct blocker *blocker, cl_event *wanted)
     return wanted ? wanted : &blocker->slot;
 }
 
-void blocker_stands(struct blocker *blocker)
+void blocker_stands_for_earlier(struct blocker *blocker)
 {
     os_lock(&registry_lock);
     if (blocker)

@@ -53,7 +53,7 @@ void blocker_turn(struct blocker *blocker, bool keep, cl_uint count, const cl_ev
 cl_event *blocker_event(struct blocker *blocker, cl_event *wanted);
 /* The command represents all earlier ones of its queue, whose order the driver may have lost: its success does not imply that they
  * have ended. NULL is allowed. */
-void blocker_stands(struct blocker *blocker);
+void blocker_stands_for_earlier(struct blocker *blocker);
 /* The driver has accepted the command if `status` is CL_SUCCESS; `event` is its event, of which one more reference is
  * taken, or NULL if there is none other than blocker_event's. Otherwise nothing has been enqueued. `blocker` may be
  * NULL. */

@@ -22,7 +22,7 @@ struct blocker {
     bool entering;              /* a command that has yet to come to blocker_end: it stays in the list */
     bool unblocked;             /* nothing blocks it any longer while it is entering: the queue does not count it */
     bool over;                  /* the command has ended although something seems to block it: an error ended it */
-    bool stands;                /* see blocker_stands */
+    bool stands;                /* see blocker_stands_for_earlier */
     bool watched;               /* the driver has been asked to report its end */
     bool setting;               /* a user event: a thread is in the driver's call that sets it */
     bool comes;                 /* see blocker_comes_locked */

@@ -5,7 +5,7 @@
 
 #include "emulate/emulate.h"
 #include "log.h"
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 
 #include <stdlib.h>
 
@@ -97,12 +97,12 @@ bool callback_runs_here(void)
     return runs_here(ANY, NULL, &status);
 }
 
-bool callback_tells(cl_event event, cl_int *status)
+bool callback_reports_end(cl_event event, cl_int *status)
 {
     return runs_here(TELLS, event, status);
 }
 
-bool callback_about(cl_event event, cl_int *status)
+bool callback_reports(cl_event event, cl_int *status)
 {
     return runs_here(ABOUT, event, status);
 }

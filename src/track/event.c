@@ -3,7 +3,7 @@
 
 #include "log.h"
 #include "next/query.h"
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 #include "track/block_cache.h"
 
 #include <stdlib.h>
@@ -82,7 +82,7 @@ void event_fail(cl_event event)
  * its end. */
 static bool ask_status(cl_event event, cl_int *status)
 {
-    if (callback_tells(event, status))
+    if (callback_reports_end(event, status))
         return true;
     const cl_int asked =
         below()->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(*status), status, NULL);
@@ -96,7 +96,7 @@ static bool ask_status(cl_event event, cl_int *status)
 cl_int event_status(cl_event event)
 {
     cl_int status;
-    return callback_about(event, &status) || ask_status(event, &status) ? status : CL_QUEUED;
+    return callback_reports(event, &status) || ask_status(event, &status) ? status : CL_QUEUED;
 }
 
 /* ---- devices that are lost ---- */
@@ -172,7 +172,7 @@ bool event_await(cl_event event)
     enum { MOST_SILENT = 1000 }; /* milliseconds at least: then the driver counts as dead */
     unsigned silent = 0;
     cl_int status;
-    if (callback_tells(event, &status))
+    if (callback_reports_end(event, &status))
         return status == CL_COMPLETE;
     struct context_record *context = may_never_end(event);
     if (context) {
@@ -282,7 +282,7 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info param_nam
         record ? query(record, event, param_name, param_value_size, param_value, param_value_size_ret)
                : below()->clGetEventInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
     if (status == CL_SUCCESS && param_name == CL_EVENT_COMMAND_QUEUE && param_value && registry_hot())
-        queue_told(event, *(cl_command_queue *)param_value);
+        queue_obtained(event, *(cl_command_queue *)param_value);
     record_release(record);
     return status;
 }

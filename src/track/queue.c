@@ -9,7 +9,7 @@
 #include "emulate/emulate.h"
 #include "log.h"
 #include "next/query.h"
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -228,7 +228,7 @@ static bool may_be_followed(cl_event event)
     return asked != CL_SUCCESS || registry_has(RECORD_CONTEXT, context);
 }
 
-void queue_told(cl_event event, cl_command_queue handle)
+void queue_obtained(cl_event event, cl_command_queue handle)
 {
     if (!handle || !may_be_followed(event))
         return;
@@ -358,7 +358,7 @@ static void end_push(struct queue_record *queue)
     record_release(queue);
 }
 
-void queue_push(cl_command_queue handle)
+void queue_flush_alone(cl_command_queue handle)
 {
     struct queue_record *queue;
     if (!begin_push(handle, &queue))
@@ -404,7 +404,7 @@ void queue_end_finish(struct queue_record *queue)
     os_unlock(&registry_lock);
     atomic_fetch_sub(&finishers, 1);
     if (owed)
-        queue_push(queue->head.handle);
+        queue_flush_alone(queue->head.handle);
     record_release(queue);
 }
 
@@ -442,7 +442,7 @@ static struct queue_record *take_awaited(struct queue_record *queue)
 static void flush_awaited(struct queue_record *queue)
 {
     for (struct queue_record *other = take_awaited(queue); other; other = take_awaited(queue)) {
-        queue_push(other->head.handle);
+        queue_flush_alone(other->head.handle);
         record_release(other);
     }
 }
@@ -450,7 +450,7 @@ static void flush_awaited(struct queue_record *queue)
 void queue_flush(struct queue_record *queue)
 {
     flush_awaited(queue);
-    queue_push(queue->head.handle);
+    queue_flush_alone(queue->head.handle);
 }
 
 void queue_flush_awaited(cl_command_queue handle)

@@ -107,13 +107,13 @@ struct queue_record *queue_get(cl_command_queue handle);
 /* The same, but NULL as long as there cannot be such a queue. */
 struct queue_record *queue_hold(cl_command_queue handle);
 /* The application has obtained a queue, or NULL, from an event. */
-void queue_told(cl_event event, cl_command_queue handle);
+void queue_obtained(cl_event event, cl_command_queue handle);
 
 bool queue_out_of_order(const struct queue_record *queue);
 bool queue_profiles(const struct queue_record *queue);
 /* Flushes a queue of the driver. If the driver is out of resources it is asked again, because a thread waits for the
  * queue's commands. */
-void queue_push(cl_command_queue handle);
+void queue_flush_alone(cl_command_queue handle);
 /* Flushes a queue, and first those that its commands wait for, so that waiting for them cannot starve. */
 void queue_flush(struct queue_record *queue);
 /* The same for the queue of an event's command. */
@@ -241,9 +241,9 @@ bool callback_runs_here(void);
 bool callback_runs_commands(void);
 /* Whether the calling thread is in a callback that reports the end of `event`, and with which status. The driver must
  * not be queried about that event: rusticl 22.3 runs callbacks with it locked. */
-bool callback_tells(cl_event event, cl_int *status);
+bool callback_reports_end(cl_event event, cl_int *status);
 /* The same for a callback that reports any status of it. */
-bool callback_about(cl_event event, cl_int *status);
+bool callback_reports(cl_event event, cl_int *status);
 
 /* ---- the parts of the tier: each replaces its functions in the table ---- */
 

@@ -202,7 +202,7 @@ static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
 static void watch_end(struct blocker *blocker)
 {
     cl_int status;
-    if (callback_tells(blocker->event, &status))
+    if (callback_reports_end(blocker->event, &status))
         return;
     if (context_has(blocker->queue->context, QUIRK_POCL_CALLBACK_STATUS))
         blocker_ask_driver(blocker); /* for a marker that has already failed, PoCL would report success */

@@ -3,7 +3,7 @@
 
 #include "log.h"
 #include "track/blocker.h"
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 #include "track/reaper.h"
 
 static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcode_ret)

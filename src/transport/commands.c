@@ -2,7 +2,7 @@
 
 #include "track/tiers.h"
 
-cl_int commands_mark(const struct enqueueing *to)
+cl_int commands_marker(const struct enqueueing *to)
 {
     cl_event event = NULL;
     if (!event_list_reserve(to->done, 1))
@@ -23,7 +23,7 @@ static cl_int migrate(const struct enqueueing *to, cl_uint count, const cl_mem *
     return status;
 }
 
-cl_int commands_stand(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers)
+cl_int commands_placeholder(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers)
 {
     enum { AT_ONCE = 64 };
     cl_mem memories[AT_ONCE];
@@ -68,11 +68,11 @@ static cl_int fill_byte(const struct enqueueing *to)
     return status;
 }
 
-cl_int commands_stand_apart(const struct enqueueing *to)
+cl_int commands_placeholder_apart(const struct enqueueing *to)
 {
     if (to->unobserved)
         return CL_SUCCESS;
-    return in_order(to->queue) ? commands_mark(to) : fill_byte(to);
+    return in_order(to->queue) ? commands_marker(to) : fill_byte(to);
 }
 
 bool commands_use(cl_mem memory, cl_uint references)

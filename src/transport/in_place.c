@@ -309,7 +309,7 @@ static bool d3d_give(const struct handover *handover)
 /* Nothing moves: the commands stand for the bytes that are there. */
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
-    const cl_int status = commands_stand(to, handover->count, handover->transfers);
+    const cl_int status = commands_placeholder(to, handover->count, handover->transfers);
     for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++)
         if (staged_of(handover->transfers[i])->converter)
             image_overwritten(handover->transfers[i]->memory);
@@ -322,7 +322,7 @@ static cl_int cl_take(const struct handover *handover, const struct enqueueing *
 static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
     (void)handover;
-    return commands_mark(to);
+    return commands_marker(to);
 }
 
 const struct transport in_place_transport = {

@@ -27,7 +27,7 @@ void statistics_bytes(const struct transfer *transfer, size_t bytes)
     atomic_fetch_add_explicit(&transfer->count->bytes, bytes, memory_order_relaxed);
 }
 
-void statistics_tell(struct statistics *statistics)
+void statistics_log(struct statistics *statistics)
 {
     for (unsigned i = 0; i < WAYS_MAX && log_wants_statistics(); i++) {
         struct way_count *way = &statistics->ways[i];

@@ -25,6 +25,6 @@ void statistics_object(struct statistics *statistics, const struct transport *tr
 /* The CPU has copied or converted this many bytes for an object, or OpenCL has copied them from or to host memory. */
 void statistics_bytes(const struct transfer *transfer, size_t bytes);
 /* Logs the counts if requested, and resets them. */
-void statistics_tell(struct statistics *statistics);
+void statistics_log(struct statistics *statistics);
 
 #endif

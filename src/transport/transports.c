@@ -96,10 +96,10 @@ void transports_close(struct transports *transports)
             transports->opened[i].transport->close(transports->opened[i].state);
 }
 
-void transports_tell(struct transports *transports)
+void transports_log_costs(struct transports *transports)
 {
     if (transports)
-        statistics_tell(&transports->statistics);
+        statistics_log(&transports->statistics);
 }
 
 void transports_free(struct transports *transports)

@@ -14,7 +14,7 @@ struct transports *transports_open(cl_context context);
  * live and are still transferred. May be called again; NULL is allowed. */
 void transports_close(struct transports *transports);
 /* Nothing uses the context any longer: logs the costs of its objects since the last time. NULL is allowed. */
-void transports_tell(struct transports *transports);
+void transports_log_costs(struct transports *transports);
 /* Call this after the last transfer of the context was destroyed; also closes. NULL is allowed. */
 void transports_free(struct transports *transports);
 

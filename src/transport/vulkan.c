@@ -41,7 +41,7 @@ static void destroy(struct transfer *transfer)
         below()->clReleaseMemObject(o->whole);
     if (o->held)
         o->side->give_back(o->at.image.memory.memory);
-    vulkan_drop_beside(o);
+    vulkan_drop_gpu_copy(o);
     drop_copy(o);
     free(o->outliving);
     free(o);
@@ -70,7 +70,7 @@ static cl_int share(struct vulkan_object *o, const struct transfer_request *requ
 
 static const char *way_of(const struct vulkan_object *o)
 {
-    if (o->beside)
+    if (o->gpu_copy)
         return "a copy on the GPU by Vulkan, imported";
     if (o->copy.resource)
         return o->imported ? "a copy on the GPU, imported" : "a copy by Direct3D, in mapped memory";
@@ -88,20 +88,20 @@ static bool is_within_reach(const struct vulkan_object *o)
 static cl_int share_either(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
     const struct native_ops *native = request->surface.api->native;
-    char direct[VULKAN_WHY] = "", beside[VULKAN_WHY] = "", by_vulkan[VULKAN_WHY] = "";
+    char direct[VULKAN_WHY] = "", by_direct3d[VULKAN_WHY] = "", by_vulkan[VULKAN_WHY] = "";
     cl_int status = share(o, request, direct);
     if (status == CL_SUCCESS)
         return status;
     const bool image = o->at.native.image != 0 && is_within_reach(o);
     if (image && native->make_copy && native->make_copy(&o->base.surface, &o->copy)) {
-        status = share(o, request, beside);
+        status = share(o, request, by_direct3d);
         if (status != CL_SUCCESS)
             drop_copy(o);
     }
     if (status != CL_SUCCESS && image)
-        status = vulkan_import_beside(o, request, by_vulkan);
-    snprintf(why, TRANSPORT_WHY, "%.96s%s%.60s%s%.60s", direct, beside[0] ? "; a copy beside it: " : "", beside,
-             by_vulkan[0] ? "; by Vulkan: " : "", by_vulkan);
+        status = vulkan_import_gpu_copy(o, request, by_vulkan);
+    snprintf(why, TRANSPORT_WHY, "%.96s%s%.60s%s%.60s", direct, by_direct3d[0] ? "; copy by Direct3D: " : "",
+             by_direct3d, by_vulkan[0] ? "; copy by Vulkan: " : "", by_vulkan);
     return status;
 }
 
@@ -151,7 +151,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     status = share_either(o, request, why);
     if (status == CL_SUCCESS) {
         o->base.way = way_of(o);
-        o->base.left_out = o->copy.resource || o->beside; /* its bytes are not the resource's */
+        o->base.left_out = o->copy.resource || o->gpu_copy; /* its bytes are not the resource's */
         *made = &o->base;
     } else {
         destroy(&o->base);
@@ -179,7 +179,7 @@ static bool for_devices(const struct handover *handover,
 /* Whether the GPU may keep parts of the image outside its bytes, which the other API must find in the bytes. */
 static bool is_passed(const struct vulkan_object *o)
 {
-    return o->imported && o->at.native.image && !o->beside;
+    return o->imported && o->at.native.image && !o->gpu_copy;
 }
 
 enum { IMAGES_AT_ONCE = 64 };
@@ -194,7 +194,7 @@ struct passing {
 /* Whether the shared resource is still where it was when the object was created. */
 static bool is_there(struct vulkan_object *o, char *why)
 {
-    struct vulkan_location *then = o->beside ? &o->source : &o->at;
+    struct vulkan_location *then = o->gpu_copy ? &o->source : &o->at;
     o->moved = !vulkan_is_there(o->side, vulkan_shared(o), then, why);
     return !o->moved;
 }
@@ -272,7 +272,7 @@ static bool is_waited_for(const struct handover *handover, const struct surface 
 {
     for (cl_uint i = 0; i < handover->count; i++) {
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (o->base.surface.device == first->device && o->imported && (o->at.native.image || o->beside))
+        if (o->base.surface.device == first->device && o->imported && (o->at.native.image || o->gpu_copy))
             return true;
     }
     return false;
@@ -306,7 +306,7 @@ static bool queue_all(const struct handover *handover)
     bool done = true;
     for (cl_uint i = 0; i < handover->count && done; i++) {
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        const struct native_place *place = o->beside ? &o->source.native : &o->at.native;
+        const struct native_place *place = o->gpu_copy ? &o->source.native : &o->at.native;
         if (o->copy.resource)
             done = native->copy_from(&o->base.surface, &o->copy);
         else if (place->image && !is_outside(o))
@@ -363,7 +363,7 @@ static bool d3d_give(const struct handover *handover)
 {
     if (!take_back(handover) || !queue_all(handover) || !for_devices(handover, end_device) || !all_stayed(handover))
         return false;
-    if (for_devices(handover, pass_over) && vulkan_move_beside(handover, false))
+    if (for_devices(handover, pass_over) && vulkan_move_gpu_copy(handover, false))
         return true;
     undo(handover);
     return false;
@@ -380,7 +380,7 @@ static bool d3d_take(const struct handover *handover)
         if (o->copy.resource && !o->moved)
             all = handover->api->native->copy_back(&o->base.surface, &o->copy) && all;
     }
-    all = vulkan_move_beside(handover, true) && all;
+    all = vulkan_move_gpu_copy(handover, true) && all;
     return for_devices(handover, is_alive) && all;
 }
 
@@ -410,7 +410,7 @@ static cl_int take_mapped(const struct handover *handover, const struct enqueuei
         cl_uint end = i + 1;
         while (end < handover->count && !vulkan_object(handover->transfers[end])->imported)
             end++;
-        status = commands_stand(to, end - i, handover->transfers + i);
+        status = commands_placeholder(to, end - i, handover->transfers + i);
         i = end;
     }
     return status;
@@ -430,7 +430,7 @@ static cl_int cl_take(const struct handover *handover, const struct enqueueing *
     const bool none = to->done->count == before; /* the driver may still have all objects */
     struct enqueueing behind = *to;
     behind.unobserved = to->unobserved && none; /* else the application's queue has to follow those of another queue */
-    return status == CL_SUCCESS && (apart || none) ? commands_stand_apart(&behind) : status;
+    return status == CL_SUCCESS && (apart || none) ? commands_placeholder_apart(&behind) : status;
 }
 
 /* Objects that are not released here are released when those commands have ended. */
@@ -439,7 +439,7 @@ static cl_int cl_give(const struct handover *handover, const struct enqueueing *
     const cl_uint before = to->done->count;
     const cl_int status = is_apart() && !to->ours ? CL_SUCCESS : vulkan_external(handover, false, to);
     const bool any = to->done->count == before || next_mapped(handover, 0) < handover->count;
-    return status == CL_SUCCESS && any ? commands_mark(to) : status;
+    return status == CL_SUCCESS && any ? commands_marker(to) : status;
 }
 
 /* The driver acquires again the objects that it has released. It may wait for this, so it is not done in a callback. */

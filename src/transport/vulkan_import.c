@@ -137,7 +137,7 @@ static bool is_importable(const struct vulkan_object *o, char *why)
     else if (desc->kind == SURFACE_BUFFER)
         reason =
             memory->offset % o->context->alignment ? "the OpenCL device does not allow a buffer at this offset" : NULL;
-    else if (desc->format->planes > 1 && !o->beside)
+    else if (desc->format->planes > 1 && !o->gpu_copy)
         reason = "a plane cannot be imported";
     else if (o->context->linear)
         reason = "the OpenCL device treats imported images as linear";
@@ -294,7 +294,7 @@ static void note_hands(struct vulkan_object *o, bool acquired, cl_event event)
 static bool has_failed(cl_event event)
 {
     cl_int status;
-    return (callback_tells(event, &status) ? status : event_status(event)) < 0;
+    return (callback_reports_end(event, &status) ? status : event_status(event)) < 0;
 }
 
 /* Whether the driver has the object, or will have it: a command that fails changes nothing. */
@@ -329,7 +329,7 @@ static cl_int run_apart(struct batch *batch, bool acquire, struct event_list *la
     event_list_open(&here);
     status = enqueue(batch, acquire, &(struct enqueueing){queue, 0, NULL, later ? later : &here, true, false});
     if (later)
-        queue_push(queue);
+        queue_flush_alone(queue);
     else if (!event_list_await(&here) && status == CL_SUCCESS)
         status = CL_OUT_OF_RESOURCES;
     event_list_close(&here);

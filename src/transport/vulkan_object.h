@@ -39,7 +39,7 @@ struct vulkan_object {
     struct surface copy; /* the resource shared instead of the surface; `resource` owned, NULL: the surface itself is */
     struct vulkan_location at; /* of what is shared, at the time of sharing */
     cl_mem_flags flags;        /* as requested */
-    uint64_t beside; /* the Vulkan side's copy of a plane, level or slice, which `at` then describes; 0: none */
+    uint64_t gpu_copy; /* the Vulkan side's copy of a plane, level or slice, which `at` then describes; 0: none */
     struct vulkan_location source; /* of the original of such a copy */
     bool imported;                 /* otherwise over mapped memory */
     bool passed;                   /* OpenCL has the image */
@@ -100,14 +100,14 @@ cl_int vulkan_external_release(const struct handover *handover);
 /* An OpenCL code for a driver's code, which may not be one. */
 cl_int vulkan_status(cl_int status);
 
-/* ---- vulkan_beside.c: through copies of the Vulkan side ---- */
+/* ---- vulkan_gpu_copy.c: through copies of the Vulkan side ---- */
 
 /* Creates a copy, and imports it. Nothing is left behind on failure. */
-cl_int vulkan_import_beside(struct vulkan_object *object, const struct transfer_request *request, char *why);
+cl_int vulkan_import_gpu_copy(struct vulkan_object *object, const struct transfer_request *request, char *why);
 /* For the objects of the list that have copies and have not moved: copies to the copies and waits, or, with `back`, queues the copies
  * to the images. */
-bool vulkan_move_beside(const struct handover *handover, bool back);
-void vulkan_drop_beside(struct vulkan_object *object);
+bool vulkan_move_gpu_copy(const struct handover *handover, bool back);
+void vulkan_drop_gpu_copy(struct vulkan_object *object);
 
 /* ---- vulkan_mapped.c: over host-visible memory ---- */
 

@@ -139,13 +139,13 @@ static bool d3d_take(const struct handover *handover)
 
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
-    return commands_stand(to, handover->count, handover->transfers);
+    return commands_placeholder(to, handover->count, handover->transfers);
 }
 
 static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
     (void)handover;
-    return commands_mark(to);
+    return commands_marker(to);
 }
 
 static void undo(const struct handover *handover)

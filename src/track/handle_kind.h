@@ -1,7 +1,7 @@
 /* Whether a handle is of another kind than it is passed as. Many drivers answer queries about a handle of any kind with
  * garbage, or crash. So the driver is not asked about known handles. */
-#ifndef CLD3D_TRACK_KINDS_H
-#define CLD3D_TRACK_KINDS_H
+#ifndef CLD3D_TRACK_HANDLE_KIND_H
+#define CLD3D_TRACK_HANDLE_KIND_H
 
 #include "next/handle.h"
 

@@ -1,4 +1,4 @@
-#include "emulate/listed.h"
+#include "emulate/known_devices.h"
 
 #include "emulate/emulate.h"
 #include "os/os.h"
@@ -91,12 +91,12 @@ static cl_int CL_API_CALL create_sub_devices_ext(cl_device_id device,
 
 /* ---- questions ---- */
 
-bool listed_platform(const void *handle)
+bool known_platform(const void *handle)
 {
     return has(&platforms, handle);
 }
 
-bool listed_device(const void *handle)
+bool known_device(const void *handle)
 {
     return has(&devices, handle);
 }
@@ -116,7 +116,7 @@ static void list_all(void)
             get_device_ids(all[i], types[type], MOST, some, NULL);
 }
 
-bool listed_may_be_device(cl_device_id device)
+bool known_may_be_device(cl_device_id device)
 {
     if (has(&devices, device) || has(&parts, device))
         return true;
@@ -138,7 +138,7 @@ static bool told_by_device(cl_platform_id platform)
     return told;
 }
 
-bool listed_may_be_platform(cl_platform_id platform)
+bool known_may_be_platform(cl_platform_id platform)
 {
     if (has(&platforms, platform))
         return true;
@@ -146,7 +146,7 @@ bool listed_may_be_platform(cl_platform_id platform)
     return has(&platforms, platform) || atomic_load(&platforms.full) || told_by_device(platform);
 }
 
-void listed_install(cl_icd_dispatch *table)
+void known_devices_install(cl_icd_dispatch *table)
 {
     table->clGetPlatformIDs = get_platform_ids;
     table->clGetDeviceIDs = get_device_ids;

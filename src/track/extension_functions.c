@@ -1,7 +1,7 @@
 /* Each platform's extension functions that programs obtain by name and that cld3d replaces: functions that set a
  * pointer as a kernel's argument, which replaces the memory object that the argument named; and functions that create
  * queues, which must be tracked to be used in an acquire. */
-#include "track/named.h"
+#include "track/extension_functions.h"
 
 #include "emulate/fence.h"
 #include "log.h"
@@ -146,7 +146,7 @@ static bool remember(struct named *named, cl_platform_id platform, next_function
     return capacity;
 }
 
-next_function named_function(cl_platform_id platform, const char *name, void *function)
+next_function extension_function(cl_platform_id platform, const char *name, void *function)
 {
     for (unsigned i = 0; i < sizeof(replaced) / sizeof(replaced[0]); i++) {
         if (strcmp(replaced[i].named->name, name) != 0)

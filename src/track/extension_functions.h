@@ -1,11 +1,11 @@
 /* Extension functions that programs obtain by name, and whose calls cld3d tracks. Any thread may call. */
-#ifndef CLD3D_TRACK_NAMED_H
-#define CLD3D_TRACK_NAMED_H
+#ifndef CLD3D_TRACK_EXTENSION_FUNCTIONS_H
+#define CLD3D_TRACK_EXTENSION_FUNCTIONS_H
 
 #include "track/track.h"
 
 /* Our replacement for `function`, which the driver of `platform` (NULL: not known) gives by this name: it sets a pointer as a kernel's
  * argument, or creates a queue. NULL: for others, or there are too many platforms; the program gets the driver's. */
-next_function named_function(cl_platform_id platform, const char *name, void *function);
+next_function extension_function(cl_platform_id platform, const char *name, void *function);
 
 #endif

@@ -6,14 +6,14 @@
 
 #include <stdio.h>
 
-void vulkan_drop_beside(struct vulkan_object *o)
+void vulkan_drop_gpu_copy(struct vulkan_object *o)
 {
-    if (o->beside)
-        o->side->drop_copy(o->beside);
-    o->beside = 0;
+    if (o->gpu_copy)
+        o->side->drop_copy(o->gpu_copy);
+    o->gpu_copy = 0;
 }
 
-cl_int vulkan_import_beside(struct vulkan_object *o, const struct transfer_request *request, char *why)
+cl_int vulkan_import_gpu_copy(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
     const struct surface_desc *desc = &request->surface.desc;
     const struct native_place *place = &o->source.native;
@@ -21,12 +21,12 @@ cl_int vulkan_import_beside(struct vulkan_object *o, const struct transfer_reque
         !vulkan_fits(desc, &o->source, why))
         return CL_INVALID_OPERATION;
     o->at = (struct vulkan_location){0};
-    if (!o->side->make_copy(place->image, vulkan_aspect(desc), place->level, place->layer, &o->beside, &o->at.image,
+    if (!o->side->make_copy(place->image, vulkan_aspect(desc), place->level, place->layer, &o->gpu_copy, &o->at.image,
                             why))
         return CL_INVALID_OPERATION;
     const cl_int status = vulkan_import(o, request, why);
     if (status != CL_SUCCESS)
-        vulkan_drop_beside(o);
+        vulkan_drop_gpu_copy(o);
     return status;
 }
 
@@ -37,7 +37,7 @@ static bool move_all(const struct surface *surface, const struct vulkan_side *si
     if (!back || surface->api->native->submit(surface)) {
         if (side->move(moves, count, back, why))
             return true;
-        log_write(LOG_ERROR, "copies on the GPU, %s OpenCL: %s", back ? "from" : "to", why);
+        log_write(LOG_ERROR, "the copy on the GPU %s OpenCL failed: %s", back ? "from" : "to", why);
     }
     return false;
 }
@@ -56,7 +56,7 @@ static bool move_alone(const struct surface *surface, const struct vulkan_side *
     return done;
 }
 
-bool vulkan_move_beside(const struct handover *handover, bool back)
+bool vulkan_move_gpu_copy(const struct handover *handover, bool back)
 {
     enum { AT_ONCE = 32 };
     struct vulkan_move moves[AT_ONCE];
@@ -65,14 +65,14 @@ bool vulkan_move_beside(const struct handover *handover, bool back)
     bool all = true;
     for (cl_uint i = 0; i < handover->count; i++) {
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (!o->beside || o->moved)
+        if (!o->gpu_copy || o->moved)
             continue;
         if (count == AT_ONCE || (count && o->base.surface.device != first->base.surface.device)) {
             all = move_alone(&first->base.surface, first->side, moves, count, back) && all;
             count = 0;
         }
         first = count ? first : o;
-        moves[count++] = (struct vulkan_move){o->beside, o->source.native.layout, o->source.native.family};
+        moves[count++] = (struct vulkan_move){o->gpu_copy, o->source.native.layout, o->source.native.family};
     }
     return (count == 0 || move_alone(&first->base.surface, first->side, moves, count, back)) && all;
 }

@@ -1,7 +1,7 @@
-#include "track/kinds.h"
+#include "track/handle_kind.h"
 
 #include "emulate/fence.h"
-#include "emulate/listed.h"
+#include "emulate/known_devices.h"
 #include "track/registry.h"
 
 /* The kinds of handles that a record proves while the application holds the object. Other records prove nothing: those
@@ -33,9 +33,9 @@ static bool recorded_as_other(enum handle_kind kind, const void *handle)
 
 bool handle_is_other(enum handle_kind kind, const void *handle)
 {
-    if (listed_device(handle)) /* first: a driver may have one object for its platform and its only device */
+    if (known_device(handle)) /* first: a driver may have one object for its platform and its only device */
         return kind != HANDLE_DEVICE;
-    return listed_platform(handle) || (registry_hot() && recorded_as_other(kind, handle)) ||
+    return known_platform(handle) || (registry_hot() && recorded_as_other(kind, handle)) ||
            (kind != HANDLE_QUEUE && fence_keeps(handle, false)) ||
            (kind != HANDLE_CONTEXT && fence_keeps(handle, true));
 }

@@ -1,0 +1,560 @@
+/* Objects that are Direct3D's memory itself (direct.h): what fails when they are acquired and released, and callbacks of the
+ * driver, in which nothing may wait. Nothing is left behind then. */
+#include "direct.h"
+
+/* ---- failures on the way ---- */
+
+/* The resource lies elsewhere: OpenCL would see nothing of it. */
+SHARING_CASE(moved, 0)
+{
+    struct shared shared, again;
+    cl_event event = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK(round_trip(rig, &shared, 1, 2));
+    fake_d3d_vulkan_move();
+    CHECK_INT(acquire_one(rig, shared.object), CL_OUT_OF_RESOURCES);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
+    CHECK(rig_event_status(event) < 0);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+    CHECK(d3d_has(rig, &shared, 2));
+    again = shared;
+    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+    again.object = rig->create_2d(rig->context, 0, again.resource, 0, NULL);
+    CHECK(round_trip(rig, &again, 2, 3));
+    shared_close(&again);
+    nothing_left(rig);
+}
+
+/* The same while OpenCL has it: what OpenCL has written is lost, and the release says so. */
+static void moves_meanwhile(const struct rig *rig, void *texture, const struct rig_desc *desc, UINT level)
+{
+    static const unsigned char bytes[1024];
+    const size_t region[3] = {desc->width >> level, desc->height >> level, 1};
+    for (int turn = 0; turn < 3; turn++) {
+        cl_mem object = rig->create_2d(rig->context, CL_MEM_READ_WRITE, texture, level, NULL);
+        if (!CHECK(object != NULL))
+            return;
+        CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
+        if (turn < 2)
+            fake_d3d_vulkan_move();
+        CHECK_INT(clEnqueueWriteImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
+                  CL_SUCCESS);
+        CHECK_INT(release_one(rig, object), turn < 2 ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+        CHECK_INT(acquire_one(rig, object), turn < 2 ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+        CHECK_INT(release_one(rig, object), turn < 2 ? rig->api->not_acquired : CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+    }
+}
+
+SHARING_CASE(moved_meanwhile, 0)
+{
+    const struct rig_desc whole = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 16, .height = 8};
+    const struct rig_desc levels = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 16, .height = 8, .levels = 2};
+    void *textures[2] = {rig_make(rig, rig->device, &whole, NULL), rig_make(rig, rig->device, &levels, NULL)};
+    if (!CHECK(textures[0] != NULL) || !CHECK(textures[1] != NULL))
+        return;
+    moves_meanwhile(rig, textures[0], &whole, 0);
+    moves_meanwhile(rig, textures[1], &levels, 1);
+    rig_release(textures[0]);
+    rig_release(textures[1]);
+    nothing_left(rig);
+}
+
+static void wait_fails(const struct rig *rig, const struct shared *shared, const char *method)
+{
+    if (method)
+        CHECK(fake_d3d_fail(method, 1, E_FAIL) > 0);
+    else
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_PASS, 0);
+    CHECK_INT(acquire_one(rig, shared->object), CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(release_one(rig, shared->object), rig->api->not_acquired);
+    CHECK(round_trip(rig, shared, 1, 1));
+}
+
+/* Images that are passed have one wait with what Direct3D has queued; all else has a query of Direct3D's. */
+SHARING_CASE(waits_fail, 0)
+{
+    struct shared image, buffer;
+    if (!shared_open(rig, KIND_2D, 1, &image) || !shared_open(rig, KIND_BUFFER, 1, &buffer))
+        return;
+    wait_fails(rig, &image, exports() ? NULL : "CreateQuery");
+    if (!exports())
+        wait_fails(rig, &image, "GetData");
+    if (kind_is_direct(rig, KIND_BUFFER)) {
+        wait_fails(rig, &buffer, "CreateQuery");
+        wait_fails(rig, &buffer, "GetData");
+    }
+    shared_close(&image);
+    shared_close(&buffer);
+    nothing_left(rig);
+}
+
+/* The device goes while OpenCL waits for its work, and while it has the object. */
+SHARING_CASE(device_lost, 0)
+{
+    struct rig own = *rig;
+    struct shared shared;
+    own.device = rig_another_device(rig);
+    own.context = rig_make_context(rig, own.device, false, NULL);
+    own.queue = make_queue(rig, own.context, 0);
+    if (!shared_open(&own, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(acquire_one(&own, shared.object), CL_SUCCESS);
+    fake_d3d_remove(own.device, DXGI_ERROR_DEVICE_REMOVED);
+    CHECK_INT(release_one(&own, shared.object), CL_OUT_OF_RESOURCES);
+    CHECK_INT(acquire_one(&own, shared.object), CL_OUT_OF_RESOURCES);
+    shared_close(&shared);
+    CHECK_INT(clReleaseCommandQueue(own.queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(own.context), CL_SUCCESS);
+    rig_release(own.device);
+    nothing_left(rig);
+}
+
+DX9_CASE(surface_lost, 0)
+{
+    struct dx9_surface s;
+    if (!dx9_open_surface(&s, dx9, dx9_format_of(D3DFMT_A8R8G8B8), DX9_TARGET, 64, 64))
+        return;
+    dx9_fill(&s, 1);
+    dx9_acquire(&s);
+    fake_d3d_remove(dx9->device, D3DERR_DEVICELOST);
+    CHECK_INT(dx9->release(s.queue, 1, s.planes, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+    fake_d3d_remove(dx9->device, D3D_OK);
+    dx9_close_surface(&s);
+    nothing_left(&dx9->rig);
+}
+
+static void surface_lost_told(void)
+{
+    CHECK_INT(told("direct: a surface of a lost device", "has moved a resource"), 0);
+}
+
+/* The driver's own numbers are none of OpenCL's. */
+SHARING_CASE(commands_fail, 0)
+{
+    struct shared shared;
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    const int numbers[] = {1, 999, CL_OUT_OF_HOST_MEMORY};
+    for (int i = 0; i < 3; i++) {
+        const cl_int code = numbers[i] > 0 ? CL_OUT_OF_RESOURCES : numbers[i];
+        fake_d3d_vulkan_fault(FAKE_VULKAN_ACQUIRE_FAILS, numbers[i]);
+        CHECK_INT(acquire_one(rig, shared.object), code);
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+        CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        fake_d3d_vulkan_fault(FAKE_VULKAN_RELEASE_FAILS, numbers[i]);
+        CHECK_INT(release_one(rig, shared.object), code);
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+        CHECK(round_trip(rig, &shared, 1, 1));
+    }
+    shared_close(&shared);
+    nothing_left(rig);
+}
+
+/* One of the commands for a list fails: what the driver has acquired by the others it is told to release. */
+SHARING_CASE(undone_in_the_driver, 0)
+{
+    enum { COUNT = 70 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
+    fake_d3d_vulkan_fault(FAKE_VULKAN_ACQUIRE_REST_FAILS, CL_OUT_OF_RESOURCES);
+    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    CHECK_INT(fake_d3d_vulkan_passed(), 0);
+    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), COUNT);
+    CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    for (unsigned i = 0; i < COUNT; i++)
+        shared_close(&all[i]);
+    nothing_left(rig);
+}
+
+/* The driver has acquired before the wait list is over, since its command may not wait for a user event: it releases again. */
+SHARING_CASE(undone_behind_a_failed_event, 0)
+{
+    struct shared shared;
+    cl_event user = user_event(rig->context), event = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, &event), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
+    CHECK(rig_event_status(event) < 0);
+    CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    CHECK_INT(fake_d3d_vulkan_passed(), 0);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+    nothing_left(rig);
+}
+
+/* Nor does its release: the driver hears of it when the commands are over. */
+SHARING_CASE(released_behind_a_user_event, 0)
+{
+    struct shared shared;
+    cl_event user = user_event(rig->context), event = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &user, &event), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), exports());
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+    nothing_left(rig);
+}
+
+/* A driver may wait for a command while it is enqueued, but start what that waits for only when it is flushed. */
+SHARING_CASE(behind_an_unflushed_queue, 0)
+{
+    struct slow_work work;
+    struct shared shared;
+    cl_command_queue working = make_queue(rig, rig->context, 0);
+    if (!shared_open(rig, KIND_2D, 1, &shared) || !slow_open(rig, &work))
+        return;
+    for (int i = 0; i < 2; i++) {
+        cl_command_queue queue = make_queue(rig, rig->context, 0);
+        cl_event worked = slow_start(&work, working), marked = NULL;
+        CHECK_INT(clEnqueueMarkerWithWaitList(queue, 1, &worked, &marked), CL_SUCCESS);
+        CHECK_INT((i == 0 ? rig->acquire : rig->release)(rig->queue, 1, &shared.object, 1, &marked, NULL), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(marked), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseCommandQueue(working), CL_SUCCESS);
+    slow_close(&work);
+    CHECK(round_trip(rig, &shared, 1, 2));
+    shared_close(&shared);
+    nothing_left(rig);
+}
+
+/* One of the commands of a release fails: what the driver has released by the others it acquires again, since the application has all
+ * objects still. */
+SHARING_CASE(released_in_part, 0)
+{
+    enum { COUNT = 70 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
+    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_RELEASE_REST_FAILS, CL_OUT_OF_RESOURCES);
+    CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(fake_d3d_vulkan_acquired(), COUNT);
+    CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 0);
+    all_go_on(rig, COUNT, all, objects);
+}
+
+/* The same in a queue of cld3d's, since a user event is pending: Direct3D has the objects even so, and what the driver has still is
+ * released before the next acquire. */
+SHARING_CASE(released_apart_in_part, 0)
+{
+    enum { COUNT = 140 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    cl_event user = exports() ? user_event(rig->context) : NULL;
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(fake_d3d_vulkan_acquired(), COUNT);
+        fake_d3d_vulkan_fault(i ? FAKE_VULKAN_RELEASE_ENDS : FAKE_VULKAN_RELEASE_REST_FAILS, CL_OUT_OF_RESOURCES);
+        CHECK_INT(rig->release(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+        CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+        fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+        CHECK_INT(fake_d3d_vulkan_acquired(), i ? COUNT : COUNT - 128);
+        CHECK_INT(fake_d3d_vulkan_passed(), 0);
+    }
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    all_go_on(rig, COUNT, all, objects);
+}
+
+/* The command of a release fails after the driver has taken it: the driver has the object still. */
+SHARING_CASE(release_ends_badly, 0)
+{
+    struct shared all[2];
+    cl_mem objects[2];
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, 2, all, objects))
+        return;
+    CHECK_INT(rig->acquire(rig->queue, 2, objects, 0, NULL, NULL), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_RELEASE_ENDS, CL_OUT_OF_RESOURCES);
+    CHECK_INT(rig->release(rig->queue, 2, objects, 0, NULL, NULL), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(fake_d3d_vulkan_acquired(), 2);
+    shared_close(&all[1]); /* an object that goes is released in the driver */
+    CHECK_INT(fake_d3d_vulkan_acquired(), 1);
+    CHECK_INT(release_one(rig, objects[0]), CL_SUCCESS);
+    all_go_on(rig, 1, all, objects);
+}
+
+/* ---- in a callback of the driver's, where nothing may wait: the layer of tests/vulkan tells of it ---- */
+
+struct task {
+    const struct rig *rig;
+    void (*act)(struct task *task);
+    struct shared shared;
+    cl_event event;
+    atomic_bool done;
+};
+
+static void CL_CALLBACK act_there(cl_event event, cl_int status, void *data)
+{
+    struct task *task = data;
+    (void)event, (void)status;
+    task->act(task);
+    atomic_store(&task->done, true);
+}
+
+static void run_in_callback(struct task *task)
+{
+    cl_command_queue queue = make_queue(task->rig, task->rig->context, 0);
+    cl_event end = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &end), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(end, CL_COMPLETE, act_there, task), CL_SUCCESS);
+    queue_wait(queue);
+    for (int i = 0; i < 10000 && !atomic_load(&task->done); i++)
+        pause_ms(1);
+    CHECK(atomic_load(&task->done));
+    CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+}
+
+static void drop_object(struct task *task)
+{
+    shared_close(&task->shared);
+}
+
+static void make_object(struct task *task)
+{
+    shared_open(task->rig, task->shared.kind, 1, &task->shared);
+}
+
+static void acquire_object(struct task *task)
+{
+    const struct rig *rig = task->rig;
+    cl_event before = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &before), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &task->shared.object, 1, &before, &task->event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(before), CL_SUCCESS);
+}
+
+static void set_event(struct task *task)
+{
+    CHECK_INT(clSetUserEventStatus(task->event, CL_COMPLETE), CL_SUCCESS);
+}
+
+SHARING_CASE(dropped_in_a_callback, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct task task = {.rig = rig, .act = drop_object};
+        if (!shared_open(rig, (enum kind)kind, 1, &task.shared))
+            return;
+        CHECK_INT(acquire_one(rig, task.shared.object), CL_SUCCESS);
+        queue_wait(rig->queue);
+        run_in_callback(&task);
+    }
+    nothing_left(rig);
+}
+
+/* Of a driver that was not tried before. */
+SHARING_CASE(made_in_a_callback, 0)
+{
+    struct task task = {.rig = rig, .act = make_object, .shared = {.kind = KIND_BUFFER}};
+    if (!getenv("CLD3D_TEST_UNTRIED")) {
+        SKIP("only as a part of the case above");
+        return;
+    }
+    run_in_callback(&task);
+    if (!task.shared.object)
+        return;
+    CHECK(round_trip(rig, &task.shared, 1, 2));
+    shared_close(&task.shared);
+    nothing_left(rig);
+}
+
+static void first_in_a_callback(void)
+{
+    if (getenv("CLD3D_TEST_UNTRIED"))
+        return;
+    test_setenv("OPENCL_LAYERS", direct_layers);
+    CHECK_INT(run_again("untried: ", "CLD3D_TEST_UNTRIED", "1"), 2);
+}
+
+/* The task acquires its object, and gives an event behind that. */
+static void acquire_in_callback(struct task *task)
+{
+    run_in_callback(task);
+    CHECK_INT(clWaitForEvents(1, &task->event), CL_SUCCESS);
+    CHECK_INT(fake_d3d_vulkan_acquired(), exports());
+    cl_has(task->rig->queue, &task->shared, 1);
+    CHECK_INT(release_one(task->rig, task->shared.object), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(task->event), CL_SUCCESS);
+}
+
+SHARING_CASE(acquired_in_a_callback, 0)
+{
+    for (int pending = 0; pending < 2; pending++) {
+        struct task task = {.rig = rig, .act = acquire_object};
+        cl_event user = pending ? user_event(rig->context) : NULL;
+        if (!shared_open(rig, KIND_2D, 1, &task.shared))
+            return;
+        acquire_in_callback(&task);
+        CHECK_INT(pending ? clSetUserEventStatus(user, CL_COMPLETE) : CL_SUCCESS, CL_SUCCESS);
+        CHECK_INT(pending ? clReleaseEvent(user) : CL_SUCCESS, CL_SUCCESS);
+        CHECK(round_trip(rig, &task.shared, 1, 2));
+        shared_close(&task.shared);
+    }
+    nothing_left(rig);
+}
+
+/* Without an event and a wait list, and then a command, which does not begin before the driver has the object. */
+static void acquire_quietly(struct task *task)
+{
+    const struct rig *rig = task->rig;
+    fake_d3d_vulkan_hold(true);
+    CHECK_INT(acquire_one(rig, task->shared.object), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &task->event), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    pause_ms(20);
+    CHECK(!exports() || rig_event_status(task->event) > CL_COMPLETE);
+    fake_d3d_vulkan_hold(false);
+}
+
+SHARING_CASE(acquired_quietly_in_a_callback, 0)
+{
+    struct task task = {.rig = rig, .act = acquire_quietly};
+    if (!shared_open(rig, KIND_2D, 1, &task.shared))
+        return;
+    acquire_in_callback(&task);
+    CHECK(round_trip(rig, &task.shared, 1, 2));
+    shared_close(&task.shared);
+    nothing_left(rig);
+}
+
+/* A release runs in callbacks of the driver, and maybe an acquire behind it. */
+SHARING_CASE(deferred_in_a_callback, 0)
+{
+    for (cl_uint again = 0; again < 2; again++) {
+        struct task task = {.rig = rig, .act = set_event, .event = user_event(rig->context)};
+        struct shared *shared = &task.shared;
+        cl_event ends[2] = {NULL, NULL};
+        if (!shared_open(rig, KIND_2D, 1, shared))
+            return;
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &shared->object, 1, &task.event, &ends[0]), CL_SUCCESS);
+        if (again)
+            CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, 0, NULL, &ends[1]), CL_SUCCESS);
+        run_in_callback(&task);
+        CHECK_INT(clWaitForEvents(1 + again, ends), CL_SUCCESS);
+        CHECK_INT(fake_d3d_vulkan_acquired(), again && exports());
+        if (again) {
+            cl_has(rig->queue, shared, 1);
+            CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+            CHECK_INT(clReleaseEvent(ends[1]), CL_SUCCESS);
+        }
+        CHECK_INT(clReleaseEvent(ends[0]), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(task.event), CL_SUCCESS);
+        CHECK(round_trip(rig, shared, 1, 2));
+        shared_close(shared);
+    }
+    nothing_left(rig);
+}
+
+/* The driver has some of the objects of an acquire that fails there. They are released before the next one. */
+SHARING_CASE(undone_in_a_callback, 0)
+{
+    enum { COUNT = 70 };
+    struct shared all[COUNT];
+    cl_mem objects[COUNT];
+    struct task task = {.rig = rig, .act = set_event, .event = user_event(rig->context)};
+    cl_event end = NULL;
+    if (!exports()) {
+        SKIP("no command of the driver's is needed");
+        return;
+    }
+    if (!open_many(rig, COUNT, all, objects))
+        return;
+    CHECK_INT(acquire_one(rig, objects[0]), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, objects, 1, &task.event, NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, &end), CL_SUCCESS);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_ACQUIRE_REST_FAILS, CL_OUT_OF_RESOURCES);
+    run_in_callback(&task);
+    for (int i = 0; i < 10000 && rig_event_status(end) > CL_COMPLETE; i++)
+        pause_ms(1);
+    CHECK(rig_event_status(end) < 0);
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(task.event), CL_SUCCESS);
+    struct rig other = *rig; /* PoCL's queue may not go on behind a command that has failed */
+    other.queue = make_queue(rig, rig->context, 0);
+    all_go_on(&other, COUNT, all, objects);
+    CHECK_INT(clReleaseCommandQueue(other.queue), CL_SUCCESS);
+}
+
+static const struct tap_test tests[] = {
+    SHARING_TESTS("direct: a resource that has moved", moved),
+    SHARING_TESTS("direct: a resource that moves while OpenCL has it", moved_meanwhile),
+    SHARING_TESTS("direct: waits for Direct3D fail", waits_fail),
+    SHARING_TESTS("direct: the device is lost", device_lost),
+    DX9_TESTS("direct: a surface of a lost device", surface_lost),
+    {"direct: the log does not say that it has moved", surface_lost_told},
+    SHARING_TESTS("direct: the driver's commands fail", commands_fail),
+    SHARING_TESTS("direct: an acquire that fails is undone in the driver", undone_in_the_driver),
+    SHARING_TESTS("direct: an acquire whose wait list fails is undone in the driver", undone_behind_a_failed_event),
+    SHARING_TESTS("direct: a release behind a user event", released_behind_a_user_event),
+    SHARING_TESTS("direct: commands behind a queue that nobody flushes", behind_an_unflushed_queue),
+    SHARING_TESTS("direct: a release that fails in part", released_in_part),
+    SHARING_TESTS("direct: a release that fails in part in a queue of ours", released_apart_in_part),
+    SHARING_TESTS("direct: a release that fails in the driver", release_ends_badly),
+    SHARING_TESTS("direct: an object dropped in a callback", dropped_in_a_callback),
+    {"direct: a buffer made in a callback", first_in_a_callback},
+    SHARING_TESTS("untried: a buffer made in a callback", made_in_a_callback),
+    SHARING_TESTS("direct: an acquire in a callback", acquired_in_a_callback),
+    SHARING_TESTS("direct: an acquire without an event in a callback", acquired_quietly_in_a_callback),
+    SHARING_TESTS("direct: deferred commands in a callback", deferred_in_a_callback),
+    SHARING_TESTS("direct: an acquire that fails in a callback", undone_in_a_callback),
+};
+
+struct tap_case tap_case;
+
+int main(int argc, char **argv)
+{
+    return direct_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
