@@ -262,8 +262,11 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     os_unlock(&registry_lock);
     object_give_up_claim(object->context, claim);
     /* The driver's object is released with the record: a deferred command may still need it. */
+    const bool held = atomic_load(&object->head.references) > 1;
     record_release(object);
     reap(REAP_AT_RELEASE, NULL);
+    if (held) /* maybe by a command that has ended in a callback, and that another thread destroys now */
+        reap_await_others();
     return CL_SUCCESS;
 }
 

@@ -94,11 +94,10 @@ void reap_in_background(void)
         watch_start(&watch); /* if it can't, the next callback tries again */
 }
 
-/* Waits for other threads' polls, because nothing of a context may stay behind; the wait is limited, because a poll may
- * call a driver that waits. */
-static void let_polls_end(void)
+/* The wait is limited, because a poll may call a driver that waits. */
+void reap_await_others(void)
 {
-    for (int i = 0; i < PATIENCE && atomic_load(&polls) && !os_process_ends(); i++)
+    for (int i = 0; i < PATIENCE && atomic_load(&polls) && !os_process_ends() && !callback_runs_here(); i++)
         os_sleep_shortly();
 }
 
@@ -115,8 +114,8 @@ void reap(enum reap_moment moment, cl_context context)
     enum { POLLS = 4 }; /* destroying one thing may leave another that also needs time */
     struct reap reap = {.moment = moment, .context = context, .patience = moment >= REAP_AND_WAIT ? PATIENCE : 0};
     bool any = false;
-    if (moment == REAP_CONTEXT && !callback_runs_here())
-        let_polls_end();
+    if (moment == REAP_CONTEXT) /* nothing of it may stay behind */
+        reap_await_others();
     for (unsigned kind = 0; kind < REAP_KINDS; kind++)
         any = any || (first_moments[kind] <= moment && !is_empty(kind));
     if (!any || callback_runs_here())

@@ -66,7 +66,9 @@ void reap_later(struct reaped *one, const struct reap_class *of, void *what);
 /* Destroys the things that can be destroyed, and at REAP_CONTEXT waits for those that only need time. Does nothing in a
  * callback. */
 void reap(enum reap_moment moment, cl_context context);
-/* The same for one kind, also in a callback. */
+/* Waits up to 50 ms until other threads have destroyed what they have taken from the list. Not in a callback. */
+void reap_await_others(void);
+/* As reap for one kind, also in a callback. */
 void reap_kind(enum reap_kind kind, enum reap_moment moment);
 /* A callback ends here. If callbacks have left much, another thread destroys it: a program may call nothing outside of
  * callbacks. No lock may be held. */
