@@ -339,6 +339,55 @@ static void parts_on_helpers(void)
     }
 }
 
+struct placed_job {
+    uintptr_t thread;
+    atomic_uint on[64]; /* parts on helpers, by processor */
+};
+
+static void long_part(void *data, unsigned index)
+{
+    struct placed_job *placed = data;
+    (void)index;
+    const unsigned long long end = os_nanoseconds() + 100 * 1000;
+    if (os_thread() != placed->thread)
+        atomic_fetch_add(&placed->on[os_processor() % 64], 1);
+    while (os_nanoseconds() < end)
+        continue;
+}
+
+static void *be_busy(void *over)
+{
+    while (!atomic_load((atomic_bool *)over))
+        continue;
+    return NULL;
+}
+
+/* Where other threads keep the processors busy, a helper is woken where the caller runs, and would only take turns with it. */
+static void parts_beside_busy_threads(void)
+{
+    enum { BUSY_MOST = 64 };
+    const unsigned others = os_processors() - 1;
+    pthread_t busy[BUSY_MOST];
+    atomic_bool over = false;
+    if (others == 0 || others > BUSY_MOST) {
+        SKIP("needs two processors, and not very many");
+        return;
+    }
+    parallel_processors = 2;
+    for (unsigned i = 0; i < others; i++)
+        CHECK_INT(pthread_create(&busy[i], NULL, be_busy, &over), 0);
+    for (int turn = 0; turn < 200; turn++) {
+        struct placed_job placed = {.thread = os_thread()};
+        const unsigned before = os_processor();
+        parallel_run(8, long_part, &placed);
+        if (before == os_processor()) /* it may have been moved meanwhile */
+            CHECK_INT(placed.on[before % 64], 0);
+    }
+    atomic_store(&over, true);
+    for (unsigned i = 0; i < others; i++)
+        pthread_join(busy[i], NULL);
+}
+
 static void *run_many(void *unused)
 {
     for (int i = 0; i < 200; i++)
@@ -361,6 +410,7 @@ static const struct tap_test tests[] = {
     {"memory that begins where it has to", aligned_memory},
     {"each part of a job runs once", parts_each_once},
     {"helpers run parts where there are processors for them", parts_on_helpers},
+    {"helpers beside busy threads run on other processors than the caller", parts_beside_busy_threads},
     {"jobs of several threads at the same time", parts_of_threads},
     {"pinned memory: it is mapped until it is freed, also after its context", pinned_lives},
     {"pinned memory: none for devices in the host's memory, or of which nothing is known", pinned_not},

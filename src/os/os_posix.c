@@ -102,6 +102,22 @@ unsigned os_processors(void)
                : 1;
 }
 
+unsigned os_processor(void)
+{
+    const int processor = sched_getcpu();
+    return processor < 0 ? 0 : (unsigned)processor;
+}
+
+void os_leave_processor(unsigned processor)
+{
+    cpu_set_t usable;
+    if (processor >= CPU_SETSIZE || sched_getaffinity(getpid(), sizeof(usable), &usable) != 0)
+        return;
+    CPU_CLR(processor, &usable);
+    if (CPU_COUNT(&usable) > 0)
+        sched_setaffinity(0, sizeof(usable), &usable);
+}
+
 bool os_process_ends(void)
 {
     return false; /* threads continue while a process exits */

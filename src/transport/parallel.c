@@ -17,6 +17,7 @@ static struct {
     unsigned next, parts; /* the first index that nobody has taken */
     unsigned running;     /* parts on helpers */
     unsigned number;      /* of jobs so far */
+    unsigned processor;   /* of the thread whose job it is */
 } job;
 
 /* Half of the processors that the process may use work for it, this thread on one of them; of two or three, two. */
@@ -49,12 +50,25 @@ static bool run_one_locked(bool helps)
     return true;
 }
 
+/* Linux wakes a thread on the processor of the one that wakes it, if the others are busy, as one is with the waiting loops of Wine's
+ * Direct3D. There it would only take turns with that thread. */
+static void move_apart_locked(void)
+{
+    const unsigned processor = job.processor;
+    if (!job.part || os_processor() != processor)
+        return;
+    os_unlock(&lock);
+    os_leave_processor(processor);
+    os_lock(&lock);
+}
+
 static void help(void *unused)
 {
     (void)unused;
     os_lock(&lock);
     for (unsigned seen = job.number - 1; seen != job.number;) {
         seen = job.number;
+        move_apart_locked();
         while (run_one_locked(true))
             if (job.running == 0)
                 os_wake_all(&ended);
@@ -81,6 +95,7 @@ static bool offer(unsigned parts, void (*part)(void *data, unsigned index), void
         job.next = 0;
         job.parts = parts;
         job.number++;
+        job.processor = os_processor();
         os_wake_all(&offered);
     }
     os_unlock(&lock);
