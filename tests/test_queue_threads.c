@@ -671,6 +671,38 @@ static void one_thread(void)
     test_setenv("CLD3D_TEST_OVER_BELOW", NULL);
 }
 
+/* ---- a thread that does not return from the driver ---- */
+
+/* It may have been ended there. After a while the commands of others, which a user event blocks, no longer wait for it. */
+static void held_for_long(void)
+{
+    struct rig rig;
+    struct passer passer = {.rig = &rig, .what = OVERTAKES_KERNEL};
+    struct test_job job = {pass, &passer};
+    test_thread thread;
+    if (!over_below() || !rig_open(&rig, &rig_d3d11, 0))
+        return;
+    if (slow_open(&rig, &passer.work)) {
+        struct overtaker overtaker = {.queue = rig.queue};
+        order_below(rig.queue, BELOW_HOLD, BELOW_HOLD_BEFORE);
+        test_thread_start(&thread, &job);
+        held_below(rig.queue);
+        overtaker.user = user_event(rig.context);
+        overtake(&overtaker);
+        CHECK_INT(order_below(rig.queue, BELOW_HELD, 0), 1);
+        order_below(rig.queue, BELOW_HOLD, BELOW_HOLD_NONE);
+        test_thread_join(thread);
+        CHECK_INT(clSetUserEventStatus(overtaker.user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clFinish(rig.queue), CL_SUCCESS);
+        CHECK_INT(rig_event_status(overtaker.end), CL_COMPLETE);
+        CHECK_INT(clReleaseEvent(passer.end), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(overtaker.end), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(overtaker.user), CL_SUCCESS);
+        slow_close(&passer.work);
+    }
+    rig_close(&rig);
+}
+
 /* ---- all of these ---- */
 
 static void two_threads(void)
@@ -691,6 +723,7 @@ static void two_threads(void)
     test_setenv("CLD3D_TRANSPORT", "host");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "two threads in a queue, one held: "), 8);
     test_setenv("CLD3D_TRANSPORT", NULL);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "one held for long"), 1);
     test_setenv("CLD3D_TEST_OVER_BELOW", NULL);
 }
 #endif
@@ -711,6 +744,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("two threads in a queue, one held: an acquire of nothing", overtakes_nothing),
     SHARING_TESTS("two threads in a queue, one held: an acquire", overtakes_acquire),
     SHARING_TESTS("two threads in a queue, one held: a release", overtakes_release),
+    {"two threads in one queue, one held for long", held_for_long},
 #endif
     SHARING_TESTS("free before the driver has it", free_meanwhile),
     SHARING_TESTS("blocked again before the driver has it", blocked_again),
