@@ -336,6 +336,12 @@ static bool map(struct surface *surface, bool write, struct mapped_surface *mapp
     return true;
 }
 
+static bool planes_map_together(const struct surface *surface)
+{
+    const struct staging *staging = surface->staging;
+    return staging && staging->way == BY_LOCK;
+}
+
 static void unmap(struct surface *surface)
 {
     const struct staging *staging = surface->staging;
@@ -367,6 +373,7 @@ const struct staging_ops d3d9_staging = {
     .unstage = unstage,
     .staging_serves_alike = staging_serves_alike,
     .maps_briefly = true,
+    .planes_map_together = planes_map_together,
     .begin = begin,
     .end = d3d9_leave,
     .map = map,

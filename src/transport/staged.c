@@ -76,9 +76,12 @@ static void copy_range(const struct rows_copy *copy, size_t at, size_t end)
     }
 }
 
+/* `data`: one or more copies. */
 static void copy_part(void *data, unsigned index)
 {
     const struct rows_copy *copy = data;
+    for (; index >= copy->parts; copy++)
+        index -= (unsigned)copy->parts;
     const size_t rows = copy->rows - copy->first;
     copy_range(copy, copy->first + rows * index / copy->parts, copy->first + rows * (index + 1) / copy->parts);
 }
@@ -96,26 +99,72 @@ static bool displaced(const struct rows_copy *copy)
 }
 
 enum {
-    PART_BYTES = 512 << 10,  /* enough that a helper is worth waking */
+    HELPED_BYTES = 3 << 20,  /* so many that a helper is worth waking */
+    PART_BYTES = 512 << 10,  /* of those that helpers may copy */
     SAMPLE_BYTES = 64 << 10, /* enough to time them */
     SAMPLES_LEAST = 8,       /* so much longer than the sample is a copy that begins with one */
-    PARTS_MOST = 64
+    PARTS_MOST = 64,
+    PLANES_MOST = 4
 };
 
-/* Copies all texels between `rows` and what is mapped, and converts where that is to be done. */
-static void copy_rows(struct staged *staged, bool to_mapped)
+/* All texels between `rows` and what is mapped. Copies the first ones. */
+static struct rows_copy begin_copy(struct staged *staged, bool to_mapped)
 {
-    const size_t bytes = staged_bytes(staged), parts = bytes / PART_BYTES;
     const size_t row = staged_row_bytes(staged), sample = (SAMPLE_BYTES + row - 1) / row;
-    struct rows_copy copy = {staged, to_mapped, false, bytes / row, 0, 1};
+    struct rows_copy copy = {staged, to_mapped, false, staged_bytes(staged) / row, 0, 1};
     if (sample <= copy.rows / SAMPLES_LEAST) {
         copy.first = sample;
         copy.stream = displaced(&copy);
     }
-    const size_t left = copy.rows - copy.first, most = left < PARTS_MOST ? left : PARTS_MOST;
-    copy.parts = parts < 1 ? 1 : parts < most ? parts : most;
-    statistics_bytes(&staged->base, bytes);
-    parallel_run((unsigned)copy.parts, copy_part, &copy);
+    return copy;
+}
+
+static void divide(struct rows_copy *copy)
+{
+    const size_t parts = staged_bytes(copy->staged) / PART_BYTES;
+    const size_t left = copy->rows - copy->first, most = left < PARTS_MOST ? left : PARTS_MOST;
+    copy->parts = parts < 1 ? 1 : parts < most ? parts : most;
+}
+
+/* Ends copies that have begun: helpers are woken once for all of them. */
+static void end_copies(struct rows_copy *copies, cl_uint count)
+{
+    size_t bytes = 0, parts = 0;
+    for (cl_uint i = 0; i < count; i++) {
+        bytes += staged_bytes(copies[i].staged);
+        statistics_bytes(&copies[i].staged->base, staged_bytes(copies[i].staged));
+    }
+    for (cl_uint i = 0; i < count; i++) {
+        if (bytes >= HELPED_BYTES)
+            divide(&copies[i]);
+        else
+            copy_part(&copies[i], 0);
+        parts += copies[i].parts;
+    }
+    if (bytes >= HELPED_BYTES)
+        parallel_run((unsigned)parts, copy_part, copies);
+}
+
+/* Copies all texels, and converts where that is to be done. */
+static void copy_rows(struct staged *staged, bool to_mapped)
+{
+    struct rows_copy copy = begin_copy(staged, to_mapped);
+    end_copies(&copy, 1);
+}
+
+/* How many of the transfers from `at` on are planes of one resource that can be mapped at the same time; at least 1. */
+static cl_uint planes_together(const struct handover *handover, cl_uint at)
+{
+    const struct surface *first = &handover->transfers[at]->surface;
+    bool (*const together)(const struct surface *) = handover->api->staging->planes_map_together;
+    cl_uint count = 1;
+    if (!together || !together(first))
+        return 1;
+    while (count < PLANES_MOST && at + count < handover->count &&
+           handover->transfers[at + count]->surface.resource == first->resource &&
+           together(&handover->transfers[at + count]->surface))
+        count++;
+    return count;
 }
 
 /* ---- the staging copy ---- */
@@ -275,15 +324,29 @@ void staged_undo(const struct handover *handover)
     lend(handover);
 }
 
-static bool map_and_take(struct staged *staged)
+static bool map_for_rows(struct staged *staged)
 {
-    bool done = !staged->takes_rows || staged_need_rows(staged);
-    staged->base.short_of_memory = !done;
-    done = done && staged_map(staged, false);
-    if (done && staged->takes_rows)
-        copy_rows(staged, false);
-    if (staged->base.surface.api->staging->maps_briefly)
-        staged_unmap(staged);
+    const bool has_rows = !staged->takes_rows || staged_need_rows(staged);
+    staged->base.short_of_memory = !has_rows;
+    return has_rows && staged_map(staged, false);
+}
+
+/* For `count` transfers, as planes_together gives them. */
+static bool map_and_take(struct transfer *const *transfers, cl_uint count)
+{
+    struct rows_copy copies[PLANES_MOST];
+    cl_uint begun = 0;
+    bool done = true;
+    for (cl_uint i = 0; i < count && done; i++) {
+        struct staged *staged = staged_of(transfers[i]);
+        done = map_for_rows(staged);
+        if (done && staged->takes_rows)
+            copies[begun++] = begin_copy(staged, false);
+    }
+    end_copies(copies, begun);
+    for (cl_uint i = 0; i < count; i++)
+        if (transfers[i]->surface.api->staging->maps_briefly)
+            staged_unmap(staged_of(transfers[i]));
     return done;
 }
 
@@ -297,9 +360,11 @@ static bool fetch_and_map(const struct handover *handover)
             return false;
         staged_of(handover->transfers[i])->fetch_number = number;
     }
-    for (cl_uint i = 0; i < handover->count; i++)
-        if (!map_and_take(staged_of(handover->transfers[i])))
+    for (cl_uint i = 0, count; i < handover->count; i += count) {
+        count = planes_together(handover, i);
+        if (!map_and_take(handover->transfers + i, count))
             return false;
+    }
     return true;
 }
 
@@ -320,13 +385,23 @@ static bool store(struct staged *staged)
     return staged->base.surface.api->staging->store(&staged->base.surface);
 }
 
-/* Maps it for the rows alone. */
-static bool store_rows(struct staged *staged)
+/* Maps them for the rows alone: `count` transfers, as planes_together gives them. */
+static bool store_rows(struct transfer *const *transfers, cl_uint count)
 {
-    if (!staged_map(staged, true))
-        return false;
-    copy_rows(staged, true);
-    return store(staged);
+    struct rows_copy copies[PLANES_MOST];
+    cl_uint begun = 0;
+    for (cl_uint i = 0; i < count; i++)
+        if (staged_map(staged_of(transfers[i]), true))
+            copies[begun++] = begin_copy(staged_of(transfers[i]), true);
+    end_copies(copies, begun);
+    bool all = true;
+    for (cl_uint i = 0; i < count; i++) {
+        struct staged *staged = staged_of(transfers[i]);
+        const bool done = staged->is_mapped && store(staged);
+        staged->failed = staged->failed || !done;
+        all = all && done;
+    }
+    return all;
 }
 
 /* Two planes of one slice may be stored by two threads. Each store reads the other plane and writes both, since
@@ -336,7 +411,8 @@ static bool store_plane(struct staged *staged)
     const struct staging_ops *staging = staged->base.surface.api->staging;
     void *section = staging->enter(staged->base.surface.device);
     staged_unmap(staged);
-    const bool done = fetch(staged) && store_rows(staged);
+    struct transfer *const transfer = &staged->base;
+    const bool done = fetch(staged) && store_rows(&transfer, 1);
     staging->leave(section);
     return done;
 }
@@ -369,23 +445,24 @@ static bool is_first_of_two(const struct handover *handover, cl_uint at)
     return false;
 }
 
-static bool take_back(const struct handover *handover, cl_uint at)
+static bool take_back(const struct handover *handover, cl_uint at, cl_uint count)
 {
     struct staged *staged = staged_of(handover->transfers[at]);
     if (staged->base.surface.api->staging->maps_briefly)
-        return store_rows(staged);
-    return staged_is_plane(staged) && !is_first_of_two(handover, at) ? store_plane(staged) : store_mapped(staged);
+        return store_rows(handover->transfers + at, count);
+    const bool apart = staged_is_plane(staged) && !is_first_of_two(handover, at);
+    const bool done = apart ? store_plane(staged) : store_mapped(staged);
+    staged->failed = staged->failed || !done;
+    return done;
 }
 
 bool staged_d3d_take(const struct handover *handover)
 {
     bool all = true;
     begin(handover->api);
-    for (cl_uint i = 0; i < handover->count; i++) {
-        struct staged *staged = staged_of(handover->transfers[i]);
-        const bool done = take_back(handover, i);
-        staged->failed = staged->failed || !done;
-        all = all && done;
+    for (cl_uint i = 0, count; i < handover->count; i += count) {
+        count = planes_together(handover, i);
+        all = take_back(handover, i, count) && all;
     }
     all = end(handover->api) && all;
     lend(handover);
