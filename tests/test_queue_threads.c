@@ -693,8 +693,8 @@ static void held_for_long(void)
         order_below(rig.queue, BELOW_HOLD, BELOW_HOLD_NONE);
         test_thread_join(thread);
         CHECK_INT(clSetUserEventStatus(overtaker.user, CL_COMPLETE), CL_SUCCESS);
-        CHECK_INT(clFinish(rig.queue), CL_SUCCESS);
-        CHECK_INT(rig_event_status(overtaker.end), CL_COMPLETE);
+        CHECK_INT(clWaitForEvents(1, &overtaker.end), CL_SUCCESS);
+        queue_wait(rig.queue);
         CHECK_INT(clReleaseEvent(passer.end), CL_SUCCESS);
         CHECK_INT(clReleaseEvent(overtaker.end), CL_SUCCESS);
         CHECK_INT(clReleaseEvent(overtaker.user), CL_SUCCESS);
