@@ -340,10 +340,12 @@ static void help(unsigned owner)
  * section. */
 static void run_owned(unsigned owner)
 {
+    enum { ALONE = 1000 }; /* milliseconds at least */
     disown(owner);
     run_ready_here(owner);
-    while (owns_any(owner)) {
-        help(owner);
+    /* After a second, a driver may report nothing that is needed unless a thread waits for something else. */
+    for (unsigned tries = 0; owns_any(owner); tries++) {
+        help(tries < ALONE ? owner : 0);
         blockers_finish(); /* another thread's command may have been queued behind those that they wait for */
         run_ready_here(owner);
     }
