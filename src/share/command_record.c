@@ -144,7 +144,7 @@ static cl_int end_objects(struct recording *r, cl_int status, cl_uint count, con
 #define PROPERTIES_PARAMETER
 #define PROPERTIES_ARGUMENT
 RECORD_ALL
-RECORD_HOST /* in all versions */
+RECORD_HOST
 #undef NAME
 #undef TAKES_PROPERTIES
 #undef PROPERTIES_PARAMETER
@@ -155,12 +155,12 @@ RECORD_HOST /* in all versions */
 #define TAKES_PROPERTIES true
 #define PROPERTIES_PARAMETER , const cl_ulong *properties
 #define PROPERTIES_ARGUMENT , properties
-    RECORD_ALL
+RECORD_ALL
 
-    /* ---- kernels ---- */
+/* ---- kernels ---- */
 
-    /* What the arguments of a kernel name, as of the call that records it. */
-    struct kernel_uses {
+/* What the arguments of a kernel name, as of the call that records it. */
+struct kernel_uses {
     struct object_use uses[2 * KERNEL_ARGUMENTS];
     cl_uint count;
 };

@@ -151,6 +151,9 @@ static void leave_objects(struct deferred *d, bool later)
     while (*place != d)
         place = &(*place)->after;
     *place = d->after;
+    /* No pass through the list updates them any longer. */
+    blocker_comes_locked(d->gate_blocker, true);
+    blocker_mark_locked(d->gate_blocker, false);
     os_unlock(&registry_lock);
     if (later) {
         atomic_fetch_add_explicit(&d->references, 1, memory_order_relaxed);
