@@ -725,7 +725,6 @@ SHARING_CASE(queue_is_left_to_a_release, 0)
     shared_close(&shared);
 }
 
-#ifndef _WIN32
 /* ---- callbacks when an object is deleted ---- */
 
 struct deleted {
@@ -774,7 +773,59 @@ SHARING_CASE(destructor_callbacks, 0)
     }
     shared_close_all(all);
 }
-#endif
+
+/* It takes long enough for a call that waits for it to be noticed: tens of milliseconds. */
+static cl_kernel slow_kernel(const struct rig *rig, const struct shared *shared)
+{
+    static const char *const sources[KINDS] = {
+        "kernel void use(global uint *in, uint times)\n"
+        "{ uint x = in[get_global_id(0)]; while (times--) x = x * 1664525u + 1013904223u; in[get_global_id(0)] = x; "
+        "}\n",
+        "kernel void use(write_only image2d_t out, uint times)\n"
+        "{ uint x = get_global_id(0); while (times--) x = x * 1664525u + 1013904223u;\n"
+        "  write_imageui(out, (int2)(get_global_id(0), 0), (uint4)(x & 1)); }\n",
+        "kernel void use(read_only image3d_t in, uint times)\n"
+        "{ const sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+        "  uint x = read_imageui(in, s, (int4)(get_global_id(0), 0, 0, 0)).x;\n"
+        "  while (times--) x = x * 1664525u + 1013904223u;\n"
+        "  if (x == times) printf(\"%u\", x); }\n",
+    };
+    const cl_uint times = 1 << 24;
+    cl_kernel kernel = rig_kernel(rig, sources[shared->kind], "use");
+    if (kernel) {
+        CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &shared->object), CL_SUCCESS);
+        CHECK_INT(clSetKernelArg(kernel, 1, sizeof(times), &times), CL_SUCCESS);
+    }
+    return kernel;
+}
+
+/* The program waits for the callback, and calls nothing meanwhile that could look for the end of the kernel. After clFinish
+ * nothing holds the resource. */
+SHARING_CASE(deleted_while_used, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        atomic_int next = 0;
+        struct deleted deleted = {.next = &next};
+        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+            continue;
+        const struct counts before = count_kept(rig, &shared);
+        shared.object = create(rig, &shared);
+        cl_kernel kernel = slow_kernel(rig, &shared);
+        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+        CHECK_INT(launch(rig->queue, kernel, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+        CHECK_INT(clSetMemObjectDestructorCallback(shared.object, on_deleted, &deleted), CL_SUCCESS);
+        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
+        CHECK_INT(deleted_calls(&deleted), 1);
+        CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+        CHECK_INT(rig_refs(shared.resource), before.resource);
+        shared.object = NULL;
+        shared_close(&shared);
+    }
+}
 
 struct told {
     atomic_bool done;
@@ -846,9 +897,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("given back and retained again: a queue", queue_comes_again),
     SHARING_TESTS("given back: a queue that an event keeps", queue_is_only_left),
     SHARING_TESTS("given back: a queue that a deferred release keeps", queue_is_left_to_a_release),
-#ifndef _WIN32
     SHARING_TESTS("callbacks when an object is deleted", destructor_callbacks),
-#endif
+    SHARING_TESTS("callbacks when an object is deleted while a kernel runs", deleted_while_used),
     SHARING_TESTS("an event is released before its callback", released_before_its_callback),
 };
 

@@ -351,8 +351,16 @@ static cl_int CL_API_CALL release_event(cl_event event)
     return event_keep(event) ? CL_SUCCESS : below()->clReleaseEvent(event);
 }
 
+static cl_int CL_API_CALL wait_for_events(cl_uint num_events, const cl_event *event_list)
+{
+    const cl_int status = below()->clWaitForEvents(num_events, event_list);
+    reap(REAP_AT_RELEASE, NULL);
+    return status;
+}
+
 void event_install(cl_icd_dispatch *table)
 {
+    table->clWaitForEvents = wait_for_events;
     table->clGetEventInfo = get_event_info;
     table->clGetEventProfilingInfo = get_profiling_info;
     table->clRetainEvent = retain_event;

@@ -426,6 +426,7 @@ static cl_int CL_API_CALL finish(cl_command_queue handle)
     struct queue_record *queue = queue_begin_finish(handle);
     const cl_int status = below()->clFinish(handle);
     queue_end_finish(queue);
+    reap(REAP_AT_FINISH, NULL);
     return status;
 }
 

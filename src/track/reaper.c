@@ -11,6 +11,7 @@ static const enum reap_moment first_moments[REAP_KINDS] = {
 };
 
 enum { PATIENCE = 50 }; /* milliseconds */
+static const int patience_at[] = {[REAP_AT_FINISH] = 3, [REAP_AND_WAIT] = PATIENCE, [REAP_CONTEXT] = PATIENCE};
 
 /* Guards the lists, which may be found empty without it. Nothing else is locked under it. */
 static os_mutex lock = OS_MUTEX_INIT;
@@ -112,9 +113,9 @@ static void poll_all(struct reap *reap)
 void reap(enum reap_moment moment, cl_context context)
 {
     enum { POLLS = 4 }; /* destroying one thing may leave another that also needs time */
-    struct reap reap = {.moment = moment, .context = context, .patience = moment >= REAP_AND_WAIT ? PATIENCE : 0};
+    struct reap reap = {.moment = moment, .context = context, .patience = patience_at[moment]};
     bool any = false;
-    if (moment == REAP_CONTEXT) /* nothing of it may stay behind */
+    if (moment == REAP_CONTEXT || moment == REAP_AT_FINISH) /* what can be destroyed may not stay behind */
         reap_await_others();
     for (unsigned kind = 0; kind < REAP_KINDS; kind++)
         any = any || (first_moments[kind] <= moment && !is_empty(kind));

@@ -252,7 +252,6 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
 static void give_back(struct outliving *base)
 {
     struct in_place_outliving *one = (struct in_place_outliving *)base;
-    below()->clReleaseMemObject(base->memory);
     if (one->surface.staging)
         one->surface.api->staging->unstage(&one->surface);
     aligned_memory_free(&one->rows);

@@ -1,7 +1,16 @@
 #include "transport/outlive.h"
 
+#include "emulate/delivery.h"
 #include "emulate/fence.h"
+#include "track/tiers.h"
 #include "transport/commands.h"
+
+#include <stdatomic.h>
+
+enum { SHORTEST_POLL_MS = 1, LONGEST_POLL_MS = 64 };
+
+static atomic_uint used;  /* records whose memory objects commands still use */
+static atomic_uint pause; /* until the next poll, in milliseconds */
 
 static bool is_used(const struct outliving *one)
 {
@@ -16,9 +25,8 @@ static bool has_passed(struct outliving *one)
 }
 
 /* The driver may count a command for a moment after it has ended. */
-static bool over(void *what, struct reap *reap)
+static bool has_ended(struct outliving *one, struct reap *reap)
 {
-    struct outliving *one = what;
     do {
         if (one->uncounted ? has_passed(one) : !is_used(one))
             return true;
@@ -33,22 +41,64 @@ static void drop_fence(struct outliving *one)
     one->fence = NULL;
 }
 
+/* The driver calls the destructor callbacks of the application now. */
+static void release_objects(struct outliving *one)
+{
+    drop_fence(one);
+    below()->clReleaseMemObject(one->memory);
+    if (one->whole)
+        below()->clReleaseMemObject(one->whole);
+    one->memory = one->whole = NULL;
+    atomic_fetch_sub(&used, 1);
+}
+
+/* The rest is Direct3D's, which is not called at REAP_AT_COMMAND. */
+static bool over(void *what, struct reap *reap)
+{
+    struct outliving *one = what;
+    if (one->memory && has_ended(one, reap))
+        release_objects(one);
+    return !one->memory && reap->moment > REAP_AT_COMMAND;
+}
+
 static void destroy(void *what)
 {
     struct outliving *one = what;
-    drop_fence(one);
     one->give_back(one);
 }
 
 static const struct reap_class outlives_its_object = {REAP_MEMORY, over, destroy};
+
+/* An application may wait for a destructor callback without any further call of OpenCL. */
+static unsigned poll_memory(void)
+{
+    if (os_process_ends())
+        return 0;
+    const unsigned left = atomic_load(&used);
+    reap_kind(REAP_MEMORY, REAP_AT_COMMAND);
+    const unsigned next_pause = atomic_load(&pause) * 2;
+    atomic_store(&pause, next_pause < LONGEST_POLL_MS ? next_pause : LONGEST_POLL_MS);
+    if (atomic_load(&used) < left)
+        atomic_store(&pause, SHORTEST_POLL_MS);
+    return atomic_load(&used) ? atomic_load(&pause) : 0;
+}
+
+static void watch_memory(void)
+{
+    static struct watch watch = {.poll = poll_memory};
+    atomic_store(&pause, SHORTEST_POLL_MS);
+    watch_start(&watch); /* if it can't, the calls that reap find the end */
+}
 
 bool outlive(struct outliving *one, cl_mem memory, cl_context uncounted, void (*give_back)(struct outliving *one))
 {
     one->memory = memory;
     one->uncounted = uncounted;
     one->give_back = give_back;
-    if (!over(one, &(struct reap){.patience = 3})) {
+    if (!has_ended(one, &(struct reap){.patience = 3})) {
+        atomic_fetch_add(&used, 1);
         reap_later(&one->reaped, &outlives_its_object, one);
+        watch_memory();
         return true;
     }
     drop_fence(one);

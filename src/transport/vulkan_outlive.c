@@ -23,9 +23,6 @@ static void give_back(struct outliving *base)
     struct vulkan_object *o = &one->object;
     const struct d3d_ops *ops = o->base.surface.api->ops;
     vulkan_return(o);
-    below()->clReleaseMemObject(base->memory);
-    if (o->whole)
-        below()->clReleaseMemObject(o->whole);
     if (o->held)
         o->side->give_back(o->at.image.memory.memory);
     ops->release(o->copy.resource);
