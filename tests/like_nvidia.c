@@ -14,6 +14,7 @@
  *  - setting the event of a command is CL_INVALID_VALUE, and a user event can be set again, which changes nothing;
  *  - a query of a queue or context answers for handles of other kinds too, as for a platform's with a device that is none, about
  *    which a query ends the process, as do queries of events, devices and programs that get a platform, a context or a buffer;
+ *  - if it is named NVIDIA's, a queue runs in order though it says that it does not, so that a held command holds up all later ones;
  *  - of an array of 1D images only the first is copied to a buffer or from one, the rest is CL_INVALID_VALUE.
  *
  * While CLD3D_TEST_NO_BARRIERS is set it is short of something for each barrier, and while CLD3D_TEST_NO_CONTEXTS is set for each
@@ -301,6 +302,45 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
     return below->clGetPlatformInfo(platform, name, room, to, size_ret);
 }
 
+/* ---- queues ---- */
+
+/* Queues that run in order and say that they do not. */
+static cl_command_queue in_order[MOST];
+
+static int is_in_order(cl_command_queue queue)
+{
+    int found = 0;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < MOST; i++)
+        found = found || in_order[i] == queue;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* A queue may have the handle of one that is gone. */
+static void note_queue(cl_command_queue queue, int runs_in_order)
+{
+    static unsigned next;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < MOST; i++)
+        if (in_order[i] == queue)
+            in_order[i] = NULL;
+    if (runs_in_order)
+        in_order[next++ % MOST] = queue;
+    pthread_mutex_unlock(&lock);
+}
+
+static cl_command_queue CL_API_CALL create_plain_queue(cl_context context, cl_device_id device,
+                                                       cl_command_queue_properties properties, cl_int *status)
+{
+    const cl_command_queue_properties out_of_order =
+        getenv("CLD3D_TEST_NAMED_NVIDIA") ? properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
+    cl_command_queue queue = below->clCreateCommandQueue(context, device, properties & ~out_of_order, status);
+    if (queue)
+        note_queue(queue, out_of_order != 0);
+    return queue;
+}
+
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                                  const cl_queue_properties *properties, cl_int *status)
 {
@@ -472,8 +512,12 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
 {
     if (is_platform(queue))
         return answer_for_platform(queue, room, to, size_ret);
-    if (name != LIKE_NVIDIA_NO_MARKERS)
-        return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
+    if (name != LIKE_NVIDIA_NO_MARKERS) {
+        const cl_int status = below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
+        if (status == CL_SUCCESS && name == CL_QUEUE_PROPERTIES && to && is_in_order(queue))
+            *(cl_command_queue_properties *)to |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+        return status;
+    }
     atomic_store(&marker_refusal, *(cl_int *)to);
     return CL_SUCCESS;
 }
@@ -589,6 +633,7 @@ static void replace(void)
     table.clGetDeviceInfo = get_device_info;
     table.clEnqueueCopyImageToBuffer = copy_image_to_buffer;
     table.clEnqueueCopyBufferToImage = copy_buffer_to_image;
+    table.clCreateCommandQueue = create_plain_queue;
     table.clCreateCommandQueueWithProperties = create_queue;
     table.clRetainCommandQueue = retain_queue;
     table.clEnqueueMarkerWithWaitList = marker;

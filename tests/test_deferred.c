@@ -308,16 +308,16 @@ SHARING_CASE(made_again, 0)
 }
 
 /* Whether a command of an out-of-order queue goes past one that a user event blocks. NVIDIA's driver lets none. */
-static bool goes_past_held(const struct rig *rig)
+static bool goes_past_held(const struct rig *rig, cl_command_queue queue)
 {
     static const cl_uint zero = 0;
     cl_int status = 1;
     cl_event user = user_event(rig->context), written = NULL;
     cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, sizeof(zero), NULL, &status);
-    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, NULL), CL_SUCCESS);
-    CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written),
+    CHECK_INT(clEnqueueMarkerWithWaitList(queue, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written),
               CL_SUCCESS);
-    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    CHECK_INT(clFlush(queue), CL_SUCCESS);
     for (int i = 0; i < 1000 && rig_event_status(written) > CL_COMPLETE; i++)
         pause_ms(1);
     const bool past = rig_event_status(written) == CL_COMPLETE;
@@ -332,7 +332,7 @@ static bool goes_past_held(const struct rig *rig)
 /* A deferred acquire in an out-of-order queue waits for no other command of that queue. */
 SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
 {
-    if (!goes_past_held(rig)) {
+    if (!goes_past_held(rig, rig->queue)) {
         SKIP("the driver lets no command go past a held one");
         return;
     }
@@ -361,6 +361,97 @@ SHARING_CASE(beside_a_held_command, RIG_OUT_OF_ORDER)
         shared_close(&shared);
     }
 }
+
+/* A release in another queue that waits for a command behind a held one. Where the driver holds up that command, the release must not
+ * wait in its call: the program sets the user event after it. */
+SHARING_CASE(released_behind_a_held_command, 0)
+{
+    cl_command_queue holding = make_queue(rig, rig->context, out_of_order_mode(rig));
+    const bool past = goes_past_held(rig, holding);
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct shared shared;
+        cl_event user = user_event(rig->context), written = NULL, released = NULL;
+        cl_command_queue queue = make_queue(rig, rig->context, 0);
+        unsigned char bytes[SHARED_BYTES];
+        rig_pattern(bytes, sizeof(bytes), 5);
+        if (!open_written(rig, (enum kind)kind, &shared))
+            continue;
+        CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+        CHECK_INT(clEnqueueMarkerWithWaitList(holding, 1, &user, NULL), CL_SUCCESS);
+        CHECK_INT(cl_write(holding, &shared, bytes, 0, NULL, &written), CL_SUCCESS);
+        CHECK_INT(clFlush(holding), CL_SUCCESS);
+        CHECK_INT(rig->release(queue, 1, &shared.object, 1, &written, &released), CL_SUCCESS);
+        CHECK(past || rig_event_status(released) > CL_COMPLETE);
+        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+        CHECK(d3d_has(rig, &shared, 5));
+        CHECK(round_trip(rig, &shared, 5, 6));
+        CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+        shared_close(&shared);
+    }
+    CHECK_INT(clReleaseCommandQueue(holding), CL_SUCCESS);
+}
+
+/* A deferred acquire stands behind another one, and that behind a held command: setting the events of the two acquires waits for
+ * nothing that the driver holds up. `by_queue`: the command is held by way of another queue. */
+static void acquire_behind_held(const struct rig *rig, enum kind kind, bool by_queue)
+{
+    enum { HOLDS, OF_FIRST, OF_SECOND, USERS };
+    struct shared first, second;
+    cl_event users[USERS], held = NULL, acquired = NULL;
+    cl_command_queue queue = make_queue(rig, rig->context, 0), other = make_queue(rig, rig->context, 0);
+    cl_command_queue holding = make_queue(rig, rig->context, out_of_order_mode(rig));
+    for (int i = 0; i < USERS; i++)
+        users[i] = user_event(rig->context);
+    if (!open_written(rig, kind, &first) || !shared_open(rig, kind, 3, &second))
+        return;
+    CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+    if (by_queue)
+        CHECK_INT(clEnqueueMarkerWithWaitList(other, 1, &users[HOLDS], &held), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarkerWithWaitList(holding, 1, by_queue ? &held : &users[HOLDS], NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(holding, 1, &second.object, 1, &users[OF_SECOND], NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(queue, 1, &first.object, 1, &users[OF_FIRST], NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(holding, 1, &first.object, 0, NULL, &acquired), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(users[OF_SECOND], CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(users[OF_FIRST], CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(users[HOLDS], CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &acquired), CL_SUCCESS);
+    CHECK_INT(rig_event_status(acquired), CL_COMPLETE);
+    CHECK_INT(release_one(rig, second.object), CL_SUCCESS);
+    check_after(rig, &first, true, 2);
+    CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
+    if (held)
+        CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
+    for (int i = 0; i < USERS; i++)
+        CHECK_INT(clReleaseEvent(users[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(holding), CL_SUCCESS);
+    shared_close(&first);
+    shared_close(&second);
+}
+
+SHARING_CASE(acquired_behind_a_held_command, 0)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int by_queue = 0; by_queue < 2; by_queue++)
+            acquire_behind_held(rig, (enum kind)kind, by_queue);
+}
+
+#ifndef _WIN32
+/* NVIDIA's driver, and rusticl's from version 25 on. */
+static void where_none_goes_past(void)
+{
+    if (!takes_layers("CLD3D_TEST_LIKE_NVIDIA"))
+        return;
+    test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1");
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "behind a held command:"), 4);
+    test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
+}
+#endif
 
 /* In a queue out of order what a barrier stands behind comes before what is enqueued after it, also where an acquire between them is
  * deferred. */
@@ -439,7 +530,7 @@ SHARING_CASE(behind_an_acquire, RIG_OUT_OF_ORDER)
  * event when it has the objects. */
 SHARING_CASE(past_a_held_command, RIG_OUT_OF_ORDER)
 {
-    if (!goes_past_held(rig)) {
+    if (!goes_past_held(rig, rig->queue)) {
         SKIP("the driver lets no command go past a held one");
         return;
     }
@@ -766,6 +857,9 @@ static void where_callbacks_are_ours(void)
 }
 
 static const struct tap_test tests[] = {
+#ifndef _WIN32
+    {"where no command goes past a held one", where_none_goes_past},
+#endif
     {"where cld3d calls the callbacks", where_callbacks_are_ours},
     SHARING_TESTS("callbacks: a deferred release beside one that waits", beside_a_callback),
     SHARING_TESTS("a user event fails", in_order),
@@ -777,6 +871,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("a release in another queue", release_in_another_queue),
     SHARING_TESTS("an object made again behind the release", made_again),
     SHARING_TESTS("beside a held command", beside_a_held_command),
+    SHARING_TESTS("behind a held command: a release", released_behind_a_held_command),
+    SHARING_TESTS("behind a held command: an acquire", acquired_behind_a_held_command),
     SHARING_TESTS("barriers of a queue out of order", barriers_stay),
     SHARING_TESTS("an acquire beside a held command, out of order", past_a_held_command),
     SHARING_TESTS("an acquire behind another one, out of order", behind_an_acquire),

@@ -63,12 +63,16 @@ static unsigned quirks_in(const char *name, const char *version)
 enum {
     DESTRUCTOR = 1u << QUIRK_NVIDIA_DESTRUCTOR_CALLBACKS,
     LINES = 1u << QUIRK_NVIDIA_1D_ARRAYS,
-    NVIDIA = 1u << QUIRK_NVIDIA_UNSET_EVENTS | 1u << QUIRK_NVIDIA_ARGUMENT_INFO | DESTRUCTOR | LINES,
+    NVIDIA_HOLDS = 1u << QUIRK_NVIDIA_QUEUE_ORDER,
+    NVIDIA = 1u << QUIRK_NVIDIA_UNSET_EVENTS | 1u << QUIRK_NVIDIA_ARGUMENT_INFO | DESTRUCTOR | LINES | NVIDIA_HOLDS,
     REMOTE = 1u << QUIRK_POCL_ROW_PITCH | 1u << QUIRK_POCL_SERVER_LOST,
-    RUSTICL = 1u << QUIRK_RUSTICL_FLUSH_WAITS,
+    RUSTICL_HOLDS = 1u << QUIRK_RUSTICL_QUEUE_ORDER,
+    RUSTICL = 1u << QUIRK_RUSTICL_FLUSH_WAITS | RUSTICL_HOLDS,
     ALL = ((1u << QUIRKS) - 1) & ~NVIDIA & ~REMOTE & ~RUSTICL,
     ENDS = 1u << QUIRK_POCL_FAILURE_RACE,
-    ORDER = 1u << QUIRK_POCL_ORDER
+    ORDER = 1u << QUIRK_POCL_ORDER,
+    /* of a driver that does not tell its name: any, but those that would cost something */
+    UNNAMED = (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES & ~NVIDIA_HOLDS) | REMOTE | (RUSTICL & ~RUSTICL_HOLDS)
 };
 
 /* In a process of its own, since the setting is read once in each. */
@@ -98,10 +102,8 @@ static void by_driver(void)
     CHECK_INT(quirks_in("NVIDIA CUDA", "OpenCL 3.0 CUDA 13.0.98"), NVIDIA);
     CHECK_INT(quirks_in("rusticl", "OpenCL 3.0 "), RUSTICL);
     CHECK_INT(quirks_in("Portable", "OpenCL 3.0 PoCL 3.1"), 0);
-    /* What does not tell its name is taken for any of them, but where that would cost something. */
-    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"),
-              (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE | RUSTICL);
-    CHECK_INT(quirks_of(NULL), (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES) | REMOTE | RUSTICL);
+    CHECK_INT(quirks_in(NULL, "OpenCL 3.0 PoCL 12.0"), UNNAMED);
+    CHECK_INT(quirks_of(NULL), UNNAMED);
 }
 
 static void by_device(void)

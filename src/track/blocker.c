@@ -11,10 +11,16 @@
 
 /* ---- commands ---- */
 
-/* Commands of an in-order queue run after all earlier ones. */
+/* Whether commands of a queue can run before an earlier one that is blocked. */
+static bool lets_pass(const struct queue_record *queue)
+{
+    return queue_out_of_order(queue) && !context_has(queue->context, QUIRK_NVIDIA_QUEUE_ORDER) &&
+           !context_has(queue->context, QUIRK_RUSTICL_QUEUE_ORDER);
+}
+
 static unsigned queue_order(const struct queue_record *queue, unsigned order)
 {
-    return queue_out_of_order(queue) ? order : ORDER_AFTER_ALL | ORDER_BEFORE_ALL;
+    return lets_pass(queue) ? order : ORDER_AFTER_ALL | ORDER_BEFORE_ALL;
 }
 
 static unsigned count_active_locked(cl_uint count, const cl_event *wait)
@@ -195,10 +201,13 @@ static bool try_turn(struct blocker *blocker, bool keep, bool waited, bool overd
  * (patience); the command that has lost it is last. */
 void blocker_turn(struct blocker *blocker, bool keep, cl_uint count, const cl_event *wait)
 {
-    enum { MOST = 1000 }; /* milliseconds at least */
-    for (unsigned i = 0, most = blocker ? patience(ORDER_ALONE) : 0;
-         blocker && !try_turn(blocker, keep, i > 0, i == MOST || i == most); i++)
+    const unsigned most = blocker ? patience(ORDER_ALONE) : 0;
+    unsigned waited = 0;
+    for (; blocker && !try_turn(blocker, keep, waited > 0, waited == most); waited++)
         os_sleep_shortly();
+    if (waited >= PATIENCE)
+        log_write(LOG_WARN, "queue %p: a command enters before one that the driver has not taken for %d s",
+                  (void *)blocker->queue->head.handle, PATIENCE / 1000);
     if (blocker)
         note_prerequisites(blocker, count, wait);
 }

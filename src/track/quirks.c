@@ -12,6 +12,7 @@
 #define REMOTE "pocl-remote"
 #define NVIDIA "NVIDIA CUDA"
 #define RUSTICL "rusticl"
+#define HOLDS_QUEUE "a blocked command holds up all later ones of an out-of-order queue: commands that may be held up are not waited for"
 
 /* `last` is the last version that is known to need it; {0, 0}: no version is known that does not. */
 static const struct {
@@ -46,8 +47,10 @@ static const struct {
         "after a context with a destructor callback and user events the release of a context never returns: no such callback is set", NULL, true},
     [QUIRK_NVIDIA_1D_ARRAYS] = {"nvidia-1d-arrays", NVIDIA, {0, 0},
         "only the first image of a 1D image array is copied to or from a buffer: no format is emulated for such arrays", NULL, true},
+    [QUIRK_NVIDIA_QUEUE_ORDER] = {"nvidia-queue-order", NVIDIA, {0, 0}, HOLDS_QUEUE, NULL, true},
     [QUIRK_RUSTICL_FLUSH_WAITS] = {"rusticl-flush-waits", RUSTICL, {0, 0},
         "a thread in clFinish or a blocking command keeps others from flushing its queue, or waiting for it: such a queue is not flushed, and its events are polled"},
+    [QUIRK_RUSTICL_QUEUE_ORDER] = {"rusticl-queue-order", RUSTICL, {0, 0}, HOLDS_QUEUE, NULL, true},
     /* clang-format on */
 };
 
