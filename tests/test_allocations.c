@@ -254,13 +254,19 @@ SHARING_CASE(short_of_memory, 0)
 }
 
 #if !SANITIZED
-/* The first acquire of a new surface, while the n-th allocation fails: the call says so, and no event
- * does. Returns whether one failed. */
+/* The first acquire of a context, while the n-th allocation fails: the call says so, and no event does. The context keeps nothing that
+ * could be given up. Returns whether one failed. */
 static bool short_in_first_acquire(const struct dx9 *dx9, unsigned n, unsigned *told)
 {
     struct dx9_surface s;
+    struct dx9 fresh = *dx9;
     cl_event event = NULL;
-    if (!dx9_open_surface(&s, dx9, dx9_format_of(D3DFMT_A8R8G8B8), DX9_PLAIN, 64, 64))
+    cl_int made = 1;
+    fresh.rig.context = dx9_make_context(dx9, dx9->property, dx9->device, &made);
+    if (!CHECK_INT(made, CL_SUCCESS))
+        return false;
+    fresh.rig.queue = make_queue(&fresh.rig, fresh.rig.context, 0);
+    if (!dx9_open_surface(&s, &fresh, dx9_format_of(D3DFMT_A8R8G8B8), DX9_PLAIN, 64, 64))
         return false;
     atomic_store(&counted, 0);
     atomic_store(&failing, n);
@@ -274,6 +280,8 @@ static bool short_in_first_acquire(const struct dx9 *dx9, unsigned n, unsigned *
     drop(event);
     CHECK_INT(dx9->release(s.queue, 1, s.planes, 0, NULL, NULL), CL_SUCCESS);
     dx9_close_surface(&s);
+    CHECK_INT(clReleaseCommandQueue(fresh.rig.queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(fresh.rig.context), CL_SUCCESS);
     return failed;
 }
 #endif

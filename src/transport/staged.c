@@ -269,14 +269,27 @@ void staged_drop(struct staged *staged)
     aligned_memory_free(&staged->rows);
 }
 
+/* The next acquire gets another one. */
+static void drop_failed(struct staged *staged)
+{
+    struct surface *surface = &staged->base.surface;
+    surface->api->staging->unstage(surface);
+    surface->staging = NULL;
+    surface->staging_padding = surface->staging_offset = 0;
+    staged->place = (struct mapped_surface){NULL, 0, 0};
+    staged->failed = false;
+}
+
 /* Direct3D has the objects, which no longer need their staging copies. */
 static void lend(const struct handover *handover)
 {
     for (cl_uint i = 0; i < handover->count; i++) {
         struct staged *staged = staged_of(handover->transfers[i]);
         struct aligned_memory none = {NULL, NULL, NULL};
-        if (staged->lends && !lost_rows(staged) &&
-            give_to_pool(staged, staged->keeps_rows ? &none : &staged->rows, true))
+        if (staged->lends && staged->failed)
+            drop_failed(staged);
+        else if (staged->lends && !lost_rows(staged) &&
+                 give_to_pool(staged, staged->keeps_rows ? &none : &staged->rows, true))
             staged->lent = true;
     }
 }
@@ -286,7 +299,7 @@ static bool fetch(struct staged *staged)
     struct surface *surface = &staged->base.surface;
     const struct staging_ops *staging = surface->api->staging;
     const bool done = staged_need_copy(staged) && (!staging->fetch || staging->fetch(surface));
-    staged->failed = staged->failed || !done;
+    staged->failed = staged->failed || (!done && surface->staging);
     return done;
 }
 
