@@ -315,8 +315,7 @@ static bool goes_past_held(const struct rig *rig, cl_command_queue queue)
     cl_event user = user_event(rig->context), written = NULL;
     cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, sizeof(zero), NULL, &status);
     CHECK_INT(clEnqueueMarkerWithWaitList(queue, 1, &user, NULL), CL_SUCCESS);
-    CHECK_INT(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written),
-              CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written), CL_SUCCESS);
     CHECK_INT(clFlush(queue), CL_SUCCESS);
     for (int i = 0; i < 1000 && rig_event_status(written) > CL_COMPLETE; i++)
         pause_ms(1);

@@ -137,12 +137,6 @@ static cl_command_queue add(cl_command_queue handle, cl_context context, cl_int 
     return handle;
 }
 
-static bool is_short(cl_int status)
-{
-    return status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY ||
-           status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
-}
-
 static cl_event marker_behind_all(cl_command_queue queue, cl_int *status)
 {
     cl_event event = NULL;
@@ -235,7 +229,7 @@ static cl_int release_last(cl_command_queue handle, cl_context context)
     cl_event end = fence_counted_below(context) ? NULL : end_of(handle, &status);
     os_lock(&lock);
     struct queue *queue = *place_locked(handle), *taken = NULL;
-    const bool goes = queue && queue->references == 0 && !queue->put_off, put_off = goes && is_short(status);
+    const bool goes = queue && queue->references == 0 && !queue->put_off, put_off = goes && memory_short(status);
     if (put_off) {
         put_off_locked(queue, os_nanoseconds());
     } else if (goes) {
@@ -377,7 +371,7 @@ static struct fence *collect_locked(cl_context context, bool *all)
             queue->end ? underlying.clRetainEvent(queue->end) : underlying.clRetainCommandQueue(queue->handle);
         if (status == CL_SUCCESS)
             fence->stops[fence->count++] = (struct stop){queue->end, queue->end ? NULL : queue->handle};
-        *all = *all && !is_short(status);
+        *all = *all && !memory_short(status);
     }
     return fence;
 }
@@ -405,7 +399,7 @@ static bool passed(struct stop *stop, bool is_late)
     if (stop->queue) {
         cl_int status;
         stop->event = marker_behind_all(stop->queue, &status);
-        if (is_short(status) && !is_late)
+        if (memory_short(status) && !is_late)
             return false;
         release_at_last(stop->queue, stop->event);
         underlying.clReleaseCommandQueue(stop->queue);

@@ -35,6 +35,12 @@ static inline bool driver_short(cl_int status)
     return status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY;
 }
 
+/* Whether a call failed for lack of memory, so that it may succeed later. */
+static inline bool memory_short(cl_int status)
+{
+    return driver_short(status) || status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
+}
+
 /* Whether a text of words separated by blanks contains one. */
 bool words_have(const char *text, const char *word, size_t length);
 /* Removes from a text, in place, the words that `keep` rejects. One blank is left between two words. */

@@ -12,7 +12,9 @@
 #define REMOTE "pocl-remote"
 #define NVIDIA "NVIDIA CUDA"
 #define RUSTICL "rusticl"
-#define HOLDS_QUEUE "a blocked command holds up all later ones of an out-of-order queue: commands that may be held up are not waited for"
+#define HOLDS_QUEUE                                                                                                    \
+    "a blocked command holds up all later ones of an out-of-order queue: commands that may be held up are not waited " \
+    "for"
 
 /* `last` is the last version that is known to need it; {0, 0}: no version is known that does not. */
 static const struct {

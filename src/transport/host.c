@@ -2,6 +2,7 @@
  * every OpenCL, so it is the last in the list. */
 #include "d3d/formats.h"
 #include "formats/image.h"
+#include "next/query.h"
 #include "track/track.h"
 #include "transport/pinned.h"
 #include "transport/pool.h"
@@ -50,6 +51,15 @@ static cl_mem create_memory(const struct transfer_request *request, cl_int *stat
     return memory;
 }
 
+/* Frees what the context keeps for its next objects: drivers hold memory of the device for pinned rows. */
+static bool make_room(struct state *state)
+{
+    if (!pool_empty(&state->pool))
+        return false;
+    pinning_finish(&state->pinning);
+    return true;
+}
+
 /* The context, retained, if its driver gets along with rows without gaps alone. */
 static struct context_record *needs_dense_rows(cl_context handle)
 {
@@ -71,6 +81,8 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     }
     staged->base = (struct transfer){.transport = &host_transport, .surface = request->surface, .left_out = true};
     staged->base.memory = create_memory(request, &status);
+    if (!staged->base.memory && memory_short(status) && make_room(request->state))
+        staged->base.memory = create_memory(request, &status);
     if (!staged->base.memory) {
         free(staged);
         snprintf(why, TRANSPORT_WHY, "the OpenCL below cannot create an object of %ux%ux%u texels, format %s",
@@ -163,6 +175,8 @@ static cl_int cl_take(const struct handover *handover, const struct enqueueing *
     cl_int status = CL_SUCCESS;
     for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++)
         status = take(staged_of(handover->transfers[i]), to);
+    if (memory_short(status)) /* some drivers allocate memory only now: the next try has more */
+        pool_empty(staged_of(handover->transfers[0])->pool);
     return status;
 }
 

@@ -80,6 +80,18 @@ static cl_command_queue take_queue(struct pinning *pinning, cl_int *status)
     return queue;
 }
 
+void pinning_finish(struct pinning *pinning)
+{
+    os_lock(&pinning->lock);
+    cl_command_queue queue = pinning->queue;
+    const bool retained = queue && !callback_runs_here() && underlying.clRetainCommandQueue(queue) == CL_SUCCESS;
+    os_unlock(&pinning->lock);
+    if (retained) {
+        underlying.clFinish(queue);
+        own_queue_put(queue);
+    }
+}
+
 /* ---- memory ---- */
 
 static bool reserve(struct pinning *pinning, size_t size)

@@ -30,6 +30,8 @@ struct pinning {
 void pinning_open(struct pinning *pinning, cl_context context);
 /* Releases what would keep the context alive. Memory that is not freed yet remains valid; no more is created. */
 void pinning_close(struct pinning *pinning);
+/* Waits until the driver has the memory that was freed. Does nothing in a callback. */
+void pinning_finish(struct pinning *pinning);
 
 /* Any thread may call. No lock may be held. `bytes` is NULL if there is no such memory: in a callback, too, where a map
  * may not be waited for. aligned_memory_free frees it, in callbacks too; `pinning` must still exist then. */
