@@ -82,6 +82,7 @@ def installed_by_meson(folder):
         need((ROOT / "build" / build / "build.ninja").exists(), f"there is no build/{build}")
         output("meson", "install", "-C", ROOT / "build" / build, "--no-rebuild", "--destdir", folder, "--tags", "runtime,man")
     wanted = {name.replace("usr/", "usr/local/", 1).removesuffix(".gz") for name in DEB if not name.startswith("usr/share/doc/")}
+    wanted.add("usr/local/share/licenses/cld3d/LICENSE")
     need(files(folder) == wanted, f"differ: {files(folder) ^ wanted}")
     manifest = json.loads((folder / IMPLICIT.replace("usr/", "usr/local/", 1)).read_text())
     need(manifest["layer"]["library_path"] == "/usr/local/lib/cld3d/linux/libcld3d.so", manifest)

@@ -507,6 +507,10 @@ def arguments(place):
     need("not-installed" in done.stdout and "/nowhere" not in done.stdout, done.stdout + done.stderr)
     done = subprocess.run([place.script, "doctor", "--help"], capture_output=True, text=True)
     need(done.returncode == 0 and "uninstall" in done.stdout, done.stdout + done.stderr)
+    library = place.script.parent / "x64/OpenCL.dll"
+    library.write_bytes(b"MZ\0cld3d build: version 12.3.4~rc1, channel 7\0\xff")
+    done = subprocess.run([place.script, "--version"], capture_output=True, text=True)
+    need(done.returncode == 0 and done.stdout == "cld3d 12.3.4~rc1\n", done.stdout + done.stderr)
 
 
 INSTALLED = "c:\\windows\\system32\\opencl.dll"

@@ -31,7 +31,8 @@ class Checkout:
         for name in ("works", "check", "check-world", "stacks.py", "user_cache.py"):
             shutil.copy2(SCRIPTS / name, folder / "scripts")
         self.write([ROW, {"key": "windows", "title": "Windows"}])
-        (folder / "README.md").write_text("before\n<!-- scripts/works writes this table -->\n<!-- to here -->\nbehind\n")
+        for page in ("README.md", "docs/results.md"):
+            (folder / page).write_text("before\n<!-- scripts/works writes this table -->\n<!-- to here -->\nbehind\n")
         subprocess.run("git init -q && git add -A && git -c user.name=a -c user.email=b commit -qm a", shell=True, cwd=folder, check=True)
 
     def write(self, rows):
@@ -39,6 +40,9 @@ class Checkout:
 
     def works(self, *arguments):
         return subprocess.run([self.root / "scripts/works", *arguments], capture_output=True, text=True, cwd=self.root, check=False)
+
+    def results(self):
+        return (self.root / "docs/results.md").read_text()
 
     def readme(self):
         return (self.root / "README.md").read_text()
@@ -48,11 +52,17 @@ def writes(checkout):
     yield "not written yet", checkout.works("--check").returncode == 1
     yield "is written", checkout.works().returncode == 0
     yield "fits", checkout.works("--check").returncode == 0
-    yield "row", "| One | yes | not run | not run | 5 passed, 0 failed, 1 skipped (`make check`, 1234567) | |" in checkout.readme()
-    yield "windows", "| Windows | not run | not run | not run | | |" in checkout.readme()
-    yield "the rest stays", checkout.readme().startswith("before\n") and checkout.readme().endswith("\nbehind\n")
-    (checkout.root / "README.md").write_text(checkout.readme().replace("5 passed", "6 passed"))
+    yield "row", "| One | yes | not run | not run | 5 passed, 0 failed, 1 skipped (`make check`, 1234567) | |" in checkout.results()
+    yield "windows", "| Windows | not run | not run | not run | | |" in checkout.results()
+    yield "the rest stays", checkout.results().startswith("before\n") and checkout.results().endswith("\nbehind\n")
+    (checkout.root / "docs/results.md").write_text(checkout.results().replace("5 passed", "6 passed"))
     yield "changed by hand", checkout.works("--check").returncode == 1
+    checkout.write([{**ROW, "main": True}, {"key": "windows", "title": "Windows"}])
+    yield "written again", checkout.works().returncode == 0
+    yield "main row", "| One | yes | not run | not run | |\n\n" in checkout.readme()
+    yield "both fit", checkout.works("--check").returncode == 0
+    (checkout.root / "README.md").write_text(checkout.readme().replace("yes", "no"))
+    yield "README.md changed by hand", checkout.works("--check").returncode == 1
 
 
 def refuses(checkout):
@@ -69,29 +79,29 @@ def report(checkout):
     (checkout.root / "report.json").write_text(json.dumps(REPORT))
     yield "added", checkout.works("--add", "report.json").returncode == 0
     yield "row", ("| Wine 8 with DXVK 2.6 and Card, driver 5 | 1 of 2 cases | yes, 2 cases | yes, 3 cases | "
-                  "6 passed, 1 failed (`cld3d-gpu-check/run --suite dxvk`, 89abcde) | |\n| Windows") in checkout.readme()
+                  "6 passed, 1 failed (`cld3d-gpu-check/run --suite dxvk`, 89abcde) | |\n| Windows") in checkout.results()
     without = [{name: value for name, value in program.items() if name != "apis"} for program in REPORT["suites"][0]["programs"]]
     (checkout.root / "report.json").write_text(json.dumps({**REPORT, "suites": [{**REPORT["suites"][0], "programs": without}]}))
     yield "without APIs", checkout.works("--add", "report.json").returncode == 0
-    yield "row without APIs", "| not in all cases | not in all cases | yes, 3 cases |" in checkout.readme()
+    yield "row without APIs", "| not in all cases | not in all cases | yes, 3 cases |" in checkout.results()
     yield "failures", '"acquire: Direct3D 11: a case"' in (checkout.root / "docs/runs.json").read_text()
     yield "fits", checkout.works("--check").returncode == 0
     (checkout.root / "report.json").write_text(json.dumps({**REPORT, "suites": [{**REPORT["suites"][0], "programs": [PROGRAM]}]}))
-    yield "fewer", checkout.works("--add", "report.json").returncode == 1 and "6 passed" in checkout.readme()
-    yield "fewer, wanted", checkout.works("--add", "report.json", "--partial").returncode == 0 and "3 passed, 1" in checkout.readme()
+    yield "fewer", checkout.works("--add", "report.json").returncode == 1 and "6 passed" in checkout.results()
+    yield "fewer, wanted", checkout.works("--add", "report.json", "--partial").returncode == 0 and "3 passed, 1" in checkout.results()
     (checkout.root / "report.json").write_text(json.dumps({**REPORT, "devices": [], "suites": [], "problem": "nothing"}))
-    yield "nothing ran", checkout.works("--add", "report.json").returncode == 1 and "3 passed, 1" in checkout.readme()
+    yield "nothing ran", checkout.works("--add", "report.json").returncode == 1 and "3 passed, 1" in checkout.results()
 
 
 def logs(checkout):
     log = checkout.root / "out/log/pocl/create.log"
     log.write_text(LOG)
     yield "added", checkout.works("--add", "out/log").returncode == 0
-    yield "row", "| One | not run | yes, 1 case | yes, 1 case | 2 passed, 0 failed, 1 skipped (`make check`, " in checkout.readme()
+    yield "row", "| One | not run | yes, 1 case | yes, 1 case | 2 passed, 0 failed, 1 skipped (`make check`, " in checkout.results()
     log.write_text(LOG.replace("1..3", "1..4"))
     checkout.works("--add", "out/log")
-    yield "cut short", "2 passed, 1 failed, 1 skipped" in checkout.readme()
-    yield "cells of a program that is cut short", checkout.readme().count("1 of 1 case, and a program failed") == 2
+    yield "cut short", "2 passed, 1 failed, 1 skipped" in checkout.results()
+    yield "cells of a program that is cut short", checkout.results().count("1 of 1 case, and a program failed") == 2
     yield "its end is a failure", '"create: its end"' in (checkout.root / "docs/runs.json").read_text()
     yield "another suite", checkout.works("--add", "out/log", "--only", "rusticl").returncode == 1
 
