@@ -241,9 +241,9 @@ static bool has_no_like(IDirect3DSurface9 *surface)
 static bool handle_fails(IDirect3DDevice9 *device, bool extended, IDirect3DSurface9 *surface, HANDLE handle)
 {
     HANDLE own = NULL;
-    void *twin = open_like(device, surface, &own);
-    const bool fails = twin ? !own || (opens(device, surface, own) && !opens(device, surface, handle)) : !extended;
-    com_release(twin);
+    void *alike = open_like(device, surface, &own);
+    const bool fails = alike ? !own || (opens(device, surface, own) && !opens(device, surface, handle)) : !extended;
+    com_release(alike);
     return fails;
 }
 

@@ -6,7 +6,7 @@
 #include <CL/cl_dx9_media_sharing.h>
 #include <string.h>
 
-/* The functions of the Khronos extensions. Those of Direct3D 10 and 11 stand without their KHR: each has a twin of the NVIDIA
+/* The functions of the Khronos extensions. Those of Direct3D 10 and 11 stand without their KHR: each has an alias of the NVIDIA
  * extension, which differs in the name alone, such as clEnqueueAcquireD3D11ObjectsKHR and clEnqueueAcquireD3D11ObjectsNV. */
 #define D3D1X_STEMS(X, version)              \
     X(clGetDeviceIDsFromD3D##version)        \
@@ -35,11 +35,11 @@ DX9_FUNCTIONS(DECLARE)
 #define BY_NAME(name, function) {name, (next_function)function, 0},
 #define ENTRY(function) BY_NAME(#function, function)
 #define SLOT(function) {#function, (next_function)function, offsetof(cl_icd_dispatch, function)},
-#define TWINS(stem) SLOT(stem##KHR) BY_NAME(#stem "NV", stem##KHR)
+#define WITH_NV_ALIAS(stem) SLOT(stem##KHR) BY_NAME(#stem "NV", stem##KHR)
 const struct entry_point entry_points[] = {
     /* clang-format off */
-    D3D1X_STEMS(TWINS, 11)
-    D3D1X_STEMS(TWINS, 10)
+    D3D1X_STEMS(WITH_NV_ALIAS, 11)
+    D3D1X_STEMS(WITH_NV_ALIAS, 10)
     DX9_FUNCTIONS(SLOT)
     ENTRY(clGetDeviceIDsFromDX9INTEL)
     ENTRY(clCreateFromDX9MediaSurfaceINTEL)
@@ -55,7 +55,7 @@ const struct entry_point entry_points[] = {
 #undef BY_NAME
 #undef ENTRY
 #undef SLOT
-#undef TWINS
+#undef WITH_NV_ALIAS
 const size_t entry_point_count = sizeof(entry_points) / sizeof(entry_points[0]);
 
 next_function entry_point(const char *name)

@@ -115,12 +115,12 @@ static void forget_entered(cl_command_queue handle)
 /* A thread that waits until the others have left a queue takes precedence over those that enter, because threads that
  * keep entering would keep it waiting. It does so for at most 10 ms in 100, so that a thread that stays inside for long
  * does not slow the others down. */
-static void ask_for_way_locked(struct queue_record *queue)
+static void ask_for_precedence_locked(struct queue_record *queue)
 {
     enum { FOR = 10 * 1000 * 1000, EACH = 100 * 1000 * 1000 }; /* nanoseconds */
-    const unsigned long long now = os_nanoseconds(), until = atomic_load(&queue->way_until);
+    const unsigned long long now = os_nanoseconds(), until = atomic_load(&queue->precedence_until);
     if (!until || now > until + (EACH - FOR))
-        atomic_store(&queue->way_until, now + FOR);
+        atomic_store(&queue->precedence_until, now + FOR);
 }
 
 /* One try; `waited`: it is not the first. False: a thread that has entered the queue may be about to wait for its
@@ -128,24 +128,24 @@ static void ask_for_way_locked(struct queue_record *queue)
 static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named,
                       bool waited, bool may_wait, struct blocker **blocker, bool *followed)
 {
-    bool free = true;
+    bool may_begin = true;
     os_lock(&registry_lock);
     struct queue_record *queue = registry_get_locked(RECORD_QUEUE, handle);
     if (queue)
         order = queue_order(queue, order);
     const unsigned active = queue ? count_active_locked(count, wait) : 0;
     if (active || (queue && blocker_comes_behind_locked(queue, order) && queue_follows(queue, order, named))) {
-        free = !queue->entered || !may_wait;
-        *blocker = free ? follow_locked(queue, order, active, wait) : NULL;
-        *followed = !free || *blocker;
+        may_begin = !queue->entered || !may_wait;
+        *blocker = may_begin ? follow_locked(queue, order, active, wait) : NULL;
+        *followed = !may_begin || *blocker;
     }
-    if (queue && !free)
-        ask_for_way_locked(queue);
+    if (queue && !may_begin)
+        ask_for_precedence_locked(queue);
     else if (queue && waited)
-        atomic_store(&queue->way_until, 0);
+        atomic_store(&queue->precedence_until, 0);
     os_unlock(&registry_lock);
     record_release(queue);
-    return free;
+    return may_begin;
 }
 
 cl_int blocker_begin(const char *call, cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait,
@@ -175,20 +175,20 @@ static bool try_turn(struct blocker *blocker, bool keep, bool waited, bool overd
     struct queue_record *queue = blocker->queue;
     os_lock(&registry_lock);
     const bool again = keep && blocker->unblocked && blocker_comes_behind_locked(queue, blocker->order);
-    const bool free = overdue || (!queue->turn && !(again && queue->entered));
-    if (free) {
+    const bool may_enter = overdue || (!queue->turn && !(again && queue->entered));
+    if (may_enter) {
         queue->turn = keep ? blocker : NULL;
         blocker->kept_turn = keep;
         blocker_move_last_locked(blocker);
     }
-    if (free && again)
+    if (may_enter && again)
         blocker_block_again_locked(blocker);
-    if (!free && again && queue->entered)
-        ask_for_way_locked(queue);
-    else if (free && waited)
-        atomic_store(&queue->way_until, 0);
+    if (!may_enter && again && queue->entered)
+        ask_for_precedence_locked(queue);
+    else if (may_enter && waited)
+        atomic_store(&queue->precedence_until, 0);
     os_unlock(&registry_lock);
-    return free;
+    return may_enter;
 }
 
 /* If the order of the list differed from the driver's queue, a command could seem unblocked that the driver has put
@@ -322,19 +322,19 @@ bool blocked_list_events(const struct queue_record *queue, unsigned order, struc
 
 static void give_way(struct queue_record *queue)
 {
-    while (os_nanoseconds() < atomic_load(&queue->way_until) && !callback_runs_here())
+    while (os_nanoseconds() < atomic_load(&queue->precedence_until) && !callback_runs_here())
         os_sleep_shortly();
 }
 
 static bool enter(struct queue_record *queue, unsigned order)
 {
-    if (atomic_load_explicit(&queue->way_until, memory_order_relaxed))
+    if (atomic_load_explicit(&queue->precedence_until, memory_order_relaxed))
         give_way(queue);
     os_lock(&registry_lock);
-    const bool free = !blocker_comes_behind_locked(queue, queue_order(queue, order));
-    queue->entered += free;
+    const bool may_enter = !blocker_comes_behind_locked(queue, queue_order(queue, order));
+    queue->entered += may_enter;
     os_unlock(&registry_lock);
-    return free;
+    return may_enter;
 }
 
 /* Whether a command would wait only for user events that other threads are setting. A thread that has waited for such

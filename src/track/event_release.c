@@ -112,7 +112,7 @@ static bool add(cl_event event, bool failed, struct prerequisites *prerequisites
     if (count < atomic_load_explicit(&poll_at, memory_order_relaxed))
         return true;
     poll_next(queues_end() ? count : count * 2); /* otherwise none of them can be released now */
-    reap_kind(REAP_EVENT, REAP_CONTEXT);
+    reap_one_kind(REAP_EVENT, REAP_CONTEXT);
     return true;
 }
 

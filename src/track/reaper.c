@@ -68,7 +68,7 @@ void reap_later(struct reaped *one, const struct reap_class *of, void *what)
     put_front(of->kind, one, &one->after);
 }
 
-void reap_kind(enum reap_kind kind, enum reap_moment moment)
+void reap_one_kind(enum reap_kind kind, enum reap_moment moment)
 {
     poll_kind(kind, &(struct reap){.moment = moment});
 }
@@ -80,7 +80,7 @@ enum { CALLBACK_KINDS = sizeof(of_callbacks) / sizeof(of_callbacks[0]) };
 static unsigned poll_in_background(void)
 {
     for (unsigned i = 0; i < CALLBACK_KINDS && !os_process_ends(); i++)
-        reap_kind(of_callbacks[i], REAP_AT_RELEASE);
+        reap_one_kind(of_callbacks[i], REAP_AT_RELEASE);
     return 0;
 }
 

@@ -70,7 +70,7 @@ void reap(enum reap_moment moment, cl_context context);
 /* Waits up to 50 ms until other threads have destroyed what they have taken from the list. Not in a callback. */
 void reap_await_others(void);
 /* As reap for one kind, also in a callback. */
-void reap_kind(enum reap_kind kind, enum reap_moment moment);
+void reap_one_kind(enum reap_kind kind, enum reap_moment moment);
 /* A callback ends here. If callbacks have left much, another thread destroys it: a program may call nothing outside of
  * callbacks. No lock may be held. */
 void reap_in_background(void);

@@ -89,7 +89,7 @@ struct queue_record {
         blocked_barriers;           /* blocked commands (blocker.c), and those of them that all later ones come after */
     unsigned stuck, stuck_barriers; /* the same, during one pass */
     unsigned entered;               /* see queue_enter */
-    atomic_ullong way_until;        /* until then (os_nanoseconds) threads that can wait do not enter; 0: no request */
+    atomic_ullong precedence_until; /* until then (os_nanoseconds) threads that can wait do not enter; 0: no request */
     const struct blocker *turn;     /* see blocker_turn; NULL: no command has the turn */
 
     /* commands that may have failed: in total, and when the order was last restored */

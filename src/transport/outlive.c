@@ -75,7 +75,7 @@ static unsigned poll_memory(void)
     if (os_process_ends())
         return 0;
     const unsigned left = atomic_load(&used);
-    reap_kind(REAP_MEMORY, REAP_AT_COMMAND);
+    reap_one_kind(REAP_MEMORY, REAP_AT_COMMAND);
     const unsigned next_pause = atomic_load(&pause) * 2;
     atomic_store(&pause, next_pause < LONGEST_POLL_MS ? next_pause : LONGEST_POLL_MS);
     if (atomic_load(&used) < left)

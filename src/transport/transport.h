@@ -56,9 +56,9 @@ struct transport {
     bool by_name;      /* used only if the setting names it */
 
     /* The transport's state for a context; all three are NULL if it has none. `open`: NULL if out of memory. `close`,
-     * NULL if there is nothing to do: the application has released the context. From now on the state holds neither a
-     * Direct3D device nor an OpenCL object, which would keep the context alive, except for existing objects; existing objects still live and are
-     * still transferred. May be called again. `free_state`: the last object is gone. */
+     * NULL if there is nothing to do, and may be called again: the application has released the context. It drops what
+     * would keep the context alive (Direct3D devices, OpenCL objects), except what existing objects need, which can
+     * still be transferred. `free_state`: the last object is gone. */
     void *(*open)(cl_context context);
     void (*close)(void *state);
     void (*free_state)(void *state);
