@@ -565,6 +565,16 @@ static inline unsigned run_over(const char *layer, const char *text)
     return run_again(text, "OPENCL_LAYERS", layers);
 }
 
+/* run_over a driver that, as NVIDIA's, lets no command of an out-of-order queue go past one that a user event blocks. */
+static inline void run_where_none_goes_past(const char *text, unsigned passed)
+{
+    if (!takes_layers("CLD3D_TEST_LIKE_NVIDIA"))
+        return;
+    test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1");
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", text), passed);
+    test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
+}
+
 /* An order or a question of below.h, over that layer. Gives the answer. */
 static inline cl_uint order_below(cl_command_queue queue, cl_command_queue_info what, cl_uint value)
 {

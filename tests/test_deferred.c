@@ -441,14 +441,9 @@ SHARING_CASE(acquired_behind_a_held_command, 0)
 }
 
 #ifndef _WIN32
-/* NVIDIA's driver, and rusticl's from version 25 on. */
 static void where_none_goes_past(void)
 {
-    if (!takes_layers("CLD3D_TEST_LIKE_NVIDIA"))
-        return;
-    test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1");
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "behind a held command:"), 4);
-    test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
+    run_where_none_goes_past("behind a held command:", 4);
 }
 #endif
 

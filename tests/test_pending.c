@@ -799,32 +799,42 @@ static cl_kernel slow_kernel(const struct rig *rig, const struct shared *shared)
     return kernel;
 }
 
-/* The program waits for the callback, and calls nothing meanwhile that could look for the end of the kernel. After clFinish
- * nothing holds the resource. */
+/* The program waits for the callback, and calls nothing meanwhile that could look for the end of the kernel. When it has waited for the
+ * kernel or for its queue, nothing holds the resource. */
+static void delete_while_used(const struct rig *rig, struct shared *shared, bool by_event)
+{
+    atomic_int next = 0;
+    struct deleted deleted = {.next = &next};
+    cl_event ran = NULL;
+    const struct counts before = count_kept(rig, shared);
+    shared->object = create(rig, shared);
+    cl_kernel kernel = slow_kernel(rig, shared);
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+    CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
+    CHECK_INT(launch(rig->queue, kernel, 0, NULL, NULL), CL_SUCCESS);
+    /* rusticl's event of the kernel itself would keep the object */
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &ran), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    CHECK_INT(clSetMemObjectDestructorCallback(shared->object, on_deleted, &deleted), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(shared->object), CL_SUCCESS);
+    CHECK_INT(deleted_calls(&deleted), 1);
+    CHECK_INT(by_event ? clWaitForEvents(1, &ran) : clFinish(rig->queue), CL_SUCCESS);
+    CHECK_INT(rig_refs(shared->resource), before.resource);
+    shared->object = NULL;
+    CHECK_INT(clReleaseEvent(ran), CL_SUCCESS);
+}
+
 SHARING_CASE(deleted_while_used, 0)
 {
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct shared shared;
-        atomic_int next = 0;
-        struct deleted deleted = {.next = &next};
-        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
-            continue;
-        const struct counts before = count_kept(rig, &shared);
-        shared.object = create(rig, &shared);
-        cl_kernel kernel = slow_kernel(rig, &shared);
-        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
-        CHECK_INT(launch(rig->queue, kernel, 0, NULL, NULL), CL_SUCCESS);
-        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-        CHECK_INT(clSetMemObjectDestructorCallback(shared.object, on_deleted, &deleted), CL_SUCCESS);
-        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
-        CHECK_INT(deleted_calls(&deleted), 1);
-        CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
-        CHECK_INT(rig_refs(shared.resource), before.resource);
-        shared.object = NULL;
-        shared_close(&shared);
-    }
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int by_event = 0; by_event < 2; by_event++) {
+            struct shared shared;
+            if (!shared_resource(rig, (enum kind)kind, 1, &shared))
+                continue;
+            delete_while_used(rig, &shared, by_event);
+            shared_close(&shared);
+        }
 }
 
 struct told {

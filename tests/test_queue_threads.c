@@ -729,14 +729,9 @@ static void two_threads(void)
 #endif
 
 #ifndef _WIN32
-/* NVIDIA's driver lets no command of an out-of-order queue go past one that a user event blocks. */
 static void where_none_goes_past(void)
 {
-    if (!takes_layers("CLD3D_TEST_LIKE_NVIDIA"))
-        return;
-    test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1");
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "many threads in two queues"), 2);
-    test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
+    run_where_none_goes_past("many threads in two queues", 2);
 }
 #endif
 

@@ -18,6 +18,7 @@ static bool lets_pass(const struct queue_record *queue)
            !context_has(queue->context, QUIRK_RUSTICL_QUEUE_ORDER);
 }
 
+/* Commands of other queues run after all earlier ones. */
 static unsigned queue_order(const struct queue_record *queue, unsigned order)
 {
     return lets_pass(queue) ? order : ORDER_AFTER_ALL | ORDER_BEFORE_ALL;

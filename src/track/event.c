@@ -354,7 +354,7 @@ static cl_int CL_API_CALL release_event(cl_event event)
 static cl_int CL_API_CALL wait_for_events(cl_uint num_events, const cl_event *event_list)
 {
     const cl_int status = below()->clWaitForEvents(num_events, event_list);
-    reap(REAP_AT_RELEASE, NULL);
+    reap(REAP_AT_WAIT, NULL);
     return status;
 }
 

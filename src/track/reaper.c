@@ -115,7 +115,7 @@ void reap(enum reap_moment moment, cl_context context)
     enum { POLLS = 4 }; /* destroying one thing may leave another that also needs time */
     struct reap reap = {.moment = moment, .context = context, .patience = patience_at[moment]};
     bool any = false;
-    if (moment == REAP_CONTEXT || moment == REAP_AT_FINISH) /* what can be destroyed may not stay behind */
+    if (moment == REAP_AT_WAIT || moment == REAP_AT_FINISH || moment == REAP_CONTEXT)
         reap_await_others();
     for (unsigned kind = 0; kind < REAP_KINDS; kind++)
         any = any || (first_moments[kind] <= moment && !is_empty(kind));

@@ -23,10 +23,12 @@ enum reap_kind {
 
 enum reap_moment {
     REAP_AT_COMMAND, /* a command is enqueued while a user event is pending: Direct3D is not touched */
-    REAP_AT_RELEASE, /* an event or a context is released, a memory object created, released or handed over, events were waited for */
-    REAP_AT_FINISH, /* a queue was finished: waits a moment, because drivers may count a command shortly after its end */
-    REAP_AND_WAIT,  /* a user event was set or a queue released: may wait for what is about to end */
-    REAP_CONTEXT    /* the application's last reference to a context is dropped: the same, and nothing of it may stay */
+    REAP_AT_RELEASE, /* an event or a context is released, a memory object created, released or handed over */
+    REAP_AT_WAIT,    /* events were waited for: what other threads are destroying is waited for too */
+    REAP_AT_FINISH,  /* a queue was finished: the same, and waits a moment, because drivers may count a command
+                      * shortly after its end */
+    REAP_AND_WAIT,   /* a user event was set or a queue released: may wait for what is about to end */
+    REAP_CONTEXT /* the application's last reference to a context is dropped: the same, and nothing of it may stay */
 };
 
 enum { REAP_MARKERS = 4 };

@@ -9,8 +9,8 @@
 
 enum { SHORTEST_POLL_MS = 1, LONGEST_POLL_MS = 64 };
 
-static atomic_uint used;  /* records whose memory objects commands still use */
-static atomic_uint pause; /* until the next poll, in milliseconds */
+static atomic_uint used_count; /* records whose memory objects commands still use */
+static atomic_uint poll_pause; /* until the next poll, in milliseconds */
 
 static bool is_used(const struct outliving *one)
 {
@@ -49,7 +49,7 @@ static void release_objects(struct outliving *one)
     if (one->whole)
         below()->clReleaseMemObject(one->whole);
     one->memory = one->whole = NULL;
-    atomic_fetch_sub(&used, 1);
+    atomic_fetch_sub(&used_count, 1);
 }
 
 /* The rest is Direct3D's, which is not called at REAP_AT_COMMAND. */
@@ -74,19 +74,19 @@ static unsigned poll_memory(void)
 {
     if (os_process_ends())
         return 0;
-    const unsigned left = atomic_load(&used);
+    const unsigned left = atomic_load(&used_count);
     reap_one_kind(REAP_MEMORY, REAP_AT_COMMAND);
-    const unsigned next_pause = atomic_load(&pause) * 2;
-    atomic_store(&pause, next_pause < LONGEST_POLL_MS ? next_pause : LONGEST_POLL_MS);
-    if (atomic_load(&used) < left)
-        atomic_store(&pause, SHORTEST_POLL_MS);
-    return atomic_load(&used) ? atomic_load(&pause) : 0;
+    const unsigned next_pause = atomic_load(&poll_pause) * 2;
+    atomic_store(&poll_pause, next_pause < LONGEST_POLL_MS ? next_pause : LONGEST_POLL_MS);
+    if (atomic_load(&used_count) < left)
+        atomic_store(&poll_pause, SHORTEST_POLL_MS);
+    return atomic_load(&used_count) ? atomic_load(&poll_pause) : 0;
 }
 
 static void watch_memory(void)
 {
     static struct watch watch = {.poll = poll_memory};
-    atomic_store(&pause, SHORTEST_POLL_MS);
+    atomic_store(&poll_pause, SHORTEST_POLL_MS);
     watch_start(&watch); /* if it can't, the calls that reap find the end */
 }
 
@@ -96,7 +96,7 @@ bool outlive(struct outliving *one, cl_mem memory, cl_context uncounted, void (*
     one->uncounted = uncounted;
     one->give_back = give_back;
     if (!has_ended(one, &(struct reap){.patience = 3})) {
-        atomic_fetch_add(&used, 1);
+        atomic_fetch_add(&used_count, 1);
         reap_later(&one->reaped, &outlives_its_object, one);
         watch_memory();
         return true;

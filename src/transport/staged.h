@@ -22,8 +22,7 @@ struct staged {
     struct mapped_surface mapped; /* valid while is_mapped: from acquire to release, or only while rows are copied */
     bool is_mapped;
     unsigned fetch_number; /* equal for what one acquire has fetched */
-    bool
-        failed; /* Direct3D has failed with the staging copy: it is freed as soon as it is not needed, instead of lent */
+    bool failed;           /* Direct3D has failed with the staging copy, which is freed soon instead of lent */
     /* converts rows between Direct3D's texels and the storage format of the driver's image; NULL: the two are equal, or
      * the device converts */
     const struct converter *converter;
