@@ -255,7 +255,7 @@ struct release_call {
     cl_command_queue queue;
     cl_event end;
     cl_int status;
-    atomic_uint went;
+    atomic_uint went, ended; /* callbacks that have made their call, and that use this no longer */
 };
 
 static void CL_CALLBACK on_event_release(cl_event event, cl_int status, void *data)
@@ -388,7 +388,8 @@ static void CL_CALLBACK on_chained(cl_event event, cl_int status, void *data)
     (void)status;
     CHECK_INT(call->rig->release(call->queue, 1, &call->object, 0, NULL, NULL), CL_SUCCESS);
     if (atomic_fetch_add(&call->went, 1) + 1 < CHAINED)
-        chain(call); /* the driver may call back in it */
+        chain(call); /* the driver may call back in it, or on another thread */
+    atomic_fetch_add(&call->ended, 1);
 }
 
 /* Calls that concern an object, from a thread of the driver that may be the only one. */
@@ -506,6 +507,7 @@ static void frames_released_in_callbacks(struct rig *rig)
     chain(&call);
     wait_until(&call.went, CHAINED);
     CHECK(order_below(rig->queue, BELOW_QUEUES, 0) <= before + CHAINED / 2);
+    wait_until(&call.ended, CHAINED);
     CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
     CHECK(round_trip(rig, &shared, 2, 3));
     shared_close(&shared);
