@@ -535,6 +535,7 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bo
 static cl_int CL_API_CALL finish(cl_command_queue queue)
 {
     static atomic_uint calls;
+    be_held(BELOW_HOLD_FINISH);
     return getenv(BELOW_NO_FINISH) && atomic_fetch_add(&calls, 1) % 3 != 2 ? CL_OUT_OF_RESOURCES
                                                                            : below->clFinish(queue);
 }

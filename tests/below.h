@@ -14,7 +14,7 @@
 /* *value says which call is held in the driver until this is BELOW_HOLD_NONE again, but no longer than a minute: the next launch or
  * copy between images, or the next marker, before it is enqueued, or the next copy of a buffer to an image, when it is; or the next
  * query that finds an event pending; or the next wait for events, before it begins; or the next error of a user event, before it is
- * set. */
+ * set; or the next clFinish, before it begins. */
 #define BELOW_HOLD 0x7E64
 enum {
     BELOW_HOLD_NONE,
@@ -23,7 +23,8 @@ enum {
     BELOW_HOLD_MARKER,
     BELOW_HOLD_QUERY,
     BELOW_HOLD_WAIT,
-    BELOW_HOLD_ERROR
+    BELOW_HOLD_ERROR,
+    BELOW_HOLD_FINISH
 };
 /* The next *value queries for the state of an event find the driver out of resources. */
 #define BELOW_SHORT 0x7E70

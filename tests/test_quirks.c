@@ -71,8 +71,10 @@ enum {
     ALL = ((1u << QUIRKS) - 1) & ~NVIDIA & ~REMOTE & ~RUSTICL,
     ENDS = 1u << QUIRK_POCL_FAILURE_RACE,
     ORDER = 1u << QUIRK_POCL_ORDER,
+    WAKES = 1u << QUIRK_POCL_WAKES,
     /* of a driver that does not tell its name: any, but those that would cost something */
-    UNNAMED = (ALL & ~ENDS) | (NVIDIA & ~DESTRUCTOR & ~LINES & ~NVIDIA_HOLDS) | REMOTE | (RUSTICL & ~RUSTICL_HOLDS)
+    UNNAMED =
+        (ALL & ~ENDS & ~WAKES) | (NVIDIA & ~DESTRUCTOR & ~LINES & ~NVIDIA_HOLDS) | REMOTE | (RUSTICL & ~RUSTICL_HOLDS)
 };
 
 /* In a process of its own, since the setting is read once in each. */

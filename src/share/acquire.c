@@ -216,17 +216,20 @@ static cl_int acquire_objects(struct command *c)
 
 /* ---- release ---- */
 
-/* OpenCL's part: the reads of the objects that must be copied, or otherwise one marker for the wait list and the
- * acquire's own bytes. */
-static cl_int enqueue_reads(const struct command *c, cl_uint moving, struct event_list *reads)
+/* OpenCL's part: the reads of the objects that must be copied. Without any, one marker for the wait list and the commands before; or
+ * nothing, if *emptying: then it is to be waited until the queue is empty. */
+static cl_int enqueue_reads(const struct command *c, cl_uint moving, struct event_list *reads, bool *emptying)
 {
     cl_event all;
-    if (moving)
-        return command_cl_give(
-            c, moving, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, reads, false, false});
-    const cl_int status =
-        log_next(c->call, "clEnqueueMarkerWithWaitList",
-                 below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &all));
+    cl_int status = command_cl_give(
+        c, moving, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, reads, false, false});
+    if (status != CL_SUCCESS || reads->count)
+        return status;
+    *emptying = !c->event && !c->wait_count && queue_begin_emptying(c->queue);
+    if (*emptying)
+        return CL_SUCCESS;
+    status = log_next(c->call, "clEnqueueMarkerWithWaitList",
+                      below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &all));
     event_list_add(reads, status == CL_SUCCESS ? all : NULL);
     return status;
 }
@@ -241,14 +244,14 @@ static bool acquire_failed(const struct command *c)
 }
 
 /* The caller has entered the queue; this function leaves it. */
-static cl_int enqueue_release(struct command *c, cl_uint *moving, struct event_list *reads)
+static cl_int enqueue_release(struct command *c, cl_uint *moving, struct event_list *reads, bool *emptying)
 {
     begin_profile(c);
     queue_restore_order(c->queue);
     cl_int status = command_barrier(c);
     if (status == CL_SUCCESS) {
         *moving = command_sort_written(c);
-        status = enqueue_reads(c, *moving, reads);
+        status = enqueue_reads(c, *moving, reads, emptying);
     }
     queue_leave(c->queue);
     return status;
@@ -256,10 +259,11 @@ static cl_int enqueue_release(struct command *c, cl_uint *moving, struct event_l
 
 static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list *reads)
 {
-    const cl_int status = enqueue_release(c, moving, reads);
+    bool emptying = false;
+    const cl_int status = enqueue_release(c, moving, reads, &emptying);
     /* The enqueued commands use the transports' memory, even after a failure. */
     queue_flush(c->queue);
-    const bool done = event_list_await(reads);
+    const bool done = event_list_await(reads) && (!emptying || queue_end_emptying(c->queue));
     if (status != CL_SUCCESS || (done && !acquire_failed(c)))
         return status;
     if (atomic_load(&c->queue->context->lost))

@@ -81,8 +81,10 @@ static cl_int find_objects(struct command *c, cl_uint count, const cl_mem *handl
 cl_int command_begin(struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects)
 {
     cl_int status = find_queue(c, queue);
-    if (status == CL_SUCCESS)
+    if (status == CL_SUCCESS) {
+        queue_used(c->queue);
         status = find_objects(c, count, objects);
+    }
     if (status == CL_SUCCESS)
         status = event_check_list(c->call, c->queue->context->head.handle, c->wait_count, c->wait);
     for (cl_uint i = 0; i < c->count && status == CL_SUCCESS; i++)
@@ -290,7 +292,8 @@ cl_int command_cl_give(const struct command *c, cl_uint end, const struct enqueu
     cl_int status = CL_SUCCESS;
     for (cl_uint first = 0; first < end && status == CL_SUCCESS;) {
         first = next_run(c, first, end, &run);
-        status = transport_of(&run)->cl_give(&run, to);
+        if (transport_of(&run)->cl_give)
+            status = transport_of(&run)->cl_give(&run, to);
     }
     return log_next(c->call, "the read of an object", status);
 }

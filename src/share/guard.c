@@ -64,28 +64,27 @@ void guard_leave(struct queue_record *entered)
 }
 
 /* False: by now the command must follow a blocked one. */
-static bool enter(struct guard *guard)
+static bool enter(struct guard *guard, struct queue_record *queue)
 {
-    struct queue_record *queue = registry_get(RECORD_QUEUE, guard->queue);
-    const bool needed = queue && queue_follows(queue, guard->order, guard->named);
-    if (needed && queue_enter(queue, guard->order)) {
-        guard->entered = queue;
+    if (!queue || !queue_follows(queue, guard->order, guard->named))
         return true;
-    }
-    record_release(queue);
-    return !needed;
+    if (!queue_enter(queue, guard->order))
+        return false;
+    record_retain(queue);
+    guard->entered = queue;
+    return true;
 }
 
 /* Tracks the command if a user event blocks it. Otherwise, if the order matters, the queue is entered, so that no
  * blocked command is enqueued before it: other threads may be enqueueing behind a user event that is created only now.
  * A call that waits for its command does not enter, because it would keep the other threads out of the queue. */
-static cl_int follow(struct guard *guard)
+static cl_int follow(struct guard *guard, struct queue_record *queue)
 {
     cl_int status;
     do {
         status = blocker_begin(guard->call, guard->queue, guard->order, guard->wait_count, guard->wait, guard->named,
                                &guard->blocker);
-    } while (status == CL_SUCCESS && !guard->blocker && !guard->blocking && !enter(guard));
+    } while (status == CL_SUCCESS && !guard->blocker && !guard->blocking && !enter(guard, queue));
     return status;
 }
 
@@ -94,10 +93,11 @@ static cl_int begin(struct guard *guard)
     cl_int status = check_wait(guard);
     if (status != CL_SUCCESS)
         return status;
-    struct queue_record *queue = queue_hold(guard->queue);
+    struct queue_record *queue = queue_get(guard->queue);
+    queue_used(queue);
     queue_keep_order(guard->queue);
     queue_waits(guard->queue, guard->wait_count, guard->wait);
-    status = follow(guard);
+    status = follow(guard, queue);
     record_release(queue);
     blocker_turn(guard->blocker, !guard->blocking, guard->wait_count, guard->wait);
     if (status == CL_SUCCESS && guard->blocking)

@@ -266,11 +266,6 @@ struct queue_record *queue_get(cl_command_queue handle)
     return queue;
 }
 
-struct queue_record *queue_hold(cl_command_queue handle)
-{
-    return atomic_load_explicit(&any_told, memory_order_relaxed) ? queue_get(handle) : NULL;
-}
-
 /* ---- releases ---- */
 
 static void is_flushed(struct record *record, void *handle)
@@ -588,6 +583,61 @@ void queue_keep_order(cl_command_queue handle)
         queue_leave(queue);
     }
     record_release(queue);
+}
+
+/* ---- waiting without a command ---- */
+
+enum { NO_THREAD = 0, SEVERAL_THREADS = 1 }; /* os_thread gives neither */
+
+static atomic_bool callbacks_set;
+
+void queue_callbacks_set(void)
+{
+    atomic_store_explicit(&callbacks_set, true, memory_order_relaxed);
+}
+
+/* A thread that comes while another one waits until the queue is empty waits, too: that one would wait for the new command as well,
+ * and might have to unblock it. */
+static void join(struct queue_record *queue)
+{
+    enum {
+        PATIENCE = 10 * 1000
+    }; /* milliseconds at least: a command may wait for this thread in a function of the program */
+    os_lock(&registry_lock);
+    const uintptr_t thread = atomic_load(&queue->thread);
+    if (thread != os_thread())
+        atomic_store(&queue->thread, thread == NO_THREAD ? os_thread() : SEVERAL_THREADS);
+    os_unlock(&registry_lock);
+    for (int i = 0; i < PATIENCE && atomic_load(&queue->emptied) && !callback_runs_here(); i++)
+        os_sleep_shortly();
+}
+
+void queue_used(struct queue_record *queue)
+{
+    const uintptr_t thread = queue ? atomic_load(&queue->thread) : NO_THREAD;
+    if (queue && thread != os_thread() && (thread != SEVERAL_THREADS || atomic_load(&queue->emptied)))
+        join(queue);
+}
+
+bool queue_begin_emptying(struct queue_record *queue)
+{
+    if (!context_has(queue->context, QUIRK_POCL_WAKES) || context_has(queue->context, QUIRK_POCL_SERVER_LOST) ||
+        queue_out_of_order(queue) || blockers_possible() || atomic_load(&events_failed) ||
+        atomic_load(&callbacks_set) || !writes_known())
+        return false;
+    os_lock(&registry_lock);
+    const bool alone = atomic_load(&queue->thread) == os_thread();
+    if (alone)
+        atomic_store(&queue->emptied, true);
+    os_unlock(&registry_lock);
+    return alone;
+}
+
+bool queue_end_emptying(struct queue_record *queue)
+{
+    const cl_int status = insist(below()->clFinish, queue->head.handle);
+    atomic_store(&queue->emptied, false);
+    return log_next("the wait for a queue", "clFinish", status) == CL_SUCCESS;
 }
 
 void queue_install(cl_icd_dispatch *table)

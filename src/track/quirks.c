@@ -41,6 +41,8 @@ static const struct {
         "the remote driver treats all rows of an image in host memory as tightly packed: shared images are moved in such rows", REMOTE},
     [QUIRK_POCL_SERVER_LOST] = {"pocl-server-lost", POCL, {0, 0},
         "a wait for commands of a lost remote device never returns: they are polled, and abandoned", REMOTE},
+    [QUIRK_POCL_WAKES] = {"pocl-wakes", POCL, {0, 0},
+        "each command wakes a thread, also a marker: a release that has nothing to enqueue waits until its queue is empty", NULL, true},
     [QUIRK_NVIDIA_UNSET_EVENTS] = {"nvidia-unset-events", NVIDIA, {0, 0},
         "the release of a context never returns if a user event was released without being set: one that blocks nothing is set to an error when it is released"},
     [QUIRK_NVIDIA_ARGUMENT_INFO] = {"nvidia-argument-info", NVIDIA, {0, 0},

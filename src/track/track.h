@@ -94,6 +94,8 @@ struct queue_record {
 
     /* commands that may have failed: in total, and when the order was last restored */
     atomic_uint failures, failures_seen;
+    _Atomic(uintptr_t) thread; /* the only one that has enqueued commands (os_thread); NO_THREAD, or SEVERAL_THREADS */
+    atomic_bool emptied;       /* see queue_begin_emptying */
     /* With QUIRK_RUSTICL_FLUSH_WAITS, guarded by registry_lock. */
     unsigned finishing; /* threads that are in clFinish or a blocking command */
     unsigned pushing;   /* threads that flush it */
@@ -104,8 +106,6 @@ struct queue_record {
  * has released, and obtained again from an event that keeps it, gets a record for as long as something holds that
  * record. */
 struct queue_record *queue_get(cl_command_queue handle);
-/* The same, but NULL as long as there cannot be such a queue. */
-struct queue_record *queue_hold(cl_command_queue handle);
 /* The application has obtained a queue, or NULL, from an event. */
 void queue_obtained(cl_event event, cl_command_queue handle);
 
@@ -143,6 +143,15 @@ extern atomic_bool events_failed;
 /* Number of deferred commands that have yet to do something: while there are any, no queue is waited for there. */
 extern atomic_uint queue_deferred;
 bool queue_loses_order(const struct queue_record *queue);
+/* The calling thread is about to enqueue a command. NULL is allowed. */
+void queue_used(struct queue_record *queue);
+/* Instead of waiting for a marker, a thread may wait until a queue is empty, if no other thread can have commands there: queue_end_emptying
+ * must follow. False: there may be such commands, or some may fail, or the driver gains nothing by it (QUIRK_POCL_WAKES). */
+bool queue_begin_emptying(struct queue_record *queue);
+/* Waits. False: the driver has not. */
+bool queue_end_emptying(struct queue_record *queue);
+/* The application has set a callback for an event: from now on threads of the driver may enqueue commands. */
+void queue_callbacks_set(void);
 /* How many queues are tracked. */
 extern atomic_uint queue_count;
 /* An event is about to be set to an error: notes for which queues that may make untracked commands fail. */

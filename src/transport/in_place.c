@@ -315,15 +315,6 @@ static cl_int cl_take(const struct handover *handover, const struct enqueueing *
     return status;
 }
 
-/* ---- release ---- */
-
-/* What the device has written is there when all commands before are over. */
-static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
-{
-    (void)handover;
-    return commands_marker(to);
-}
-
 const struct transport in_place_transport = {
     .name = "in-place",
     .title = "in place (OpenCL computes in host memory)",
@@ -335,7 +326,6 @@ const struct transport in_place_transport = {
     .outlive = outlive_object,
     .d3d_give = d3d_give,
     .cl_take = cl_take,
-    .cl_give = cl_give,
     .d3d_take = staged_d3d_take,
     .undo = staged_undo,
 };

@@ -92,7 +92,7 @@ struct transport {
      * blocked and may have later commands on the objects. */
     cl_int (*cl_take)(const struct handover *handover, const struct enqueueing *to);
 
-    /* Release. OpenCL gives them up, in the same way. */
+    /* Release. OpenCL gives them up, in the same way. NULL: what it has written is there when all commands before have ended. */
     cl_int (*cl_give)(const struct handover *handover, const struct enqueueing *to);
     /* OpenCL keeps them, because the release failed after all of those commands had ended: reverts what they had the
      * driver do, as far as possible. NULL: there is nothing to revert. */
