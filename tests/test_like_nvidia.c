@@ -379,14 +379,23 @@ SHARING_CASE(unset_user_events, 0)
     CHECK_INT(clSetUserEventStatus(set, CL_COMPLETE), CL_SUCCESS);
     CHECK_INT(rig_event_status(set), CL_COMPLETE);
     CHECK_INT(clReleaseEvent(set), CL_SUCCESS);
-    cl_event late = user_event(second.context), behind = NULL;
+    cl_event late = user_event(second.context), behind = NULL, released = NULL;
+    struct shared shared;
+    const bool shares =
+        shared_open(&second, KIND_2D, 1, &shared) && CHECK_INT(acquire_one(&second, shared.object), CL_SUCCESS);
     CHECK_INT(clEnqueueMarkerWithWaitList(second.queue, 1, &late, &behind), CL_SUCCESS);
+    if (shares)
+        CHECK_INT(second.release(second.queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(late), CL_SUCCESS);
     CHECK(rig_event_status(behind) > CL_COMPLETE);
     CHECK_INT(clSetUserEventStatus(late, CL_COMPLETE), CL_SUCCESS);
     CHECK_INT(clWaitForEvents(1, &behind), CL_SUCCESS);
     CHECK_INT(rig_event_status(behind), CL_COMPLETE);
     CHECK_INT(clReleaseEvent(behind), CL_SUCCESS);
+    if (shares) {
+        finish_event(released);
+        shared_close(&shared);
+    }
     second_close(&second);
 }
 

@@ -138,7 +138,7 @@ static void undo_acquire(struct command *c, struct event_list *writes, struct de
         deferred_undo_begin(undo);
         return;
     }
-    command_blocker_end(c, CL_INVALID_OPERATION, NULL); /* gives up its turn before waiting for anything */
+    command_refused(c); /* gives up its turn before waiting for anything */
     queue_flush(c->queue);
     event_list_await(writes);
     command_undo(c, 0);
@@ -246,9 +246,11 @@ static bool acquire_failed(const struct command *c)
 /* The caller has entered the queue; this function leaves it. */
 static cl_int enqueue_release(struct command *c, cl_uint *moving, struct event_list *reads, bool *emptying)
 {
+    cl_event passed;
     begin_profile(c);
     queue_restore_order(c->queue);
-    cl_int status = command_barrier(c);
+    cl_int status = command_barrier(c, &passed);
+    event_put(passed);
     if (status == CL_SUCCESS) {
         *moving = command_sort_written(c);
         status = enqueue_reads(c, *moving, reads, emptying);

@@ -130,6 +130,11 @@ void command_blocker_end(struct command *c, cl_int status, cl_event event)
     c->blocker = NULL;
 }
 
+void command_refused(struct command *c)
+{
+    command_blocker_end(c, c->first ? CL_SUCCESS : CL_INVALID_OPERATION, c->first);
+}
+
 void command_publish(struct command *c, cl_event event)
 {
     if (c->event) {
@@ -143,7 +148,7 @@ void command_publish(struct command *c, cl_event event)
 
 void command_end(struct command *c)
 {
-    command_blocker_end(c, CL_INVALID_OPERATION, NULL);
+    command_refused(c);
     command_lists_free(c);
     event_put(c->first);
     record_release(c->queue);
@@ -361,17 +366,14 @@ void command_let_end(cl_event event, cl_uint ours)
     }
 }
 
-cl_int command_barrier(const struct command *c)
+cl_int command_barrier(const struct command *c, cl_event *passed)
 {
-    cl_event passed = NULL;
+    *passed = NULL;
     if (!queue_out_of_order(c->queue))
         return CL_SUCCESS;
     const cl_int status = log_next(c->call, "clEnqueueBarrierWithWaitList",
-                                   below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, &passed));
-    if (status != CL_SUCCESS)
-        return status;
-    if (context_has(c->queue->context, QUIRK_POCL_FAILURE_RACE) && blockers_possible())
-        command_let_end(passed, 1); /* nothing blocks the barrier */
-    event_put(passed);
-    return CL_SUCCESS;
+                                   below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, passed));
+    if (status == CL_SUCCESS && context_has(c->queue->context, QUIRK_POCL_FAILURE_RACE) && blockers_possible())
+        command_let_end(*passed, 1); /* nothing blocks the barrier */
+    return status;
 }

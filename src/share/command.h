@@ -35,8 +35,11 @@ void command_end(struct command *command);
  * command_leave. Wait for nothing in between. Fails only with CL_OUT_OF_HOST_MEMORY. */
 cl_int command_enter(struct command *command, unsigned order);
 void command_leave(struct command *command);
-/* With CL_SUCCESS the blocked part of the command was enqueued, with `event`; otherwise nothing was. command_end implies the latter. */
+/* With CL_SUCCESS the blocked part of the command was enqueued, with `event`; otherwise nothing was. */
 void command_blocker_end(struct command *command, cl_int status, cl_event event);
+/* The driver has refused the blocked part; what comes later is behind the marker of the command's beginning, if it has taken that.
+ * command_end implies this. */
+void command_refused(struct command *command);
 /* Copies the lists of a command into its own memory. False: out of memory, and command_lists_free must follow. */
 bool command_lists_copy(struct command *copy, const struct command *command);
 void command_lists_free(struct command *command);
@@ -79,8 +82,8 @@ cl_uint command_sort_written(struct command *command);
 /* Passes the command's last event to the application, or releases it. */
 void command_publish(struct command *command, cl_event event);
 
-/* Makes later commands of an out-of-order queue run after everything in it. */
-cl_int command_barrier(const struct command *command);
+/* Makes later commands of an out-of-order queue run after everything in it. *passed gets an event, for event_put; NULL: none is needed. */
+cl_int command_barrier(const struct command *command, cl_event *passed);
 
 /* The process ends with PoCL if a command fails at the moment when a command that it waits for ends (QUIRK_POCL_FAILURE_RACE).
  * Gives the command of `event`, which the other one waits for, a few milliseconds to finish; `ours` is the number of

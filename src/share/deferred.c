@@ -135,13 +135,16 @@ static cl_int wait_for_list(struct command *c, struct deferred *d)
  * wait list. */
 static cl_int enqueue_marker(struct command *c, struct deferred *d)
 {
-    cl_event marker;
+    cl_event marker, passed = NULL;
     if (!event_list_reserve(&d->before, 1))
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    cl_int status = d->kind == DEFERRED_RELEASE ? command_barrier(c) : CL_SUCCESS;
+    cl_int status = d->kind == DEFERRED_RELEASE ? command_barrier(c, &passed) : CL_SUCCESS;
     if (status == CL_SUCCESS)
         status = log_next(c->call, "clEnqueueMarkerWithWaitList",
                           below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &marker));
+    if (status != CL_SUCCESS && passed)
+        command_blocker_end(c, CL_SUCCESS, passed); /* the barrier is in the queue */
+    event_put(passed);
     if (status != CL_SUCCESS)
         return status;
     event_list_add(&d->before, marker);

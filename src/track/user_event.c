@@ -168,11 +168,13 @@ bool blockers_release(cl_event event)
     os_lock(&registry_lock);
     struct blocker *user = registry_find_locked(RECORD_BLOCKER, event);
     const bool last = user && !user->queue && --user->head.app_refs == 0;
-    const bool unset = last && !user->setting && !blocks_any_locked(user);
-    if (last)
+    const bool ends =
+        last && !blocks_any_locked(user); /* else programs set it all the same, while commands wait for it */
+    const bool unset = ends && !user->setting;
+    if (ends)
         registry_remove_locked(RECORD_BLOCKER, event);
     os_unlock(&registry_lock);
-    if (last)
+    if (ends)
         record_release(user);
     return unset;
 }

@@ -118,6 +118,36 @@ static void user_event_failed(struct world *w)
     behind_user_event(w, -7);
 }
 
+/* The first object, alone, becomes the second and last one, and the other way. */
+static void swap_objects(struct world *w)
+{
+    const struct object first = w->objects[0];
+    w->objects[0] = w->objects[1];
+    w->objects[1] = first;
+}
+
+/* Two objects, one at a time: the acquire of one waits for a user event, and then the other is released, in a queue that may be blocked
+ * although the acquire was refused. */
+static void beside_blocked_acquire(struct world *w)
+{
+    cl_event acquired = NULL, released = NULL;
+    cl_event user = make_user_event(w);
+    if (!user)
+        return;
+    w->object_count = 1;
+    const bool first = acquire(w, WITH_EVENT, NULL);
+    swap_objects(w);
+    acquire_later(w, user, &acquired);
+    swap_objects(w);
+    if (first)
+        release_later(w, NULL, &released);
+    set(w, user, CL_COMPLETE);
+    ended(w, released);
+    swap_objects(w);
+    ended(w, acquired);
+    w->object_count = 2;
+}
+
 /* The barrier's event, to be given to end_of: PoCL 3.1 ends the process if a user event fails and a command behind it has
  * an event that nobody holds. */
 static cl_event hold(struct world *w, cl_event user)
@@ -125,6 +155,44 @@ static cl_event hold(struct world *w, cl_event user)
     cl_event held = NULL;
     went(w, STEP_ANY, clEnqueueBarrierWithWaitList(w->queue, 1, &user, &held), "clEnqueueBarrierWithWaitList");
     return held;
+}
+
+static void swap_queues(struct world *w)
+{
+    cl_command_queue first = w->queue;
+    w->queue = w->second;
+    w->second = first;
+}
+
+/* A release behind a command that a user event blocks may be refused after its barrier was taken. What comes later in its queue is held
+ * then, and the release of another object, in another queue, waits for that. */
+static void behind_refused_release(struct world *w)
+{
+    unsigned char bytes[MOST_BYTES];
+    cl_event released = NULL, written = NULL, last = NULL, held = NULL;
+    if (!acquire(w, WITH_EVENT, NULL))
+        return;
+    cl_event user = make_user_event(w);
+    if (!user)
+        return;
+    went(w, STEP_ANY, clEnqueueMarkerWithWaitList(w->queue, 1, &user, &held), "clEnqueueMarkerWithWaitList");
+    w->object_count = 1;
+    release_later(w, NULL, &released);
+    swap_objects(w);
+    pattern(&w->objects[0], SEED_SECOND, bytes);
+    const cl_int status = write_object(&w->objects[0], w->queue, CL_FALSE, bytes, &written);
+    wrote(&w->objects[0], SEED_SECOND, went(w, STEP_ANY, status, "a write"));
+    swap_queues(w);
+    release_later(w, written, &last);
+    swap_queues(w);
+    set(w, user, CL_COMPLETE);
+    ended(w, last);
+    swap_objects(w);
+    ended(w, released);
+    w->object_count = 2;
+    for (int i = 0; i < 2; i++)
+        if (i ? written : held)
+            end_of(w, i ? written : held);
 }
 
 /* Releases and acquires in turn behind one user event. */
@@ -716,6 +784,8 @@ const struct scenario scenarios[] = {
     {"another queue, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(BUFFER), released_elsewhere},
     {"out of order, Direct3D 11", D3D11, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, BIT(FLAT) | BIT(LEVEL), two_frames},
     {"profiling, Direct3D 10", D3D10, CL_QUEUE_PROFILING_ENABLE, BIT(FLAT), times},
+    {"profiling beside a user event, Direct3D 10", D3D10, CL_QUEUE_PROFILING_ENABLE, BIT(FLAT) | BIT(BUFFER),
+     beside_blocked_acquire},
     {"a user event that is set, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(BUFFER), user_event_set},
     {"a user event that fails, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(BUFFER), user_event_failed},
     {"a deferred release, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(LEVEL), deferred_release},
@@ -723,6 +793,8 @@ const struct scenario scenarios[] = {
     {"deferred commands, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(LEVEL), deferred_cycle},
     {"deferred commands out of order, Direct3D 11", D3D11, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, BIT(FLAT),
      deferred_pair},
+    {"a refused release out of order, Direct3D 11", D3D11, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+     BIT(FLAT) | BIT(BUFFER), behind_refused_release},
     {"a deferred release that fails, Direct3D 11", D3D11, 0, BIT(FLAT), deferred_failed},
     {"deferred commands that fail, Direct3D 11", D3D11, 0, BIT(FLAT), deferred_pair_failed},
     {"deferred commands that fail out of order, Direct3D 11", D3D11, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, BIT(FLAT),
