@@ -90,8 +90,11 @@ DX9_CASE(creation_types, 0)
     struct attempt a = attempt_of(dx9, &info);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         a.type = bad[i];
-        is_refused(dx9, &a, s.surface, CL_INVALID_VALUE);
+        is_refused(dx9, &a, s.surface, CL_INVALID_OPERATION);
     }
+    a.context = NULL;
+    is_refused(dx9, &a, s.surface, CL_INVALID_CONTEXT);
+    a.context = dx9->rig.context;
     a.type = CL_ADAPTER_DXVA_KHR; /* the context has no such adapter */
     is_refused(dx9, &a, s.surface, CL_INVALID_OPERATION);
     for (a.type = CL_ADAPTER_D3D9_KHR; a.type <= CL_ADAPTER_D3D9EX_KHR; a.type++)

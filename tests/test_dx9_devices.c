@@ -5,6 +5,10 @@
 #include <CL/cl_d3d11.h>
 #include <CL/cl_gl.h>
 
+#ifndef _WIN32
+#include <sys/mman.h>
+#endif
+
 enum { MOST_DEVICES = 32, WIDTH = 64, HEIGHT = 48 };
 
 #define NV12 (&dx9_formats[0])
@@ -86,6 +90,27 @@ DX9_CASE(device_itself, RIG_NO_CONTEXT)
         CHECK(memcmp(same, devices, count * sizeof(*same)) == 0);
     }
 }
+
+#ifndef _WIN32
+/* An overlay may have changed the table of a device's functions, and left its memory such that it can be executed. */
+DX9_CASE(table_in_code, RIG_NO_CONTEXT)
+{
+    enum { PAGE = 1 << 16 }; /* at least */
+    static _Alignas(PAGE) unsigned char page[PAGE];
+    cl_device_id devices[MOST_DEVICES], same[MOST_DEVICES];
+    void *adapter = dx9->device;
+    const cl_uint count = list(dx9, 1, &dx9->adapter_type, &adapter, all_set, devices);
+    IDirect3DDevice9Vtbl *const before = dx9->device->lpVtbl;
+    memcpy(page, before, sizeof(IDirect3DDevice9ExVtbl));
+    if (!CHECK_INT(mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC), 0))
+        return;
+    dx9->device->lpVtbl = (void *)page;
+    CHECK_INT(list(dx9, 1, &dx9->adapter_type, &adapter, all_set, same), count);
+    dx9->device->lpVtbl = before;
+    CHECK_INT(mprotect(page, PAGE, PROT_READ | PROT_WRITE), 0);
+    CHECK(memcmp(same, devices, count * sizeof(*same)) == 0);
+}
+#endif
 
 /* What is given are arrays: of types, and of adapters. */
 DX9_CASE(device_arrays, RIG_NO_CONTEXT)
@@ -406,6 +431,9 @@ static const struct tap_test tests[] = {
     DX9_TESTS("devices: both sets", device_sets),
     DX9_TESTS("devices: a device by either type", device_types),
     DX9_TESTS("devices: a device instead of an array", device_itself),
+#ifndef _WIN32
+    DX9_TESTS("devices: a table of functions that can be executed", table_in_code),
+#endif
     DX9_TESTS("devices: arrays of types and adapters", device_arrays),
     DX9_TESTS("devices: bad arguments", device_arguments),
     DX9_TESTS("devices: what is no adapter", device_adapters),

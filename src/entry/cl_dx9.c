@@ -36,7 +36,9 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context contex
         return passthrough_create_media(call, context, flags, adapter_type, surface_info, plane, errcode_ret);
     const struct d3d_api *api = media_api(adapter_type);
     if (!api) {
-        give_code(errcode_ret, log_refuse(call, CL_INVALID_VALUE, "adapter_type 0x%x is unknown", adapter_type));
+        const cl_int status = registry_has(RECORD_CONTEXT, context) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT;
+        give_code(errcode_ret, log_refuse(call, status, "no device of context %p supports adapter_type 0x%x",
+                                          (void *)context, adapter_type));
         return NULL;
     }
     /* A bad structure has no resource. It is refused in the specified order, after a bad context. */

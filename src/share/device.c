@@ -243,9 +243,12 @@ static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *con
 }
 
 /* Whether a program passes a device where the specification has an array of them. AMD's RapidFire does so, with one type and a
- * count of three. The table of a device's functions is no device, so an array is never mistaken for one. */
+ * count of three. An array is recognized by its first device, and then not looked at as if it were one: the table of the device's
+ * functions may lie in memory that can be executed. */
 static bool is_device(const cl_uint *types, void *const *objects)
 {
+    if (os_readable(objects, sizeof(*objects)) && d3d_is_object(objects[0]))
+        return false;
     const struct d3d_api *api = os_readable(types, sizeof(*types)) ? media_api(types[0]) : NULL;
     void *object = (void *)(uintptr_t)objects;
     void *device = api && d3d_is_object(object) ? api->ops->open_device(object) : NULL;
