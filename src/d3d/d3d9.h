@@ -18,7 +18,7 @@ IDirect3DDevice9 *d3d9_enter(void *surface);
 bool d3d9_leave(void);
 
 /* An event query behind everything that the device has queued, with one reference. While it exists the device cannot be
- * reset. NULL on failure. */
+ * reset. *query is NULL on failure. */
 HRESULT d3d9_issue_event(IDirect3DDevice9 *device, IDirect3DQuery9 **query);
 /* S_OK: the device has reached the query; S_FALSE: not yet. Submits what is queued. */
 HRESULT d3d9_poll_event(IDirect3DQuery9 *query);

@@ -43,7 +43,7 @@ struct native_ops {
     bool (*alive)(const struct surface *surface);
 
     /* For a surface that cannot be shared itself: a resource of that surface's size, with one level and one slice, that
-     * can. Fills `copy` except for its transfer's memory. The copies are queued; `copy_back` also submits them, and
+     * can. Fills `copy`. The copies are queued; `copy_back` also submits them, and
      * returns false if Direct3D fails. NULL: not supported. */
     bool (*make_copy)(const struct surface *surface, struct surface *copy);
     bool (*copy_from)(const struct surface *surface, const struct surface *copy);

@@ -160,7 +160,7 @@ struct vulkan_device {
     bool marks_buffers;       /* ... and whether these buffers are declared to the driver */
     VkDeviceSize granularity; /* bufferImageGranularity */
     uint64_t smallest;        /* bytes of the smallest image that is made exportable */
-    unsigned busy;            /* threads in give_back that free memory of the device */
+    unsigned busy;            /* threads that are freeing memory or copies of the device of the device */
     struct vulkan_answer answers[VULKAN_ANSWERS];
     PFN_vkSetDeviceLoaderData set_loader_data; /* for the layer's own command buffers */
     struct vulkan_queue queues[VULKAN_QUEUES];

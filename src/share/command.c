@@ -82,7 +82,7 @@ cl_int command_begin(struct command *c, cl_command_queue queue, cl_uint count, c
 {
     cl_int status = find_queue(c, queue);
     if (status == CL_SUCCESS) {
-        queue_used(c->queue);
+        queue_note_thread(c->queue);
         status = find_objects(c, count, objects);
     }
     if (status == CL_SUCCESS)

@@ -37,8 +37,8 @@ cl_int command_enter(struct command *command, unsigned order);
 void command_leave(struct command *command);
 /* With CL_SUCCESS the blocked part of the command was enqueued, with `event`; otherwise nothing was. */
 void command_blocker_end(struct command *command, cl_int status, cl_event event);
-/* The driver has refused the blocked part; what comes later is behind the marker of the command's beginning, if it has taken that.
- * command_end implies this. */
+/* The driver has refused the blocked part. If the marker of the command's beginning (`first`) was enqueued, later commands still wait
+ * for that. command_end implies this. */
 void command_refused(struct command *command);
 /* Copies the lists of a command into its own memory. False: out of memory, and command_lists_free must follow. */
 bool command_lists_copy(struct command *copy, const struct command *command);

@@ -243,8 +243,8 @@ static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *con
 }
 
 /* Whether a program passes a device where the specification has an array of them. AMD's RapidFire does so, with one type and a
- * count of three. An array is recognized by its first device, and then not looked at as if it were one: the table of the device's
- * functions may lie in memory that can be executed. */
+ * count of three. An array is recognized by its first device before its own address is tested: the device's function table may lie in
+ * executable memory, and the array would then look like a COM object. */
 static bool is_device(const cl_uint *types, void *const *objects)
 {
     if (os_readable(objects, sizeof(*objects)) && d3d_is_object(objects[0]))

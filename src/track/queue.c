@@ -596,9 +596,9 @@ void queue_callbacks_set(void)
     atomic_store_explicit(&callbacks_set, true, memory_order_relaxed);
 }
 
-/* A thread that comes while another one waits until the queue is empty waits, too: that one would wait for the new command as well,
- * and might have to unblock it. */
-static void join(struct queue_record *queue)
+/* If another thread is waiting until the queue is empty, this thread waits too. Otherwise that wait would include this thread's
+ * command, which the other thread may have to unblock. */
+static void note_thread(struct queue_record *queue)
 {
     enum {
         PATIENCE = 10 * 1000
@@ -612,11 +612,11 @@ static void join(struct queue_record *queue)
         os_sleep_shortly();
 }
 
-void queue_used(struct queue_record *queue)
+void queue_note_thread(struct queue_record *queue)
 {
     const uintptr_t thread = queue ? atomic_load(&queue->thread) : NO_THREAD;
     if (queue && thread != os_thread() && (thread != SEVERAL_THREADS || atomic_load(&queue->emptied)))
-        join(queue);
+        note_thread(queue);
 }
 
 bool queue_begin_emptying(struct queue_record *queue)

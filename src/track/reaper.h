@@ -12,8 +12,8 @@
 
 /* In the order in which they are checked: each may release things that come after it. */
 enum reap_kind {
-    REAP_BLOCKER, /* blockers that ended in a callback (blocker.c) */
-    REAP_COMMAND, /* deferred commands that ended in a callback (share/deferred.c) */
+    REAP_BLOCKER, /* blockers that ended in a callback (blocker_list.c) */
+    REAP_COMMAND, /* deferred commands that ended in a callback (share/deferred_steps.c) */
     REAP_OBJECT,  /* shared objects with a pending transfer (share/object.c) */
     REAP_MEMORY,  /* memory of shared objects that commands still use (transport/outlive.c) */
     REAP_NOTICE,  /* callbacks that have been called (callback.c) */

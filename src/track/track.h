@@ -144,9 +144,9 @@ extern atomic_bool events_failed;
 extern atomic_uint queue_deferred;
 bool queue_loses_order(const struct queue_record *queue);
 /* The calling thread is about to enqueue a command. NULL is allowed. */
-void queue_used(struct queue_record *queue);
-/* Instead of waiting for a marker, a thread may wait until a queue is empty, if no other thread can have commands there: queue_end_emptying
- * must follow. False: there may be such commands, or some may fail, or the driver gains nothing by it (QUIRK_POCL_WAKES). */
+void queue_note_thread(struct queue_record *queue);
+/* Instead of enqueueing a marker, a thread may wait until its queue is empty, if no other thread uses the queue: queue_end_emptying must
+ * follow. False: other threads may use it, a user event may block it, commands may fail, or the driver gains nothing (QUIRK_POCL_WAKES). */
 bool queue_begin_emptying(struct queue_record *queue);
 /* Waits. False: the driver has not. */
 bool queue_end_emptying(struct queue_record *queue);

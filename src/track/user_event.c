@@ -169,7 +169,7 @@ bool blockers_release(cl_event event)
     struct blocker *user = registry_find_locked(RECORD_BLOCKER, event);
     const bool last = user && !user->queue && --user->head.app_refs == 0;
     const bool ends =
-        last && !blocks_any_locked(user); /* else programs set it all the same, while commands wait for it */
+        last && !blocks_any_locked(user); /* while commands wait for the event, a program may still set it */
     const bool unset = ends && !user->setting;
     if (ends)
         registry_remove_locked(RECORD_BLOCKER, event);

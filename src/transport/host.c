@@ -60,7 +60,7 @@ static bool make_room(struct state *state)
     return true;
 }
 
-/* The context, retained, if its driver gets along with rows without gaps alone. */
+/* The context, retained, if its driver supports only tightly packed rows. */
 static struct context_record *needs_dense_rows(cl_context handle)
 {
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);

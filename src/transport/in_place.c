@@ -102,7 +102,7 @@ static bool find_place(struct staged *staged)
     return true;
 }
 
-/* Whether OpenCL takes the place for what it is. */
+/* Whether OpenCL can use the mapped address and its pitches. */
 static bool fits(const struct in_place *t, size_t alignment)
 {
     const struct staged *staged = &t->staged;
@@ -165,7 +165,7 @@ static void destroy(struct transfer *transfer)
     free(in_place(transfer));
 }
 
-/* Whether the host may do what has to be done to the texels. */
+/* Plans the conversion; fails if the device must do it. */
 static cl_int plan(struct staged *staged, const struct transfer_request *request, char *why)
 {
     const struct surface_desc *desc = &request->surface.desc;
@@ -280,7 +280,7 @@ static bool outlive_object(struct transfer *transfer)
 
 /* ---- acquire ---- */
 
-/* The object's memory may be another's now, and the driver has no other for the object. */
+/* Another object may use the old address now, and the memory object cannot change its address. */
 static bool has_moved(struct in_place *t)
 {
     if (!t->direct || mapped_alike(&t->staged.mapped, &t->staged.place))
@@ -305,7 +305,7 @@ static bool d3d_give(const struct handover *handover)
     return !moved;
 }
 
-/* Nothing moves: the commands stand for the bytes that are there. */
+/* No bytes are copied; the commands only provide events. */
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
     const cl_int status = commands_placeholder(to, handover->count, handover->transfers);

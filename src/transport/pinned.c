@@ -120,7 +120,7 @@ static void unmap(const struct pinned *pinned)
         os_sleep_shortly();
 }
 
-/* Also of one whose map has failed. */
+/* Also frees memory whose map has failed. */
 static void unpin(void *allocation)
 {
     struct pinned *pinned = allocation;

@@ -13,7 +13,7 @@ static bool serves(const struct pooled *kept, const struct surface *surface)
     return kept->surface.device == surface->device && same_shape(&kept->surface.desc, &surface->desc);
 }
 
-/* Takes one out, in whose place the later ones move up. */
+/* Removes entry `at`; later entries move up by one. */
 static struct pooled remove_locked(struct staging_pool *pool, unsigned at)
 {
     const struct pooled found = pool->kept[at];

@@ -248,7 +248,7 @@ static bool give_to_pool(struct staged *staged, struct aligned_memory *rows, boo
     return true;
 }
 
-/* A command that was given up may still come to its end. */
+/* An abandoned command may still write to the rows. */
 static bool lost_rows(const struct staged *staged)
 {
     return staged->dense && atomic_load(&staged->dense->lost);
