@@ -175,6 +175,19 @@ static cl_int image_of_buffer(command_buffer buffer, cl_mem object, cl_mem plain
                   0, no_origin(), kind_region(kind));
 }
 
+/* Between a buffer and a plain image. */
+static cl_int buffer_of_image(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    (void)kind;
+    return image_to_buffer(buffer, plain, object, KIND_2D);
+}
+
+static cl_int buffer_to_image(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    (void)kind;
+    return image_of_buffer(buffer, plain, object, KIND_2D);
+}
+
 static cl_int fill_buffer(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
 {
     static const cl_uchar pattern[4] = {7, 7, 7, 7};
@@ -196,6 +209,11 @@ static cl_int image_to_image(command_buffer buffer, cl_mem from, cl_mem to, enum
 {
     return RECORD(COPY_IMAGE, buffer, (cl_mem, cl_mem, const size_t *, const size_t *, const size_t *), from, to,
                   no_origin(), no_origin(), kind_region(kind));
+}
+
+static cl_int image_of_image(command_buffer buffer, cl_mem object, cl_mem plain, enum kind kind)
+{
+    return image_to_image(buffer, plain, object, kind);
 }
 
 static cl_int launch(command_buffer buffer, cl_kernel kernel, size_t width, size_t height)
@@ -271,22 +289,26 @@ static const struct {
     recorder record;
     bool of_images;
     enum effect effect;
-    bool of_host;
+    enum { BUFFER, IMAGE, HOST } other; /* the other side of the command */
 } recorders[] = {
-    {"clCommandCopyBufferKHR, source", buffer_from, false, READS, false},
-    {"clCommandCopyBufferKHR, destination", buffer_to, false, COPIES_IN, false},
-    {"clCommandCopyBufferRectKHR, source", rect_from, false, READS, false},
-    {"clCommandCopyBufferRectKHR, destination", rect_to, false, COPIES_IN, false},
-    {"clCommandFillBufferKHR", fill_buffer, false, FILLS, false},
-    {"clCommandCopyImageToBufferKHR", image_to_buffer, true, READS, false},
-    {"clCommandCopyBufferToImageKHR", image_of_buffer, true, COPIES_IN, false},
-    {"clCommandFillImageKHR", fill_image, true, FILLS, false},
-    {"clCommandReadBufferPOCL", read_buffer, false, READS_TO_HOST, true},
-    {"clCommandReadBufferRectPOCL", read_rect, false, READS_TO_HOST, true},
-    {"clCommandReadImagePOCL", read_image, true, READS_TO_HOST, true},
-    {"clCommandWriteBufferPOCL", write_buffer, false, COPIES_IN, true},
-    {"clCommandWriteBufferRectPOCL", write_rect, false, COPIES_IN, true},
-    {"clCommandWriteImagePOCL", write_image, true, COPIES_IN, true},
+    {"clCommandCopyBufferKHR, source", buffer_from, false, READS, BUFFER},
+    {"clCommandCopyBufferKHR, destination", buffer_to, false, COPIES_IN, BUFFER},
+    {"clCommandCopyBufferRectKHR, source", rect_from, false, READS, BUFFER},
+    {"clCommandCopyBufferRectKHR, destination", rect_to, false, COPIES_IN, BUFFER},
+    {"clCommandFillBufferKHR", fill_buffer, false, FILLS, BUFFER},
+    {"clCommandCopyImageToBufferKHR, source", image_to_buffer, true, READS, BUFFER},
+    {"clCommandCopyImageToBufferKHR, destination", buffer_of_image, false, COPIES_IN, IMAGE},
+    {"clCommandCopyBufferToImageKHR, source", buffer_to_image, false, READS, IMAGE},
+    {"clCommandCopyBufferToImageKHR, destination", image_of_buffer, true, COPIES_IN, BUFFER},
+    {"clCommandCopyImageKHR, source", image_to_image, true, READS, IMAGE},
+    {"clCommandCopyImageKHR, destination", image_of_image, true, COPIES_IN, IMAGE},
+    {"clCommandFillImageKHR", fill_image, true, FILLS, BUFFER},
+    {"clCommandReadBufferPOCL", read_buffer, false, READS_TO_HOST, HOST},
+    {"clCommandReadBufferRectPOCL", read_rect, false, READS_TO_HOST, HOST},
+    {"clCommandReadImagePOCL", read_image, true, READS_TO_HOST, HOST},
+    {"clCommandWriteBufferPOCL", write_buffer, false, COPIES_IN, HOST},
+    {"clCommandWriteBufferRectPOCL", write_rect, false, COPIES_IN, HOST},
+    {"clCommandWriteImagePOCL", write_image, true, COPIES_IN, HOST},
 };
 enum { RECORDERS = sizeof(recorders) / sizeof(recorders[0]) };
 
@@ -311,6 +333,30 @@ static bool plain_has(const struct rig *rig, cl_mem buffer, unsigned seed)
     return CHECK_MEM(bytes, expected, sizeof(bytes));
 }
 
+/* An image of a kind, or of two dimensions beside a buffer. */
+static cl_mem plain_image(const struct rig *rig, enum kind kind, unsigned seed)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const size_t *region = kind_region(kind == KIND_3D ? KIND_3D : KIND_2D);
+    const cl_image_desc desc = {.image_type = kind == KIND_3D ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
+                                .image_width = region[0],
+                                .image_height = region[1],
+                                .image_depth = region[2]};
+    unsigned char bytes[SHARED_BYTES];
+    cl_int status = 1;
+    rig_pattern(bytes, sizeof(bytes), seed);
+    cl_mem image =
+        clCreateImage(rig->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format, &desc, bytes, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    return image;
+}
+
+static bool plain_image_has(const struct rig *rig, cl_mem image, enum kind kind, unsigned seed)
+{
+    const struct shared plain = {.kind = kind == KIND_3D ? KIND_3D : KIND_2D, .object = image};
+    return cl_has(rig->queue, &plain, seed);
+}
+
 static bool d3d_is_filled(const struct rig *rig, const struct shared *shared)
 {
     unsigned char bytes[SHARED_BYTES], expected[SHARED_BYTES];
@@ -326,13 +372,15 @@ static bool host_has(unsigned seed)
     return CHECK_MEM(host_bytes, expected, sizeof(expected));
 }
 
-enum { THERE = 1, BESIDE = 51 }; /* the patterns of the object and of the plain buffer */
+enum { THERE = 1, BESIDE = 51 }; /* the patterns of the object and of the plain one */
 
 /* After its release. */
-static bool effect_is_right(const struct rig *rig, const struct shared *shared, cl_mem plain, enum effect effect)
+static bool effect_is_right(const struct rig *rig, const struct shared *shared, cl_mem plain, int i)
 {
-    switch (effect) {
-    case READS: return plain_has(rig, plain, THERE);
+    switch (recorders[i].effect) {
+    case READS:
+        return recorders[i].other == IMAGE ? plain_image_has(rig, plain, shared->kind, THERE)
+                                           : plain_has(rig, plain, THERE);
     case READS_TO_HOST: return host_has(THERE);
     case COPIES_IN: return d3d_has(rig, shared, BESIDE);
     default: return d3d_is_filled(rig, shared);
@@ -363,7 +411,7 @@ static bool one_command(const struct rig *rig, enum kind kind, int i)
     struct shared shared;
     if (!shared_open(rig, kind, THERE, &shared))
         return false;
-    cl_mem plain = plain_buffer(rig, BESIDE);
+    cl_mem plain = recorders[i].other == IMAGE ? plain_image(rig, kind, BESIDE) : plain_buffer(rig, BESIDE);
     command_buffer buffer = make_buffer(rig);
     rig_pattern(host_bytes, sizeof(host_bytes), BESIDE);
     bool held = CHECK_INT(recorders[i].record(buffer, shared.object, plain, kind), CL_SUCCESS) &&
@@ -373,7 +421,7 @@ static bool one_command(const struct rig *rig, enum kind kind, int i)
     run_well(buffer, i & 1);
     held = CHECK_INT(release_one(rig, shared.object), CL_SUCCESS) && held;
     run_refused(rig, buffer);
-    held = effect_is_right(rig, &shared, plain, recorders[i].effect) && held;
+    held = effect_is_right(rig, &shared, plain, i) && held;
     if (i & 1) /* either may go first */
         shared_close(&shared);
     finish_and_drop(rig, buffer);
@@ -389,7 +437,7 @@ SHARING_CASE(acquired_when_enqueued, 0)
     find_host_functions(rig);
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < RECORDERS; i++)
-            if (recorders[i].of_images == (kind != KIND_BUFFER) && (!recorders[i].of_host || host_functions[0]) &&
+            if (recorders[i].of_images == (kind != KIND_BUFFER) && (recorders[i].other != HOST || host_functions[0]) &&
                 !one_command(rig, (enum kind)kind, i))
                 printf("# %s, kind %d\n", recorders[i].name, kind);
 }
