@@ -35,6 +35,17 @@ static inline void scene_close(struct scene *scene)
     shared_close_all(scene->shared);
 }
 
+/* An image over the beginning of a buffer, if the driver has them, by either function; `of` may be a sub-buffer. */
+static inline cl_mem image_of(const struct rig *rig, cl_mem of, size_t width, bool with_properties)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = width, .mem_object = of};
+    cl_int status = 1;
+    return with_properties
+               ? clCreateImageWithProperties(rig->context, NULL, CL_MEM_READ_WRITE, &format, &desc, NULL, &status)
+               : clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
+}
+
 /* ---- every command ---- */
 
 /* A command that uses `object` in one of its roles; `plain` is another object of the same kind, `buffer` a plain buffer. */

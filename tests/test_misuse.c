@@ -221,21 +221,12 @@ SHARING_CASE(plain_objects, 0)
     scene_close(&scene);
 }
 
-/* An image over a buffer, if the driver has them; `of` may be a sub-buffer. */
-static cl_mem image_of(const struct rig *rig, cl_mem of)
-{
-    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
-    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 8, .mem_object = of};
-    cl_int status = 1;
-    return clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
-}
-
 /* The bytes are looked at only if `readable`: rusticl 22.3 reads nothing from images of sub-buffers. */
-static void use_image_of(struct rig *rig, const struct shared *shared, cl_mem of, bool readable)
+static void use_image_of(struct rig *rig, const struct shared *shared, cl_mem of, bool readable, bool with_properties)
 {
     static const size_t region[3] = {8, 1, 1};
     unsigned char bytes[32], expected[SHARED_BYTES];
-    cl_mem image = image_of(rig, of);
+    cl_mem image = image_of(rig, of, region[0], with_properties);
     if (!image) {
         SKIP("the driver makes no images of buffers");
         return;
@@ -266,7 +257,8 @@ SHARING_CASE(images_of_buffers, 0)
     struct shared shared;
     if (!shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
-    use_image_of(rig, &shared, shared.object, true);
+    for (int i = 0; i < 2; i++)
+        use_image_of(rig, &shared, shared.object, true, i);
     shared_close(&shared);
 }
 
@@ -277,7 +269,8 @@ SHARING_CASE(images_of_sub_buffers, 0)
     if (!shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
     cl_mem part = part_of(shared.object, 0, 64);
-    use_image_of(rig, &shared, part, false);
+    for (int i = 0; i < 2; i++)
+        use_image_of(rig, &shared, part, false, i);
     CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
     shared_close(&shared);
 }
