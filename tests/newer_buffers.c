@@ -52,6 +52,29 @@ WITHOUT_PROPERTIES(copy_image_to_buffer, (cl_mem a, cl_mem b, const size_t *c, c
 WITHOUT_PROPERTIES(fill_buffer, (cl_mem a, const void *b, size_t c, size_t d, size_t e), a, b, c, d, e)
 WITHOUT_PROPERTIES(fill_image, (cl_mem a, const void *b, const size_t *c, const size_t *d), a, b, c, d)
 
+/* The last fill, which the layer repeats where its command buffer is remapped: it can't read a driver's commands. */
+static struct {
+    void *buffer;
+    cl_mem object;
+    cl_uint pattern;
+    size_t offset, size;
+} last_fill;
+
+static cl_int CL_API_CALL noted_fill_buffer(void *buffer, cl_command_queue queue, const cl_ulong *properties,
+                                            cl_mem object, const void *pattern, size_t pattern_size, size_t offset,
+                                            size_t size, PLACE)
+{
+    if (pattern_size == sizeof(last_fill.pattern)) {
+        last_fill.buffer = buffer;
+        last_fill.object = object;
+        memcpy(&last_fill.pattern, pattern, pattern_size);
+        last_fill.offset = offset;
+        last_fill.size = size;
+    }
+    return newer_fill_buffer(buffer, queue, properties, object, pattern, pattern_size, offset, size, sync_count, syncs,
+                             sync, command);
+}
+
 /* ---- commands of cl_pocl_command_buffer_host_buffer ---- */
 
 /* Host memory as a buffer, which the command keeps: the driver must compute in host memory. */
@@ -161,14 +184,18 @@ static cl_int CL_API_CALL newer_enqueue(cl_uint count, cl_command_queue *queues,
     return function(count, queues, buffer, wait_count, wait, event);
 }
 
-/* Commands can't be read: the other command buffer has none. */
+/* The other command buffer has the last fill. */
 static void *CL_API_CALL remap(void *buffer, cl_bool automatic, cl_uint queue_count, const cl_command_queue *queues,
                                cl_uint count, void *const *commands, void **commands_ret, cl_int *status)
 {
     void *(CL_API_CALL * function)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
     memcpy(&function, &create, sizeof(function));
     *status = buffer && automatic && !count && !commands && !commands_ret ? CL_SUCCESS : CL_INVALID_VALUE;
-    return *status == CL_SUCCESS ? function(queue_count, queues, NULL, status) : NULL;
+    void *made = *status == CL_SUCCESS ? function(queue_count, queues, NULL, status) : NULL;
+    if (made && last_fill.buffer == buffer)
+        *status = newer_fill_buffer(made, NULL, newer_properties(), last_fill.object, &last_fill.pattern,
+                                    sizeof(last_fill.pattern), last_fill.offset, last_fill.size, 0, NULL, NULL, NULL);
+    return made;
 }
 
 typedef void (*next_function)(void);
@@ -185,7 +212,7 @@ static const struct {
     {"clCommandCopyBufferToImageKHR", &copy_buffer_to_image, (next_function)newer_copy_buffer_to_image},
     {"clCommandCopyImageKHR", &copy_image, (next_function)newer_copy_image},
     {"clCommandCopyImageToBufferKHR", &copy_image_to_buffer, (next_function)newer_copy_image_to_buffer},
-    {"clCommandFillBufferKHR", &fill_buffer, (next_function)newer_fill_buffer},
+    {"clCommandFillBufferKHR", &fill_buffer, (next_function)noted_fill_buffer},
     {"clCommandFillImageKHR", &fill_image, (next_function)newer_fill_image},
     {"clCommandNDRangeKernelKHR", &kernel, (next_function)newer_kernel},
 };

@@ -514,27 +514,6 @@ SHARING_CASE(kernels, 0)
     doubling_close(rig, &d);
 }
 
-/* A kernel's objects may be others when it runs: what it was recorded with need not be acquired, and nobody knows what it writes. */
-SHARING_CASE(mutable_kernels, 0)
-{
-    struct doubling d;
-    if (!has_buffers(rig))
-        return;
-    if (!newer) {
-        SKIP("the driver has no mutable command buffers");
-        return;
-    }
-    if (!doubling_open(rig, &d, MUTABLE_FLAG))
-        return;
-    run_well(d.buffer, true);
-    CHECK_INT(acquire_one(rig, d.from.object), CL_SUCCESS);
-    CHECK_INT(acquire_one(rig, d.to.object), CL_SUCCESS);
-    run_well(d.buffer, true);
-    CHECK_INT(release_one(rig, d.from.object), CL_SUCCESS);
-    CHECK_INT(release_one(rig, d.to.object), CL_SUCCESS);
-    doubling_close(rig, &d);
-}
-
 static command_buffer of_two;
 static cl_mem second_object;
 
@@ -605,7 +584,33 @@ SHARING_CASE(remapped, 0)
     CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
     run_well(buffer, true);
     CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK(d3d_is_filled(rig, &shared));
     finish_and_drop(rig, buffer);
+    shared_close(&shared);
+}
+
+/* A command that only reads does not hide one before it that writes. */
+SHARING_CASE(read_behind_a_write, 0)
+{
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES] = {0}, expected[SHARED_BYTES];
+    if (!has_buffers(rig) || !shared_open(rig, KIND_BUFFER, THERE, &shared))
+        return;
+    cl_mem plain = plain_buffer(rig, BESIDE);
+    command_buffer buffer = make_buffer(rig);
+    CHECK_INT(fill_buffer(buffer, shared.object, NULL, KIND_BUFFER), CL_SUCCESS);
+    CHECK_INT(buffer_from(buffer, shared.object, plain, KIND_BUFFER), CL_SUCCESS);
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    run_refused(rig, buffer);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    run_well(buffer, true);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK(d3d_is_filled(rig, &shared));
+    memset(expected, 7, sizeof(expected));
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, plain, CL_TRUE, 0, sizeof(bytes), bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_MEM(bytes, expected, sizeof(bytes));
+    finish_and_drop(rig, buffer);
+    CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
     shared_close(&shared);
 }
 
@@ -925,6 +930,30 @@ SHARING_CASE(handles, 0)
     CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
 }
 
+/* ---- mutable command buffers ---- */
+
+/* A kernel's objects may be others when it runs: what it was recorded with need not be acquired, and nobody knows what it writes. From
+ * then on, in this process, every release brings all back. */
+SHARING_CASE(mutable_kernels, 0)
+{
+    struct doubling d;
+    if (!has_buffers(rig))
+        return;
+    if (!newer) {
+        SKIP("the driver has no mutable command buffers");
+        return;
+    }
+    if (!doubling_open(rig, &d, MUTABLE_FLAG))
+        return;
+    run_well(d.buffer, true);
+    CHECK_INT(acquire_one(rig, d.from.object), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, d.to.object), CL_SUCCESS);
+    run_well(d.buffer, true);
+    CHECK_INT(release_one(rig, d.from.object), CL_SUCCESS);
+    CHECK_INT(release_one(rig, d.to.object), CL_SUCCESS);
+    doubling_close(rig, &d);
+}
+
 /* ---- a driver of a later version ---- */
 
 static void again(void)
@@ -944,9 +973,9 @@ static void again(void)
 static const struct tap_test tests[] = {
     SHARING_TESTS("what a command buffer uses has to be acquired when it is enqueued", acquired_when_enqueued),
     SHARING_TESTS("what the kernels of a command buffer use has to be acquired", kernels),
-    SHARING_TESTS("what the kernels of a mutable command buffer use may be others", mutable_kernels),
     SHARING_TESTS("what two threads record has to be acquired", recorded_meanwhile),
     SHARING_TESTS("what a remapped command buffer uses has to be acquired", remapped),
+    SHARING_TESTS("a fill and then a copy out in one command buffer", read_behind_a_write),
     SHARING_TESTS("a command buffer uses the buffer whose part it was recorded with", parts),
     SHARING_TESTS("a release behind a command buffer that is held", held_in_its_queue),
     SHARING_TESTS("a release that waits for a command buffer that is held", held_by_its_event),
@@ -956,6 +985,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("emulated images are neither copied nor filled in command buffers", refused_images),
     SHARING_TESTS("kernels of command buffers read emulated images right", image_kernels),
     SHARING_TESTS("handles of command buffers", handles),
+    SHARING_TESTS("what the kernels of a mutable command buffer use may be others", mutable_kernels),
     {"over a driver of a later version", again},
 };
 
