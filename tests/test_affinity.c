@@ -5,6 +5,7 @@
 
 #define LUID_VALID 0x106C /* CL_DEVICE_LUID_VALID_KHR */
 #define LUID_BYTES 0x106D /* CL_DEVICE_LUID_KHR */
+#define NODE_MASK 0x106E  /* CL_DEVICE_NODE_MASK_KHR */
 
 static IDXGIFactory *open_factory(void)
 {
@@ -71,6 +72,7 @@ static void back_to_the_adapter(void)
     DXGI_ADAPTER_DESC desc;
     cl_bool valid = CL_FALSE;
     unsigned char luid[8] = {0};
+    cl_uint nodes = 0;
     size_t size = 0;
     cl_device_id device = first_device(&adapter);
     if (device) {
@@ -82,6 +84,10 @@ static void back_to_the_adapter(void)
         CHECK_INT(size, 8);
         CHECK_MEM(luid, &desc.AdapterLuid, 8);
         CHECK_INT(clGetDeviceInfo(device, LUID_BYTES, 7, luid, NULL), CL_INVALID_VALUE);
+        CHECK_INT(clGetDeviceInfo(device, NODE_MASK, sizeof(nodes), &nodes, &size), CL_SUCCESS);
+        CHECK_INT(size, sizeof(nodes));
+        CHECK_INT(nodes, 1);
+        CHECK_INT(clGetDeviceInfo(device, NODE_MASK, sizeof(nodes) - 1, &nodes, NULL), CL_INVALID_VALUE);
     }
     if (adapter)
         IDXGIAdapter_Release(adapter);
