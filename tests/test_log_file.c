@@ -1,4 +1,5 @@
 /* Where messages go, and texts of the environment that are not of the machine's own code page. */
+#include "log.h"
 #include "os/os.h"
 #include "tap.h"
 
@@ -125,13 +126,18 @@ static void library_in_a_foreign_folder(void)
 }
 #endif
 
-static void set_test_variable(const char *value)
+static void set_variable(const char *variable, const char *value)
 {
 #ifdef _WIN32
-    SetEnvironmentVariableA("CLD3D_TEST", value);
+    SetEnvironmentVariableA(variable, value);
 #else
-    setenv("CLD3D_TEST", value, 1);
+    setenv(variable, value, 1);
 #endif
+}
+
+static void set_test_variable(const char *value)
+{
+    set_variable("CLD3D_TEST", value);
 }
 
 static void texts_that_do_not_fit(void)
@@ -154,6 +160,30 @@ static void empty_text(void)
     CHECK_STR(value, "");
 }
 
+/* A line has room for so many bytes; what is more of a message is left out. */
+static void long_messages(void)
+{
+    enum { ROOM = 1023 };
+    char name[64], text[4 * ROOM] = "", message[2001];
+    own_name(name, sizeof(name), "long");
+    memset(message, 'x', sizeof(message) - 1);
+    message[sizeof(message) - 1] = '\0';
+    set_variable("CLD3D_LOG", "warn");
+    set_variable("CLD3D_LOG_FILE", name);
+    log_write(LOG_ERROR, "%s", message);
+    CHECK_INT(log_refuse("clCall", CL_INVALID_VALUE, "%s", message), CL_INVALID_VALUE);
+    read_all(name, text, sizeof(text));
+    const char *end = strchr(text, '\n'), *refused = "cld3d: warn: clCall: CL_INVALID_VALUE (-30): xxx";
+    if (CHECK(end != NULL)) {
+        const char *second = end + 1, *last = strchr(second, '\n');
+        CHECK(strncmp(text, "cld3d: error: xxx", 17) == 0);
+        CHECK_INT(second - text, ROOM);
+        CHECK(strncmp(second, refused, strlen(refused)) == 0);
+        CHECK(last && last[1] == '\0' && last - second < ROOM && last[-1] == 'x');
+    }
+    unlink(name);
+}
+
 static const struct tap_test tests[] = {
     {"messages go to the standard error stream", to_the_standard_errors},
     {"messages go to a file", to_a_file},
@@ -162,6 +192,7 @@ static const struct tap_test tests[] = {
     {"a file with letters of other alphabets", foreign_letters},
     {"a library in a folder with letters of other alphabets", library_in_a_foreign_folder},
 #endif
+    {"a message that is longer than a line", long_messages},
     {"settings that do not fit are none", texts_that_do_not_fit},
     {"an empty setting is none", empty_text},
 };
