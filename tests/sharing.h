@@ -513,7 +513,8 @@ static inline void test_setenv(const char *variable, const char *value)
 /* Runs the cases of this program whose names hold `text` in another process, with a variable of the environment set:
  * what is read once in a process can be tried with several values so. Checks that they passed; tells how many did. The
  * verdict is read from the lines, since Wine changes the exit status at times. */
-static inline unsigned run_again(const char *text, const char *variable, const char *value)
+__attribute__((warn_unused_result)) static inline unsigned run_again(const char *text, const char *variable,
+                                                                     const char *value)
 {
     char path[512], command[1024], line[600];
     unsigned passed = 0, failed = 0, plans = 0;
@@ -555,7 +556,7 @@ static inline bool takes_layers(const char *layer)
 
 /* run_again over one layer more, the lowest, whose file is the value of a variable. The loader cuts OPENCL_LAYERS into its parts when
  * OpenCL is used first, so a program with several layers does this in its first cases. */
-static inline unsigned run_over(const char *layer, const char *text)
+__attribute__((warn_unused_result)) static inline unsigned run_over(const char *layer, const char *text)
 {
     char layers[1024];
     const char *others = getenv("OPENCL_LAYERS"), *lowest = getenv(layer);

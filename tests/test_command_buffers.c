@@ -749,18 +749,19 @@ SHARING_CASE(not_held, RIG_OUT_OF_ORDER)
 
 static const cl_image_format rare = {CL_RG, CL_UNORM_INT8};
 
+/* Not asked of the rig's context, which emulates it. */
+static bool device_has_it(const struct rig *rig)
+{
+    cl_context context = plain_context(rig);
+    const bool found = images_have_format(context, CL_MEM_OBJECT_IMAGE2D, rare);
+    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    return found;
+}
+
 /* False and the case skipped: the device has the format itself. */
 static bool is_emulated(const struct rig *rig)
 {
-    cl_image_format has[256];
-    cl_uint formats = 0;
-    bool found = false;
-    cl_context context = plain_context(rig);
-    CHECK_INT(clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 256, has, &formats),
-              CL_SUCCESS);
-    for (cl_uint i = 0; i < formats && i < 256; i++)
-        found = found || memcmp(&has[i], &rare, sizeof(rare)) == 0;
-    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    const bool found = device_has_it(rig);
     if (found)
         SKIP("the device has the format itself");
     return !found;
@@ -956,6 +957,20 @@ SHARING_CASE(mutable_kernels, 0)
 
 /* ---- a driver of a later version ---- */
 
+/* How many of the cases above run there. */
+static unsigned cases_that_run(void)
+{
+    enum { CASES = 28, OF_ANY_ORDER = 2, OF_IMAGES = 4 };
+    struct rig rig;
+    unsigned cases = 0;
+    if (!rig_open(&rig, &rig_d3d11, 0))
+        return 0;
+    if (has_buffers(&rig))
+        cases = CASES - (can(&rig, OUT_OF_ORDER) ? 0 : OF_ANY_ORDER) - (device_has_it(&rig) ? OF_IMAGES : 0);
+    rig_close(&rig);
+    return cases;
+}
+
 static void again(void)
 {
     char layers[1024];
@@ -967,7 +982,7 @@ static void again(void)
         return;
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
-    run_again("Direct3D ", "OPENCL_LAYERS", layers);
+    CHECK_INT(run_again("Direct3D ", "OPENCL_LAYERS", layers), cases_that_run());
 }
 
 static const struct tap_test tests[] = {
