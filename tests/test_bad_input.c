@@ -445,6 +445,7 @@ static void null_others(const struct rig *rig)
     cl_event null_event = NULL;
     size_t size;
     CHECK_INT(clEnqueueNDRangeKernel(rig->queue, NULL, 1, NULL, &one, NULL, 0, NULL, NULL), CL_INVALID_KERNEL);
+    CHECK_INT(clEnqueueTask(rig->queue, NULL, 0, NULL, NULL), CL_INVALID_KERNEL);
     CHECK_INT(clSetKernelArg(NULL, 0, sizeof(none), &none), CL_INVALID_KERNEL);
     CHECK_INT(clRetainKernel(NULL), CL_INVALID_KERNEL);
     CHECK_INT(clReleaseKernel(NULL), CL_INVALID_KERNEL);

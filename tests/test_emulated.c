@@ -91,7 +91,7 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 32 : 28);
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 34 : 30);
     /* And where one thread of the driver runs all commands. */
     test_setenv("POCL_MAX_PTHREAD_COUNT", "1");
     CHECK_INT(run_again("in a callback: ", "OPENCL_LAYERS", layers), 2);
@@ -262,6 +262,38 @@ SHARING_CASE(user_events, 0)
         read_meanwhile(rig, &unquantized, image);
         read_again(rig, &unquantized);
         unquantized_close(&unquantized);
+    }
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+static cl_int launch_one(const struct rig *rig, cl_kernel kernel, bool task)
+{
+    static const size_t size[2] = {1, 1};
+    return task ? clEnqueueTask(rig->queue, kernel, 0, NULL, NULL)
+                : clEnqueueNDRangeKernel(rig->queue, kernel, 2, NULL, size, NULL, 0, NULL, NULL);
+}
+
+/* One texel is written and read, each by a task or by a kernel of one item. */
+SHARING_CASE(tasks, 0)
+{
+    static const cl_float quantized[4] = {1, 0, 0, 1}, none[4];
+    if (!over_layer())
+        return;
+    cl_mem image = make_image(rig);
+    if (emulated(rig, image)) {
+        const struct unquantized u = unquantized_open(rig, image);
+        for (int i = 0; i < 4; i++) {
+            cl_float texel[4] = {0};
+            CHECK_INT(clEnqueueWriteBuffer(rig->queue, u.seen, CL_TRUE, 0, sizeof(none), none, 0, NULL, NULL),
+                      CL_SUCCESS);
+            CHECK_INT(launch_one(rig, u.leave, i & 1), CL_SUCCESS);
+            CHECK_INT(launch_one(rig, u.look, i & 2), CL_SUCCESS);
+            CHECK_INT(clEnqueueReadBuffer(rig->queue, u.seen, CL_TRUE, 0, sizeof(texel), texel, 0, NULL, NULL),
+                      CL_SUCCESS);
+            if (!CHECK_MEM(texel, quantized, sizeof(texel)))
+                printf("# written by a %s, read by a %s\n", i & 1 ? "task" : "kernel", i & 2 ? "task" : "kernel");
+        }
+        unquantized_close(&u);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
@@ -1207,6 +1239,7 @@ static const struct tap_test tests[] = {
     {"devices with different formats in a context", of_two_devices},
     SHARING_TESTS("a format that one device lacks", one_lacks),
     {"over a layer that fails and waits", again},
+    SHARING_TESTS("over the layer: tasks write and read it as kernels do", tasks),
     SHARING_TESTS("over the layer: a kernel behind an acquire that a user event blocks", later_acquire),
     SHARING_TESTS("over the layer: a kernel that is refused behind a user event", refused_kernel),
     SHARING_TESTS("over the layer: a copy that is refused behind a user event", refused_copy),
