@@ -1,8 +1,8 @@
 /* What a user event delays, and what not: the bytes of a release are with Direct3D when the call returns, unless the
  * release waits for a user event that is still pending. What was enqueued later than the command that it waits for, what
  * the driver refused and what an error has ended hold nothing. */
+#include "commands.h"
 #include "driver_bugs.h"
-#include "sharing.h"
 
 /* An object that is acquired, and written with the pattern of `seed` behind its own acquire. */
 static bool open_written(struct rig *rig, struct shared *shared, unsigned seed)
@@ -262,6 +262,198 @@ SHARING_CASE(behind_a_barrier, 0)
     slow_close(&work);
 }
 
+/* ---- each command ---- */
+
+/* What the commands work with, none of which is shared. */
+struct tools {
+    struct rig *rig;
+    cl_mem from, to, image;
+    cl_kernel kernel;
+    unsigned char *svm; /* NULL: the device has no shared virtual memory */
+};
+
+enum { SVM_BYTES = 64 };
+
+static unsigned char *svm_memory(const struct rig *rig)
+{
+    cl_device_svm_capabilities can = 0;
+    return clGetDeviceInfo(rig->cl_device, CL_DEVICE_SVM_CAPABILITIES, sizeof(can), &can, NULL) == CL_SUCCESS && can
+               ? clSVMAlloc(rig->context, CL_MEM_READ_WRITE, SVM_BYTES, 0)
+               : NULL;
+}
+
+static bool tools_open(struct rig *rig, struct tools *t)
+{
+    static const char source[] = "kernel void one(global uint *to) { to[0] = 1; }\n";
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 4};
+    t->rig = rig;
+    t->from = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, SHARED_BYTES, NULL, NULL);
+    t->to = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, SHARED_BYTES, NULL, NULL);
+    t->image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL);
+    t->kernel = rig_kernel(rig, source, "one");
+    t->svm = svm_memory(rig);
+    return CHECK(t->from && t->to && t->image && t->kernel) &&
+           CHECK_INT(clSetKernelArg(t->kernel, 0, sizeof(t->to), &t->to), CL_SUCCESS);
+}
+
+static void tools_close(const struct tools *t)
+{
+    queue_wait(t->rig->queue);
+    CHECK_INT(clReleaseMemObject(t->from), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(t->to), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(t->image), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(t->kernel), CL_SUCCESS);
+    if (t->svm)
+        clSVMFree(t->rig->context, t->svm);
+}
+
+/* Enqueues a command behind a user event, which does not block and whose event nobody wants. */
+typedef cl_int (*enqueuer)(const struct tools *t, const cl_event *user);
+
+static cl_int held_read_rect(const struct tools *t, const cl_event *user)
+{
+    return clEnqueueReadBufferRect(t->rig->queue, t->from, CL_FALSE, no_origin(), no_origin(), rect, 16, 0, 16, 0,
+                                   scratch, 1, user, NULL);
+}
+
+static cl_int held_write_rect(const struct tools *t, const cl_event *user)
+{
+    return clEnqueueWriteBufferRect(t->rig->queue, t->to, CL_FALSE, no_origin(), no_origin(), rect, 16, 0, 16, 0,
+                                    scratch, 1, user, NULL);
+}
+
+static cl_int held_copy_rect(const struct tools *t, const cl_event *user)
+{
+    return clEnqueueCopyBufferRect(t->rig->queue, t->from, t->to, no_origin(), no_origin(), rect, 16, 0, 16, 0, 1, user,
+                                   NULL);
+}
+
+static cl_int held_migrate(const struct tools *t, const cl_event *user)
+{
+    return clEnqueueMigrateMemObjects(t->rig->queue, 1, &t->to, 0, 1, user, NULL);
+}
+
+static cl_int held_task(const struct tools *t, const cl_event *user)
+{
+    return clEnqueueTask(t->rig->queue, t->kernel, 1, user, NULL);
+}
+
+static cl_int held_native(const struct tools *t, const cl_event *user)
+{
+    return clEnqueueNativeKernel(t->rig->queue, native_body, scratch, sizeof(scratch), 0, NULL, NULL, 1, user, NULL);
+}
+
+static cl_int held_fill_image(const struct tools *t, const cl_event *user)
+{
+    static const cl_uint colour[4] = {1, 2, 3, 4};
+    return clEnqueueFillImage(t->rig->queue, t->image, colour, no_origin(), kind_region(KIND_2D), 1, user, NULL);
+}
+
+static cl_int held_svm_copy(const struct tools *t, const cl_event *user)
+{
+    return clEnqueueSVMMemcpy(t->rig->queue, CL_FALSE, t->svm, t->svm + SVM_BYTES / 2, SVM_BYTES / 2, 1, user, NULL);
+}
+
+static cl_int held_svm_fill(const struct tools *t, const cl_event *user)
+{
+    return clEnqueueSVMMemFill(t->rig->queue, t->svm, scratch, 4, SVM_BYTES, 1, user, NULL);
+}
+
+static cl_int held_svm_map(const struct tools *t, const cl_event *user)
+{
+    return clEnqueueSVMMap(t->rig->queue, CL_FALSE, CL_MAP_WRITE, t->svm, SVM_BYTES, 1, user, NULL);
+}
+
+/* Of what the command before has mapped. */
+static cl_int held_svm_unmap(const struct tools *t, const cl_event *user)
+{
+    return clEnqueueSVMUnmap(t->rig->queue, t->svm, 1, user, NULL);
+}
+
+static cl_int held_svm_migrate(const struct tools *t, const cl_event *user)
+{
+    const void *pointer = t->svm;
+    return clEnqueueSVMMigrateMem(t->rig->queue, 1, &pointer, NULL, 0, 1, user, NULL);
+}
+
+struct held_command {
+    const char *name;
+    enqueuer enqueue;
+};
+
+/* The release of an object behind the command is held with it. */
+static void held_behind(struct rig *rig, const struct tools *t, const struct held_command *command)
+{
+    struct shared shared;
+    cl_event end = NULL;
+    if (!open_written(rig, &shared, 9))
+        return;
+    cl_event user = user_event(rig->context);
+    bool fine = CHECK_INT(command->enqueue(t, &user), CL_SUCCESS);
+    fine = CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &end), CL_SUCCESS) && fine;
+    fine = CHECK(rig_event_status(end) > CL_COMPLETE) && fine;
+    fine = CHECK(over_import() || d3d_has(rig, &shared, 1)) && fine;
+    set(user);
+    fine = CHECK(d3d_has(rig, &shared, 9)) && fine;
+    CHECK_INT(clWaitForEvents(1, &end), CL_SUCCESS);
+    fine = CHECK_INT(rig_event_status(end), CL_COMPLETE) && fine;
+    if (!fine)
+        printf("# behind %s\n", command->name);
+    drop(end);
+    shared_close(&shared);
+}
+
+SHARING_CASE(behind_each_command, 0)
+{
+    static const struct held_command commands[] = {
+        {"clEnqueueReadBufferRect", held_read_rect},
+        {"clEnqueueWriteBufferRect", held_write_rect},
+        {"clEnqueueCopyBufferRect", held_copy_rect},
+        {"clEnqueueMigrateMemObjects", held_migrate},
+        {"clEnqueueTask", held_task},
+        {"clEnqueueFillImage", held_fill_image},
+        {"clEnqueueNativeKernel", held_native}, /* the last: not every device runs them */
+    };
+    const size_t count = sizeof(commands) / sizeof(commands[0]) - !runs_native_kernels(rig);
+    struct tools tools;
+    if (!tools_open(rig, &tools))
+        return;
+    for (size_t i = 0; i < count; i++)
+        held_behind(rig, &tools, &commands[i]);
+    tools_close(&tools);
+}
+
+/* clEnqueueSVMMigrateMem came with OpenCL 2.1. */
+static bool migrates_svm(const struct rig *rig)
+{
+    char version[512] = "";
+    CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_VERSION, sizeof(version), version, NULL), CL_SUCCESS);
+    return strncmp(version, "OpenCL 2.0", strlen("OpenCL 2.0")) != 0;
+}
+
+SHARING_CASE(behind_each_svm_command, 0)
+{
+    static const struct held_command commands[] = {
+        {"clEnqueueSVMMemcpy", held_svm_copy},
+        {"clEnqueueSVMMemFill", held_svm_fill},
+        {"clEnqueueSVMMap", held_svm_map},
+        {"clEnqueueSVMUnmap", held_svm_unmap},
+        {"clEnqueueSVMMigrateMem", held_svm_migrate},
+    };
+    const size_t count = sizeof(commands) / sizeof(commands[0]) - !migrates_svm(rig);
+    struct tools tools;
+    if (!tools_open(rig, &tools))
+        return;
+    for (size_t i = 0; i < count && tools.svm; i++)
+        held_behind(rig, &tools, &commands[i]);
+    if (!tools.svm)
+        SKIP("the device has no shared virtual memory");
+    tools_close(&tools);
+}
+
+/* ---- barriers and threads ---- */
+
 /* How the second of two barriers ends if the first one's user event fails and its own does not. */
 static cl_int second_barrier(const struct rig *rig, cl_context context)
 {
@@ -350,6 +542,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("held behind a command without event", behind_without_event),
     SHARING_TESTS("held behind a command without event, by clEnqueueMarker", behind_by_an_old_marker),
     SHARING_TESTS("held behind a barrier in an out-of-order queue", behind_a_barrier),
+    SHARING_TESTS("held behind each command", behind_each_command),
+    SHARING_TESTS("held behind each command on shared virtual memory", behind_each_svm_command),
     SHARING_TESTS("a barrier behind one that fails", two_barriers),
     SHARING_TESTS("a release beside a blocked thread", beside_a_blocked_thread),
 };
