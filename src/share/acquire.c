@@ -266,6 +266,8 @@ static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list
     /* The enqueued commands use the transports' memory, even after a failure. */
     queue_flush(c->queue);
     const bool done = event_list_await(reads) && (!emptying || queue_end_emptying(c->queue));
+    for (cl_uint i = 0; i < c->count; i++)
+        c->transfers[i]->settled = status == CL_SUCCESS && done;
     if (status != CL_SUCCESS || (done && !acquire_failed(c)))
         return status;
     if (atomic_load(&c->queue->context->lost))

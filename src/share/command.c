@@ -268,7 +268,7 @@ bool command_d3d_give(const struct command *c)
 {
     struct handover run;
     for (cl_uint i = 0; i < c->count; i++)
-        c->transfers[i]->short_of_memory = false;
+        c->transfers[i]->short_of_memory = c->transfers[i]->settled = false;
     for (cl_uint first = 0; first < c->count;) {
         const cl_uint after = next_run(c, first, c->count, &run);
         if (!transport_of(&run)->d3d_give(&run)) {

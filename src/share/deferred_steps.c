@@ -68,6 +68,8 @@ static void end_moves(struct deferred *d)
     } else {
         d->done = true;
     }
+    for (cl_uint i = 0; i < c->count; i++)
+        c->transfers[i]->settled = release && moved;
     if (moved)
         command_set_owner(c, !release);
 }

@@ -262,6 +262,7 @@ static bool outlive_object(struct transfer *transfer)
 {
     struct in_place *t = in_place(transfer);
     struct in_place_outliving *one = t->outliving;
+    one->base.settled = transfer->settled;
     one->rows = t->staged.rows;
     if (t->direct) {
         one->surface = transfer->surface;

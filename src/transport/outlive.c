@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 
 enum { SHORTEST_POLL_MS = 1, LONGEST_POLL_MS = 64 };
+/* How long a driver is waited for that still counts a command, at least: one that must have ended, and one that may run. */
+enum { SETTLED_MS = 100, UNSETTLED_MS = 3 };
 
 static atomic_uint used_count; /* records whose memory objects commands still use */
 static atomic_uint poll_pause; /* until the next poll, in milliseconds */
@@ -95,7 +97,7 @@ bool outlive(struct outliving *one, cl_mem memory, cl_context uncounted, void (*
     one->memory = memory;
     one->uncounted = uncounted;
     one->give_back = give_back;
-    if (!has_ended(one, &(struct reap){.patience = 3})) {
+    if (!has_ended(one, &(struct reap){.patience = one->settled ? SETTLED_MS : UNSETTLED_MS})) {
         atomic_fetch_add(&used_count, 1);
         reap_later(&one->reaped, &outlives_its_object, one);
         watch_memory();

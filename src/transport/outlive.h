@@ -16,6 +16,7 @@ struct outliving {
     cl_uint whole_references; /* references to it, without those of commands */
     cl_context uncounted;     /* NULL, or the context of `memory`, whose driver does not count commands as references */
     struct fence *fence;      /* owned; NULL until one could be created */
+    bool settled;             /* see transport.h */
     void (*give_back)(struct outliving *one); /* releases the memory, and frees the record; may call Direct3D */
 };
 
