@@ -2,6 +2,7 @@
 #include "share/deferred.h"
 
 #include "log.h"
+#include "transport/commands.h"
 
 struct event_list *deferred_awaited(struct deferred *d)
 {
@@ -18,10 +19,12 @@ static void enqueue_moves(struct deferred *d)
     d->moving = true;
     if (status == CL_SUCCESS)
         d->own = own_queue_make(c->queue->context->head.handle, device, 0, &status);
+    const struct enqueueing to = {d->own, 0, NULL, &d->moves, true, false};
     if (log_next(c->call, "clCreateCommandQueue", status) == CL_SUCCESS)
-        status = d->kind == DEFERRED_RELEASE
-                     ? command_cl_give(c, d->end, &(struct enqueueing){d->own, 0, NULL, &d->moves, true, false})
-                     : command_cl_take(c, &(struct enqueueing){d->own, 0, NULL, &d->moves, true, false});
+        status = d->kind == DEFERRED_RELEASE ? command_cl_give(c, d->end, &to) : command_cl_take(c, &to);
+    /* A driver may count the commands before as users of the objects until another command has run. */
+    if (status == CL_SUCCESS && d->end && !d->moves.count)
+        status = log_next(c->call, "clEnqueueMarkerWithWaitList", commands_marker(&to));
     if (d->own)
         queue_flush_alone(d->own);
     if (status != CL_SUCCESS)
