@@ -554,6 +554,17 @@ SHARING_CASE(recorded_meanwhile, 0)
     shared_close(&second);
 }
 
+/* Runs a recorded fill of the object, refused before its acquire, between that and the release. */
+static void run_between(const struct rig *rig, const struct shared *shared, command_buffer buffer)
+{
+    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
+    run_refused(rig, buffer);
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+    run_well(buffer, true);
+    CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+    CHECK(d3d_is_filled(rig, shared));
+}
+
 /* What another command buffer has of the commands of a first one is checked as well. */
 SHARING_CASE(remapped, 0)
 {
@@ -579,12 +590,7 @@ SHARING_CASE(remapped, 0)
     CHECK_INT(status, INVALID_COMMAND_BUFFER);
     CHECK(remap(first, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL) == NULL);
     CHECK_INT(count(RELEASE, first), CL_SUCCESS);
-    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
-    run_refused(rig, buffer);
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    run_well(buffer, true);
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    CHECK(d3d_is_filled(rig, &shared));
+    run_between(rig, &shared, buffer);
     finish_and_drop(rig, buffer);
     shared_close(&shared);
 }
@@ -600,12 +606,7 @@ SHARING_CASE(read_behind_a_write, 0)
     command_buffer buffer = make_buffer(rig);
     CHECK_INT(fill_buffer(buffer, shared.object, NULL, KIND_BUFFER), CL_SUCCESS);
     CHECK_INT(buffer_from(buffer, shared.object, plain, KIND_BUFFER), CL_SUCCESS);
-    CHECK_INT(count(FINALIZE, buffer), CL_SUCCESS);
-    run_refused(rig, buffer);
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    run_well(buffer, true);
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    CHECK(d3d_is_filled(rig, &shared));
+    run_between(rig, &shared, buffer);
     memset(expected, 7, sizeof(expected));
     CHECK_INT(clEnqueueReadBuffer(rig->queue, plain, CL_TRUE, 0, sizeof(bytes), bytes, 0, NULL, NULL), CL_SUCCESS);
     CHECK_MEM(bytes, expected, sizeof(bytes));
