@@ -238,6 +238,32 @@ static void command_failed(const struct rig *rig)
     shared_close(&shared);
 }
 
+static void CL_CALLBACK do_nothing(void *arguments)
+{
+    (void)arguments;
+}
+
+static bool runs_functions(const struct rig *rig)
+{
+    cl_device_exec_capabilities capabilities = 0;
+    CHECK_INT(
+        clGetDeviceInfo(rig->cl_device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
+        CL_SUCCESS);
+    return (capabilities & CL_EXEC_NATIVE_KERNEL) != 0;
+}
+
+/* The same for a function of the program that is a command. */
+static void function_enqueued(const struct rig *rig)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 88, &shared))
+        return;
+    if (runs_functions(rig))
+        CHECK_INT(clEnqueueNativeKernel(rig->queue, do_nothing, NULL, 0, 0, NULL, NULL, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(markers_of_frame(rig, rig->queue, &shared), runs_functions(rig) ? 1 : most(rig));
+    shared_close(&shared);
+}
+
 /* Where it is not known which commands there are. */
 static void commands_unseen(const struct rig *rig)
 {
@@ -272,6 +298,7 @@ COUNTED_CASE(used_by_two)
 COUNTED_CASE(visited_meanwhile)
 COUNTED_CASE(called_back)
 COUNTED_CASE(command_failed)
+COUNTED_CASE(function_enqueued)
 COUNTED_CASE(commands_unseen)
 
 static void run(const char *text, unsigned passed, const char *variable)
@@ -289,6 +316,7 @@ static void over_the_layer(void)
 {
     run("counted: ", 12, COUNTED);
     run("failed: ", 2, COUNTED);
+    run("functions: ", 2, COUNTED);
 }
 
 /* A driver that is out of resources is asked again. */
@@ -314,6 +342,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("counted: a thread that comes meanwhile", visited_meanwhile_counted),
     SHARING_TESTS("counted: a callback has been set", called_back_counted),
     SHARING_TESTS("failed: a command has failed", command_failed_counted),
+    SHARING_TESTS("functions: a function of the program is a command", function_enqueued_counted),
     SHARING_TESTS("unseen: which commands there are is not known", commands_unseen_counted),
 };
 

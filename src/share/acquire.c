@@ -216,22 +216,16 @@ static cl_int acquire_objects(struct command *c)
 
 /* ---- release ---- */
 
-/* OpenCL's part: the reads of the objects that must be copied. Without any, one marker for the wait list and the commands before; or
- * nothing, if *emptying: then it is to be waited until the queue is empty. */
+/* OpenCL's part: the reads of the objects that must be copied. Without any, one marker for the wait list and the commands before. Neither,
+ * if *emptying: queue_end_emptying must follow. */
 static cl_int enqueue_reads(const struct command *c, cl_uint moving, struct event_list *reads, bool *emptying)
 {
-    cl_event all;
-    cl_int status = command_cl_give(
-        c, moving, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, reads, false, false});
+    const struct enqueueing to = {c->queue->head.handle, c->wait_count, c->wait, reads, false, false};
+    const cl_int status = command_cl_give(c, moving, &to);
     if (status != CL_SUCCESS || reads->count)
         return status;
     *emptying = !c->event && !c->wait_count && queue_begin_emptying(c->queue);
-    if (*emptying)
-        return CL_SUCCESS;
-    status = log_next(c->call, "clEnqueueMarkerWithWaitList",
-                      below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &all));
-    event_list_add(reads, status == CL_SUCCESS ? all : NULL);
-    return status;
+    return *emptying ? CL_SUCCESS : command_marker(c, &to);
 }
 
 /* Whether the acquire of one of the objects has failed meanwhile: then the bytes that were read are invalid. */
@@ -265,9 +259,7 @@ static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list
     const cl_int status = enqueue_release(c, moving, reads, &emptying);
     /* The enqueued commands use the transports' memory, even after a failure. */
     queue_flush(c->queue);
-    const bool done = event_list_await(reads) && (!emptying || queue_end_emptying(c->queue));
-    for (cl_uint i = 0; i < c->count; i++)
-        c->transfers[i]->settled = status == CL_SUCCESS && done;
+    const bool done = event_list_await(reads) && (!emptying || queue_end_emptying(c->call, c->queue));
     if (status != CL_SUCCESS || (done && !acquire_failed(c)))
         return status;
     if (atomic_load(&c->queue->context->lost))

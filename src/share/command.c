@@ -3,6 +3,7 @@
 
 #include "log.h"
 #include "track/handle_kind.h"
+#include "transport/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -303,6 +304,11 @@ cl_int command_cl_give(const struct command *c, cl_uint end, const struct enqueu
     return log_next(c->call, "the read of an object", status);
 }
 
+cl_int command_marker(const struct command *c, const struct enqueueing *to)
+{
+    return log_next(c->call, "clEnqueueMarkerWithWaitList", commands_marker(to));
+}
+
 static bool opencl_owns(const struct object_record *object)
 {
     os_lock(&registry_lock);
@@ -325,6 +331,8 @@ bool command_d3d_take(const struct command *c, cl_uint end)
 {
     struct handover run;
     bool done = true;
+    for (cl_uint i = 0; i < c->count; i++)
+        c->transfers[i]->settled = true;
     for (cl_uint first = 0; first < end;) {
         first = next_run(c, first, end, &run);
         done = transport_of(&run)->d3d_take(&run) && done;

@@ -69,9 +69,11 @@ bool command_d3d_give(const struct command *command);
  * failure. */
 cl_int command_cl_take(const struct command *command, const struct enqueueing *to);
 cl_int command_cl_give(const struct command *command, cl_uint end, const struct enqueueing *to);
+/* A command that does nothing, in the same way: for objects that need none. */
+cl_int command_marker(const struct command *command, const struct enqueueing *to);
 /* OpenCL keeps the first `end` objects, whose release has failed. */
 void command_cl_keep(const struct command *command, cl_uint end);
-/* Direct3D takes the first `end` objects. False if it fails for one of them. */
+/* Direct3D takes the first `end` objects; no command uses the others either. False if it fails for one of them. */
 bool command_d3d_take(const struct command *command, cl_uint end);
 /* Direct3D owns the objects from `first` on again, with the contents that it gave. */
 void command_undo(const struct command *command, cl_uint first);

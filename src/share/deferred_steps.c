@@ -2,7 +2,6 @@
 #include "share/deferred.h"
 
 #include "log.h"
-#include "transport/commands.h"
 
 struct event_list *deferred_awaited(struct deferred *d)
 {
@@ -24,7 +23,7 @@ static void enqueue_moves(struct deferred *d)
         status = d->kind == DEFERRED_RELEASE ? command_cl_give(c, d->end, &to) : command_cl_take(c, &to);
     /* A driver may count the commands before as users of the objects until another command has run. */
     if (status == CL_SUCCESS && d->end && !d->moves.count)
-        status = log_next(c->call, "clEnqueueMarkerWithWaitList", commands_marker(&to));
+        status = command_marker(c, &to);
     if (d->own)
         queue_flush_alone(d->own);
     if (status != CL_SUCCESS)
@@ -71,8 +70,6 @@ static void end_moves(struct deferred *d)
     } else {
         d->done = true;
     }
-    for (cl_uint i = 0; i < c->count; i++)
-        c->transfers[i]->settled = release && moved;
     if (moved)
         command_set_owner(c, !release);
 }

@@ -94,7 +94,8 @@ static cl_int begin(struct guard *guard)
     if (status != CL_SUCCESS)
         return status;
     struct queue_record *queue = queue_get(guard->queue);
-    queue_note_thread(queue);
+    if (queue)
+        queue_note_thread(queue);
     queue_keep_order(guard->queue);
     queue_waits(guard->queue, guard->wait_count, guard->wait);
     status = follow(guard, queue);

@@ -154,7 +154,7 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
     if (!notify)
         return below()->clSetEventCallback(event, type, notify, data);
     os_stay_loaded();
-    queue_callbacks_set();
+    queues_call_back();
     struct notice *notice = malloc(sizeof(*notice));
     if (!notice)
         return log_refuse("clSetEventCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");

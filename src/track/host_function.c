@@ -63,6 +63,7 @@ static cl_int CL_API_CALL enqueue_native_kernel(cl_command_queue command_queue, 
     if (!registry_hot() || !is_well_formed(user_func, args, cb_args, num_mem_objects, mem_list, args_mem_loc))
         return native_below(command_queue, user_func, args, cb_args, num_mem_objects, mem_list, args_mem_loc,
                             num_events_in_wait_list, event_wait_list, event);
+    queues_call_back();
     cl_int status = CL_OUT_OF_HOST_MEMORY;
     union native *native = calloc(1, sizeof(*native) + cb_args);
     const void **places = native ? move_places(args, native + 1, num_mem_objects, args_mem_loc) : NULL;
@@ -108,6 +109,7 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
     if (!registry_hot() || !pfn_free_func)
         return free_below(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
                           num_events_in_wait_list, event_wait_list, event);
+    queues_call_back();
     struct notice *notice = malloc(sizeof(*notice));
     if (!notice)
         return log_refuse("clEnqueueSVMFree", CL_OUT_OF_HOST_MEMORY, "no memory to track the function");

@@ -303,8 +303,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue handle)
 
 /* ---- flushing ---- */
 
-/* Calls again if the driver is out of resources. */
-static cl_int insist(cl_int(CL_API_CALL *call)(cl_command_queue), cl_command_queue handle)
+cl_int queue_insist(cl_int(CL_API_CALL *call)(cl_command_queue), cl_command_queue handle)
 {
     enum { TRIES = 10 };
     cl_int status = call(handle);
@@ -358,7 +357,7 @@ void queue_flush_alone(cl_command_queue handle)
     struct queue_record *queue;
     if (!begin_push(handle, &queue))
         return;
-    insist(below()->clFlush, handle);
+    queue_insist(below()->clFlush, handle);
     end_push(queue);
 }
 
@@ -559,7 +558,7 @@ static bool lost_order(struct queue_record *queue, unsigned *seen)
 void queue_restore_order(struct queue_record *queue)
 {
     unsigned seen;
-    if (lost_order(queue, &seen) && insist(below()->clFinish, queue->head.handle) == CL_SUCCESS)
+    if (lost_order(queue, &seen) && queue_insist(below()->clFinish, queue->head.handle) == CL_SUCCESS)
         atomic_store(&queue->failures_seen, seen);
 }
 
@@ -583,61 +582,6 @@ void queue_keep_order(cl_command_queue handle)
         queue_leave(queue);
     }
     record_release(queue);
-}
-
-/* ---- waiting without a command ---- */
-
-enum { NO_THREAD = 0, SEVERAL_THREADS = 1 }; /* os_thread gives neither */
-
-static atomic_bool callbacks_set;
-
-void queue_callbacks_set(void)
-{
-    atomic_store_explicit(&callbacks_set, true, memory_order_relaxed);
-}
-
-/* If another thread is waiting until the queue is empty, this thread waits too. Otherwise that wait would include this thread's
- * command, which the other thread may have to unblock. */
-static void note_thread(struct queue_record *queue)
-{
-    enum {
-        PATIENCE = 10 * 1000
-    }; /* milliseconds at least: a command may wait for this thread in a function of the program */
-    os_lock(&registry_lock);
-    const uintptr_t thread = atomic_load(&queue->thread);
-    if (thread != os_thread())
-        atomic_store(&queue->thread, thread == NO_THREAD ? os_thread() : SEVERAL_THREADS);
-    os_unlock(&registry_lock);
-    for (int i = 0; i < PATIENCE && atomic_load(&queue->emptied) && !callback_runs_here(); i++)
-        os_sleep_shortly();
-}
-
-void queue_note_thread(struct queue_record *queue)
-{
-    const uintptr_t thread = queue ? atomic_load(&queue->thread) : NO_THREAD;
-    if (queue && thread != os_thread() && (thread != SEVERAL_THREADS || atomic_load(&queue->emptied)))
-        note_thread(queue);
-}
-
-bool queue_begin_emptying(struct queue_record *queue)
-{
-    if (!context_has(queue->context, QUIRK_POCL_WAKES) || context_has(queue->context, QUIRK_POCL_SERVER_LOST) ||
-        queue_out_of_order(queue) || blockers_possible() || atomic_load(&events_failed) ||
-        atomic_load(&callbacks_set) || !writes_known())
-        return false;
-    os_lock(&registry_lock);
-    const bool alone = atomic_load(&queue->thread) == os_thread();
-    if (alone)
-        atomic_store(&queue->emptied, true);
-    os_unlock(&registry_lock);
-    return alone;
-}
-
-bool queue_end_emptying(struct queue_record *queue)
-{
-    const cl_int status = insist(below()->clFinish, queue->head.handle);
-    atomic_store(&queue->emptied, false);
-    return log_next("the wait for a queue", "clFinish", status) == CL_SUCCESS;
 }
 
 void queue_install(cl_icd_dispatch *table)

@@ -94,8 +94,8 @@ struct queue_record {
 
     /* commands that may have failed: in total, and when the order was last restored */
     atomic_uint failures, failures_seen;
-    _Atomic(uintptr_t) thread; /* the only one that has enqueued commands (os_thread); NO_THREAD, or SEVERAL_THREADS */
-    atomic_bool emptied;       /* see queue_begin_emptying */
+    _Atomic(uintptr_t) thread; /* of queue_emptying.c: which has enqueued commands */
+    atomic_bool being_emptied; /* see queue_begin_emptying */
     /* With QUIRK_RUSTICL_FLUSH_WAITS, guarded by registry_lock. */
     unsigned finishing; /* threads that are in clFinish or a blocking command */
     unsigned pushing;   /* threads that flush it */
@@ -111,6 +111,8 @@ void queue_obtained(cl_event event, cl_command_queue handle);
 
 bool queue_out_of_order(const struct queue_record *queue);
 bool queue_profiles(const struct queue_record *queue);
+/* Calls again, a few times, if the driver is out of resources. */
+cl_int queue_insist(cl_int(CL_API_CALL *call)(cl_command_queue), cl_command_queue handle);
 /* Flushes a queue of the driver. If the driver is out of resources it is asked again, because a thread waits for the
  * queue's commands. */
 void queue_flush_alone(cl_command_queue handle);
@@ -143,19 +145,22 @@ extern atomic_bool events_failed;
 /* Number of deferred commands that have yet to do something: while there are any, no queue is waited for there. */
 extern atomic_uint queue_deferred;
 bool queue_loses_order(const struct queue_record *queue);
-/* The calling thread is about to enqueue a command. NULL is allowed. */
-void queue_note_thread(struct queue_record *queue);
-/* Instead of enqueueing a marker, a thread may wait until its queue is empty, if no other thread uses the queue: queue_end_emptying must
- * follow. False: other threads may use it, a user event may block it, commands may fail, or the driver gains nothing (QUIRK_POCL_WAKES). */
-bool queue_begin_emptying(struct queue_record *queue);
-/* Waits. False: the driver has not. */
-bool queue_end_emptying(struct queue_record *queue);
-/* The application has set a callback for an event: from now on threads of the driver may enqueue commands. */
-void queue_callbacks_set(void);
 /* How many queues are tracked. */
 extern atomic_uint queue_count;
 /* An event is about to be set to an error: notes for which queues that may make untracked commands fail. */
 void queues_lose_unseen(cl_event event);
+
+/* ---- waiting until a queue is empty (queue_emptying.c) ---- */
+
+/* The calling thread is about to enqueue a command. */
+void queue_note_thread(struct queue_record *queue);
+/* Instead of enqueueing a marker, a thread may wait until its queue is empty, if no other thread uses the queue: queue_end_emptying must
+ * follow. False: other threads may use it, a user event may block it, commands may fail, or the driver gains nothing by it. */
+bool queue_begin_emptying(struct queue_record *queue);
+/* Waits, in `call`. False: the driver refuses to. */
+bool queue_end_emptying(const char *call, struct queue_record *queue);
+/* The driver may call functions of the application from now on, which may enqueue commands. */
+void queues_call_back(void);
 
 /* ---- user events (user_event_calls.c) ---- */
 

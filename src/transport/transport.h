@@ -32,7 +32,7 @@ struct transfer {
     bool left_out;
     /* `d3d_give` failed because the host's memory ran out, not because of Direct3D; the caller clears it before */
     bool short_of_memory;
-    /* the last release waited for the commands on the object: a driver counts them as users for a moment at most */
+    /* a release has waited for the commands on the object: a driver counts them as users for a moment at most */
     bool settled;
 };
 
