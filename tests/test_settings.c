@@ -1,8 +1,8 @@
 /* The environment of a set-user-ID program is made by somebody with less rights than the program has. */
 #define _GNU_SOURCE
 
-#include "log.h"
 #include "os/os.h"
+#include "settings.h"
 #include "tap.h"
 
 #include <stdlib.h>

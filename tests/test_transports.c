@@ -1,5 +1,6 @@
 /* The choice of a transport: who is asked, in which order, what is said of it, and what CLD3D_TRANSPORT changes. The list is
  * this program's. Each case is a process of its own, since settings are read once. */
+#include "settings.h"
 #include "tap.h"
 #include "transport/transports.h"
 
@@ -219,7 +220,7 @@ static void named_ones(void)
     transports_free(transports);
 }
 
-static void setting_names(void)
+static void named_in_the_setting(void)
 {
     in_process("last,first", named_ones);
     in_process(" last, first,", named_ones);
@@ -251,7 +252,7 @@ static void unknown_ones(void)
     CHECK_INT(times_said("CLD3D_TRANSPORT: there is no transport 'firstly'"), 1);
 }
 
-static void setting_names_nothing(void)
+static void named_in_the_setting_nothing(void)
 {
     in_process("firs,firstly", unknown_ones);
 }
@@ -260,9 +261,9 @@ static const struct tap_test tests[] = {
     {"the first that can share a surface is taken, and the log says why", all_in_order},
     {"what a context keeps is opened, closed and freed", state_lives},
     {"a transport without memory for its state: the context fails", memory_short},
-    {"the setting names the transports that may be used", setting_names},
+    {"the setting names the transports that may be used", named_in_the_setting},
     {"what the setting leaves out is not asked, the last one neither", setting_leaves_out_last},
-    {"names of no transport are reported once, and all are used", setting_names_nothing},
+    {"names of no transport are reported once, and all are used", named_in_the_setting_nothing},
 };
 
 struct tap_case tap_case;

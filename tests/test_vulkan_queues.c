@@ -219,7 +219,7 @@ static void add_image(uint64_t handle)
 {
     struct vulkan_image_record *image = calloc(1, sizeof(*image));
     image->record = (struct vulkan_record){VULKAN_IMAGE, &device, handle, NULL};
-    image->way = VULKAN_EXPORT;
+    image->method = VULKAN_EXPORT;
     os_lock(&vulkan_lock);
     vulkan_record_add_locked(&image->record);
     os_unlock(&vulkan_lock);

@@ -24,7 +24,7 @@ static void open_devices(void)
     for (int i = 0; i < DEVICES; i++) {
         dispatchable[i] = &tables[i];
         devices[i].handle = (VkDevice)(void *)&dispatchable[i];
-        devices[i].way = VULKAN_EXPORT;
+        devices[i].method = VULKAN_EXPORT;
         vulkan_device_add(&devices[i]);
     }
 }

@@ -7,7 +7,7 @@
 #include "info.h"
 #include "info_text.h"
 
-#include "log.h"
+#include "settings.h"
 
 #include <getopt.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "info.h"
 #include "info_text.h"
 
-#include "log.h"
 #include "os/os.h"
+#include "settings.h"
 
 #include <stdarg.h>
 #include <stdio.h>

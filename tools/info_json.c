@@ -3,8 +3,8 @@
 #include "info_text.h"
 #include "json.h"
 
-#include "log.h"
 #include "os/os.h"
+#include "settings.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "info_text.h"
 
+#include "error_name.h"
 #include "info.h"
-#include "log.h"
 
 #include <stdarg.h>
 #include <stdio.h>

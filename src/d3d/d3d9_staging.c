@@ -36,15 +36,15 @@ static struct claim *claims;
 static _Thread_local struct claim own_claim; /* in the list while the thread uses a device */
 
 /* How the CPU accesses a surface. */
-enum way {
-    NO_WAY,     /* not known yet */
+enum access {
+    NOT_KNOWN,  /* not known yet */
     BY_LOCK,    /* LockRect on the surface itself */
     BY_TARGET,  /* GetRenderTargetData: it is a render target */
     BY_STRETCH, /* StretchRect to cld3d's own render target first: it is a level of a plain texture */
 };
 
 struct staging {
-    enum way way;
+    enum access access;
     IDirect3DSurface9 *memory; /* system memory copy; NULL for BY_LOCK */
     IDirect3DSurface9 *target; /* of BY_STRETCH */
 };
@@ -216,17 +216,17 @@ static bool is_video(const struct format_row *format)
 
 /* Render targets are read back as render targets even if they can be locked, because a lock makes drivers permanently
  * slow. This does not apply to those of video processors, which drivers may refuse to read back. */
-static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3DSurface9 *resource, bool video)
+static bool make_access(struct staging *staging, IDirect3DDevice9 *device, IDirect3DSurface9 *resource, bool video)
 {
     D3DSURFACE_DESC d;
     if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(resource, &d)))
         return false;
     if ((video || !(d.Usage & D3DUSAGE_RENDERTARGET)) && can_lock(resource)) {
-        staging->way = BY_LOCK;
+        staging->access = BY_LOCK;
         return true;
     }
-    staging->way = d.Usage & D3DUSAGE_RENDERTARGET ? BY_TARGET : BY_STRETCH;
-    if (staging->way == BY_STRETCH &&
+    staging->access = d.Usage & D3DUSAGE_RENDERTARGET ? BY_TARGET : BY_STRETCH;
+    if (staging->access == BY_STRETCH &&
         !d3d_check("IDirect3DDevice9::CreateRenderTarget (staging)",
                    IDirect3DDevice9_CreateRenderTarget(device, d.Width, d.Height, d.Format, D3DMULTISAMPLE_NONE, 0,
                                                        FALSE, &staging->target, NULL)))
@@ -236,29 +236,29 @@ static bool make_way(struct staging *staging, IDirect3DDevice9 *device, IDirect3
                                                                   D3DPOOL_SYSTEMMEM, &staging->memory, NULL));
 }
 
-static void forget_way(struct staging *staging)
+static void forget_access(struct staging *staging)
 {
     com_release(staging->memory);
     com_release(staging->target);
     staging->memory = staging->target = NULL;
-    staging->way = NO_WAY;
+    staging->access = NOT_KNOWN;
 }
 
 /* Called at the first fetch, because Direct3D is not called before. */
-static bool find_way(struct surface *surface, IDirect3DDevice9 *device)
+static bool find_access(struct surface *surface, IDirect3DDevice9 *device)
 {
     struct staging *staging = surface->staging;
     const bool found =
-        staging->way != NO_WAY || make_way(staging, device, surface->resource, is_video(surface->desc.format));
+        staging->access != NOT_KNOWN || make_access(staging, device, surface->resource, is_video(surface->desc.format));
     if (!found)
-        forget_way(staging);
+        forget_access(staging);
     return found;
 }
 
 static void unstage(struct surface *surface)
 {
     struct staging *staging = surface->staging;
-    forget_way(staging);
+    forget_access(staging);
     free(staging);
     surface->staging = NULL;
 }
@@ -284,7 +284,7 @@ static bool read_back(struct surface *surface, IDirect3DDevice9 *device)
     IDirect3DSurface9 *source = surface->resource;
     bool done = true;
     unlock();
-    if (staging->way == BY_STRETCH) {
+    if (staging->access == BY_STRETCH) {
         done = d3d_check("IDirect3DDevice9::StretchRect",
                          IDirect3DDevice9_StretchRect(device, source, NULL, staging->target, NULL, D3DTEXF_NONE));
         source = staging->target;
@@ -308,29 +308,29 @@ static bool map_rows(struct surface *surface, IDirect3DDevice9 *device, bool wri
     const struct staging *staging = surface->staging;
     /* All planes are copied back at once, and the others may have changed meanwhile. */
     if (staging->memory && (!write || surface->desc.format->planes > 1) && !read_back(surface, device)) {
-        forget_way(surface->staging); /* a surface that the program had locked is accessed by a lock next time */
+        forget_access(surface->staging); /* a surface that the program had locked is accessed by a lock next time */
         return false;
     }
     return lock(staging->memory ? staging->memory : surface->resource, write ? 0 : D3DLOCK_READONLY);
 }
 
-/* The recorded way may belong to another surface of the same shape, which could be locked. */
-static bool map_by_own_way(struct surface *surface, IDirect3DDevice9 *device, bool write)
+/* The recorded access may belong to another surface of the same shape, which could be locked. */
+static bool map_by_own_access(struct surface *surface, IDirect3DDevice9 *device, bool write)
 {
-    const bool was_locked = ((struct staging *)surface->staging)->way == BY_LOCK;
+    const bool was_locked = ((struct staging *)surface->staging)->access == BY_LOCK;
     if (map_rows(surface, device, write))
         return true;
     if (!was_locked)
         return false;
-    forget_way(surface->staging);
-    return find_way(surface, device) && ((struct staging *)surface->staging)->way != BY_LOCK &&
+    forget_access(surface->staging);
+    return find_access(surface, device) && ((struct staging *)surface->staging)->access != BY_LOCK &&
            map_rows(surface, device, write);
 }
 
 static bool map(struct surface *surface, bool write, struct mapped_surface *mapped)
 {
     IDirect3DDevice9 *device = enter_device(surface->resource);
-    if (!device || !find_way(surface, device) || !map_by_own_way(surface, device, write))
+    if (!device || !find_access(surface, device) || !map_by_own_access(surface, device, write))
         return false;
     *mapped = locked_plane(surface->desc.format);
     return true;
@@ -339,7 +339,7 @@ static bool map(struct surface *surface, bool write, struct mapped_surface *mapp
 static bool planes_map_together(const struct surface *surface)
 {
     const struct staging *staging = surface->staging;
-    return staging && staging->way == BY_LOCK;
+    return staging && staging->access == BY_LOCK;
 }
 
 static void unmap(struct surface *surface)

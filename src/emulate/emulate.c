@@ -3,8 +3,8 @@
 #include "emulate/fence.h"
 #include "emulate/known_devices.h"
 
-#include "log.h"
 #include "os/os.h"
+#include "settings.h"
 
 cl_icd_dispatch underlying;
 

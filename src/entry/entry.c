@@ -107,7 +107,7 @@ const char *CL_API_CALL cld3d_report(const char *topic)
     if (topic && strcmp(topic, "transport") == 0)
         return transports_report();
     if (topic && strcmp(topic, "way") == 0)
-        return transports_last_way();
+        return transports_last_method();
     if (topic && strcmp(topic, "passes") == 0)
         return passes[0] ? passes : NULL;
     return NULL;

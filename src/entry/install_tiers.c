@@ -10,6 +10,8 @@ void tiers_install(void)
 
     tier_formats_table = next;
     image_install(&tier_formats_table);
+    image_create_install(&tier_formats_table);
+    image_query_install(&tier_formats_table);
     transfer_install(&tier_formats_table);
     map_install(&tier_formats_table);
     launch_install(&tier_formats_table);

@@ -3,6 +3,7 @@
 
 #include "log.h"
 #include "os/os.h"
+#include "settings.h"
 
 #include <stdio.h>
 #include <string.h>

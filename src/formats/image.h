@@ -158,8 +158,13 @@ void image_after_kernels(cl_mem image, bool writes);
 void image_end_kernels(const char *call, cl_command_queue queue, struct event_list *requantized, cl_uint wait_count,
                        const cl_event *wait, cl_int status);
 
+/* Frees the record of an image; for its creation. */
+void image_destroy(struct record *record);
+
 /* The parts of the tier. */
 void image_install(cl_icd_dispatch *table);
+void image_create_install(cl_icd_dispatch *table);
+void image_query_install(cl_icd_dispatch *table);
 void transfer_install(cl_icd_dispatch *table);
 void map_install(cl_icd_dispatch *table);
 void launch_install(cl_icd_dispatch *table);

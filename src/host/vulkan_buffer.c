@@ -6,7 +6,7 @@
 static bool is_followed(const struct vulkan_device *device, const VkBufferCreateInfo *info)
 {
     const VkBufferCreateFlags known = VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
-    return device->way != VULKAN_NONE && (info->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) &&
+    return device->method != VULKAN_NONE && (info->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) &&
            (info->flags & ~known) == 0;
 }
 

@@ -1,6 +1,7 @@
 /* Devices: their capabilities, and what they need so that their memory can be shared. */
 #include "host/vulkan_layer.h"
 #include "log.h"
+#include "settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ static bool may_tell_addresses(const VkDeviceCreateInfo *info)
 }
 
 /* The method that CLD3D_VULKAN names, otherwise the best for the kind of device. */
-static enum vulkan_way wanted_way(const VkPhysicalDeviceProperties *properties)
+static enum vulkan_method wanted_method(const VkPhysicalDeviceProperties *properties)
 {
     const char *named = setting_text(SETTING_VULKAN);
     if (strcmp(named, "none") == 0)
@@ -108,15 +109,15 @@ static const char *why_not(const struct vulkan_device *device, const VkPhysicalD
 {
     const VkDeviceGroupDeviceCreateInfo *group =
         vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
-    if (device->way == VULKAN_NONE)
+    if (device->method == VULKAN_NONE)
         return "CLD3D_VULKAN is set to none";
     if (group && group->physicalDeviceCount > 1)
         return "it is a group of several devices";
     if (properties->apiVersion < VK_API_VERSION_1_1)
         return "it does not support Vulkan 1.1";
-    if (device->way == VULKAN_EXPORT && !has_fd_extension(device->instance, device->physical))
+    if (device->method == VULKAN_EXPORT && !has_fd_extension(device->instance, device->physical))
         return "it cannot export memory (VK_KHR_external_memory_fd)";
-    if (device->way == VULKAN_EXPORT && properties->limits.maxMemoryAllocationCount < FEW_ALLOCATIONS)
+    if (device->method == VULKAN_EXPORT && properties->limits.maxMemoryAllocationCount < FEW_ALLOCATIONS)
         return "it allows too few memory allocations";
     return NULL;
 }
@@ -124,7 +125,8 @@ static const char *why_not(const struct vulkan_device *device, const VkPhysicalD
 /* Before the device is created: determines its capabilities and how it can share memory. */
 static void look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
 {
-    static const char *const ways[] = {"not shared", "shared through mapped memory", "shared through exported memory"};
+    static const char *const methods[] = {"not shared", "shared through mapped memory",
+                                          "shared through exported memory"};
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
     VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
     if (!device->instance->usable) {
@@ -137,13 +139,13 @@ static void look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
     memcpy(device->uuid, id.deviceUUID, sizeof(device->uuid));
     device->granularity = properties.properties.limits.bufferImageGranularity;
     device->smallest = smallest_image();
-    device->way = wanted_way(&properties.properties);
+    device->method = wanted_method(&properties.properties);
     const char *reason = why_not(device, &properties.properties, info);
     if (reason)
-        device->way = VULKAN_NONE;
-    device->exports_buffers = device->way == VULKAN_EXPORT && may_tell_addresses(info) && exports_buffers(device);
+        device->method = VULKAN_NONE;
+    device->exports_buffers = device->method == VULKAN_EXPORT && may_tell_addresses(info) && exports_buffers(device);
     log_write(LOG_INFO, "the Vulkan layer: images of %s are %s%s%s", properties.properties.deviceName,
-              ways[device->way], reason ? ": " : "", reason ? reason : "");
+              methods[device->method], reason ? ": " : "", reason ? reason : "");
 }
 
 /* ---- creation and destruction ---- */
@@ -184,12 +186,12 @@ static VkResult create(struct vulkan_device *device, PFN_vkCreateDevice create_n
                        const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator, VkDevice *made)
 {
     VkLayerDeviceLink *below = link->u.pLayerInfo;
-    if (device->way == VULKAN_EXPORT && !is_asked_for(info, fd_extension)) {
+    if (device->method == VULKAN_EXPORT && !is_asked_for(info, fd_extension)) {
         device->adds_export = create_with_extension(create_next, device->physical, info, allocator, made) == VK_SUCCESS;
         if (device->adds_export)
             return VK_SUCCESS;
         link->u.pLayerInfo = below;
-        device->way = VULKAN_NONE;
+        device->method = VULKAN_NONE;
         device->exports_buffers = false;
     }
     return create_next(device->physical, info, allocator, made);

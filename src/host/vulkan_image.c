@@ -15,7 +15,7 @@ VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_pla
         return result;
     }
     image->record = (struct vulkan_record){VULKAN_IMAGE, device, VULKAN_NUMBER(*made), NULL};
-    image->way = plan->way;
+    image->method = plan->method;
     image->planes = plan->planes;
     image->info = plan->info;
     image->info.pNext = NULL;
@@ -33,7 +33,7 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_image(VkDevice handle, const VkImag
     struct vulkan_device *device = vulkan_device_of(handle);
     struct vulkan_plan plan;
     vulkan_plan_image(device, info, &plan);
-    if (plan.way && vulkan_make_image(device, &plan, allocator, made) == VK_SUCCESS)
+    if (plan.method && vulkan_make_image(device, &plan, allocator, made) == VK_SUCCESS)
         return VK_SUCCESS;
     return device->calls.create_image(handle, info, allocator, made);
 }
@@ -48,36 +48,36 @@ VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice handle, VkImage destroy
         vulkan_record_remove_locked(&image->record);
     os_unlock(&vulkan_lock);
     if (image)
-        vulkan_copy_quiet(device, image->used);
+        vulkan_copier_quiet(device, image->used);
     free(image);
     device->calls.destroy_image(handle, destroyed, allocator);
 }
 
 /* ---- what memory it needs ---- */
 
-static enum vulkan_way way_of(const struct vulkan_device *device, VkImage handle)
+static enum vulkan_method method_of(const struct vulkan_device *device, VkImage handle)
 {
     os_lock(&vulkan_lock);
     const struct vulkan_image_record *image =
         vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(handle), NULL);
-    const enum vulkan_way way = image ? image->way : VULKAN_NONE;
+    const enum vulkan_method method = image ? image->method : VULKAN_NONE;
     os_unlock(&vulkan_lock);
-    return way;
+    return method;
 }
 
 /* Whether the memory requirements that the driver reports may have to be changed. Usually they are not, and then the
  * image need not be looked up. */
 static bool may_change(const struct vulkan_device *device, const VkMemoryRequirements *needs)
 {
-    return device->way == VULKAN_MAPPED &&
+    return device->method == VULKAN_MAPPED &&
            (needs->alignment < device->granularity || needs->size % device->granularity);
 }
 
 /* Where it matters, the program keeps linear images apart from others; but it does not know that this image is
  * linear. */
-static void keep_apart(const struct vulkan_device *device, enum vulkan_way way, VkMemoryRequirements *needs)
+static void keep_apart(const struct vulkan_device *device, enum vulkan_method method, VkMemoryRequirements *needs)
 {
-    if (way != VULKAN_MAPPED)
+    if (method != VULKAN_MAPPED)
         return;
     if (needs->alignment < device->granularity)
         needs->alignment = device->granularity;
@@ -87,9 +87,9 @@ static void keep_apart(const struct vulkan_device *device, enum vulkan_way way, 
 /* An exported image should have dedicated memory, because the transport imports it. A driver may even require dedicated
  * memory for an exportable image (RADV). That requirement is hidden, because the program did not request export and may
  * have placed all its images in larger allocations. */
-static void want_alone(enum vulkan_way way, VkMemoryRequirements2 *needs)
+static void want_alone(enum vulkan_method method, VkMemoryRequirements2 *needs)
 {
-    if (way != VULKAN_EXPORT)
+    if (method != VULKAN_EXPORT)
         return;
     for (VkBaseOutStructure *each = needs->pNext; each; each = each->pNext) {
         if (each->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
@@ -105,7 +105,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_image_needs(VkDevice handle, VkImage image, Vk
     const struct vulkan_device *device = vulkan_device_of(handle);
     device->calls.image_needs(handle, image, needs);
     if (may_change(device, needs))
-        keep_apart(device, way_of(device, image), needs);
+        keep_apart(device, method_of(device, image), needs);
 }
 
 VKAPI_ATTR void VKAPI_CALL vulkan_image_needs2(VkDevice handle, const VkImageMemoryRequirementsInfo2 *info,
@@ -113,11 +113,11 @@ VKAPI_ATTR void VKAPI_CALL vulkan_image_needs2(VkDevice handle, const VkImageMem
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
     device->calls.image_needs2(handle, info, needs);
-    if (device->way != VULKAN_EXPORT && !may_change(device, &needs->memoryRequirements))
+    if (device->method != VULKAN_EXPORT && !may_change(device, &needs->memoryRequirements))
         return;
-    const enum vulkan_way way = way_of(device, info->image);
-    keep_apart(device, way, &needs->memoryRequirements);
-    want_alone(way, needs);
+    const enum vulkan_method method = method_of(device, info->image);
+    keep_apart(device, method, &needs->memoryRequirements);
+    want_alone(method, needs);
 }
 
 VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice handle, const VkDeviceImageMemoryRequirements *info,
@@ -127,11 +127,11 @@ VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice handle, const VkDe
     struct vulkan_plan plan;
     VkDeviceImageMemoryRequirements changed = *info;
     vulkan_plan_image(device, info->pCreateInfo, &plan);
-    if (plan.way)
+    if (plan.method)
         changed.pCreateInfo = &plan.info;
     device->calls.future_image_needs(handle, &changed, needs);
-    keep_apart(device, plan.way, &needs->memoryRequirements);
-    want_alone(plan.way, needs);
+    keep_apart(device, plan.method, &needs->memoryRequirements);
+    want_alone(plan.method, needs);
 }
 
 /* Only a program that requested a linear image uses its layout. The query is changed like the image, so that both
@@ -143,7 +143,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice handle, const VkDeviceI
     struct vulkan_plan plan;
     VkDeviceImageSubresourceInfoKHR changed = *info;
     vulkan_plan_image(device, info->pCreateInfo, &plan);
-    if (plan.way)
+    if (plan.method)
         changed.pCreateInfo = &plan.info;
     device->calls.future_layout(handle, &changed, layout);
 }

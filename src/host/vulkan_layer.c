@@ -128,7 +128,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice han
     if (!device || ours)
         return ours;
     const PFN_vkVoidFunction below = is_hidden(device, name) ? NULL : device->get(handle, name);
-    if (below && device->way != VULKAN_NONE)
+    if (below && device->method != VULKAN_NONE)
         ours = look_up(shared_entries, COUNT(shared_entries), name);
     return ours ? ours : below;
 }

@@ -41,7 +41,7 @@ struct vulkan_instance {
     PFN_vkGetPhysicalDeviceExternalBufferProperties buffer_properties;
 };
 
-enum vulkan_way { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
+enum vulkan_method { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
 
 /* The functions of the next layer that this layer calls: member name, type, and the function's names. The first group
  * is replaced for devices that share; the replacements are named vulkan_ and the member's name. */
@@ -149,7 +149,7 @@ struct vulkan_device {
     VkDevice handle;
     VkPhysicalDevice physical;
     const struct vulkan_instance *instance;
-    enum vulkan_way way;
+    enum vulkan_method method;
     PFN_vkGetDeviceProcAddr get;
     struct vulkan_calls calls;
     uint8_t uuid[VK_UUID_SIZE];
@@ -223,7 +223,7 @@ struct vulkan_bound_record {
 struct vulkan_image_record {
     struct vulkan_record record;
     struct vulkan_where where;
-    enum vulkan_way way;
+    enum vulkan_method method;
     unsigned planes;
     VkImageCreateInfo info; /* as passed to vkCreateImage; its pointers are not valid any more */
     VkDeviceSize size;      /* the bytes that it needs; 0 until queried */
@@ -298,7 +298,7 @@ bool vulkan_memory_abandon_locked(struct vulkan_memory_record *memory);
 /* How an image will be created. `info` is the create info to use; it points into the plan and into the program's
  * structures. */
 struct vulkan_plan {
-    enum vulkan_way way;
+    enum vulkan_method method;
     unsigned planes;
     VkImageCreateInfo info;
     VkExternalMemoryImageCreateInfo external;
@@ -318,7 +318,7 @@ bool vulkan_image_has(const struct vulkan_image_record *image, uint64_t aspect, 
 /* Writes the reason to `why`, and returns 0. */
 uint64_t vulkan_refuse(char *why, const char *format, ...) LOG_FORMAT(2, 3);
 
-/* ---- copies (vulkan_copy.c), as host/vulkan.h has them ---- */
+/* ---- copies (vulkan_copy.c) and ownership transfers (vulkan_pass.c), as host/vulkan.h has them ---- */
 
 struct vulkan_image;
 struct vulkan_move;
@@ -329,7 +329,7 @@ uint64_t vulkan_copy_pass(const struct vulkan_move *moves, uint64_t count, uint6
 uint64_t vulkan_copy_drop(uint64_t copy);
 /* Called before an image or memory is destroyed that the layer's commands have `used`, unknown to the program: waits
  * until these have ended. Later ones may still run. */
-void vulkan_copy_quiet(struct vulkan_device *device, uint64_t used);
+void vulkan_copier_quiet(struct vulkan_device *device, uint64_t used);
 /* Called before a device is destroyed: destroys the layer's objects in it. */
 void vulkan_copy_close(struct vulkan_device *device);
 /* The description of an image that find_image of host/vulkan.h returns. */

@@ -63,7 +63,7 @@ void vulkan_memory_put(struct vulkan_memory_record *memory)
     if (!last)
         return;
     if (device) {
-        vulkan_copy_quiet(device, memory->used);
+        vulkan_copier_quiet(device, memory->used);
         device->calls.free(device->handle, (VkDeviceMemory)(uintptr_t)memory->record.handle, NULL);
         vulkan_device_quiet(device);
     }
@@ -113,7 +113,7 @@ static bool exports(const struct vulkan_device *device, const VkMemoryAllocateIn
     const VkMemoryDedicatedAllocateInfo *dedicated =
         vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     const VkMemoryAllocateFlagsInfo *flags = vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
-    if (device->way != VULKAN_EXPORT)
+    if (device->method != VULKAN_EXPORT)
         return false;
     if (dedicated && dedicated->image) {
         os_lock(&vulkan_lock);
@@ -129,7 +129,7 @@ static bool exports(const struct vulkan_device *device, const VkMemoryAllocateIn
 static bool host_sees(const struct vulkan_device *device, const VkMemoryAllocateInfo *info)
 {
     const VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    return device->way == VULKAN_MAPPED && (properties_of(device, info->memoryTypeIndex) & wanted) == wanted;
+    return device->method == VULKAN_MAPPED && (properties_of(device, info->memoryTypeIndex) & wanted) == wanted;
 }
 
 static void note(struct vulkan_memory_record *memory, struct vulkan_device *device, const VkMemoryAllocateInfo *info,
@@ -193,7 +193,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_free(VkDevice handle, VkDeviceMemory freed, co
     if (held)
         return;
     if (memory)
-        vulkan_copy_quiet(device, memory->used);
+        vulkan_copier_quiet(device, memory->used);
     free(memory);
     device->calls.free(handle, freed, allocator);
 }
@@ -214,7 +214,7 @@ static void *base_of(struct vulkan_memory_record *memory)
 
 void *vulkan_memory_base(struct vulkan_memory_record *memory)
 {
-    if (!memory->record.device || memory->record.device->way != VULKAN_MAPPED)
+    if (!memory->record.device || memory->record.device->method != VULKAN_MAPPED)
         return NULL;
     os_lock(&map_lock);
     void *base = base_of(memory);
@@ -226,7 +226,7 @@ void *vulkan_memory_base(struct vulkan_memory_record *memory)
 /* The record of memory that the program maps or unmaps; NULL if cld3d does not manage its mapping. */
 static struct vulkan_memory_record *mapped(const struct vulkan_device *device, VkDeviceMemory memory)
 {
-    if (device->way != VULKAN_MAPPED)
+    if (device->method != VULKAN_MAPPED)
         return NULL;
     os_lock(&vulkan_lock);
     struct vulkan_memory_record *found = vulkan_record_find_locked(VULKAN_MEMORY, device, VULKAN_NUMBER(memory), NULL);

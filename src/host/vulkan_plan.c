@@ -55,7 +55,7 @@ static bool as_good_linear(const struct vulkan_device *device, VkFormat format)
 /* Queries the driver about images with the parameters of `answer`, and fills in the rest. */
 static void ask(const struct vulkan_device *device, struct vulkan_answer *answer)
 {
-    const bool export = device->way == VULKAN_EXPORT;
+    const bool export = device->method == VULKAN_EXPORT;
     const VkPhysicalDeviceExternalImageFormatInfo external = {
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, NULL,
         VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -158,7 +158,7 @@ static bool fits(const VkImageCreateInfo *info, const struct vulkan_answer *answ
 
 static void plan_image(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan)
 {
-    const bool export = device->way == VULKAN_EXPORT;
+    const bool export = device->method == VULKAN_EXPORT;
     plan->info = *wanted;
     if (!export)
         plan->info.tiling = VK_IMAGE_TILING_LINEAR;
@@ -171,15 +171,15 @@ static void plan_image(struct vulkan_device *device, const VkImageCreateInfo *wa
         plan->info.pNext = &plan->external;
     }
     plan->planes = planes_of(wanted->format);
-    plan->way = device->way;
+    plan->method = device->method;
 }
 
 void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan)
 {
-    plan->way = VULKAN_NONE;
-    if (device->way == VULKAN_NONE || !may_be_shared(wanted))
+    plan->method = VULKAN_NONE;
+    if (device->method == VULKAN_NONE || !may_be_shared(wanted))
         return;
-    if (device->way == VULKAN_EXPORT
+    if (device->method == VULKAN_EXPORT
             ? worth_export(device, wanted)
             : wanted->tiling == VK_IMAGE_TILING_OPTIMAL || wanted->tiling == VK_IMAGE_TILING_LINEAR)
         plan_image(device, wanted, plan);
@@ -187,7 +187,7 @@ void vulkan_plan_image(struct vulkan_device *device, const VkImageCreateInfo *wa
 
 void vulkan_plan_own(struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan)
 {
-    plan->way = VULKAN_NONE;
-    if (device->way == VULKAN_EXPORT)
+    plan->method = VULKAN_NONE;
+    if (device->method == VULKAN_EXPORT)
         plan_image(device, wanted, plan);
 }

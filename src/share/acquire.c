@@ -174,7 +174,7 @@ static cl_int acquire_now(struct command *c)
     if (status == CL_SUCCESS)
         status = prepare_undo(c, &undo);
     if (undo)
-        writes = &undo->before;
+        writes = &undo->waits;
     if (status == CL_SUCCESS)
         status = enqueue_writes(c, writes);
     command_leave(c);

@@ -9,40 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRIVERS = 16 };
-
-const char *const command_buffer_names[COMMAND_BUFFER_FUNCTIONS] = {
-    [BUFFER_CREATE] = "clCreateCommandBufferKHR",
-    [BUFFER_RETAIN] = "clRetainCommandBufferKHR",
-    [BUFFER_RELEASE] = "clReleaseCommandBufferKHR",
-    [BUFFER_ENQUEUE] = "clEnqueueCommandBufferKHR",
-    [BUFFER_REMAP] = "clRemapCommandBufferKHR",
-    [RECORD_COPY_BUFFER] = "clCommandCopyBufferKHR",
-    [RECORD_COPY_BUFFER_RECT] = "clCommandCopyBufferRectKHR",
-    [RECORD_COPY_BUFFER_TO_IMAGE] = "clCommandCopyBufferToImageKHR",
-    [RECORD_COPY_IMAGE] = "clCommandCopyImageKHR",
-    [RECORD_COPY_IMAGE_TO_BUFFER] = "clCommandCopyImageToBufferKHR",
-    [RECORD_FILL_BUFFER] = "clCommandFillBufferKHR",
-    [RECORD_FILL_IMAGE] = "clCommandFillImageKHR",
-    [RECORD_ND_RANGE_KERNEL] = "clCommandNDRangeKernelKHR",
-    [RECORD_READ_BUFFER] = "clCommandReadBufferPOCL",
-    [RECORD_READ_BUFFER_RECT] = "clCommandReadBufferRectPOCL",
-    [RECORD_READ_IMAGE] = "clCommandReadImagePOCL",
-    [RECORD_WRITE_BUFFER] = "clCommandWriteBufferPOCL",
-    [RECORD_WRITE_BUFFER_RECT] = "clCommandWriteBufferRectPOCL",
-    [RECORD_WRITE_IMAGE] = "clCommandWriteImagePOCL",
-};
-
 typedef command_buffer_handle(CL_API_CALL *create_fn)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
 typedef cl_int(CL_API_CALL *count_fn)(command_buffer_handle);
 typedef command_buffer_handle(CL_API_CALL *remap_fn)(command_buffer_handle, cl_bool, cl_uint, const cl_command_queue *,
                                                      cl_uint, void *const *, void **, cl_int *);
 typedef cl_int(CL_API_CALL *enqueue_fn)(cl_uint, cl_command_queue *, command_buffer_handle, cl_uint, const cl_event *,
                                         cl_event *);
-
-/* Guarded by registry_lock; an entry is constant. */
-static struct command_buffer_driver drivers[DRIVERS];
-static unsigned driver_count;
 
 /* ---- records ---- */
 
@@ -144,104 +116,6 @@ static bool follow(const struct command_buffer_driver *driver, cl_command_queue 
     return false;
 }
 
-/* ---- drivers ---- */
-
-/* The version of the extension in a list of extensions. */
-static bool version_in(const cl_name_version *list, size_t count, cl_version *version)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(list[i].name, "cl_khr_command_buffer") == 0) {
-            *version = list[i].version;
-            return true;
-        }
-    return false;
-}
-
-static bool version_of_device(cl_device_id device, cl_version *version)
-{
-    const cl_device_info name = CL_DEVICE_EXTENSIONS_WITH_VERSION;
-    size_t size = 0;
-    if (below()->clGetDeviceInfo(device, name, 0, NULL, &size) != CL_SUCCESS || !size)
-        return false;
-    cl_name_version *list = calloc(1, size);
-    const bool found = list && below()->clGetDeviceInfo(device, name, size, list, NULL) == CL_SUCCESS &&
-                       version_in(list, size / sizeof(*list), version);
-    free(list);
-    return found;
-}
-
-/* All devices of a platform share its functions, so the first device that reports the version decides for all. */
-static bool version_of(cl_platform_id platform, cl_version *version)
-{
-    struct device_list devices;
-    devices_of_platform(below(), platform, &devices);
-    for (cl_uint i = 0; i < devices.count; i++)
-        if (version_of_device(devices.at[i], version))
-            return true;
-    return false;
-}
-
-static const struct command_buffer_driver *find_driver(cl_platform_id platform)
-{
-    const struct command_buffer_driver *found = NULL;
-    os_lock(&registry_lock);
-    for (unsigned i = 0; i < driver_count && !found; i++)
-        found = drivers[i].platform == platform ? &drivers[i] : NULL;
-    os_unlock(&registry_lock);
-    return found;
-}
-
-/* The first result is kept: a program must not get some functions from cld3d and others from the driver. */
-static const struct command_buffer_driver *add_driver(cl_platform_id platform)
-{
-    struct command_buffer_driver driver = {.platform = platform};
-    cl_version version = 0;
-    driver.followed = version_of(platform, &version);
-    driver.properties = version >= CL_MAKE_VERSION(0, 9, 5);
-    if (!driver.followed)
-        log_write(LOG_INFO, "the driver does not report the version of cl_khr_command_buffer: commands of command "
-                            "buffers are neither tracked nor checked for objects that are not acquired");
-    for (int i = 0; i < COMMAND_BUFFER_FUNCTIONS; i++)
-        driver.functions[i] = next_by_name(below(), platform, command_buffer_names[i]);
-    os_lock(&registry_lock);
-    unsigned i = 0;
-    while (i < driver_count && drivers[i].platform != platform)
-        i++;
-    if (i == driver_count && i < DRIVERS)
-        drivers[driver_count++] = driver;
-    os_unlock(&registry_lock);
-    return i < DRIVERS ? &drivers[i] : NULL;
-}
-
-/* The platform whose function is at `address`, or NULL. */
-static cl_platform_id platform_with(const char *name, const void *address)
-{
-    cl_uint count = 0;
-    cl_int status;
-    cl_platform_id *platforms = platform_list(&count, &status), found = NULL;
-    for (cl_uint i = 0; i < count && !found; i++)
-        if (below()->clGetExtensionFunctionAddressForPlatform(platforms[i], name) == address)
-            found = platforms[i];
-    free(platforms);
-    return found;
-}
-
-/* The driver of the queue. If there is only one driver, it is that one for any queue. Only cld3d's own functions call
- * this, so there is at least one. */
-static const struct command_buffer_driver *driver_of(cl_command_queue queue)
-{
-    cl_device_id device = NULL;
-    cl_platform_id platform = NULL;
-    os_lock(&registry_lock);
-    const bool single = driver_count == 1;
-    os_unlock(&registry_lock);
-    if (!single &&
-        below()->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL) == CL_SUCCESS &&
-        device_may_be(device))
-        below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
-    return single ? &drivers[0] : find_driver(platform);
-}
-
 /* ---- lifetimes ---- */
 
 /* Checks the list of queues, whose first one identifies the driver. */
@@ -295,7 +169,7 @@ static bool asks_for_mutable(const cl_ulong *properties)
 static command_buffer_handle make(cl_uint count, const cl_command_queue *queues, const cl_ulong *properties,
                                   cl_int *status)
 {
-    const struct command_buffer_driver *driver = driver_of(queues[0]);
+    const struct command_buffer_driver *driver = command_buffer_driver_of(queues[0]);
     const create_fn create = driver ? (create_fn)driver->functions[BUFFER_CREATE] : NULL;
     if (!create) {
         *status = log_refuse(command_buffer_names[BUFFER_CREATE], CL_INVALID_COMMAND_QUEUE,
@@ -491,11 +365,9 @@ next_function command_buffer_function(cl_platform_id platform, const char *name,
     if (function == COMMAND_BUFFER_FUNCTIONS)
         return NULL;
     if (!platform)
-        platform = platform_with(name, address);
+        platform = command_buffer_platform(name, address);
     if (!platform)
         return NULL;
-    const struct command_buffer_driver *driver = find_driver(platform);
-    if (!driver)
-        driver = add_driver(platform);
+    const struct command_buffer_driver *driver = command_buffer_driver_get(platform);
     return driver && driver->followed ? ours((enum command_buffer_function)function, driver->properties) : NULL;
 }

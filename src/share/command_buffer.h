@@ -47,6 +47,14 @@ struct command_buffer_driver {
     next_function functions[COMMAND_BUFFER_FUNCTIONS]; /* NULL: the platform lacks it */
 };
 
+/* The functions of a platform; NULL: there are too many platforms (command_buffer_driver.c). */
+const struct command_buffer_driver *command_buffer_driver_get(cl_platform_id platform);
+/* Those of the queue's platform, or NULL. If programs have obtained functions of one platform only, these for any
+ * queue. */
+const struct command_buffer_driver *command_buffer_driver_of(cl_command_queue queue);
+/* The platform whose function of that name is at `address`, or NULL. */
+cl_platform_id command_buffer_platform(const char *name, const void *address);
+
 /* How commands use an object. The last two apply to kernels and emulated images. */
 enum { USE_CHANGES = 1, USE_READS_IMAGE = 2, USE_WRITES_IMAGE = 4 };
 

@@ -28,13 +28,13 @@ void deferred_put(void *what)
     struct deferred *d = what;
     if (!d || atomic_fetch_sub_explicit(&d->references, 1, memory_order_acq_rel) != 1)
         return;
-    event_list_close(&d->before);
-    event_list_close(&d->moves);
+    event_list_close(&d->waits);
+    event_list_close(&d->transfers);
     event_put(d->gate);
-    own_queue_put(d->own);
+    own_queue_put(d->transfer_queue);
     command_lists_free(&d->command);
     record_release(d->command.queue);
-    blocker_put(d->behind);
+    blocker_put(d->blocked_by);
     blocker_put(d->gate_blocker);
     record_release(d->event);
     free(d);
@@ -50,8 +50,8 @@ static struct deferred *make(const struct command *c, enum deferred_kind kind)
     d->kind = kind;
     d->command = (struct command){.api = c->api, .call = c->call, .type = c->type, .queue = c->queue};
     record_retain(c->queue);
-    event_list_open(&d->before);
-    event_list_open(&d->moves);
+    event_list_open(&d->waits);
+    event_list_open(&d->transfers);
     if (command_lists_copy(&d->command, c))
         return d;
     deferred_put(d);
@@ -103,13 +103,13 @@ static cl_int close_gate(struct command *c, struct deferred *d)
  * PoCL also the last one, by a command behind it that does nothing. */
 static cl_int add_barriers(struct command *c, struct deferred *d)
 {
-    const struct enqueueing behind = {.queue = c->queue->head.handle, .done = &d->before};
+    const struct enqueueing behind = {.queue = c->queue->head.handle, .done = &d->waits};
     cl_int status = CL_SUCCESS;
-    if (!blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->before))
+    if (!blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->waits))
         status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     else if (context_has(c->queue->context, QUIRK_POCL_EVENTS))
         status = log_next(c->call, "clEnqueueFillBuffer", commands_placeholder_apart(&behind));
-    d->barriers = d->before.count;
+    d->barriers = d->waits.count;
     return status;
 }
 
@@ -120,10 +120,10 @@ static cl_int wait_for_list(struct command *c, struct deferred *d)
     cl_int status = command_enter(c, ORDER_BEFORE_ALL);
     if (status != CL_SUCCESS)
         return status;
-    d->behind = blocker_keep(c->blocker);
+    d->blocked_by = blocker_keep(c->blocker);
     status = add_barriers(c, d);
     for (cl_uint i = 0; i < c->wait_count && status == CL_SUCCESS; i++)
-        if (!event_list_retain(&d->before, c->wait[i]))
+        if (!event_list_retain(&d->waits, c->wait[i]))
             status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     command_leave(c);
     if (status == CL_SUCCESS)
@@ -136,7 +136,7 @@ static cl_int wait_for_list(struct command *c, struct deferred *d)
 static cl_int enqueue_marker(struct command *c, struct deferred *d)
 {
     cl_event marker, passed = NULL;
-    if (!event_list_reserve(&d->before, 1))
+    if (!event_list_reserve(&d->waits, 1))
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     cl_int status = d->kind == DEFERRED_RELEASE ? command_barrier(c, &passed) : CL_SUCCESS;
     if (status == CL_SUCCESS)
@@ -147,10 +147,10 @@ static cl_int enqueue_marker(struct command *c, struct deferred *d)
     event_put(passed);
     if (status != CL_SUCCESS)
         return status;
-    event_list_add(&d->before, marker);
+    event_list_add(&d->waits, marker);
     if (queue_loses_order(c->queue))
         blocker_stands_for_earlier(c->blocker);
-    if (queue_loses_order(c->queue) && !blocked_list_events(c->queue, ORDER_ALONE, &d->before))
+    if (queue_loses_order(c->queue) && !blocked_list_events(c->queue, ORDER_ALONE, &d->waits))
         status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
     command_blocker_end(c, CL_SUCCESS, marker);
     if (c->event && queue_profiles(c->queue) && below()->clRetainEvent(marker) == CL_SUCCESS)
@@ -162,7 +162,7 @@ static cl_int enqueue_marker(struct command *c, struct deferred *d)
 static cl_int wait_for_queue(struct command *c, struct deferred *d)
 {
     cl_int status = command_enter(c, ORDER_AFTER_ALL | ORDER_BEFORE_ALL);
-    d->behind = blocker_keep(c->blocker);
+    d->blocked_by = blocker_keep(c->blocker);
     if (status == CL_SUCCESS)
         status = enqueue_marker(c, d);
     command_leave(c);
@@ -175,7 +175,7 @@ static cl_int wait_for_uploads(struct deferred *d)
     bool added = true;
     for (cl_uint i = 0; i < d->command.count && added; i++) {
         struct upload *upload = object_upload(d->command.objects[i]);
-        added = !upload || event_list_retain(&d->before, upload->event);
+        added = !upload || event_list_retain(&d->waits, upload->event);
         upload_put(upload);
     }
     return added ? CL_SUCCESS : log_refuse(d->command.call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
@@ -249,7 +249,7 @@ struct deferred *deferred_undo_prepare(const struct command *c)
 {
     struct deferred *undo = make(c, DEFERRED_UNDO);
     if (undo)
-        undo->behind = blocker_keep(c->blocker);
+        undo->blocked_by = blocker_keep(c->blocker);
     return undo;
 }
 

@@ -17,35 +17,35 @@ struct deferred {
     cl_event gate; /* owned; NULL for an undo, which nothing waits for */
     /* what it waits for: a marker behind the earlier commands, the transfers of acquires; for an undo the commands that
      * were enqueued */
-    struct event_list before;
-    cl_command_queue own; /* owned; for the transfers, because the application's queue waits at the gate */
-    struct event_list moves;
-    bool moving;        /* the transfers are enqueued */
-    bool done;          /* the result that the gate will report */
-    atomic_bool failed; /* one of the events has failed */
-    cl_uint at;         /* the next event to wait for */
+    struct event_list waits;
     cl_uint
-        barriers; /* how many of `before`, from the first, are barriers: the command comes behind them and does not fail with them */
+        barriers; /* how many of `waits`, from the first, are barriers: it runs after them and does not fail with them */
+    cl_uint next_wait;               /* the next event to wait for, of `waits` or of `transfers` */
+    cl_command_queue transfer_queue; /* owned; the application's queue waits at the gate */
+    struct event_list transfers;     /* the commands in it */
+    bool transferring;               /* they are enqueued */
+    bool done;                       /* the result that the gate will report */
+    atomic_bool failed;              /* one of the events has failed */
     atomic_uint references;
     /* kept; what blocked the command when it was enqueued, or NULL. Anything that has blocked its queue since then
      * comes after it */
-    struct blocker *behind;
+    struct blocker *blocked_by;
     struct blocker *gate_blocker; /* kept; the gate's */
     struct event_record *event;   /* retained; of the application's event. NULL: it wants none */
 
     /* Guarded by registry_lock. */
     /* for a command that was started in a callback: the event at whose end some thread must continue; the thread that
      * sets it to NULL does */
-    cl_event told_by;
-    bool told;       /* the driver has been asked for a callback at that end */
-    unsigned asked;  /* how often it has been asked; an event may come twice */
-    unsigned number; /* in the order of their calls */
-    cl_uint end;     /* the objects before it are transferred; fixed once the command has started */
-    bool begun;      /* a thread runs it */
-    bool over;       /* Direct3D has what the command brings; the gate may be open */
-    bool coming;     /* see coming_locked */
-    bool depends;    /* used during one pass through the list: depends on the user event that is being set */
-    unsigned owner;  /* the thread that sets that event: no other starts the command. 0: any thread may */
+    cl_event callback_at;
+    bool callback_set;          /* the driver has accepted the request for a callback at that end */
+    unsigned callback_requests; /* how many there were; an event may come twice */
+    unsigned number;            /* in the order of their calls */
+    cl_uint end;                /* the objects before it are transferred; fixed once the command has started */
+    bool begun;                 /* a thread runs it */
+    bool over;                  /* Direct3D has what the command brings; the gate may be open */
+    bool coming;                /* see coming_locked */
+    bool depends;               /* used during one pass through the list: depends on the user event that is being set */
+    unsigned owner;             /* the thread that sets that event: no other starts the command. 0: any thread may */
     struct deferred *after;
 
     struct reaped reaped_objects, reaped;

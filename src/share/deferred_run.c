@@ -18,7 +18,7 @@ static bool share_objects(const struct deferred *a, const struct deferred *b)
 
 static bool ready_locked(const struct deferred *d, unsigned owner)
 {
-    if (d->begun || (d->owner && d->owner != owner) || blocker_active_locked(d->behind))
+    if (d->begun || (d->owner && d->owner != owner) || blocker_active_locked(d->blocked_by))
         return false;
     /* It must wait for earlier commands on its objects, even in a queue that nothing blocks. */
     for (const struct deferred *before = deferred_list; before != d; before = before->after)
@@ -45,7 +45,7 @@ static struct deferred *next_ready(unsigned owner)
  * acquire of that object fails at once, because the transfer of the previous acquire may be blocked for longer. */
 static void look_ahead(struct deferred *d)
 {
-    if (d->kind == DEFERRED_ACQUIRE && !d->moving && !command_owner_is(&d->command, false))
+    if (d->kind == DEFERRED_ACQUIRE && !d->transferring && !command_owner_is(&d->command, false))
         atomic_store(&d->failed, true);
 }
 
@@ -53,18 +53,18 @@ static void look_ahead(struct deferred *d)
  * unless its own commands use the transports' memory. */
 static bool waited(struct deferred *d)
 {
-    const bool in_use = d->moving || d->kind == DEFERRED_UNDO;
+    const bool in_use = d->transferring || d->kind == DEFERRED_UNDO;
     look_ahead(d);
-    if (d->at < deferred_awaited(d)->count && (in_use || !atomic_load(&d->failed)))
+    if (d->next_wait < deferred_awaited(d)->count && (in_use || !atomic_load(&d->failed)))
         return false;
-    d->at = 0;
+    d->next_wait = 0;
     return true;
 }
 
 /* The event before `at` has failed. The command does not fail with barriers, which it only follows. */
 static void note_failure(struct deferred *d)
 {
-    if (d->moving || d->at > d->barriers)
+    if (d->transferring || d->next_wait > d->barriers)
         atomic_store(&d->failed, true);
 }
 
@@ -78,7 +78,7 @@ static void run_here(struct deferred *d)
 {
     do {
         while (!waited(d))
-            await_here(d, deferred_awaited(d)->events[d->at++]);
+            await_here(d, deferred_awaited(d)->events[d->next_wait++]);
     } while (!deferred_step(d));
     deferred_finish(d);
 }
@@ -92,7 +92,7 @@ static bool depends_locked(const struct deferred *d)
     for (const struct deferred *before = deferred_list; before != d; before = before->after)
         if (before->depends && share_objects(before, d))
             return true;
-    return blocker_depends_locked(d->behind);
+    return blocker_depends_locked(d->blocked_by);
 }
 
 void deferred_mark_locked(const struct blocker *user)
@@ -117,27 +117,27 @@ static bool owner_waits_locked(unsigned owner, const struct deferred *command)
 
 /* The first command after number `after` that waits for a driver's callback at the end of `event`, and for which the owner's
  * commands wait; retained. */
-static struct deferred *find_told(unsigned after, unsigned owner, cl_event *event)
+static struct deferred *find_request(unsigned after, unsigned owner, cl_event *event)
 {
     os_lock(&registry_lock);
     struct deferred *d = deferred_list;
-    while (d && (d->number <= after || !d->told_by || !d->told || !owner_waits_locked(owner, d)))
+    while (d && (d->number <= after || !d->callback_at || !d->callback_set || !owner_waits_locked(owner, d)))
         d = d->after;
     if (d) {
         atomic_fetch_add_explicit(&d->references, 1, memory_order_relaxed);
-        *event = d->told_by;
+        *event = d->callback_at;
     }
     os_unlock(&registry_lock);
     return d;
 }
 
 /* Whether the caller must continue a command at the end of `event`, instead of a callback. */
-static bool take_told(struct deferred *d, cl_event event)
+static bool take_request(struct deferred *d, cl_event event)
 {
     os_lock(&registry_lock);
-    const bool mine = d->told_by == event && d->told;
+    const bool mine = d->callback_at == event && d->callback_set;
     if (mine)
-        d->told_by = NULL;
+        d->callback_at = NULL;
     os_unlock(&registry_lock);
     return mine;
 }
@@ -150,9 +150,9 @@ static unsigned poll_failed(void)
     enum { PAUSE_MS = 4 };
     unsigned last = 0, left = 0;
     cl_event event;
-    for (struct deferred *d = find_told(0, 0, &event); d; d = find_told(last, 0, &event)) {
+    for (struct deferred *d = find_request(0, 0, &event); d; d = find_request(last, 0, &event)) {
         last = d->number;
-        if (event_status(event) < 0 && take_told(d, event)) {
+        if (event_status(event) < 0 && take_request(d, event)) {
             note_failure(d);
             run_later(d);
         }
@@ -164,10 +164,10 @@ static unsigned poll_failed(void)
 
 static struct watch watch = {.poll = poll_failed};
 
-static struct deferred *find_told_locked(unsigned number, cl_event event)
+static struct deferred *find_request_locked(unsigned number, cl_event event)
 {
     struct deferred *d = deferred_list;
-    while (d && (d->number != number || d->told_by != event))
+    while (d && (d->number != number || d->callback_at != event))
         d = d->after;
     return d;
 }
@@ -177,9 +177,9 @@ static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
 {
     struct callback_entry entry;
     os_lock(&registry_lock);
-    struct deferred *d = find_told_locked((unsigned)(uintptr_t)data, event);
+    struct deferred *d = find_request_locked((unsigned)(uintptr_t)data, event);
     if (d)
-        d->told_by = NULL;
+        d->callback_at = NULL;
     os_unlock(&registry_lock);
     if (!d)
         return;
@@ -191,55 +191,55 @@ static void CL_CALLBACK part_over(cl_event event, cl_int status, void *data)
 }
 
 /* The number of this request. */
-static unsigned set_told(struct deferred *d, cl_event event)
+static unsigned note_request(struct deferred *d, cl_event event)
 {
     os_lock(&registry_lock);
-    d->told_by = event;
-    d->told = false;
-    const unsigned asked = ++d->asked;
+    d->callback_at = event;
+    d->callback_set = false;
+    const unsigned request = ++d->callback_requests;
     os_unlock(&registry_lock);
-    return asked;
+    return request;
 }
 
 /* The driver has taken a request, whose command another thread may have continued by now. */
-static void confirm(unsigned number, cl_event event, unsigned asked)
+static void confirm(unsigned number, cl_event event, unsigned request)
 {
     os_lock(&registry_lock);
-    struct deferred *d = find_told_locked(number, event);
-    if (d && d->asked == asked)
-        d->told = true;
+    struct deferred *d = find_request_locked(number, event);
+    if (d && d->callback_requests == request)
+        d->callback_set = true;
     os_unlock(&registry_lock);
 }
 
 /* Whether the caller must continue a command although the driver has taken its request. */
-static bool withdraw(unsigned number, cl_event event, unsigned asked)
+static bool withdraw(unsigned number, cl_event event, unsigned request)
 {
     os_lock(&registry_lock);
-    struct deferred *d = find_told_locked(number, event);
-    const bool mine = d && d->asked == asked;
+    struct deferred *d = find_request_locked(number, event);
+    const bool mine = d && d->callback_requests == request;
     if (mine)
-        d->told_by = NULL;
+        d->callback_at = NULL;
     os_unlock(&registry_lock);
     return mine;
 }
 
 /* Requests a callback at the end of `event`. False: there will be none, or the event has already ended, as the callback
  * that runs here has reported. */
-static bool ask_to_tell(struct deferred *d, cl_event event)
+static bool request_callback(struct deferred *d, cl_event event)
 {
     const unsigned number = d->number;
     cl_int status;
     if (callback_reports_end(event, &status) ||
         (context_has(d->command.queue->context, QUIRK_POCL_CALLBACK_STATUS) && event_status(event) <= CL_COMPLETE))
         return false;
-    const unsigned asked = set_told(d, event);
+    const unsigned request = note_request(d, event);
     if (below()->clSetEventCallback(event, CL_COMPLETE, part_over, (void *)(uintptr_t)number) != CL_SUCCESS) {
-        set_told(d, NULL);
+        note_request(d, NULL);
         return false;
     }
-    confirm(number, event, asked);
+    confirm(number, event, request);
     /* Without the polling thread nobody would see a failure; cld3d's own callbacks report it. */
-    return emulate_calls_back() || watch_start(&watch) || !withdraw(number, event, asked);
+    return emulate_calls_back() || watch_start(&watch) || !withdraw(number, event, request);
 }
 
 /* The thread that ends an awaited event continues the command, one event after the other. */
@@ -247,8 +247,8 @@ static void run_later(struct deferred *d)
 {
     do {
         while (!waited(d)) {
-            cl_event event = deferred_awaited(d)->events[d->at++];
-            if (ask_to_tell(d, event))
+            cl_event event = deferred_awaited(d)->events[d->next_wait++];
+            if (request_callback(d, event))
                 return; /* part_over continues, or already has */
             await_here(d, event);
         }
@@ -269,10 +269,10 @@ static bool coming_locked(const struct deferred *d)
     for (const struct deferred *before = deferred_list; before != d; before = before->after)
         if (!before->coming && share_objects(before, d))
             return d->begun;
-    return d->begun || blocker_coming_locked(d->behind);
+    return d->begun || blocker_coming_locked(d->blocked_by);
 }
 
-static void look_locked(void)
+static void find_coming_locked(void)
 {
     for (struct deferred *d = deferred_list; d; d = d->after) {
         d->coming = coming_locked(d);
@@ -296,7 +296,7 @@ unsigned deferred_claim_locked(unsigned owner)
 static void disown(unsigned owner)
 {
     os_lock(&registry_lock);
-    look_locked();
+    find_coming_locked();
     for (struct deferred *d = deferred_list; d; d = d->after)
         if (d->owner == owner && !d->coming)
             d->owner = 0;
@@ -325,8 +325,8 @@ static void run_ready_here(unsigned owner)
 static void help(unsigned owner)
 {
     cl_event event;
-    struct deferred *d = find_told(0, owner, &event);
-    if (d && take_told(d, event)) {
+    struct deferred *d = find_request(0, owner, &event);
+    if (d && take_request(d, event)) {
         await_here(d, event);
         run_here(d);
     } else {

@@ -5,27 +5,27 @@
 
 struct event_list *deferred_awaited(struct deferred *d)
 {
-    return d->moving ? &d->moves : &d->before;
+    return d->transferring ? &d->transfers : &d->waits;
 }
 
 /* OpenCL's part. Its events are awaited even if it fails in the middle. */
-static void enqueue_moves(struct deferred *d)
+static void enqueue_transfers(struct deferred *d)
 {
     const struct command *c = &d->command;
     cl_device_id device;
     cl_int status =
         below()->clGetCommandQueueInfo(c->queue->head.handle, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
-    d->moving = true;
+    d->transferring = true;
     if (status == CL_SUCCESS)
-        d->own = own_queue_make(c->queue->context->head.handle, device, 0, &status);
-    const struct enqueueing to = {d->own, 0, NULL, &d->moves, true, false};
+        d->transfer_queue = own_queue_make(c->queue->context->head.handle, device, 0, &status);
+    const struct enqueueing to = {d->transfer_queue, 0, NULL, &d->transfers, true, false};
     if (log_next(c->call, "clCreateCommandQueue", status) == CL_SUCCESS)
         status = d->kind == DEFERRED_RELEASE ? command_cl_give(c, d->end, &to) : command_cl_take(c, &to);
     /* A driver may count the commands before as users of the objects until another command has run. */
-    if (status == CL_SUCCESS && d->end && !d->moves.count)
+    if (status == CL_SUCCESS && d->end && !d->transfers.count)
         status = command_marker(c, &to);
-    if (d->own)
-        queue_flush_alone(d->own);
+    if (d->transfer_queue)
+        queue_flush_alone(d->transfer_queue);
     if (status != CL_SUCCESS)
         atomic_store(&d->failed, true);
 }
@@ -39,7 +39,7 @@ static bool direct3d_fails(const struct deferred *d)
 }
 
 /* Everything that the command waited for has ended. False: the command ends here. */
-static bool begin_moves(struct deferred *d)
+static bool begin_transfers(struct deferred *d)
 {
     const struct command *c = &d->command;
     const bool release = d->kind == DEFERRED_RELEASE;
@@ -51,12 +51,12 @@ static bool begin_moves(struct deferred *d)
         return false;
     if (!release && !command_d3d_give(c))
         return direct3d_fails(d);
-    enqueue_moves(d);
+    enqueue_transfers(d);
     return true;
 }
 
 /* The transfers have ended. */
-static void end_moves(struct deferred *d)
+static void end_transfers(struct deferred *d)
 {
     const struct command *c = &d->command;
     const bool release = d->kind == DEFERRED_RELEASE, moved = !atomic_load(&d->failed);
@@ -76,10 +76,10 @@ static void end_moves(struct deferred *d)
 
 bool deferred_step(struct deferred *d)
 {
-    if (!d->moving && begin_moves(d))
+    if (!d->transferring && begin_transfers(d))
         return false;
-    if (d->moving)
-        end_moves(d);
+    if (d->transferring)
+        end_transfers(d);
     else if (d->kind == DEFERRED_UNDO)
         command_undo(&d->command, 0);
     if (!d->done && d->kind != DEFERRED_UNDO)
@@ -122,15 +122,15 @@ static void fail_later(const struct deferred *d)
 static void let_marker_end(const struct deferred *d)
 {
     const struct queue_record *queue = d->command.queue;
-    if (d->done || !d->gate || !d->before.count || queue_out_of_order(queue) ||
+    if (d->done || !d->gate || !d->waits.count || queue_out_of_order(queue) ||
         !context_has(queue->context, QUIRK_POCL_FAILURE_RACE))
         return;
     os_lock(&registry_lock);
-    const bool held = blocker_active_locked(d->behind);
+    const bool held = blocker_active_locked(d->blocked_by);
     os_unlock(&registry_lock);
-    cl_event marker = d->before.events[0];
+    cl_event marker = d->waits.events[0];
     if (!held || event_status(marker) <= CL_COMPLETE)
-        command_let_end(marker, 1 + (d->behind != NULL) + (queue_profiles(queue) && d->event));
+        command_let_end(marker, 1 + (d->blocked_by != NULL) + (queue_profiles(queue) && d->event));
 }
 
 static void put_objects(void *what)

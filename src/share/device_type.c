@@ -2,7 +2,7 @@
  * application's view changes: the type in queries, and which devices a type selects. */
 #include "share/share.h"
 
-#include "log.h"
+#include "settings.h"
 
 cl_device_type device_type_shown(cl_device_type type)
 {

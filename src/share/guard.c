@@ -1,6 +1,7 @@
 #include "share/guard.h"
 
 #include "log.h"
+#include "settings.h"
 #include "track/kernel.h"
 #include "track/handle_kind.h"
 

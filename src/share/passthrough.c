@@ -2,6 +2,7 @@
 
 #include "log.h"
 #include "next/query.h"
+#include "settings.h"
 #include "share/extensions.h"
 #include "track/handle_kind.h"
 

@@ -2,6 +2,7 @@
 
 #include "log.h"
 #include "next/query.h"
+#include "settings.h"
 #include "track/tiers.h"
 
 #include <stdbool.h>

@@ -2,6 +2,7 @@
 #include "track/track.h"
 
 #include "log.h"
+#include "settings.h"
 
 static atomic_bool hidden;
 

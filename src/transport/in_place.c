@@ -3,8 +3,10 @@
  * in host memory (host_memory.h). */
 #include "d3d/formats.h"
 #include "d3d/staging.h"
+#include "error_name.h"
 #include "formats/image.h"
 #include "log.h"
+#include "settings.h"
 #include "transport/commands.h"
 #include "transport/host_memory.h"
 #include "transport/outlive.h"
@@ -194,7 +196,7 @@ static cl_int make(struct in_place *t, const struct transfer_request *request, s
         return CL_OUT_OF_HOST_MEMORY;
     }
     t->staged.base.memory = create_memory(t, request, &status);
-    t->staged.base.way = t->direct ? "in the staging copy" : "in rows beside the staging copy";
+    t->staged.base.method = t->direct ? "in the staging copy" : "in rows beside the staging copy";
     if (!t->staged.base.memory)
         snprintf(why, TRANSPORT_WHY, "the OpenCL below does not create such an object in host memory (%s)",
                  cl_error_name(status));

@@ -1,6 +1,7 @@
 #include "transport/pinned.h"
 
 #include "emulate/emulate.h"
+#include "error_name.h"
 #include "log.h"
 #include "next/query.h"
 #include "track/track.h"

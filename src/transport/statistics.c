@@ -4,21 +4,21 @@
 
 #include <stdio.h>
 
-/* The entry of a way; each way is named by a single string constant. */
-static struct way_count *find(struct statistics *statistics, const char *way)
+/* The entry of a method; each method is named by a single string constant. */
+static struct method_count *find(struct statistics *statistics, const char *method)
 {
-    for (unsigned i = 0; i < WAYS_MAX - 1; i++) {
+    for (unsigned i = 0; i < METHODS_MAX - 1; i++) {
         const char *there = NULL;
-        if (atomic_compare_exchange_strong(&statistics->ways[i].way, &there, way) || there == way)
-            return &statistics->ways[i];
+        if (atomic_compare_exchange_strong(&statistics->methods[i].method, &there, method) || there == method)
+            return &statistics->methods[i];
     }
-    atomic_store(&statistics->ways[WAYS_MAX - 1].way, way);
-    return &statistics->ways[WAYS_MAX - 1];
+    atomic_store(&statistics->methods[METHODS_MAX - 1].method, method);
+    return &statistics->methods[METHODS_MAX - 1];
 }
 
 void statistics_object(struct statistics *statistics, const struct transport *transport, struct transfer *transfer)
 {
-    transfer->count = find(statistics, transfer->way ? transfer->way : transport->name);
+    transfer->count = find(statistics, transfer->method ? transfer->method : transport->name);
     atomic_fetch_add_explicit(&transfer->count->objects, 1, memory_order_relaxed);
 }
 
@@ -29,10 +29,11 @@ void statistics_bytes(const struct transfer *transfer, size_t bytes)
 
 void statistics_log(struct statistics *statistics)
 {
-    for (unsigned i = 0; i < WAYS_MAX && log_wants_statistics(); i++) {
-        struct way_count *way = &statistics->ways[i];
-        const unsigned long long objects = atomic_exchange(&way->objects, 0), bytes = atomic_exchange(&way->bytes, 0);
+    for (unsigned i = 0; i < METHODS_MAX && log_wants_statistics(); i++) {
+        struct method_count *method = &statistics->methods[i];
+        const unsigned long long objects = atomic_exchange(&method->objects, 0),
+                                 bytes = atomic_exchange(&method->bytes, 0);
         if (objects)
-            log_statistics("%llu objects shared by: %s; the CPU moved %llu bytes", objects, way->way, bytes);
+            log_statistics("%llu objects shared by: %s; the CPU moved %llu bytes", objects, method->method, bytes);
     }
 }

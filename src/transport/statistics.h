@@ -8,16 +8,16 @@
 
 #include <stdatomic.h>
 
-enum { WAYS_MAX = 12 }; /* of all transports together; further ones are counted with the last */
+enum { METHODS_MAX = 12 }; /* of all transports together; further ones are counted with the last */
 
 /* The objects of one method. */
-struct way_count {
-    const char *_Atomic way; /* the name of the transport, or of its method */
+struct method_count {
+    const char *_Atomic method; /* the name of the transport, or of its method */
     atomic_ullong objects, bytes;
 };
 
 struct statistics {
-    struct way_count ways[WAYS_MAX];
+    struct method_count methods[METHODS_MAX];
 };
 
 /* Counts an object, and attributes the transfer's further costs to it, for as long as the context's transports live. */

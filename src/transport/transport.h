@@ -26,8 +26,8 @@ struct transfer {
     struct surface surface;
     cl_mem memory; /* the memory object of the OpenCL below; one reference, the application's */
     /* the method that the transport has chosen, for display; lives as long as the process. NULL: it has only one */
-    const char *way;
-    struct way_count *count; /* of the context, set when the object is created (statistics.h) */
+    const char *method;
+    struct method_count *count; /* of the context, set when the object is created (statistics.h) */
     /* skipped in a release if no command has changed it since the acquire: `undo` then replaces both steps */
     bool left_out;
     /* `d3d_give` failed because the host's memory ran out, not because of Direct3D; the caller clears it before */

@@ -2,6 +2,7 @@
 
 #include "log.h"
 #include "os/os.h"
+#include "settings.h"
 #include "transport/statistics.h"
 
 #include <stdatomic.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 
 struct transports {
-    const char *_Atomic told; /* the way that was last logged */
+    const char *_Atomic told; /* the method that was last logged */
     struct statistics statistics;
     unsigned count;
     struct opened {
@@ -124,23 +125,24 @@ bool transports_prefer_shared(const struct transports *transports, const struct 
 /* ---- the choice ---- */
 
 enum { REASONS = TRANSPORTS_MAX * (TRANSPORT_WHY + 32) };
-static _Thread_local char last_way[REASONS + 2 * TRANSPORT_WHY];
+static _Thread_local char last_method[REASONS + 2 * TRANSPORT_WHY];
 
-const char *transports_last_way(void)
+const char *transports_last_method(void)
 {
-    return last_way;
+    return last_method;
 }
 
-/* Logs the way of the first object, and each change: programs that create objects for each frame would otherwise fill
+/* Logs the method of the first object, and each change: programs that create objects for each frame would otherwise fill
  * the log. */
-static void tell_way(struct transports *transports, const struct transfer_request *request,
-                     const struct transport *chosen, const struct transfer *made, const char *why, const char *reasons)
+static void tell_method(struct transports *transports, const struct transfer_request *request,
+                        const struct transport *chosen, const struct transfer *made, const char *why,
+                        const char *reasons)
 {
-    const char *way = made->way ? made->way : chosen->title;
-    const char *before = atomic_exchange_explicit(&transports->told, way, memory_order_relaxed);
-    snprintf(last_way, sizeof(last_way), "%s%s%s%s%s%s", chosen->title, made->way ? ": " : "",
-             made->way ? made->way : "", why[0] ? "; no better method: " : "", why, reasons);
-    log_write(before == way ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s", request->call, last_way);
+    const char *method = made->method ? made->method : chosen->title;
+    const char *before = atomic_exchange_explicit(&transports->told, method, memory_order_relaxed);
+    snprintf(last_method, sizeof(last_method), "%s%s%s%s%s%s", chosen->title, made->method ? ": " : "",
+             made->method ? made->method : "", why[0] ? "; no better method: " : "", why, reasons);
+    log_write(before == method ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s", request->call, last_method);
 }
 
 cl_int transports_create(struct transports *transports, const struct transfer_request *request, struct transfer **made)
@@ -156,7 +158,7 @@ cl_int transports_create(struct transports *transports, const struct transfer_re
         status = opened->transport->create(&own, made, why);
         if (status == CL_SUCCESS) {
             statistics_object(&transports->statistics, opened->transport, *made);
-            tell_way(transports, request, opened->transport, *made, why, reasons);
+            tell_method(transports, request, opened->transport, *made, why, reasons);
             return CL_SUCCESS;
         }
         length +=

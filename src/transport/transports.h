@@ -30,6 +30,6 @@ bool transports_prefer_shared(const struct transports *transports, const struct 
 const char *transports_report(void);
 /* The transport and method of the object that the calling thread created last, and why no earlier transport accepted
  * it; empty: it has created none. */
-const char *transports_last_way(void);
+const char *transports_last_method(void);
 
 #endif

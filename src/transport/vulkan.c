@@ -6,6 +6,7 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "log.h"
+#include "settings.h"
 #include "track/track.h"
 #include "transport/commands.h"
 #include "transport/surface_image.h"
@@ -68,7 +69,7 @@ static cl_int share(struct vulkan_object *o, const struct transfer_request *requ
     return status;
 }
 
-static const char *way_of(const struct vulkan_object *o)
+static const char *method_of(const struct vulkan_object *o)
 {
     if (o->gpu_copy)
         return "a copy on the GPU by Vulkan, imported";
@@ -150,7 +151,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     }
     status = share_either(o, request, why);
     if (status == CL_SUCCESS) {
-        o->base.way = way_of(o);
+        o->base.method = method_of(o);
         o->base.left_out = o->copy.resource || o->gpu_copy; /* its bytes are not the resource's */
         *made = &o->base;
     } else {

@@ -2,7 +2,9 @@
  * with what docs/ say of its words: words stand between commas and spaces, unknown ones are left out, and a text that is too long
  * counts as none. The readers are included here, since in a library each of them reads a setting once. */
 #define _GNU_SOURCE /* putenv */
+#include "../../src/error_name.c"
 #include "../../src/log.c"
+#include "../../src/settings.c"
 #include "../../src/track/quirks.c"
 #include "../../src/transport/transports.c"
 
