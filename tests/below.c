@@ -12,7 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_uint until_failure, launches, refusing, blocking_reads, barriers, markers, queues, queues_asked;
+static atomic_uint until_failure, until_no_callback, launches, refusing, blocking_reads, barriers, markers, queues,
+    queues_asked;
 static atomic_ullong added;        /* properties that queues tell besides their own */
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 static atomic_llong works_until;   /* nanoseconds */
@@ -173,6 +174,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     atomic_fetch_add(&queues_asked, name == CL_QUEUE_CONTEXT);
     switch (name) {
     case BELOW_FAIL_BUFFER: atomic_store(&until_failure, *value); return CL_SUCCESS;
+    case BELOW_NO_CALLBACK: atomic_store(&until_no_callback, *value); return CL_SUCCESS;
     case BELOW_REFUSE: atomic_store(&refusing, *value); return CL_SUCCESS;
     case BELOW_SHORT: atomic_store(&short_for, *value); return CL_SUCCESS;
     case BELOW_LAUNCHES: *value = atomic_load(&launches); return CL_SUCCESS;
@@ -317,9 +319,9 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
     void *address = NULL;
     if (strcmp(name, "clSetKernelArgMemPointerINTEL") == 0 || strcmp(name, "clSetKernelArgSVMPointerARM") == 0)
         memcpy(&address, &pointer, sizeof(address));
-    else if (strcmp(name, "clEnqueueStrangeEXT") == 0 || strcmp(name, "clConvertImageAMD") == 0 ||
-             strcmp(name, "clGetPlaneFromImageAMD") == 0 || strcmp(name, "clCreateBufferFromImageAMD") == 0 ||
-             strcmp(name, "clCreateImageWithPropertiesINTEL") == 0)
+    else if (strcmp(name, "clEnqueueStrangeEXT") == 0 || strcmp(name, "clEnqueueSVMStrangeEXT") == 0 ||
+             strcmp(name, "clConvertImageAMD") == 0 || strcmp(name, "clGetPlaneFromImageAMD") == 0 ||
+             strcmp(name, "clCreateBufferFromImageAMD") == 0 || strcmp(name, "clCreateImageWithPropertiesINTEL") == 0)
         memcpy(&address, &pointer, sizeof(address)); /* to be asked for, not to be called */
     else if (strcmp(name, "clSetKernelArgDevicePointerEXT") == 0)
         memcpy(&address, &number, sizeof(address));
@@ -536,12 +538,23 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
 {
     static atomic_uint calls;
     be_held(BELOW_HOLD_FINISH);
-    return getenv(BELOW_NO_FINISH) && atomic_fetch_add(&calls, 1) % 3 != 2 ? CL_OUT_OF_RESOURCES
-                                                                           : below->clFinish(queue);
+    const char *refuses = getenv(BELOW_NO_FINISH);
+    return refuses && (strcmp(refuses, "all") == 0 || atomic_fetch_add(&calls, 1) % 3 != 2) ? CL_OUT_OF_RESOURCES
+                                                                                            : below->clFinish(queue);
+}
+
+static cl_int CL_API_CALL set_callback(cl_event event, cl_int type, void(CL_CALLBACK *notify)(cl_event, cl_int, void *),
+                                       void *data)
+{
+    const cl_uint left = atomic_load(&until_no_callback);
+    if (left && atomic_fetch_sub(&until_no_callback, 1) == 1)
+        return CL_OUT_OF_HOST_MEMORY;
+    return below->clSetEventCallback(event, type, notify, data);
 }
 
 static void replace(void)
 {
+    table.clSetEventCallback = set_callback;
     table.clFinish = finish;
     table.clWaitForEvents = wait_for_events;
     table.clGetPlatformInfo = get_platform_info;

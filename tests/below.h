@@ -72,7 +72,10 @@ enum { BELOW_GATES = 2 };
  * fails gives the status of its event, as rusticl 25.0 does, and the event. */
 #define BELOW_OWN_STATUS "CLD3D_TEST_BELOW_OWN_STATUS"
 
-/* A variable: while it is set, two of three clFinish are refused, the first ones too. */
+/* The nth next clSetEventCallback finds no memory, `n` being what *value is, a cl_uint; 0: none does. */
+#define BELOW_NO_CALLBACK 0x7E72
+
+/* A variable: while it is set, two of three clFinish are refused, the first ones too. As "all" each is. */
 #define BELOW_NO_FINISH "CLD3D_TEST_BELOW_NO_FINISH"
 
 /* A variable: while it is set, the failure of a user event takes 50 ms longer. */

@@ -794,6 +794,92 @@ SHARING_CASE(map, 0)
 }
 #endif
 
+/* ---- a driver without memory for a callback ---- */
+
+struct function {
+    atomic_bool begun, may_end;
+};
+
+static void CL_CALLBACK wait_for_end(void *data)
+{
+    struct function *function = *(struct function **)data;
+    atomic_store(&function->begun, true);
+    while (!atomic_load(&function->may_end))
+        pause_ms(1);
+}
+
+static bool runs_functions(const struct rig *rig)
+{
+    cl_device_exec_capabilities capabilities = 0;
+    CHECK_INT(
+        clGetDeviceInfo(rig->cl_device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
+        CL_SUCCESS);
+    return (capabilities & CL_EXEC_NATIVE_KERNEL) != 0;
+}
+
+struct callback_setter {
+    cl_event event;
+    atomic_bool done;
+};
+
+static void CL_CALLBACK set_by_callback(cl_event event, cl_int status, void *data)
+{
+    struct callback_setter *setter = data;
+    set_in_callback(event, status, &setter->event);
+    atomic_store(&setter->done, true);
+}
+
+/* A callback sets the user event of a release behind a function that runs. The driver has no memory to report the end of that
+ * function: the callback does not wait for it. */
+SHARING_CASE(unreported_end, 0)
+{
+    struct function function = {false, false}, *argument = &function;
+    struct callback_setter setter = {.done = false};
+    struct shared shared;
+    test_thread thread;
+    cl_event released = NULL;
+    if (!getenv("CLD3D_TEST_UNREPORTED")) {
+        SKIP("only as a part of the case above");
+        return;
+    }
+    if (!runs_functions(rig) || !open_written(rig, KIND_2D, &shared))
+        return;
+    cl_event begins = user_event(rig->context);
+    struct test_job job = {set_begins, &begins};
+    setter.event = user_event(rig->context);
+    CHECK_INT(clSetEventCallback(begins, CL_COMPLETE, set_by_callback, &setter), CL_SUCCESS);
+    CHECK_INT(
+        clEnqueueNativeKernel(rig->queue, wait_for_end, &argument, sizeof(argument), 0, NULL, NULL, 0, NULL, NULL),
+        CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    while (!atomic_load(&function.begun))
+        pause_ms(1);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &setter.event, &released), CL_SUCCESS);
+    order_below(rig->queue, BELOW_NO_CALLBACK, 1);
+    const bool started = test_thread_start(&thread, &job);
+    for (int i = 0; i < 10000 && !atomic_load(&setter.done); i++)
+        pause_ms(1);
+    CHECK(atomic_load(&setter.done));
+    atomic_store(&function.may_end, true);
+    if (started)
+        test_thread_join(thread);
+    CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 2));
+    CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(begins), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(setter.event), CL_SUCCESS);
+    shared_close(&shared);
+}
+
+static void without_memory_for_callbacks(void)
+{
+    if (getenv("CLD3D_CALLBACKS") || getenv("CLD3D_TEST_UNREPORTED") || !takes_layers("CLD3D_TEST_BELOW"))
+        return;
+    test_setenv("CLD3D_TEST_UNREPORTED", "1");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "unreported: "), 2);
+    test_setenv("CLD3D_TEST_UNREPORTED", NULL);
+}
+
 /* ---- a callback that waits ---- */
 
 struct waiting {
@@ -856,6 +942,8 @@ static const struct tap_test tests[] = {
 #endif
     {"where cld3d calls the callbacks", where_callbacks_are_ours},
     SHARING_TESTS("callbacks: a deferred release beside one that waits", beside_a_callback),
+    {"where a driver has no memory for a callback", without_memory_for_callbacks},
+    SHARING_TESTS("unreported: a release that a callback begins", unreported_end),
     SHARING_TESTS("a user event fails", in_order),
     SHARING_TESTS("a user event fails, out of order", out_of_order),
     SHARING_TESTS("a release and an acquire in two queues", in_two_queues),

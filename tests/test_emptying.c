@@ -277,6 +277,57 @@ static void commands_unseen(const struct rig *rig)
     shared_close(&shared);
 }
 
+static void CL_CALLBACK on_memory_end(cl_mem memory, void *data)
+{
+    (void)memory;
+    atomic_store((atomic_int *)data, 1);
+}
+
+/* The same for a function that a driver calls at the end of a memory object: it may enqueue commands. */
+static void destructor_set(const struct rig *rig)
+{
+    struct shared shared;
+    static atomic_int called;
+    cl_int status = 1;
+    if (!shared_open(rig, KIND_2D, 89, &shared))
+        return;
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 64, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory_end, &called), CL_SUCCESS);
+    CHECK_INT(markers_of_frame(rig, rig->queue, &shared), 1);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    while (!atomic_load(&called))
+        pause_ms(1);
+    shared_close(&shared);
+}
+
+/* The same where the program has a command of an extension that cld3d does not see, though it writes to no object. */
+static void command_by_name(const struct rig *rig)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 90, &shared))
+        return;
+    CHECK(clGetExtensionFunctionAddressForPlatform(rig->platform, "clEnqueueSVMStrangeEXT") != NULL);
+    CHECK_INT(markers_of_frame(rig, rig->queue, &shared), 1);
+    shared_close(&shared);
+}
+
+/* A driver that never finishes: the release says why, and changes nothing. */
+static void finish_refused(const struct rig *rig)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 91, &shared))
+        return;
+    acquire_and_read(rig, rig->queue, &shared);
+    test_setenv(BELOW_NO_FINISH, "all");
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, NULL),
+              is_pocl(rig->platform) ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+    test_setenv(BELOW_NO_FINISH, NULL);
+    CHECK_INT(release_one(rig, shared.object), is_pocl(rig->platform) ? CL_SUCCESS : rig->api->not_acquired);
+    CHECK_INT(markers_of_frame(rig, rig->queue, &shared), most(rig));
+    shared_close(&shared);
+}
+
 /* ---- the runs ---- */
 
 /* Set in the process that runs the cases over the layer. */
@@ -300,6 +351,9 @@ COUNTED_CASE(called_back)
 COUNTED_CASE(command_failed)
 COUNTED_CASE(function_enqueued)
 COUNTED_CASE(commands_unseen)
+COUNTED_CASE(destructor_set)
+COUNTED_CASE(command_by_name)
+COUNTED_CASE(finish_refused)
 
 static void run(const char *text, unsigned passed, const char *variable)
 {
@@ -317,6 +371,9 @@ static void over_the_layer(void)
     run("counted: ", 12, COUNTED);
     run("failed: ", 2, COUNTED);
     run("functions: ", 2, COUNTED);
+    run("destructor: ", 2, COUNTED);
+    run("by name: ", 2, COUNTED);
+    run("refused: ", 2, COUNTED);
 }
 
 /* A driver that is out of resources is asked again. */
@@ -343,6 +400,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("counted: a callback has been set", called_back_counted),
     SHARING_TESTS("failed: a command has failed", command_failed_counted),
     SHARING_TESTS("functions: a function of the program is a command", function_enqueued_counted),
+    SHARING_TESTS("destructor: a memory object has a callback", destructor_set_counted),
+    SHARING_TESTS("by name: a command of an extension", command_by_name_counted),
+    SHARING_TESTS("refused: a driver that cannot finish", finish_refused_counted),
     SHARING_TESTS("unseen: which commands there are is not known", commands_unseen_counted),
 };
 

@@ -273,6 +273,22 @@ static cl_int told_status(atomic_int *status)
     return atomic_load(status);
 }
 
+/* Commands that wait for an event of which only cld3d knows that it has failed. `acquired` stays acquired. */
+static void wait_for_failed(const struct rig *rig, const struct shared *acquired, cl_event failed)
+{
+    struct shared other;
+    cl_event event = NULL;
+    CHECK_INT(rig->release(rig->queue, 1, &acquired->object, 1, &failed, NULL),
+              CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    if (!shared_open(rig, KIND_BUFFER, 2, &other))
+        return;
+    CHECK_INT(rig->acquire(rig->queue, 1, &other.object, 1, &failed, &event), CL_SUCCESS);
+    CHECK_INT(rig_event_status(event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(release_one(rig, other.object), rig->api->not_acquired);
+    shared_close(&other);
+}
+
 /* The event of a deferred command that fails, where the driver ends the command that stands for it without an error. */
 SHARING_CASE(failed_release, 0)
 {
@@ -290,6 +306,7 @@ SHARING_CASE(failed_release, 0)
     CHECK_INT(rig_event_status(released), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     CHECK_INT(clSetEventCallback(released, CL_COMPLETE, note_status, &told), CL_SUCCESS);
     CHECK_INT(told_status(&told), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    wait_for_failed(rig, &shared, released);
     test_setenv("CLD3D_TEST_BARRIERS_END_WELL", NULL);
     CHECK_INT(acquire_one(rig, shared.object), rig->api->already_acquired);
     CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);

@@ -282,6 +282,29 @@ static void pinned_refused(void)
     }
 }
 
+/* ---- threads ---- */
+
+static void *note_thread(void *id)
+{
+    *(unsigned long *)id = os_thread_id();
+    CHECK(os_thread_lives(*(unsigned long *)id));
+    return NULL;
+}
+
+static void ended_threads(void)
+{
+    pthread_t thread;
+    unsigned long id = 0;
+    CHECK(os_thread_lives(os_thread_id()));
+    if (!CHECK_INT(pthread_create(&thread, NULL, note_thread, &id), 0))
+        return;
+    CHECK_INT(pthread_join(thread, NULL), 0);
+    CHECK(id != os_thread_id());
+    for (int i = 0; i < 1000 && os_thread_lives(id); i++)
+        os_sleep_shortly(); /* until the system has ended it */
+    CHECK(!os_thread_lives(id));
+}
+
 /* ---- parts of a job ---- */
 
 enum { PARTS = 70 };
@@ -421,6 +444,7 @@ static void parts_of_threads(void)
 }
 
 static const struct tap_test tests[] = {
+    {"threads that have ended", ended_threads},
     {"memory that begins where it has to", aligned_memory},
     {"each part of a job runs once", parts_each_once},
     {"helpers run parts where there are processors for them", parts_on_helpers},

@@ -68,6 +68,11 @@ unsigned long long os_nanoseconds(void);
 /* A number that no other living thread has. */
 uintptr_t os_thread(void);
 
+/* Another such number, with which any thread can ask whether the calling one has ended. A later thread may get the same
+ * number. */
+unsigned long os_thread_id(void);
+bool os_thread_lives(unsigned long id);
+
 /* Whether this process runs with more rights than its user normally has: set-user-ID and the like; on Windows elevated,
  * or with an integrity level above medium. Always false under Wine. */
 bool os_is_elevated(void);

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -133,6 +134,16 @@ unsigned long long os_nanoseconds(void)
 uintptr_t os_thread(void)
 {
     return (uintptr_t)pthread_self();
+}
+
+unsigned long os_thread_id(void)
+{
+    return (unsigned long)gettid();
+}
+
+bool os_thread_lives(unsigned long id)
+{
+    return tgkill(getpid(), (pid_t)id, 0) == 0 || errno != ESRCH;
 }
 
 bool os_is_elevated(void)

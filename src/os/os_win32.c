@@ -118,6 +118,21 @@ uintptr_t os_thread(void)
     return GetCurrentThreadId();
 }
 
+unsigned long os_thread_id(void)
+{
+    return GetCurrentThreadId();
+}
+
+bool os_thread_lives(unsigned long id)
+{
+    HANDLE thread = OpenThread(SYNCHRONIZE, FALSE, id);
+    if (!thread)
+        return GetLastError() != ERROR_INVALID_PARAMETER;
+    const bool lives = WaitForSingleObject(thread, 0) != WAIT_OBJECT_0;
+    CloseHandle(thread);
+    return lives;
+}
+
 /* Room for paths and settings. */
 enum { LONGEST_TEXT = 1024 };
 

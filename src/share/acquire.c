@@ -256,10 +256,12 @@ static cl_int enqueue_release(struct command *c, cl_uint *moving, struct event_l
 static cl_int read_objects(struct command *c, cl_uint *moving, struct event_list *reads)
 {
     bool emptying = false;
-    const cl_int status = enqueue_release(c, moving, reads, &emptying);
+    cl_int status = enqueue_release(c, moving, reads, &emptying);
     /* The enqueued commands use the transports' memory, even after a failure. */
     queue_flush(c->queue);
-    const bool done = event_list_await(reads) && (!emptying || queue_end_emptying(c->call, c->queue));
+    const bool done = event_list_await(reads);
+    if (emptying)
+        status = queue_end_emptying(c->call, c->queue);
     if (status != CL_SUCCESS || (done && !acquire_failed(c)))
         return status;
     if (atomic_load(&c->queue->context->lost))

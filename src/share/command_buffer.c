@@ -338,6 +338,7 @@ static cl_int CL_API_CALL enqueue_buffer(cl_uint num_queues, cl_command_queue *q
                           NULL,
                           NULL,
                           NULL};
+    queues_note_thread(num_queues, queues);
     const cl_int status = enqueue_followed(buffer, num_queues, queues, &guard, event);
     record_release(buffer);
     return status;

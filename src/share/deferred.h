@@ -39,6 +39,7 @@ struct deferred {
     cl_event callback_at;
     bool callback_set;          /* the driver has accepted the request for a callback at that end */
     unsigned callback_requests; /* how many there were; an event may come twice */
+    bool polled;                /* the driver has refused the request: a thread looks for the end instead */
     unsigned number;            /* in the order of their calls */
     cl_uint end;                /* the objects before it are transferred; fixed once the command has started */
     bool begun;                 /* a thread runs it */

@@ -116,8 +116,8 @@ static bool owner_waits_locked(unsigned owner, const struct deferred *command)
 }
 
 /* The first command after number `after` that waits for a driver's callback at the end of `event`, and for which the owner's
- * commands wait; retained. */
-static struct deferred *find_request(unsigned after, unsigned owner, cl_event *event)
+ * commands wait; retained. `*polled`, which may be NULL: see struct deferred. */
+static struct deferred *find_request(unsigned after, unsigned owner, cl_event *event, bool *polled)
 {
     os_lock(&registry_lock);
     struct deferred *d = deferred_list;
@@ -126,6 +126,8 @@ static struct deferred *find_request(unsigned after, unsigned owner, cl_event *e
     if (d) {
         atomic_fetch_add_explicit(&d->references, 1, memory_order_relaxed);
         *event = d->callback_at;
+        if (polled)
+            *polled = d->polled;
     }
     os_unlock(&registry_lock);
     return d;
@@ -143,17 +145,20 @@ static bool take_request(struct deferred *d, cl_event event)
 }
 
 /* PoCL 3.1 and rusticl 22.3 do not call a callback if the command fails after the callback was set, so this thread
- * polls. After a failure of OpenCL's part, Direct3D is needed at most for an undo; the commands behind it continue as
+ * polls. It also does so for callbacks that the driver has no memory for. After a failure of OpenCL's part, Direct3D is needed at most for an undo; the commands behind it continue as
  * in a callback. */
 static unsigned poll_failed(void)
 {
     enum { PAUSE_MS = 4 };
     unsigned last = 0, left = 0;
     cl_event event;
-    for (struct deferred *d = find_request(0, 0, &event); d; d = find_request(last, 0, &event)) {
+    bool polled;
+    for (struct deferred *d = find_request(0, 0, &event, &polled); d; d = find_request(last, 0, &event, &polled)) {
         last = d->number;
-        if (event_status(event) < 0 && take_request(d, event)) {
-            note_failure(d);
+        const cl_int status = event_status(event);
+        if ((status < 0 || (polled && status == CL_COMPLETE)) && take_request(d, event)) {
+            if (status < 0)
+                note_failure(d);
             run_later(d);
         }
         deferred_put(d);
@@ -195,19 +200,21 @@ static unsigned note_request(struct deferred *d, cl_event event)
 {
     os_lock(&registry_lock);
     d->callback_at = event;
-    d->callback_set = false;
+    d->callback_set = d->polled = false;
     const unsigned request = ++d->callback_requests;
     os_unlock(&registry_lock);
     return request;
 }
 
-/* The driver has taken a request, whose command another thread may have continued by now. */
-static void confirm(unsigned number, cl_event event, unsigned request)
+/* The driver has taken a request, or it is `polled` instead. Another thread may have continued the command by now. */
+static void confirm(unsigned number, cl_event event, unsigned request, bool polled)
 {
     os_lock(&registry_lock);
     struct deferred *d = find_request_locked(number, event);
-    if (d && d->callback_requests == request)
+    if (d && d->callback_requests == request) {
         d->callback_set = true;
+        d->polled = polled;
+    }
     os_unlock(&registry_lock);
 }
 
@@ -233,13 +240,15 @@ static bool request_callback(struct deferred *d, cl_event event)
         (context_has(d->command.queue->context, QUIRK_POCL_CALLBACK_STATUS) && event_status(event) <= CL_COMPLETE))
         return false;
     const unsigned request = note_request(d, event);
-    if (below()->clSetEventCallback(event, CL_COMPLETE, part_over, (void *)(uintptr_t)number) != CL_SUCCESS) {
+    const bool refused =
+        below()->clSetEventCallback(event, CL_COMPLETE, part_over, (void *)(uintptr_t)number) != CL_SUCCESS;
+    if (refused && !watch_start(&watch)) {
         note_request(d, NULL);
         return false;
     }
-    confirm(number, event, request);
+    confirm(number, event, request, refused);
     /* Without the polling thread nobody would see a failure; cld3d's own callbacks report it. */
-    return emulate_calls_back() || watch_start(&watch) || !withdraw(number, event, request);
+    return refused || emulate_calls_back() || watch_start(&watch) || !withdraw(number, event, request);
 }
 
 /* The thread that ends an awaited event continues the command, one event after the other. */
@@ -325,7 +334,7 @@ static void run_ready_here(unsigned owner)
 static void help(unsigned owner)
 {
     cl_event event;
-    struct deferred *d = find_request(0, owner, &event);
+    struct deferred *d = find_request(0, owner, &event, NULL);
     if (d && take_request(d, event)) {
         await_here(d, event);
         run_here(d);

@@ -9,6 +9,11 @@
 
 static next_function (*own_function)(const char *name);
 
+static bool begins_with(const char *name, const char *beginning)
+{
+    return strncmp(name, beginning, strlen(beginning)) == 0;
+}
+
 /* Whether a function may cause writes that cld3d does not see: commands of other extensions, and writes to the objects
  * that Intel's and AMD's functions create over another object's memory. Commands on shared virtual memory name no object. */
 static bool may_write_unseen(const char *name)
@@ -16,10 +21,10 @@ static bool may_write_unseen(const char *name)
     static const char *const beginnings[] = {"clEnqueue",      "clCommand",           "clUpdate",
                                              "clConvertImage", "clGetPlaneFromImage", "clCreateBufferFromImage",
                                              "clCreateImage"};
-    if (strncmp(name, "clCommandSVM", 12) == 0 || strncmp(name, "clEnqueueSVM", 12) == 0)
+    if (begins_with(name, "clCommandSVM") || begins_with(name, "clEnqueueSVM"))
         return false;
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
-        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+        if (begins_with(name, beginnings[i]))
             return strcmp(name, "clCommandBarrierWithWaitListKHR") != 0;
     return false;
 }
@@ -41,6 +46,8 @@ static void *from_below(cl_platform_id platform, const char *name, void *address
         return next_address_of(ours);
     if (may_write_unseen(name))
         writes_hidden(name);
+    else if (begins_with(name, "clEnqueue"))
+        commands_hidden(name);
     return address;
 }
 

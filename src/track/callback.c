@@ -189,6 +189,7 @@ static cl_int CL_API_CALL set_memory_callback(cl_mem memory, void(CL_CALLBACK *n
     if (!notify)
         return below()->clSetMemObjectDestructorCallback(memory, notify, data);
     os_stay_loaded();
+    queues_call_back();
     struct memory_notice *notice = malloc(sizeof(*notice));
     if (!notice)
         return log_refuse("clSetMemObjectDestructorCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");

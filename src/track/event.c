@@ -231,12 +231,22 @@ cl_int event_check_list(const char *call, cl_context context, cl_uint count, con
     return CL_SUCCESS;
 }
 
+/* Also if only cld3d knows of the failure. */
+static bool has_failed(cl_event event)
+{
+    struct event_record *record = registry_get(RECORD_EVENT, event);
+    const cl_int status = event_status(event);
+    const bool failed = (record ? event_reported(record, status) : status) < 0;
+    record_release(record);
+    return failed;
+}
+
 bool event_list_failed(cl_uint count, const cl_event *events)
 {
-    for (cl_uint i = 0; i < count; i++)
-        if (event_status(events[i]) < 0)
-            return true;
-    return false;
+    bool failed = false;
+    for (cl_uint i = 0; i < count && !failed; i++)
+        failed = has_failed(events[i]);
+    return failed;
 }
 
 /* ---- queries ---- */

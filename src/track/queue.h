@@ -39,6 +39,7 @@ struct queue_record {
     atomic_uint failures, failures_seen;
     _Atomic(uintptr_t) thread; /* of queue_emptying.c: which has enqueued commands */
     atomic_bool being_emptied; /* see queue_begin_emptying */
+    atomic_ulong emptier;      /* os_thread_id of the thread that waits */
     /* With QUIRK_RUSTICL_FLUSH_WAITS, guarded by registry_lock. */
     unsigned finishing; /* threads that are in clFinish or a blocking command */
     unsigned flushing;  /* threads that flush it */
@@ -104,11 +105,13 @@ void queues_lose_unseen(cl_event event);
 
 /* The calling thread is about to enqueue a command. */
 void queue_note_thread(struct queue_record *queue);
+/* The same for the queues of a list, which may be invalid handles. */
+void queues_note_thread(cl_uint count, const cl_command_queue *handles);
 /* Instead of enqueueing a marker, a thread may wait until its queue is empty, if no other thread uses the queue: queue_end_emptying must
  * follow. False: other threads may use it, a user event may block it, commands may fail, or the driver gains nothing by it. */
 bool queue_begin_emptying(struct queue_record *queue);
-/* Waits, in `call`. False: the driver refuses to. */
-bool queue_end_emptying(const char *call, struct queue_record *queue);
+/* Waits, in `call`. */
+cl_int queue_end_emptying(const char *call, struct queue_record *queue);
 /* The driver may call functions of the application from now on, which may enqueue commands. */
 void queues_call_back(void);
 

@@ -17,23 +17,25 @@ void queues_call_back(void)
     atomic_store_explicit(&calls_back, true, memory_order_relaxed);
 }
 
-/* A thread that was ended in a driver's call never comes back from it: others do not wait for it again. */
-static void give_up(struct queue_record *queue, int seconds)
+/* A thread that was ended in the driver's call never comes back from it. */
+static void give_up(struct queue_record *queue)
 {
     atomic_store(&queue->being_emptied, false);
-    log_write(LOG_WARN, "queue %p: a release has waited for it for %d s, and is not waited for any longer",
-              (void *)queue->head.handle, seconds);
+    log_write(LOG_WARN,
+              "queue %p: a thread was ended in a release that waited for it, and is not waited for any longer",
+              (void *)queue->head.handle);
 }
 
+/* However long it takes: the wait of the other thread would include what this one enqueues. */
 static void await_emptying(struct queue_record *queue)
 {
-    enum { PATIENCE = 10 * 1000 }; /* milliseconds at least: a command may wait for what this thread does later */
-    int waited = 0;
-    for (; waited < PATIENCE && atomic_load(&queue->being_emptied) && !callback_runs_commands() && !os_process_ends();
+    enum { BETWEEN_CHECKS = 100 }; /* milliseconds at least */
+    for (unsigned waited = 1; atomic_load(&queue->being_emptied) && !callback_runs_commands() && !os_process_ends();
          waited++)
-        os_sleep_shortly();
-    if (waited == PATIENCE)
-        give_up(queue, PATIENCE / 1000);
+        if (waited % BETWEEN_CHECKS == 0 && !os_thread_lives(atomic_load(&queue->emptier)))
+            give_up(queue);
+        else
+            os_sleep_shortly();
 }
 
 static void note_another(struct queue_record *queue)
@@ -54,23 +56,35 @@ void queue_note_thread(struct queue_record *queue)
         note_another(queue);
 }
 
+void queues_note_thread(cl_uint count, const cl_command_queue *handles)
+{
+    for (cl_uint i = 0; handles && i < count; i++) {
+        struct queue_record *queue = registry_get(RECORD_QUEUE, handles[i]);
+        if (queue)
+            queue_note_thread(queue);
+        record_release(queue);
+    }
+}
+
 bool queue_begin_emptying(struct queue_record *queue)
 {
     if (!context_has(queue->context, QUIRK_POCL_WAKES) || context_has(queue->context, QUIRK_POCL_SERVER_LOST) ||
         queue_out_of_order(queue) || blockers_possible() || atomic_load(&events_failed) || atomic_load(&calls_back) ||
-        !writes_known())
+        !commands_known())
         return false;
     os_lock(&registry_lock);
     const bool alone = atomic_load(&queue->thread) == os_thread();
-    if (alone)
+    if (alone) {
+        atomic_store(&queue->emptier, os_thread_id());
         atomic_store(&queue->being_emptied, true);
+    }
     os_unlock(&registry_lock);
     return alone;
 }
 
-bool queue_end_emptying(const char *call, struct queue_record *queue)
+cl_int queue_end_emptying(const char *call, struct queue_record *queue)
 {
     const cl_int status = queue_insist(below()->clFinish, queue->head.handle);
     atomic_store(&queue->being_emptied, false);
-    return log_next(call, "clFinish", status) == CL_SUCCESS;
+    return log_next(call, "clFinish", status);
 }

@@ -23,7 +23,7 @@ void queues_lose_unseen(cl_event event)
         return;
     if (below()->clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS && context)
         below()->clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof(devices), &devices, NULL);
-    if (devices == 1 && writes_known())
+    if (devices == 1 && commands_known())
         return;
     os_lock(&registry_lock);
     registry_each_locked(RECORD_QUEUE, lose_command, context);
@@ -54,7 +54,7 @@ atomic_uint queue_deferred;
 /* Whether a user event may block commands of any queue unseen: this thread may be the one that sets it. */
 static bool may_be_held_unseen(void)
 {
-    return blockers_possible() && !writes_known();
+    return blockers_possible() && !commands_known();
 }
 
 void queue_keep_order(cl_command_queue handle)

@@ -41,6 +41,10 @@ extern struct deferral deferral;
 /* Something may write to objects unseen: from now on it is not known which objects were written (writes.c). */
 void writes_hidden(const char *why);
 bool writes_known(void);
+/* The same for commands that write to no object, but may wait for user events: it is not known which commands a queue
+ * has. */
+void commands_hidden(const char *why);
+bool commands_known(void);
 
 /* ---- user events (user_event_calls.c) ---- */
 
