@@ -19,9 +19,10 @@ struct device {
     cl_device_type type;
     cl_uint vendor;
     const char *name, *extensions;
-    const char *uuid; /* 16 characters, or NULL */
-    const char *luid; /* 8 characters, or NULL */
-    cl_uint pci;      /* 0: the driver does not tell */
+    const char *uuid;    /* 16 characters, or NULL */
+    const char *luid;    /* 8 characters, or NULL */
+    cl_uint pci;         /* 0: the driver does not tell */
+    const char *version; /* or NULL */
 };
 
 static struct {
@@ -128,6 +129,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id id, cl_device_info name, 
     case CL_DEVICE_NAME: return give_answer(d->name, strlen(d->name) + 1, capacity, to, size_ret);
     case CL_DEVICE_EXTENSIONS: return give_answer(d->extensions, strlen(d->extensions) + 1, capacity, to, size_ret);
     case CL_DEVICE_EXTENSIONS_WITH_VERSION: return give_versions(capacity, to, size_ret);
+    case CL_DEVICE_VERSION:
+        return d->version ? give_answer(d->version, strlen(d->version) + 1, capacity, to, size_ret) : CL_INVALID_VALUE;
     case CL_DEVICE_UUID_KHR: return d->uuid ? give_answer(d->uuid, 16, capacity, to, size_ret) : CL_INVALID_VALUE;
     case CL_DEVICE_PCIE_ID_AMD:
         return d->pci ? give_answer(&d->pci, sizeof(d->pci), capacity, to, size_ret) : CL_INVALID_VALUE;
@@ -167,12 +170,12 @@ static void set_world(const char *extensions)
     memset(&world, 0, sizeof(world));
     world.platform_count = 1;
     world.device_counts[0] = 2;
-    world.devices[0][0] =
-        (struct device){true, CL_DEVICE_TYPE_GPU, 0x8086, "Intel(R) Graphics [0x46a6]", extensions, NULL, NULL, 0};
+    world.devices[0][0] = (struct device){
+        true, CL_DEVICE_TYPE_GPU, 0x8086, "Intel(R) Graphics [0x46a6]", extensions, NULL, NULL, 0, NULL};
     world.devices[0][1] =
-        (struct device){true, CL_DEVICE_TYPE_CPU, 0x6c636f70, "a processor", extensions, NULL, NULL, 0};
+        (struct device){true, CL_DEVICE_TYPE_CPU, 0x6c636f70, "a processor", extensions, NULL, NULL, 0, NULL};
     world.devices[1][0] = (struct device){
-        true, CL_DEVICE_TYPE_GPU, 0x1002, "AMD Radeon RX 6800 (radeonsi, navi21)", "cl_khr_fp16", NULL, NULL, 0};
+        true, CL_DEVICE_TYPE_GPU, 0x1002, "AMD Radeon RX 6800 (radeonsi, navi21)", "cl_khr_fp16", NULL, NULL, 0, NULL};
     world.devices[1][1] = world.devices[1][0];
     tier_formats_table.clGetPlatformIDs = get_platform_ids;
     tier_formats_table.clGetPlatformInfo = get_platform_info;
@@ -305,6 +308,14 @@ static void strings(void)
     check_string(NULL, "cl_khr_icd", NULL);
     check_string(device(0, 0), "cl_khr_icd", "cl_khr_icd");
     check_string(device(0, 1), "cl_khr_icd", NULL);
+    /* Except accelerators, which are not what programs look for there. */
+    world.devices[0][1].type = CL_DEVICE_TYPE_ACCELERATOR;
+    check_string(NULL, "cl_khr_icd", "cl_khr_icd");
+    check_string(device(0, 1), "cl_khr_icd", NULL);
+    world.devices[0][0].type = CL_DEVICE_TYPE_CUSTOM;
+    check_string(NULL, "cl_khr_icd", "cl_khr_icd");
+    world.devices[0][0].images = false;
+    check_string(NULL, "cl_khr_icd", NULL);
     world.device_counts[0] = 0;
     check_string(NULL, "cl_khr_icd", NULL);
 }
@@ -408,6 +419,26 @@ static void platforms(void)
     CHECK_INT(platform_check(platform(0)), CL_INVALID_PLATFORM);
 }
 
+/* Functions of OpenCL 1.2 are needed. */
+static void old_devices(void)
+{
+    static const struct {
+        const char *version;
+        bool shares;
+    } rows[] = {{"OpenCL 1.0 old", false}, {"OpenCL 1.1 CUDA", false}, {"OpenCL 1.2 pocl", true}, {"OpenCL 2.0 ", true},
+                {"OpenCL 3.0 PoCL", true}, {"OpenCL 0.9", false},      {"unknown", true},         {NULL, true}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bool shares = !rows[i].shares;
+        set_world("cl_khr_icd");
+        world.devices[0][0].version = rows[i].version;
+        CHECK_INT(device_sharing(device(0, 0), &shares), CL_SUCCESS);
+        CHECK_INT(shares, rows[i].shares);
+        check_string(device(0, 0), "cl_khr_icd", rows[i].shares ? "cl_khr_icd" : NULL);
+        fail(device_info, 2, CL_OUT_OF_RESOURCES);
+        CHECK_INT(device_sharing(device(0, 0), &shares), CL_OUT_OF_RESOURCES);
+    }
+}
+
 static void devices_that_share(void)
 {
     cl_uint count = 77;
@@ -439,7 +470,7 @@ static void devices_that_share(void)
 static cl_uint kept(const struct d3d_adapter *adapter, cl_device_id *first)
 {
     cl_device_id devices[] = {device(0, 0), device(0, 1), device(1, 0)};
-    const cl_uint count = match_keep(devices, 3, adapter);
+    const cl_uint count = match_keep(&d3d11_api, devices, 3, adapter);
     *first = count ? devices[0] : NULL;
     return count;
 }
@@ -539,6 +570,58 @@ static void certain_matches(void)
     CHECK_STR(match_reason(), "the UUID of its Vulkan device is the same");
 }
 
+/* A driver with sharing of its own is preferred where it has the adapter's device, and counts only where it shares the
+ * API. */
+static void own_drivers(void)
+{
+    cl_device_id first;
+    struct d3d_adapter adapter = {.description = "AMD Radeon RX 6800", .vendor = 0x1002, .device = 0x73bf};
+    set_world("cl_khr_icd");
+    world.platform_count = 2;
+    world.device_counts[0] = world.device_counts[1] = 1;
+    for (int p = 0; p < 2; p++) {
+        world.devices[p][0].type = CL_DEVICE_TYPE_GPU;
+        world.devices[p][0].vendor = 0x1002;
+    }
+    world.devices[0][0].name = "AMD Radeon RX 6800";
+    world.devices[1][0].name = "gfx1030";
+    world.devices[1][0].pci = 0x73bf;
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 0)); /* the name is nearer than the ID */
+    world.devices[1][0].extensions = "cl_khr_d3d11_sharing";
+    CHECK_INT(kept(&adapter, &first), 0); /* none of a driver without its own */
+    CHECK_STR(match_reason(), "a driver with sharing of its own has the adapter's device");
+    world.devices[1][0].extensions = "cl_nv_d3d11_sharing";
+    CHECK_INT(kept(&adapter, &first), 0);
+    /* The same vendor alone proves nothing. */
+    world.devices[1][0].pci = 0x9999;
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 0));
+    /* Sharing of another API is no sharing of this one. */
+    world.devices[1][0].pci = 0x73bf;
+    world.devices[1][0].extensions = "cl_khr_d3d10_sharing cl_nv_d3d10_sharing";
+    CHECK_INT(kept(&adapter, &first), 1);
+    CHECK(first == device(0, 0));
+    world.devices[0][0].name = "another";
+    world.devices[0][0].vendor = 0x10de;
+    world.devices[1][0].name = "AMD Radeon RX 6800";
+    CHECK_INT(kept(&adapter, &first), 3); /* neither a match nor a CPU */
+}
+
+/* Whether a device is an adapter's hardware: a CPU that is merely the nearest is not. */
+static void hardware(void)
+{
+    struct d3d_adapter adapter = {.description = "AMD Radeon RX 6800", .vendor = 0x1002};
+    set_world("cl_khr_icd");
+    world.devices[0][0].name = "AMD Radeon RX 6800";
+    CHECK(match_is(device(0, 0), &adapter));
+    CHECK(!match_is(device(0, 1), &adapter));
+    strcpy(adapter.description, "of nobody");
+    adapter.vendor = 0x5333;
+    CHECK(!match_is(device(0, 0), &adapter));
+    CHECK(!match_is(device(0, 1), &adapter));
+}
+
 /* From the OpenCL device to the adapter: the driver's answer, and where no adapter is known none. */
 static void luids(void)
 {
@@ -547,8 +630,10 @@ static void luids(void)
     set_world("cl_khr_icd");
     CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID_VALID, sizeof(valid), &valid, NULL), CL_SUCCESS);
     CHECK_INT(valid, CL_FALSE);
-    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID, sizeof(luid), luid, NULL), CL_INVALID_VALUE);
-    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_NODE_MASK, sizeof(valid), &valid, NULL), CL_INVALID_VALUE);
+    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID, sizeof(luid), luid, NULL), CL_SUCCESS);
+    CHECK_MEM(luid, "\0\0\0\0\0\0\0", 8);
+    CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_NODE_MASK, sizeof(valid), &valid, NULL), CL_SUCCESS);
+    CHECK_INT(valid, 0);
     world.devices[0][0].luid = "the luid";
     CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID_VALID, sizeof(valid), &valid, NULL), CL_SUCCESS);
     CHECK_INT(valid, CL_TRUE);
@@ -571,9 +656,12 @@ static const struct tap_test tests[] = {
     {"drivers that fail at a string", failing_strings},
     {"platforms", platforms},
     {"devices that share", devices_that_share},
+    {"devices that are too old", old_devices},
     {"devices by name and vendor", matches},
     {"devices by their PCI device ID", pci_matches},
     {"devices by LUID and UUID", certain_matches},
+    {"drivers of their own, and which of them are preferred", own_drivers},
+    {"which device is an adapter's hardware", hardware},
     {"a device's LUID", luids},
 };
 

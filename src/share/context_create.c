@@ -102,10 +102,10 @@ static cl_int check_devices(const char *call, const struct d3d_api *api, cl_cont
         if (status != CL_SUCCESS)
             return status;
         if (!shares)
-            return log_refuse(
-                call, api->invalid_device,
-                "a device of the context has no image support or is lost: it cannot share with %s; use another device",
-                api->name);
+            return log_refuse(call, api->invalid_device,
+                              "a device of the context has no image support, is older than OpenCL 1.2 or is lost: it "
+                              "cannot share with %s; use another device",
+                              api->name);
     }
     return CL_SUCCESS;
 }

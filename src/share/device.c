@@ -5,6 +5,7 @@
 #include "next/query.h"
 #include "share/passthrough.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,12 +46,26 @@ bool platform_valid(cl_platform_id platform)
     return platform_check(platform) == CL_SUCCESS;
 }
 
+/* cld3d needs functions of OpenCL 1.2, which a loader may have and an older driver lacks: calling them would end the
+ * process. A version that is not reported counts as recent. */
+static cl_int is_recent(cl_device_id device, bool *recent)
+{
+    char text[256] = "";
+    int major = 0, minor = 0;
+    const cl_int status = below()->clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(text) - 1, text, NULL);
+    *recent = status != CL_SUCCESS || sscanf(text, "OpenCL %d.%d", &major, &minor) != 2 || major > 1 ||
+              (major == 1 && minor >= 2);
+    return status;
+}
+
 cl_int device_sharing(cl_device_id device, bool *shares)
 {
     /* Buffers could be shared without images, but then only a part of the extension would be supported. */
     cl_bool images = CL_FALSE;
-    const cl_int status = below()->clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL);
+    cl_int status = below()->clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL);
     *shares = status == CL_SUCCESS && images;
+    if (*shares)
+        status = is_recent(device, shares);
     return driver_short(status) ? status : CL_SUCCESS; /* a lost device does not affect the others */
 }
 
@@ -79,37 +94,38 @@ cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *s
 
 /* ---- from the OpenCL device to the adapter ---- */
 
-/* The first adapter for which the device is preferred. */
+/* The first adapter whose hardware the device is; if there is none, the first one for which it is preferred all the
+ * same. */
 static bool find_adapter_of(cl_device_id device, struct d3d_adapter *adapter)
 {
     enum { MOST = 16 };
     struct d3d_adapter adapters[MOST];
     const unsigned count = dxgi_list(adapters, MOST);
-    for (unsigned i = 0; i < count; i++) {
-        cl_device_id kept = device;
-        if (match_keep(&kept, 1, &adapters[i])) {
-            *adapter = adapters[i];
-            return true;
+    for (int fallback = 0; fallback < 2; fallback++)
+        for (unsigned i = 0; i < count; i++) {
+            cl_device_id kept = device;
+            if (fallback ? match_keep(NULL, &kept, 1, &adapters[i]) : match_is(device, &adapters[i])) {
+                *adapter = adapters[i];
+                return true;
+            }
         }
-    }
     return false;
 }
 
 cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t capacity, void *to, size_t *size_ret)
 {
     static const char call[] = "clGetDeviceInfo";
-    struct d3d_adapter adapter;
+    struct d3d_adapter adapter = {.luid = {0}};
     cl_bool valid = CL_FALSE;
     bool shares;
-    const cl_uint node = 1;
     if ((below()->clGetDeviceInfo(device, DEVICE_LUID_VALID, sizeof(valid), &valid, NULL) == CL_SUCCESS && valid) ||
         device_sharing(device, &shares) != CL_SUCCESS || !shares || passthrough_device(device))
         return below()->clGetDeviceInfo(device, name, capacity, to, size_ret);
     valid = find_adapter_of(device, &adapter);
+    const cl_uint node = valid ? 1 : 0;
     if (name == DEVICE_LUID_VALID)
         return answer(call, &valid, sizeof(valid), capacity, to, size_ret);
-    if (!valid)
-        return below()->clGetDeviceInfo(device, name, capacity, to, size_ret);
+    /* Without a valid LUID the values are undefined, but the query is no error. */
     return name == DEVICE_LUID ? answer(call, adapter.luid, sizeof(adapter.luid), capacity, to, size_ret)
                                : answer(call, &node, sizeof(node), capacity, to, size_ret);
 }
@@ -150,7 +166,7 @@ static cl_int give_devices(const struct d3d_api *api, cl_platform_id platform, c
     if (status != CL_SUCCESS && status != CL_DEVICE_NOT_FOUND)
         return log_next(api->call.get_device_ids, "clGetDeviceIDs", status);
     for (cl_uint i = 0; i < adapter_count && set == api->preferred_set; i++)
-        count = match_keep(candidates, count, &adapters[i]);
+        count = match_keep(api, candidates, count, &adapters[i]);
     for (cl_uint i = 0; devices && i < count && i < capacity; i++)
         devices[i] = candidates[i];
     if (found)

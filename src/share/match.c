@@ -11,6 +11,7 @@
 #include "d3d/native.h"
 #include "host/vulkan_access.h"
 #include "log.h"
+#include "share/passthrough.h"
 
 #include <CL/cl_ext.h>
 
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_PCI, MATCH_NAME, MATCH_LUID, MATCH_UUID };
+enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_PCI, MATCH_NAME, MATCH_LUID, MATCH_UUID, MATCH_OWN };
 
 /* The reasons, in the order of MATCH_..., for display. */
 static const char *const reasons[] = {
@@ -29,6 +30,7 @@ static const char *const reasons[] = {
     "the name is the same",
     "the LUID is the same",
     "the UUID of its Vulkan device is the same",
+    "a driver with sharing of its own has the adapter's device",
 };
 static const char no_cpu[] = "no OpenCL device is the adapter's hardware or a CPU: all devices are equally suitable";
 static _Atomic(const char *) last_reason = "no query has been made yet";
@@ -158,22 +160,37 @@ static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
     return match_name(device, adapter, vendor == adapter->vendor);
 }
 
-/* The best match over all platforms; *any_cpu: whether one of them has a CPU. */
-static enum match best_match(const struct d3d_adapter *adapter, bool *any_cpu)
+/* The best match of a platform's devices; *any_cpu is set if one of them is a CPU. `own`: the driver shares itself, and
+ * then a device that is probably the adapter's is nearer than that of any other driver. */
+static enum match best_of(cl_platform_id platform, bool own, const struct d3d_adapter *adapter, bool *any_cpu)
 {
-    cl_uint platform_count, device_count;
+    cl_uint count;
     cl_int status;
-    cl_platform_id *platforms = platform_list(&platform_count, &status);
+    enum match best = MATCH_NONE;
+    cl_device_id *devices = sharing_devices(platform, &count, &status);
+    for (cl_uint i = 0; i < count; i++) {
+        const enum match found = match(devices[i], adapter);
+        best = found > best ? found : best;
+        *any_cpu = *any_cpu || is_cpu(devices[i]);
+    }
+    free(devices);
+    return own && best >= MATCH_PART ? MATCH_OWN : best;
+}
+
+/* The best match over all platforms that serve the API; *any_cpu: whether one of them has a CPU. */
+static enum match best_match(const struct d3d_api *api, const struct d3d_adapter *adapter, bool *any_cpu)
+{
+    cl_uint count;
+    cl_int status;
+    cl_platform_id *platforms = platform_list(&count, &status);
     enum match best = MATCH_NONE;
     *any_cpu = false;
-    for (cl_uint p = 0; p < platform_count; p++) {
-        cl_device_id *devices = sharing_devices(platforms[p], &device_count, &status);
-        for (cl_uint d = 0; d < device_count; d++) {
-            const enum match found = match(devices[d], adapter);
-            best = found > best ? found : best;
-            *any_cpu = *any_cpu || is_cpu(devices[d]);
-        }
-        free(devices);
+    for (cl_uint i = 0; i < count; i++) {
+        const bool own = api && passthrough_platform(platforms[i]);
+        if (own && !passthrough_shares(platforms[i], api))
+            continue;
+        const enum match nearest = best_of(platforms[i], own, adapter, any_cpu);
+        best = nearest > best ? nearest : best;
     }
     free(platforms);
     return best;
@@ -189,10 +206,10 @@ static bool is_kept(cl_device_id device, const struct d3d_adapter *adapter, enum
 /* If no OpenCL device is the hardware, the adapter may be a software rasteriser that appears as a graphics card under
  * Wine, so a CPU is closest. Without a CPU all devices are kept, because programs that use only preferred devices would
  * otherwise find none. */
-cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter)
+cl_uint match_keep(const struct d3d_api *api, cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter)
 {
     bool any_cpu;
-    const enum match best = best_match(adapter, &any_cpu);
+    const enum match best = best_match(api, adapter, &any_cpu);
     cl_uint kept = 0;
     for (cl_uint i = 0; i < count; i++)
         if (is_kept(devices[i], adapter, best, any_cpu))
@@ -200,4 +217,11 @@ cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapte
     const char *reason = best == MATCH_NONE && !any_cpu ? no_cpu : reasons[best];
     atomic_store_explicit(&last_reason, reason, memory_order_relaxed);
     return kept;
+}
+
+bool match_is(cl_device_id device, const struct d3d_adapter *adapter)
+{
+    bool any_cpu;
+    const enum match best = best_match(NULL, adapter, &any_cpu);
+    return best != MATCH_NONE && match(device, adapter) == best;
 }

@@ -30,30 +30,50 @@ static bool lists_sharing(const char *text)
     return false;
 }
 
-static bool device_has_own(cl_device_id device)
+/* The extension under Khronos's name or under NVIDIA's. */
+static bool lists_api(const char *text, const struct d3d_api *api)
+{
+    static const char khronos[] = "cl_khr_";
+    const size_t stem = sizeof(khronos) - 1;
+    char nvidias[64];
+    snprintf(nvidias, sizeof(nvidias), "cl_nv_%s",
+             strncmp(api->extension, khronos, stem) == 0 ? api->extension + stem : api->extension);
+    return words_have(text, api->extension, strlen(api->extension)) || words_have(text, nvidias, strlen(nvidias));
+}
+
+/* `api`: one that is looked for, or NULL for any. */
+static bool device_has_own(cl_device_id device, const struct d3d_api *api)
 {
     size_t size = 0;
     if (below()->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &size) != CL_SUCCESS)
         return false;
     char *text = calloc(1, size + 1);
     const bool own = text && below()->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, size, text, NULL) == CL_SUCCESS &&
-                     lists_sharing(text);
+                     (api ? lists_api(text, api) : lists_sharing(text));
     free(text);
     return own;
 }
 
 /* Drivers list the extensions in the device's string; one device of the platform is enough. */
-bool passthrough_platform(cl_platform_id platform)
+static bool platform_has_own(cl_platform_id platform, const struct d3d_api *api)
 {
     struct device_list devices;
-    if (from_all)
-        return true;
-    if (setting_on(SETTING_FORCE) || devices_of_platform(below(), platform, &devices) != CL_SUCCESS)
+    if (devices_of_platform(below(), platform, &devices) != CL_SUCCESS)
         return false;
     bool own = false;
     for (cl_uint i = 0; i < devices.count; i++)
-        own = own || device_has_own(devices.at[i]);
+        own = own || device_has_own(devices.at[i], api);
     return own;
+}
+
+bool passthrough_platform(cl_platform_id platform)
+{
+    return from_all || (!setting_on(SETTING_FORCE) && platform_has_own(platform, NULL));
+}
+
+bool passthrough_shares(cl_platform_id platform, const struct d3d_api *api)
+{
+    return platform_has_own(platform, api);
 }
 
 bool passthrough_device(cl_device_id device)

@@ -162,7 +162,7 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
  * Logs nothing. */
 cl_int platform_check(cl_platform_id platform);
 bool platform_valid(cl_platform_id platform);
-/* Whether a device can interoperate with Direct3D, and its driver reports it; not CL_SUCCESS: the driver is short of something. Logs
+/* Whether a device can interoperate with Direct3D (it has images and OpenCL 1.2), and its driver reports it; not CL_SUCCESS: the driver is short of something. Logs
  * nothing. */
 cl_int device_sharing(cl_device_id device, bool *shares);
 /* The platforms of the OpenCL below; the caller frees the list. NULL if there are none, or on failure, according to
@@ -175,8 +175,11 @@ cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *s
 
 /* Finds out on which Vulkan device, if any, a Direct3D device runs, if the Vulkan layer is active. */
 void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter *adapter);
-/* Reduces a list of devices to those preferred for an adapter, and returns their number. */
-cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter);
+/* Reduces a list of devices to those preferred for an adapter, and returns their number. Platforms whose driver shares
+ * this API itself are preferred to equal ones, and those whose driver only shares others do not count. NULL: no API. */
+cl_uint match_keep(const struct d3d_api *api, cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter);
+/* Whether a device is the hardware of an adapter, as far as its name, vendor, LUID or UUID tell, and none is nearer. */
+bool match_is(cl_device_id device, const struct d3d_adapter *adapter);
 /* The reason why the devices of the last such list were preferred. */
 const char *match_reason(void);
 

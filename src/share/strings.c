@@ -15,23 +15,40 @@
 
 enum { STRING_CAPACITY = 64 * 1024 }; /* Wine may report a size of 0 for a string that exists */
 
-/* Whether cld3d's extensions belong in the string. The specification: a platform lists the extension if and only if all
- * its devices do. */
+/* Accelerators may be in a platform without having images: OpenCLOn12 lists neural processors as such. Programs look for
+ * the extension in the platform's string alone (FFmpeg), and would miss the platform's GPU. */
+static bool is_accelerator(cl_device_id device)
+{
+    cl_device_type type = 0;
+    below()->clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    return (type & (CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM)) != 0;
+}
+
+/* The specification: a platform lists the extension if all its devices do. */
+static cl_int platform_shares(cl_platform_id platform, bool *shares)
+{
+    struct device_list devices;
+    cl_int status = devices_of_platform(below(), platform, &devices);
+    if (status == CL_DEVICE_NOT_FOUND)
+        return CL_SUCCESS;
+    bool any = false, all = true;
+    for (cl_uint i = 0; i < devices.count && all && status == CL_SUCCESS; i++) {
+        bool one = false;
+        status = device_sharing(devices.at[i], &one);
+        any = any || one;
+        all = one || is_accelerator(devices.at[i]);
+    }
+    *shares = any && all;
+    return status;
+}
+
+/* Whether cld3d's extensions belong in the string. */
 static cl_int subject_shares(const struct subject *s, bool *shares)
 {
     *shares = false;
     if (s->device ? passthrough_device(s->device) : passthrough_platform(s->platform))
         return CL_SUCCESS; /* the driver's own string is correct */
-    if (s->device)
-        return device_sharing(s->device, shares);
-    struct device_list devices;
-    cl_int status = devices_of_platform(below(), s->platform, &devices);
-    if (status == CL_DEVICE_NOT_FOUND)
-        return CL_SUCCESS;
-    *shares = devices.count > 0;
-    for (cl_uint i = 0; i < devices.count && *shares && status == CL_SUCCESS; i++)
-        status = device_sharing(devices.at[i], shares);
-    return status;
+    return s->device ? device_sharing(s->device, shares) : platform_shares(s->platform, shares);
 }
 
 static void append_words(char *text, size_t size)
