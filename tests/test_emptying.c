@@ -301,6 +301,22 @@ static void destructor_set(const struct rig *rig)
     shared_close(&shared);
 }
 
+/* The same for memory in which a kernel may wait for what the host writes. */
+static void fine_grained_memory(const struct rig *rig)
+{
+    struct shared shared;
+    if (!shared_open(rig, KIND_2D, 92, &shared))
+        return;
+    void *memory = clSVMAlloc(rig->context, CL_MEM_READ_WRITE, 64, 0);
+    clSVMFree(rig->context, memory);
+    if (rig->api == &rig_d3d11) /* the first case of the process */
+        CHECK_INT(markers_of_frame(rig, rig->queue, &shared), most(rig));
+    memory = clSVMAlloc(rig->context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, 64, 0);
+    CHECK_INT(markers_of_frame(rig, rig->queue, &shared), 1);
+    clSVMFree(rig->context, memory);
+    shared_close(&shared);
+}
+
 /* The same where the program has a command of an extension that cld3d does not see, though it writes to no object. */
 static void command_by_name(const struct rig *rig)
 {
@@ -353,6 +369,7 @@ COUNTED_CASE(function_enqueued)
 COUNTED_CASE(commands_unseen)
 COUNTED_CASE(destructor_set)
 COUNTED_CASE(command_by_name)
+COUNTED_CASE(fine_grained_memory)
 COUNTED_CASE(finish_refused)
 
 static void run(const char *text, unsigned passed, const char *variable)
@@ -373,6 +390,7 @@ static void over_the_layer(void)
     run("functions: ", 2, COUNTED);
     run("destructor: ", 2, COUNTED);
     run("by name: ", 2, COUNTED);
+    run("memory: ", 2, COUNTED);
     run("refused: ", 2, COUNTED);
 }
 
@@ -402,6 +420,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("functions: a function of the program is a command", function_enqueued_counted),
     SHARING_TESTS("destructor: a memory object has a callback", destructor_set_counted),
     SHARING_TESTS("by name: a command of an extension", command_by_name_counted),
+    SHARING_TESTS("memory: a kernel may wait for the host", fine_grained_memory_counted),
     SHARING_TESTS("refused: a driver that cannot finish", finish_refused_counted),
     SHARING_TESTS("unseen: which commands there are is not known", commands_unseen_counted),
 };

@@ -48,6 +48,37 @@ static void frames_of_all(const struct rig *rig, struct shared *all)
                              10 * (i + 1) + (unsigned)kind));
 }
 
+/* Drivers may move the rows of an image that is migrated to the host, whose pitch the application does not know: rows of
+ * 12 bytes, of which more than one fit into a pitch. */
+SHARING_CASE(migrated, 0)
+{
+    enum { WIDTH = 3, HEIGHT = 100, BYTES = WIDTH * HEIGHT * 4 };
+    struct rig_desc desc = kind_desc(KIND_2D);
+    unsigned char written[BYTES], found[BYTES];
+    const size_t origin[3] = {0, 0, 0}, region[3] = {WIDTH, HEIGHT, 1};
+    cl_int status = 1;
+    desc.width = WIDTH;
+    desc.height = HEIGHT;
+    fake_d3d_stays(true);
+    void *texture = rig_make(rig, rig->device, &desc, NULL);
+    if (!CHECK(texture != NULL))
+        return;
+    cl_mem image = rig->create_2d(rig->context, CL_MEM_READ_WRITE, texture, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    rig_pattern(written, BYTES, 1);
+    CHECK_INT(acquire_one(rig, image), CL_SUCCESS);
+    CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, origin, region, 0, 0, written, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_INT(clEnqueueMigrateMemObjects(rig->queue, 1, &image, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_TRUE, origin, region, 0, 0, found, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_MEM(found, written, BYTES);
+    CHECK_INT(release_one(rig, image), CL_SUCCESS);
+    rig_read(rig, texture, &desc, 0, found);
+    CHECK_MEM(found, written, BYTES);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    rig_release(texture);
+}
+
 SHARING_CASE(chosen, 0)
 {
     struct shared all[KINDS];
@@ -631,6 +662,7 @@ static void costs_of_ours(void)
 }
 
 static const struct tap_test tests[] = {
+    SHARING_TESTS("objects that are migrated to the host", migrated),
     SHARING_TESTS("what objects have cost is told", costs),
     {"the same where nobody tells of the context's end", costs_of_ours},
     SHARING_TESTS("chosen for devices that compute in the host's memory", chosen),

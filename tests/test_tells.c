@@ -608,18 +608,24 @@ static void own_drivers(void)
     CHECK_INT(kept(&adapter, &first), 3); /* neither a match nor a CPU */
 }
 
-/* Whether a device is an adapter's hardware: a CPU that is merely the nearest is not. */
-static void hardware(void)
+/* How well a device matches an adapter: a CPU that is merely the nearest does not. */
+static void strengths(void)
 {
     struct d3d_adapter adapter = {.description = "AMD Radeon RX 6800", .vendor = 0x1002};
     set_world("cl_khr_icd");
     world.devices[0][0].name = "AMD Radeon RX 6800";
-    CHECK(match_is(device(0, 0), &adapter));
-    CHECK(!match_is(device(0, 1), &adapter));
+    world.devices[0][0].vendor = 0x1002;
+    const int by_name = match_strength(device(0, 0), &adapter);
+    CHECK(by_name > 0);
+    CHECK_INT(match_strength(device(0, 1), &adapter), 0);
+    /* The other adapter of that vendor. */
+    strcpy(adapter.description, "AMD Radeon Graphics");
+    const int by_vendor = match_strength(device(0, 0), &adapter);
+    CHECK(by_vendor > 0 && by_vendor < by_name);
     strcpy(adapter.description, "of nobody");
     adapter.vendor = 0x5333;
-    CHECK(!match_is(device(0, 0), &adapter));
-    CHECK(!match_is(device(0, 1), &adapter));
+    CHECK_INT(match_strength(device(0, 0), &adapter), 0);
+    CHECK_INT(match_strength(device(0, 1), &adapter), 0);
 }
 
 /* From the OpenCL device to the adapter: the driver's answer, and where no adapter is known none. */
@@ -661,7 +667,7 @@ static const struct tap_test tests[] = {
     {"devices by their PCI device ID", pci_matches},
     {"devices by LUID and UUID", certain_matches},
     {"drivers of their own, and which of them are preferred", own_drivers},
-    {"which device is an adapter's hardware", hardware},
+    {"how well a device matches", strengths},
     {"a device's LUID", luids},
 };
 

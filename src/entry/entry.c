@@ -106,7 +106,7 @@ const char *CL_API_CALL cld3d_report(const char *topic)
         return match_reason();
     if (topic && strcmp(topic, "transport") == 0)
         return transports_report();
-    if (topic && strcmp(topic, "way") == 0)
+    if (topic && strcmp(topic, "way") == 0) /* the method: cld3dinfo asks by this name */
         return transports_last_method();
     if (topic && strcmp(topic, "passes") == 0)
         return passes[0] ? passes : NULL;

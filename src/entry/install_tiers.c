@@ -29,7 +29,7 @@ void tiers_install(void)
     device_type_install(&tier_share_table);
     functions_install(&tier_share_table, entry_point);
     guard_install(&tier_share_table); /* above those that it checks: it calls the tier below */
-    guard_barrier_install(&tier_share_table);
+    guard_changes_install(&tier_share_table);
     host_function_install(&tier_share_table);
     deprecated_install(&tier_share_table); /* calls the functions installed so far */
 }

@@ -1,9 +1,10 @@
 /* Formats that a device lacks, emulated by wider ones that it has: the choice, and the conversion on the device.
  *
  * An emulated image is an ordinary image of the driver in an RGBA format. Kernels read and write the values that the
- * declared format would give; the host (read, write, copy, fill, map, queries) sees only the declared format. Two
- * differences cannot be avoided: get_image_channel_order() in a kernel returns the storage format's order, and the
- * border colour of CLK_ADDRESS_CLAMP has alpha 0 where an R or RG image has 1. */
+ * declared format would give; the host (read, write, copy, fill, map, queries) sees only the declared format. Three
+ * differences cannot be avoided: in a kernel get_image_channel_order() and get_image_channel_data_type() return the
+ * order and the type of the storage format, and the border colour of CLK_ADDRESS_CLAMP has alpha 0 where an R or RG
+ * image has 1. */
 #ifndef CLD3D_FORMATS_STORAGE_H
 #define CLD3D_FORMATS_STORAGE_H
 

@@ -68,8 +68,8 @@ unsigned long long os_nanoseconds(void);
 /* A number that no other living thread has. */
 uintptr_t os_thread(void);
 
-/* Another such number, with which any thread can ask whether the calling one has ended. A later thread may get the same
- * number. */
+/* The system's number of the calling thread, and whether the process has a thread with that number, which may be a later
+ * one. */
 unsigned long os_thread_id(void);
 bool os_thread_lives(unsigned long id);
 

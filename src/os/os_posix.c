@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -138,12 +138,12 @@ uintptr_t os_thread(void)
 
 unsigned long os_thread_id(void)
 {
-    return (unsigned long)gettid();
+    return (unsigned long)syscall(SYS_gettid);
 }
 
 bool os_thread_lives(unsigned long id)
 {
-    return tgkill(getpid(), (pid_t)id, 0) == 0 || errno != ESRCH;
+    return syscall(SYS_tgkill, getpid(), (pid_t)id, 0) == 0 || errno != ESRCH;
 }
 
 bool os_is_elevated(void)

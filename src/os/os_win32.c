@@ -125,10 +125,11 @@ unsigned long os_thread_id(void)
 
 bool os_thread_lives(unsigned long id)
 {
-    HANDLE thread = OpenThread(SYNCHRONIZE, FALSE, id);
+    HANDLE thread = OpenThread(SYNCHRONIZE | THREAD_QUERY_LIMITED_INFORMATION, FALSE, id);
     if (!thread)
-        return GetLastError() != ERROR_INVALID_PARAMETER;
-    const bool lives = WaitForSingleObject(thread, 0) != WAIT_OBJECT_0;
+        return false; /* a thread of another process may have the number by now */
+    const bool lives =
+        GetProcessIdOfThread(thread) == GetCurrentProcessId() && WaitForSingleObject(thread, 0) != WAIT_OBJECT_0;
     CloseHandle(thread);
     return lives;
 }

@@ -129,6 +129,8 @@ static cl_int check_queues(const char *call, cl_uint count, const cl_command_que
             (!handle_may_be(queues[i], clGetCommandQueueInfo) || handle_is_other(HANDLE_QUEUE, queues[i])))
             return log_refuse(call, CL_INVALID_COMMAND_QUEUE, "queue %u of the list, %p, is not a queue", i,
                               (void *)queues[i]);
+    if (count > 1) /* later its commands are enqueued in all of them */
+        queues_note_several_threads(count, queues);
     return CL_SUCCESS;
 }
 
@@ -338,7 +340,8 @@ static cl_int CL_API_CALL enqueue_buffer(cl_uint num_queues, cl_command_queue *q
                           NULL,
                           NULL,
                           NULL};
-    queues_note_thread(num_queues, queues);
+    if (num_queues > 1 && os_readable_array(queues, num_queues, sizeof(*queues)))
+        queues_note_several_threads(num_queues, queues);
     const cl_int status = enqueue_followed(buffer, num_queues, queues, &guard, event);
     record_release(buffer);
     return status;

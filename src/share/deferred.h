@@ -37,7 +37,7 @@ struct deferred {
     /* for a command that was started in a callback: the event at whose end some thread must continue; the thread that
      * sets it to NULL does */
     cl_event callback_at;
-    bool callback_set;          /* the driver has accepted the request for a callback at that end */
+    bool request_open;          /* a callback at that end, or the polling thread, continues the command */
     unsigned callback_requests; /* how many there were; an event may come twice */
     bool polled;                /* the driver has refused the request: a thread looks for the end instead */
     unsigned number;            /* in the order of their calls */

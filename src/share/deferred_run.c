@@ -61,7 +61,7 @@ static bool waited(struct deferred *d)
     return true;
 }
 
-/* The event before `at` has failed. The command does not fail with barriers, which it only follows. */
+/* The event before `next_wait` has failed. The command does not fail with barriers, which it only follows. */
 static void note_failure(struct deferred *d)
 {
     if (d->transferring || d->next_wait > d->barriers)
@@ -115,13 +115,13 @@ static bool owner_waits_locked(unsigned owner, const struct deferred *command)
     return waits;
 }
 
-/* The first command after number `after` that waits for a driver's callback at the end of `event`, and for which the owner's
- * commands wait; retained. `*polled`, which may be NULL: see struct deferred. */
+/* The first command after number `after` that continues at the end of `event`, by a callback or by polling, and for which
+ * the owner's commands wait; retained. `*polled`, which may be NULL: see struct deferred. */
 static struct deferred *find_request(unsigned after, unsigned owner, cl_event *event, bool *polled)
 {
     os_lock(&registry_lock);
     struct deferred *d = deferred_list;
-    while (d && (d->number <= after || !d->callback_at || !d->callback_set || !owner_waits_locked(owner, d)))
+    while (d && (d->number <= after || !d->callback_at || !d->request_open || !owner_waits_locked(owner, d)))
         d = d->after;
     if (d) {
         atomic_fetch_add_explicit(&d->references, 1, memory_order_relaxed);
@@ -137,17 +137,17 @@ static struct deferred *find_request(unsigned after, unsigned owner, cl_event *e
 static bool take_request(struct deferred *d, cl_event event)
 {
     os_lock(&registry_lock);
-    const bool mine = d->callback_at == event && d->callback_set;
+    const bool mine = d->callback_at == event && d->request_open;
     if (mine)
         d->callback_at = NULL;
     os_unlock(&registry_lock);
     return mine;
 }
 
-/* PoCL 3.1 and rusticl 22.3 do not call a callback if the command fails after the callback was set, so this thread
- * polls. It also does so for callbacks that the driver has no memory for. After a failure of OpenCL's part, Direct3D is needed at most for an undo; the commands behind it continue as
- * in a callback. */
-static unsigned poll_failed(void)
+/* A thread polls for two reasons: PoCL 3.1 and rusticl 22.3 do not call back for a command that fails after the callback
+ * was set, and a driver without memory refuses callbacks. After a failure of OpenCL's part, Direct3D is needed at most
+ * for an undo; the commands behind it continue as in a callback. */
+static unsigned poll_requests(void)
 {
     enum { PAUSE_MS = 4 };
     unsigned last = 0, left = 0;
@@ -167,7 +167,7 @@ static unsigned poll_failed(void)
     return left ? PAUSE_MS : 0;
 }
 
-static struct watch watch = {.poll = poll_failed};
+static struct watch watch = {.poll = poll_requests};
 
 static struct deferred *find_request_locked(unsigned number, cl_event event)
 {
@@ -200,7 +200,7 @@ static unsigned note_request(struct deferred *d, cl_event event)
 {
     os_lock(&registry_lock);
     d->callback_at = event;
-    d->callback_set = d->polled = false;
+    d->request_open = d->polled = false;
     const unsigned request = ++d->callback_requests;
     os_unlock(&registry_lock);
     return request;
@@ -212,7 +212,7 @@ static void confirm(unsigned number, cl_event event, unsigned request, bool poll
     os_lock(&registry_lock);
     struct deferred *d = find_request_locked(number, event);
     if (d && d->callback_requests == request) {
-        d->callback_set = true;
+        d->request_open = true;
         d->polled = polled;
     }
     os_unlock(&registry_lock);
@@ -242,13 +242,9 @@ static bool request_callback(struct deferred *d, cl_event event)
     const unsigned request = note_request(d, event);
     const bool refused =
         below()->clSetEventCallback(event, CL_COMPLETE, part_over, (void *)(uintptr_t)number) != CL_SUCCESS;
-    if (refused && !watch_start(&watch)) {
-        note_request(d, NULL);
-        return false;
-    }
     confirm(number, event, request, refused);
     /* Without the polling thread nobody would see a failure; cld3d's own callbacks report it. */
-    return refused || emulate_calls_back() || watch_start(&watch) || !withdraw(number, event, request);
+    return (!refused && emulate_calls_back()) || watch_start(&watch) || !withdraw(number, event, request);
 }
 
 /* The thread that ends an awaited event continues the command, one event after the other. */

@@ -94,22 +94,27 @@ cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *s
 
 /* ---- from the OpenCL device to the adapter ---- */
 
-/* The first adapter whose hardware the device is; if there is none, the first one for which it is preferred all the
+/* The adapter that the device matches best; if it is the hardware of none, the first for which it is preferred all the
  * same. */
 static bool find_adapter_of(cl_device_id device, struct d3d_adapter *adapter)
 {
     enum { MOST = 16 };
     struct d3d_adapter adapters[MOST];
     const unsigned count = dxgi_list(adapters, MOST);
-    for (int fallback = 0; fallback < 2; fallback++)
-        for (unsigned i = 0; i < count; i++) {
-            cl_device_id kept = device;
-            if (fallback ? match_keep(NULL, &kept, 1, &adapters[i]) : match_is(device, &adapters[i])) {
-                *adapter = adapters[i];
-                return true;
-            }
-        }
-    return false;
+    int best = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const int strength = match_strength(device, &adapters[i]);
+        if (strength > best)
+            *adapter = adapters[i];
+        best = strength > best ? strength : best;
+    }
+    for (unsigned i = 0; i < count && !best; i++) {
+        cl_device_id kept = device;
+        best = (int)match_keep(NULL, &kept, 1, &adapters[i]);
+        if (best)
+            *adapter = adapters[i];
+    }
+    return best != 0;
 }
 
 cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t capacity, void *to, size_t *size_ret)

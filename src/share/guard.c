@@ -179,8 +179,38 @@ static cl_int CL_API_CALL barrier(cl_command_queue handle, cl_uint wait_count, c
     return status;
 }
 
-void guard_barrier_install(cl_icd_dispatch *table)
+/* ---- migrations ---- */
+
+static cl_int(CL_API_CALL *guarded_migration)(cl_command_queue, cl_uint, const cl_mem *, cl_mem_migration_flags,
+                                              cl_uint, const cl_event *, cl_event *);
+
+static bool any_shared(cl_uint count, const cl_mem *objects)
+{
+    bool found = false;
+    for (cl_uint i = 0; i < count && !found; i++)
+        found = registry_has(RECORD_OBJECT, objects[i]);
+    return found;
+}
+
+/* PoCL closes the gaps between the rows of an image over host memory when it is migrated to the host: it moves the rows.
+ * The flag is a wish for a place only, so shared objects are migrated without it. */
+static cl_int CL_API_CALL migrate(cl_command_queue command_queue, cl_uint num_mem_objects, const cl_mem *mem_objects,
+                                  cl_mem_migration_flags flags, cl_uint num_events_in_wait_list,
+                                  const cl_event *event_wait_list, cl_event *event)
+{
+    const cl_mem_migration_flags to_host = CL_MIGRATE_MEM_OBJECT_HOST;
+    if (flags & to_host && atomic_load_explicit(&object_count, memory_order_relaxed) &&
+        os_readable_array(mem_objects, num_mem_objects, sizeof(*mem_objects)) &&
+        any_shared(num_mem_objects, mem_objects))
+        flags &= ~to_host;
+    return guarded_migration(command_queue, num_mem_objects, mem_objects, flags, num_events_in_wait_list,
+                             event_wait_list, event);
+}
+
+void guard_changes_install(cl_icd_dispatch *table)
 {
     guarded_barrier = table->clEnqueueBarrierWithWaitList;
     table->clEnqueueBarrierWithWaitList = barrier;
+    guarded_migration = table->clEnqueueMigrateMemObjects;
+    table->clEnqueueMigrateMemObjects = migrate;
 }

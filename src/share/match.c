@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* MATCH_OWN is that of a platform, never of a device, so that none of other platforms are kept. */
 enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_PCI, MATCH_NAME, MATCH_LUID, MATCH_UUID, MATCH_OWN };
 
 /* The reasons, in the order of MATCH_..., for display. */
@@ -219,9 +220,9 @@ cl_uint match_keep(const struct d3d_api *api, cl_device_id *devices, cl_uint cou
     return kept;
 }
 
-bool match_is(cl_device_id device, const struct d3d_adapter *adapter)
+int match_strength(cl_device_id device, const struct d3d_adapter *adapter)
 {
     bool any_cpu;
     const enum match best = best_match(NULL, adapter, &any_cpu);
-    return best != MATCH_NONE && match(device, adapter) == best;
+    return match(device, adapter) == best ? (int)best : 0;
 }

@@ -162,8 +162,8 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
  * Logs nothing. */
 cl_int platform_check(cl_platform_id platform);
 bool platform_valid(cl_platform_id platform);
-/* Whether a device can interoperate with Direct3D (it has images and OpenCL 1.2), and its driver reports it; not CL_SUCCESS: the driver is short of something. Logs
- * nothing. */
+/* Whether a device can interoperate with Direct3D: it has images and OpenCL 1.2, as far as its driver reports. Not
+ * CL_SUCCESS: the driver is short of something. Logs nothing. */
 cl_int device_sharing(cl_device_id device, bool *shares);
 /* The platforms of the OpenCL below; the caller frees the list. NULL if there are none, or on failure, according to
  * *status. */
@@ -175,11 +175,12 @@ cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *s
 
 /* Finds out on which Vulkan device, if any, a Direct3D device runs, if the Vulkan layer is active. */
 void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter *adapter);
-/* Reduces a list of devices to those preferred for an adapter, and returns their number. Platforms whose driver shares
- * this API itself are preferred to equal ones, and those whose driver only shares others do not count. NULL: no API. */
+/* Reduces a list of devices to those preferred for an adapter, and returns their number. If a driver that shares this
+ * API itself has a device that matches by more than its vendor, no other driver's device is kept; drivers that share
+ * only other APIs do not count. NULL: no API. */
 cl_uint match_keep(const struct d3d_api *api, cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter);
-/* Whether a device is the hardware of an adapter, as far as its name, vendor, LUID or UUID tell, and none is nearer. */
-bool match_is(cl_device_id device, const struct d3d_adapter *adapter);
+/* How well a device matches an adapter: more is nearer. 0: it is not the adapter's hardware, or another device is nearer. */
+int match_strength(cl_device_id device, const struct d3d_adapter *adapter);
 /* The reason why the devices of the last such list were preferred. */
 const char *match_reason(void);
 
@@ -204,7 +205,7 @@ void device_type_install(cl_icd_dispatch *table);
 /* `own` returns the extensions' own functions by name, NULL for others. */
 void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name));
 void guard_install(cl_icd_dispatch *table);         /* guard_generated.c */
-void guard_barrier_install(cl_icd_dispatch *table); /* call after guard_install */
+void guard_changes_install(cl_icd_dispatch *table); /* of arguments; call after guard_install */
 void deprecated_install(cl_icd_dispatch *table);
 
 #endif

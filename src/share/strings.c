@@ -24,7 +24,8 @@ static bool is_accelerator(cl_device_id device)
     return (type & (CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM)) != 0;
 }
 
-/* The specification: a platform lists the extension if all its devices do. */
+/* The specification: a platform lists the extension if all its devices do. Accelerators that cannot share are not
+ * counted. */
 static cl_int platform_shares(cl_platform_id platform, bool *shares)
 {
     struct device_list devices;

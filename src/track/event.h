@@ -5,6 +5,7 @@
 #include "track/quirks.h"
 #include "track/registry.h"
 
+#include <CL/cl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 

@@ -5,6 +5,7 @@
 #include "track/handle_set.h"
 #include "track/registry.h"
 
+#include <CL/cl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,7 +38,7 @@ struct queue_record {
 
     /* commands that may have failed: in total, and when the order was last restored */
     atomic_uint failures, failures_seen;
-    _Atomic(uintptr_t) thread; /* of queue_emptying.c: which has enqueued commands */
+    _Atomic(uintptr_t) thread; /* the only one that has enqueued commands; otherwise see queue_emptying.c */
     atomic_bool being_emptied; /* see queue_begin_emptying */
     atomic_ulong emptier;      /* os_thread_id of the thread that waits */
     /* With QUIRK_RUSTICL_FLUSH_WAITS, guarded by registry_lock. */
@@ -105,14 +106,16 @@ void queues_lose_unseen(cl_event event);
 
 /* The calling thread is about to enqueue a command. */
 void queue_note_thread(struct queue_record *queue);
-/* The same for the queues of a list, which may be invalid handles. */
-void queues_note_thread(cl_uint count, const cl_command_queue *handles);
+/* Other threads may enqueue commands in these queues from now on, unseen; handles that are no queues do nothing. */
+void queues_note_several_threads(cl_uint count, const cl_command_queue *handles);
 /* Instead of enqueueing a marker, a thread may wait until its queue is empty, if no other thread uses the queue: queue_end_emptying must
  * follow. False: other threads may use it, a user event may block it, commands may fail, or the driver gains nothing by it. */
 bool queue_begin_emptying(struct queue_record *queue);
-/* Waits, in `call`. */
+/* Waits until the queue is empty, for the program's call `call`; then other threads may use the queue again. Returns the
+ * driver's code. */
 cl_int queue_end_emptying(const char *call, struct queue_record *queue);
-/* The driver may call functions of the application from now on, which may enqueue commands. */
-void queues_call_back(void);
+/* From now on no thread waits until a queue is empty, because the driver may call functions of the program, which may
+ * enqueue commands, or a kernel may wait for the host. Waits that have begun are awaited. */
+void queue_emptying_stop(void);
 
 #endif

@@ -1,21 +1,17 @@
-/* Releases that wait until their queue is empty, instead of for a marker of their own: with PoCL each command costs the program's
- * processor, because it wakes threads (QUIRK_POCL_WAKES).
+/* Releases that wait until their queue is empty, instead of for a marker of their own: with PoCL each command costs the
+ * program's processor, because it wakes threads (QUIRK_POCL_WAKES).
  *
- * Such a wait includes what other threads enqueue meanwhile. A command of theirs may wait for a user event that only the waiting thread
- * would set. So one thread alone must use the queue, and another one that comes meanwhile waits, too. Functions of the program that the
- * driver calls cannot wait: commands may end only after them. Once there may be such functions, no thread waits in this way. */
+ * Such a wait includes what other threads enqueue meanwhile. A command of theirs may wait for a user event that only the
+ * waiting thread would set. So one thread alone must use the queue, and another one that comes meanwhile waits, too.
+ * Some programs cannot wait: a command may end only after a function of the program that the driver calls, and a kernel
+ * may read what the host writes to shared virtual memory meanwhile. In these no thread waits in this way. */
 #include "track/track.h"
 
 #include "log.h"
 
 enum { NO_THREAD = 0, SEVERAL_THREADS = 1 }; /* os_thread gives neither */
 
-static atomic_bool calls_back;
-
-void queues_call_back(void)
-{
-    atomic_store_explicit(&calls_back, true, memory_order_relaxed);
-}
+static atomic_bool stopped; /* set before registry_lock is taken to look for threads that wait */
 
 /* A thread that was ended in the driver's call never comes back from it. */
 static void give_up(struct queue_record *queue)
@@ -26,7 +22,8 @@ static void give_up(struct queue_record *queue)
               (void *)queue->head.handle);
 }
 
-/* However long it takes: the wait of the other thread would include what this one enqueues. */
+/* Without a limit: a command that is enqueued now would become a part of the other thread's wait, and might itself wait
+ * for something that only that thread does. */
 static void await_emptying(struct queue_record *queue)
 {
     enum { BETWEEN_CHECKS = 100 }; /* milliseconds at least */
@@ -38,13 +35,46 @@ static void await_emptying(struct queue_record *queue)
             os_sleep_shortly();
 }
 
-static void note_another(struct queue_record *queue)
+static void find_emptied(struct record *record, void *found)
 {
-    const uintptr_t self = os_thread();
+    struct queue_record *queue = (struct queue_record *)record;
+    if (atomic_load(&queue->being_emptied))
+        *(struct queue_record **)found = queue;
+}
+
+/* A queue that a thread empties now, retained, or NULL. */
+static struct queue_record *emptied_queue(void)
+{
+    struct queue_record *queue = NULL;
+    os_lock(&registry_lock);
+    registry_each_locked(RECORD_QUEUE, find_emptied, &queue);
+    if (queue)
+        record_retain(queue);
+    os_unlock(&registry_lock);
+    return queue;
+}
+
+void queue_emptying_stop(void)
+{
+    if (atomic_load_explicit(&stopped, memory_order_relaxed) || atomic_exchange(&stopped, true))
+        return;
+    bool found = true;
+    while (found && !callback_runs_commands() && !os_process_ends()) {
+        struct queue_record *queue = emptied_queue();
+        found = queue != NULL;
+        if (found)
+            await_emptying(queue);
+        record_release(queue);
+    }
+}
+
+/* `thread`: the one that comes, or SEVERAL_THREADS. */
+static void note(struct queue_record *queue, uintptr_t thread)
+{
     os_lock(&registry_lock);
     const uintptr_t before = atomic_load(&queue->thread);
-    if (before != self)
-        atomic_store(&queue->thread, before == NO_THREAD ? self : SEVERAL_THREADS);
+    if (before != thread)
+        atomic_store(&queue->thread, before == NO_THREAD ? thread : SEVERAL_THREADS);
     os_unlock(&registry_lock);
     await_emptying(queue);
 }
@@ -53,15 +83,15 @@ void queue_note_thread(struct queue_record *queue)
 {
     const uintptr_t thread = atomic_load(&queue->thread);
     if (thread != os_thread() && (thread != SEVERAL_THREADS || atomic_load(&queue->being_emptied)))
-        note_another(queue);
+        note(queue, os_thread());
 }
 
-void queues_note_thread(cl_uint count, const cl_command_queue *handles)
+void queues_note_several_threads(cl_uint count, const cl_command_queue *handles)
 {
-    for (cl_uint i = 0; handles && i < count; i++) {
+    for (cl_uint i = 0; i < count; i++) {
         struct queue_record *queue = registry_get(RECORD_QUEUE, handles[i]);
         if (queue)
-            queue_note_thread(queue);
+            note(queue, SEVERAL_THREADS);
         record_release(queue);
     }
 }
@@ -69,11 +99,10 @@ void queues_note_thread(cl_uint count, const cl_command_queue *handles)
 bool queue_begin_emptying(struct queue_record *queue)
 {
     if (!context_has(queue->context, QUIRK_POCL_WAKES) || context_has(queue->context, QUIRK_POCL_SERVER_LOST) ||
-        queue_out_of_order(queue) || blockers_possible() || atomic_load(&events_failed) || atomic_load(&calls_back) ||
-        !commands_known())
+        queue_out_of_order(queue) || blockers_possible() || atomic_load(&events_failed) || !commands_known())
         return false;
     os_lock(&registry_lock);
-    const bool alone = atomic_load(&queue->thread) == os_thread();
+    const bool alone = atomic_load(&queue->thread) == os_thread() && !atomic_load(&stopped);
     if (alone) {
         atomic_store(&queue->emptier, os_thread_id());
         atomic_store(&queue->being_emptied, true);
