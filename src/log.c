@@ -11,7 +11,8 @@
 
 static const char *const level_names[] = {"none", "error", "warn", "info", "debug"};
 
-/* The names in the setting: the last one that is a level counts. */
+/* The level that CLD3D_LOG selects: that of the last name which is a level. `*statistics`: whether `stats` is among the
+ * names. */
 static int read_level(bool *statistics)
 {
     const char *list = setting_text(SETTING_LOG), *name;

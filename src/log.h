@@ -18,9 +18,10 @@
 
 enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
+/* Logs a message if CLD3D_LOG selects its level. What does not fit in 1 KiB is cut off. */
 void log_write(enum log_level level, const char *format, ...) LOG_FORMAT(2, 3);
 
-/* Whether statistics were requested, independent of the level; and logs a line of them. */
+/* Whether CLD3D_LOG requests statistics, whatever its level. log_statistics logs a line of them unconditionally. */
 bool log_wants_statistics(void);
 void log_statistics(const char *format, ...) LOG_FORMAT(1, 2);
 

@@ -4,7 +4,7 @@
 #define VERSION 10
 #include "entry/cl_d3d1x.inc"
 
-/* Direct3D 10's query has no plane, as the header of the extension has it. */
+/* Unlike those of the other APIs this query has no parameter for a plane, as in the extension's header. */
 CL_API_ENTRY cl_int CL_API_CALL clGetSupportedD3D10TextureFormatsINTEL(cl_context context, cl_mem_flags flags,
                                                                        cl_mem_object_type image_type,
                                                                        cl_uint num_entries, DXGI_FORMAT *d3d10_formats,

@@ -41,14 +41,19 @@ void tiers_install(void);
 /* Implemented by each entry point. Whether what is below has no OpenCL to offer, so that another must replace it.
  * Called without a lock, maybe by several threads: a loader starts its drivers now, and they may call cld3d. */
 bool entry_needs_another(void);
-/* Sets `next`, with that result; false if there is no OpenCL below. Called once, under a lock. */
+/* Sets `next`; `another`: the result of entry_needs_another. False if there is no OpenCL below. Called once, under a
+ * lock. */
 bool entry_set_next(bool another);
 /* The path of the library below, for display, or why there is none; NULL if the entry point cannot know. */
 const char *entry_next_report(void);
 
-/* For cld3dinfo, and to identify a cld3d: information that only the library has, by topic ("version", "build", "next",
- * "transport", "way": of the object that this thread created last, and why, "companion", "match": why the last preferred
- * devices were preferred, "passes": set if another cld3d is below). The text lives as long as the process; NULL for an unknown topic. */
+/* For cld3dinfo, and to identify a cld3d: what only the library knows, by topic. NULL for an unknown topic, or if there
+ * is nothing to tell. The text lives as long as the process; that of "way" until the thread ends or creates another
+ * object.
+ *
+ * "version", "build"; "next": entry_next_report; "companion" (on Windows): client_report; "transport": the transports
+ * that may be used; "way": the transport of the object that this thread created last, and why; "match": why the last
+ * preferred devices were preferred; "passes": another cld3d below, to which this one passes all calls. */
 const char *CL_API_CALL cld3d_report(const char *topic);
 
 #endif

@@ -13,7 +13,7 @@ struct entry_point {
 extern const struct entry_point entry_points[];
 extern const size_t entry_point_count;
 
-/* By name; NULL for any other name; NULL is allowed. */
+/* The function of this name, which may be NULL; NULL if it is none of them. */
 next_function entry_point(const char *name);
 
 #endif

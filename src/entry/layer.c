@@ -220,7 +220,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
     return CL_SUCCESS;
 }
 
-/* This layer supports no properties, so it ignores them. */
+/* This layer has no properties, so it refuses any. */
 CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, const cl_icd_dispatch *target_dispatch,
                                                           cl_uint *num_entries_ret,
                                                           const cl_icd_dispatch **layer_dispatch_ret,
@@ -232,7 +232,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, c
     return clInitLayer(num_entries, target_dispatch, num_entries_ret, layer_dispatch_ret);
 }
 
-/* Records live as long as the objects that the application still has. */
+/* Frees nothing: records live as long as the objects that the application still has. */
 CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void)
 {
     return CL_SUCCESS;

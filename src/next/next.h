@@ -43,10 +43,10 @@ extern const size_t next_slot_count;
 
 extern cl_icd_dispatch next;
 
-/* Sets `next` from a table in which any slot may be NULL. */
+/* Sets `next` from the first `entries` functions of a table, each of which may be NULL. All others are missing. */
 void next_set(const cl_icd_dispatch *table, size_t entries);
 
-/* Sets `next` from what a library exports; NULL: a library that has nothing. */
+/* Sets `next` from the functions that a library exports. NULL: there is no library, and all are missing. */
 void next_load(void *library);
 
 /* The function in a slot of a table. */

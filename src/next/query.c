@@ -39,7 +39,7 @@ cl_int devices_of_platform(const cl_icd_dispatch *table, cl_platform_id platform
     return status;
 }
 
-/* The beginning of the next word after `place`, or the end of the text. */
+/* The beginning of the first word at or after `place`, or the end of the text. */
 static const char *word_from(const char *place)
 {
     return place + strspn(place, " ");

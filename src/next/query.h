@@ -7,10 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns a value as all OpenCL queries do: CL_INVALID_VALUE, logged for `call`, if the buffer is too small. */
+/* Returns a value of `size` bytes as all OpenCL queries do: `to`, which has room for `capacity` bytes, and `size_ret`
+ * may be NULL. CL_INVALID_VALUE, logged for `call`, if the room is too small. */
 cl_int answer(const char *call, const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
 
-/* A platform or a device, whose queries have the same shape; and the query of it in a table. */
+/* What a query is about: a platform or a device, whose queries have the same parameters. ask_subject calls the table's
+ * function for it. */
 struct subject {
     const char *call;
     cl_platform_id platform; /* NULL for a device whose platform does not matter */

@@ -44,9 +44,9 @@ void os_library_keep(void (*function)(void));
  * call. Later calls cost nothing and take no lock. */
 void os_stay_loaded(void);
 
-/* Starts a detached thread, after os_stay_loaded. Does not take the loader's lock itself: a thread that holds that one
- * may be in a function of the program, such as a destructor of one of its libraries, and wait there for a lock of the
- * caller. */
+/* Starts a detached thread that calls `run` with `data`; call os_stay_loaded before. False: it cannot be started. Does
+ * not take the loader's lock: a thread that holds that one may be in a function of the program, such as a destructor of
+ * one of its libraries, and wait there for a lock of the caller. */
 bool os_thread_start(void (*run)(void *data), void *data);
 
 /* How many processors the process's first thread may use; at least 1. */
@@ -54,7 +54,7 @@ unsigned os_processors(void);
 
 /* The number of the processor on which the calling thread runs. */
 unsigned os_processor(void);
-/* Keeps the calling thread, one of cld3d's, off that processor from now on, and on the others that the process may use; if there
+/* From now on the calling thread, one of cld3d's, runs only on the other processors that the process may use. If there
  * are none, nothing changes. */
 void os_leave_processor(unsigned processor);
 
@@ -68,8 +68,8 @@ unsigned long long os_nanoseconds(void);
 /* A number that no other living thread has. */
 uintptr_t os_thread(void);
 
-/* The system's number of the calling thread, and whether the process has a thread with that number, which may be a later
- * one. */
+/* The system's number of the calling thread; and whether the process has a thread with that number now. It may be a
+ * later thread, because systems reuse the numbers. */
 unsigned long os_thread_id(void);
 bool os_thread_lives(unsigned long id);
 
@@ -77,19 +77,21 @@ bool os_thread_lives(unsigned long id);
  * or with an integrity level above medium. Always false under Wine. */
 bool os_is_elevated(void);
 
-/* Copies the setting `name` from the environment to `value`, always terminated, on Windows in UTF-8. Returns false, with an empty
- * value, if it is not set or empty, if it is longer than `size` allows, or in an elevated process, which must not be controlled by
- * its user's environment. */
+/* Copies the environment variable `name` to `value`, of `size` bytes, always terminated; on Windows in UTF-8. False,
+ * with an empty value, if the variable is not set, empty or too long, or in an elevated process, which must not be
+ * controlled by its user's environment. */
 bool os_setting(const char *name, char *value, size_t size);
 
 /* Writes one complete line of text (with its newline) to standard error, or appends it to `file` if that is neither
  * NULL nor empty, and can be written. Lines of several threads do not mix. */
 void os_log_line(const char *file, const char *line);
 
-/* Loads a library by its full path. Returns NULL on failure; `why` then gives the reason. */
+/* Loads a library, by its full path or as the system finds its name, for os_library_close. NULL on failure: `why`, of
+ * `why_size` bytes, then gives the reason; it may be NULL if that is 0. */
 void *os_library_open(const char *path, char *why, size_t why_size);
 /* The address of an exported function, or NULL. */
 void (*os_library_symbol(void *library, const char *name))(void);
+/* NULL is allowed. */
 void os_library_close(void *library);
 
 #ifndef _WIN32
@@ -128,10 +130,10 @@ bool os_has_function(const void *object, size_t offset);
 /* Whether that place holds `value` instead, which is not 0. */
 bool os_has_value(const void *object, size_t offset, uintptr_t value);
 
-/* Whether this process runs under Wine. */
+/* Whether this is Windows code under Wine. Always false in libcld3d.so, which Wine's processes also load. */
 bool os_is_wine(void);
 
-/* Whether `handle` is a valid handle of this process. False where there are no such handles. */
+/* Whether `handle` is a valid Windows handle of this process; always false natively. */
 bool os_valid_handle(const void *handle);
 
 #endif
